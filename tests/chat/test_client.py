@@ -17,7 +17,7 @@ import pytest
 
 from tests.waiting import LONGEST
 from winosmith.chat import ChatError, Client, Message, Reply
-from winosmith.chat._cache import Cache
+from winosmith.chat._client import Cache
 from winosmith.errors import InputError
 
 Make = Callable[..., Client]
@@ -230,7 +230,7 @@ def test_a_cache_that_is_none_is_told(client: Make, tmp_path: Path) -> None:
 KEEP = """
 import sys
 from pathlib import Path
-from winosmith.chat._cache import Cache
+from winosmith.chat._client import Cache
 from winosmith.chat import Reply
 cache = Cache(Path(sys.argv[1]))
 for number in range(60):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from winosmith.chat import ChatError, Client
-from winosmith.chat._line import find_key
+from winosmith.chat._server import find_key
 
 
 @pytest.mark.parametrize(

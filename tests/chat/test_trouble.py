@@ -13,8 +13,7 @@ import pytest
 
 from tests.waiting import LONGEST
 from winosmith.chat import ChatError, Client, Message
-from winosmith.chat._answers import again_after, is_passing
-from winosmith.chat._line import MOST_BYTES
+from winosmith.chat._server import MOST_BYTES, again_after, is_passing
 
 Make = Callable[..., Client]
 

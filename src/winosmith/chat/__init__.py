@@ -14,9 +14,8 @@ paid for twice.
 
 from __future__ import annotations
 
-from winosmith.chat._answers import BudgetError, ChatError, ChatModel, Message, Messages, Reply
-from winosmith.chat._client import Client
-from winosmith.chat._run import Budget
+from winosmith.chat._client import Budget, Client
+from winosmith.chat._server import BudgetError, ChatError, ChatModel, Message, Messages, Reply
 
 __all__ = [
     "Budget",

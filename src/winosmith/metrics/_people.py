@@ -2,8 +2,9 @@
 
 How well is asked of those who took a test, never of those who validated it: by the majority of a
 few, singly, and each on perturbed problems beside the others. Agreement is Krippendorff's alpha and
-Fleiss' kappa. Alpha is written here because the package that has it (krippendorff 0.9) is under the GPL, and
-nltk's loops take minutes for a bootstrap; tests hold it to nltk's and to the published examples.
+Fleiss' kappa. Alpha is written here because the package that has it (krippendorff 0.9) is under the
+GPL, and nltk's loops take minutes for a bootstrap; tests hold it to nltk's and to the published
+examples.
 """
 
 from __future__ import annotations

@@ -58,8 +58,7 @@ from winosmith.report._charts_models import (
     reliability,
     survival,
 )
-from winosmith.report._page import page
-from winosmith.report._sections import (
+from winosmith.report._page import (
     Block,
     Cards,
     Change,
@@ -77,6 +76,7 @@ from winosmith.report._sections import (
     Table,
     Text,
     Version,
+    page,
 )
 from winosmith.report._svg import Svg
 from winosmith.report._text import Signature, Value, shown, sign

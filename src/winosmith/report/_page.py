@@ -1,14 +1,377 @@
-"""The page: one HTML file that needs no network, no script and no other file."""
+"""What a result is told in, and the page: one HTML file without network, script or other files.
+
+Sections hold paragraphs, key figures, tables, drawings and problems. A page shows all of it, a
+terminal the paragraphs and tables. All hold plain text and numbers; the page escapes every one. The
+only markup that enters a page unescaped is what `winosmith.report` itself drew (`Svg`).
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from functools import cache
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from itertools import groupby
+from numbers import Real
+from typing import TYPE_CHECKING, ClassVar, Literal
 
-from winosmith.report._sections import Section
-from winosmith.report._text import Signature, clean, shown
+from winosmith.report._svg import Svg
+from winosmith.report._text import Signature, Value, clean, shown
+
+
+@dataclass(frozen=True)
+class Text:
+    """One or more paragraphs.
+
+    Attributes:
+        paragraphs: plain text each.
+        kind: "plain"; "note" and "warning" stand in a box of their own; "list" has a point for
+            each paragraph.
+    """
+
+    paragraphs: Sequence[str]
+    kind: Literal["plain", "note", "warning", "list"] = "plain"
+    block: ClassVar = "text"
+
+
+@dataclass(frozen=True)
+class KeyFigure:
+    """One figure that matters: "12,282 problems kept", with a line of context.
+
+    Attributes:
+        label: what it is.
+        value: a number or text; `form` is its format specification (`shown`).
+        note: a line under it: its null, its interval, what to compare it with.
+    """
+
+    label: str
+    value: Value
+    note: str = ""
+    form: str = ""
+
+
+@dataclass(frozen=True)
+class Cards:
+    """Key figures side by side."""
+
+    figures: Sequence[KeyFigure]
+    block: ClassVar = "cards"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column's heading, and how its numbers are printed.
+
+    Attributes:
+        title: the heading.
+        form: a format specification such as ".1%"; by default whole numbers have commas and
+            others three decimals.
+        numeric: align right even where cells are text ("0.12 (0.10–0.14)").
+    """
+
+    title: str
+    form: str = ""
+    numeric: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table whose first column names the rows.
+
+    Attributes:
+        caption: what it shows.
+        columns: headings; a text stands for a `Column` of that title.
+        rows: the cells of each row, as many as columns; None prints as "—" on a page, and as
+            nothing on a terminal. A name that begins with two spaces belongs to the row above.
+        note: small print under the table.
+        most: so many rows are listed on a terminal; None for all, as on a page.
+        beyond: what a terminal says of the others, whose number stands for the braces.
+    """
+
+    caption: str
+    columns: Sequence[Column | str]
+    rows: Sequence[Sequence[Value]]
+    note: str = ""
+    most: int | None = None
+    beyond: str = "{:,} more are in the report (--out)."
+    block: ClassVar = "table"
+
+    @property
+    def spelled(self) -> list[list[Value]]:
+        """The rows with their indented names in full, since a page does not indent."""
+        above, rows = "", []
+        for name, *cells in self.rows:
+            under = isinstance(name, str) and name.startswith("  ")
+            above = above if under else str(name)
+            rows.append([f"{above}: {str(name).strip()}" if under else name, *cells])
+        return rows
+
+    @property
+    def heads(self) -> tuple[Column, ...]:
+        """The columns; one that holds nothing but numbers is `numeric`."""
+        return tuple(
+            replace(column, numeric=column.numeric or _numbers([row[at] for row in self.rows]))
+            for at, column in enumerate(
+                Column(head) if isinstance(head, str) else head for head in self.columns
+            )
+        )
+
+
+def _numbers(cells: Sequence[object]) -> bool:
+    there = [cell for cell in cells if cell is not None]
+    return bool(there) and all(
+        isinstance(cell, Real) and not isinstance(cell, bool) for cell in there
+    )
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """One drawing, or small multiples, with a caption.
+
+    Attributes:
+        caption: what to see in it.
+        panels: they stand side by side where there is room, and one under the other on a phone;
+            or what draws them, so that a terminal need not wait for it.
+        table: the figures behind it, folded away on a page; None without.
+        signature: what determines the figures.
+    """
+
+    caption: str
+    panels: Sequence[Svg] | Callable[[], Sequence[Svg]]
+    table: Table | None = None
+    signature: Signature | str = ""
+    block: ClassVar = "drawing"
+
+    @property
+    def drawn(self) -> Sequence[Svg]:
+        """The panels."""
+        return self.panels() if callable(self.panels) else self.panels
+
+
+@dataclass(frozen=True)
+class Part:
+    """A piece of a passage: plain, or marked as pointing toward the answer or away from it."""
+
+    text: str
+    mark: Literal["", "toward", "away"] = ""
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A problem as the report shows it.
+
+    Attributes:
+        parts: put together, they are the sentence.
+        options: its options.
+        answer: the index of the right one; None hides it.
+        status: what became of it ("removed in phase 3").
+        kept: True, False, or None where the question does not arise; colours the status.
+        clues: what the marks rest on, a line each.
+    """
+
+    parts: Sequence[Part]
+    options: Sequence[str]
+    answer: int | None = None
+    status: str = ""
+    kept: bool | None = None
+    clues: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Passages:
+    """Problems, grouped: the halves of a twin stand together.
+
+    Attributes:
+        title: the heading over them.
+        groups: the passages of each group.
+        note: small print under the heading; by default what the marks mean.
+    """
+
+    title: str
+    groups: Sequence[Sequence[Passage]]
+    note: str = "Words marked + point to the answer, words marked − away from it."
+    block: ClassVar = "passages"
+
+
+@dataclass(frozen=True)
+class Code:
+    """Text that stands as it is, such as a recipe; `caption` names it."""
+
+    text: str
+    caption: str
+    block: ClassVar = "code"
+
+
+SMALL = 12
+"""A family of no more versions is shown whole; in a larger one, what is all right is folded."""
+
+FEWEST = 3
+"""Fewer versions than this are not worth folding."""
+
+_HEIGHTS = {True: "5", None: "7.5", False: "10"}
+
+DEEPEST = 8
+"""Versions are indented so many times at most, so that long lines of descent stay legible."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """A piece of a sentence: as the parent has it, added to it, or removed from it.
+
+    Attributes:
+        text: the piece, its spaces included.
+        mark: "", "added" or "removed".
+    """
+
+    text: str
+    mark: str = ""
+
+
+@dataclass(frozen=True)
+class Version:
+    """A problem in its family.
+
+    Attributes:
+        changes: put together they are the sentence, and what its parent had instead.
+        answer: the right option.
+        depth: how far it is from its root; None where that is not known.
+        right: whether each solver is right on it; None where it could not decide.
+        parent: the place of its parent among the versions; None for the root, and for a problem
+            whose parent is missing.
+    """
+
+    changes: Sequence[Change]
+    answer: str
+    depth: int | None
+    right: Sequence[bool | None]
+    parent: int | None = None
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Rows that follow each other: (level, version); folded away where all of them are right."""
+
+    rows: Sequence[tuple[int, Version]]
+    folded: bool = False
+
+
+@dataclass(frozen=True)
+class Family:
+    """A root and its versions.
+
+    Attributes:
+        name: the root's sentence, or its beginning.
+        versions: in an order of the data's; a parent may come after its child.
+    """
+
+    name: str
+    versions: Sequence[Version]
+
+    def wrong(self, solver: int) -> int:
+        """Return on how many versions a solver is wrong."""
+        return sum(version.right[solver] is False for version in self.versions)
+
+    def ties(self, solver: int) -> int:
+        """Return on how many versions a solver could not decide."""
+        return sum(version.right[solver] is None for version in self.versions)
+
+    def strip(self, solver: int) -> tuple[str, str, str]:
+        """Return the outlines of the right, the wrong and the tied versions, for three SVG paths.
+
+        Each is a bar 4 wide, every 5, by depth; the wrong ones are 10 high, ties 7.5, right ones 5.
+        """
+        order = sorted(self.versions, key=lambda v: (v.depth is None, v.depth or 0))
+        bars: dict[bool | None, list[str]] = {True: [], False: [], None: []}
+        for place, version in enumerate(order):
+            right = version.right[solver]
+            high = _HEIGHTS[right]
+            bars[right].append(f"M{5 * place} 10v-{high}h4v{high}z")
+        return "".join(bars[True]), "".join(bars[False]), "".join(bars[None])
+
+    @cached_property
+    def segments(self) -> list[Segment]:
+        """The versions from the root on, each after its parent, in segments to show or fold."""
+        children: dict[int | None, list[int]] = {}
+        for place, version in enumerate(self.versions):
+            children.setdefault(version.parent, []).append(place)
+        fine = self._fine(children) if len(self.versions) > SMALL else set()
+        runs = [
+            (folded, [(min(level, DEEPEST), self.versions[place]) for _, level, place in run])
+            for folded, run in groupby(_walk(children, fine), key=lambda step: step[0])
+        ]
+        return [Segment(rows, folded and len(rows) >= FEWEST) for folded, rows in runs]
+
+    def _fine(self, children: dict[int | None, list[int]]) -> set[int]:
+        """Return the places from which on every solver is right on every version."""
+        order = [place for _, _, place in _walk(children, set())]
+        fine: set[int] = set()
+        for place in reversed(order):
+            if all(self.versions[place].right) and fine.issuperset(children.get(place, ())):
+                fine.add(place)
+        return fine
+
+
+def _walk(children: dict[int | None, list[int]], fine: set[int]) -> Iterator[tuple[bool, int, int]]:
+    """Yield (folded, level, place) from the roots down; what is to be folded after its siblings."""
+    roots = children.get(None, [])
+    waiting = [(False, 0, place) for place in reversed(roots)]
+    while waiting:
+        folded, level, place = waiting.pop()
+        yield folded, level, place
+        below = children.get(place, [])
+        last = [] if folded else [child for child in below if child in fine]
+        first = [child for child in below if folded or child not in fine]
+        waiting += [(True, level + 1, child) for child in reversed(last)]
+        waiting += [(folded, level + 1, child) for child in reversed(first)]
+
+
+@dataclass(frozen=True)
+class Families:
+    """Families, each folded away behind its root.
+
+    Attributes:
+        title: the heading over them.
+        solvers: the names of the solvers, in the order of `Version.right`.
+        families: in the order in which they are shown.
+        note: small print under the heading.
+    """
+
+    title: str
+    solvers: Sequence[str]
+    families: Sequence[Family]
+    note: str = ""
+    block: ClassVar = "families"
+
+    @property
+    def letters(self) -> Sequence[str]:
+        """A letter for each solver, from A; one solver alone has none."""
+        several = len(self.solvers) > 1
+        return [chr(ord("A") + at) if several else "" for at in range(len(self.solvers))]
+
+
+@dataclass(frozen=True)
+class OnPage:
+    """Blocks that only a page shows; they are made when it is.
+
+    Attributes:
+        make: returns them.
+    """
+
+    make: Callable[[], Sequence[Block]]
+    block: ClassVar = "page"
+
+
+Block = Text | Cards | Table | Drawing | Passages | Code | Families | OnPage
+
+
+@dataclass(frozen=True)
+class Section:
+    """A chapter of the page: its heading, a sentence that says what was found, and its blocks."""
+
+    title: str
+    blocks: Sequence[Block]
+    lead: str = ""
+
 
 if TYPE_CHECKING:
     from jinja2 import Template

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from winosmith.solver_rule import KINDS, LEARNERS, SolverRule
 from winosmith.study._made_solver import MadeSolver, TrainedOn, made_solver, trained_on
-from winosmith.study._page import MARKS, transfer_page
 from winosmith.study._published import (
+    MARKS,
     PUBLISHED,
     PUBLISHED_GENDER,
     PUBLISHED_STABILITY,
@@ -22,6 +22,7 @@ from winosmith.study._published import (
     beside,
     beside_gender,
     published,
+    transfer_page,
 )
 from winosmith.study._training import (
     CurveRun,

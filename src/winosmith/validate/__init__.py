@@ -10,8 +10,16 @@
 from __future__ import annotations
 
 from winosmith.validate._check import Checked, Count, Funnel, Step, check, funnel
-from winosmith.validate._examined import Applied, Examined, Finding, RuleSet, applied
-from winosmith.validate._structure import StructureRules, examine_structure, structure
+from winosmith.validate._structure import (
+    Applied,
+    Examined,
+    Finding,
+    RuleSet,
+    StructureRules,
+    applied,
+    examine_structure,
+    structure,
+)
 from winosmith.validate._votes import (
     Agreement,
     SetAside,
@@ -19,11 +27,12 @@ from winosmith.validate._votes import (
     eligible,
     examine_votes,
     found_valid,
+    read_votes,
     unvalidated,
     votes,
     without_marks,
+    write_votes,
 )
-from winosmith.validate._votes_file import read_votes, write_votes
 
 __all__ = [
     "Agreement",

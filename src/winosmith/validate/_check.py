@@ -12,8 +12,7 @@ from winosmith.answers import Response
 from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import DataError
 from winosmith.report import Signature, sign
-from winosmith.validate._examined import Applied, Examined
-from winosmith.validate._structure import StructureRules, examine_structure
+from winosmith.validate._structure import Applied, Examined, StructureRules, examine_structure
 from winosmith.validate._votes import (
     SetAside,
     VoteRules,

@@ -1,30 +1,275 @@
-"""A line to one server: where it is, with which key, and one request, bounded in time and size."""
+"""One request to a chat server: what goes to it, what comes back, what goes wrong on the way."""
 
 from __future__ import annotations
 
+import difflib
 import ipaddress
 import json
 import os
+import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
-from winosmith.chat._answers import (
-    OFTEN,
-    Again,
-    ChatError,
-    Messages,
-    Reply,
-    again_after,
-    explained,
-    is_passing,
-    read_reply,
-    readable,
-    said,
-)
+from winosmith.errors import InputError
 from winosmith.extras import require
+
+
+class Message(NamedTuple):
+    """One turn of a conversation.
+
+    Attributes:
+        role: who speaks.
+        content: what is said.
+    """
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+Messages = Sequence[Message]
+"""A conversation, the oldest turn first; the model says what comes next."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a chat model said.
+
+    Attributes:
+        text: empty when it said nothing.
+        tokens_in, tokens_out: what the server counted; None when it tells no figures.
+        finish: why it stopped: "stop", or "length" when its text was cut off; None when untold.
+        first_token: the likeliest first tokens with their natural log-probabilities, the
+            likeliest first; empty unless they were asked for.
+    """
+
+    text: str
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    finish: str | None = None
+    first_token: tuple[tuple[str, float], ...] = ()
+
+
+class ChatModel(Protocol):
+    """Continues a conversation."""
+
+    def __call__(self, messages: Messages, /) -> Reply:
+        """Return what the model says next."""
+        ...
+
+
+class ChatError(InputError):
+    """A chat model can't be asked as it is; the message says what the server said, and what to do.
+
+    What was received before is kept where the client has a cache.
+    """
+
+
+class BudgetError(ChatError):
+    """The next request might exceed the budget, so it was not sent."""
+
+
+OFTEN = 1_000_000
+"""Attempts without a limit of their own; the client's patience ends them."""
+
+
+class Again(Exception):  # noqa: N818 - a wish to try again, which the caller never sees
+    """A failure that may pass.
+
+    Attributes:
+        reason: for the user, should it not pass.
+        after: seconds that the server asks us to wait; None when it doesn't.
+        tries: attempts in all, from which on it is not worth another.
+        charged: whether the server may have done, and charged, the work.
+    """
+
+    def __init__(
+        self, reason: str, *, after: float | None = None, tries: int = OFTEN, charged: bool = False
+    ):
+        super().__init__(reason)
+        self.reason = reason
+        self.after = after
+        self.tries = tries
+        self.charged = charged
+
+
+_SHOWN = 300
+"""Characters of a server's own words in a message."""
+
+_NONSENSE_TRIES = 3
+"""A proxy's page may stand in for a reply once or twice."""
+
+
+def read_reply(body: bytes) -> Reply:
+    """Return the reply that the body of a chat completion holds.
+
+    Raises:
+        Again: it is no JSON, or JSON of another kind.
+        ChatError: it holds the server's own error.
+    """
+    try:
+        record = json.loads(body)
+    except (ValueError, RecursionError):
+        raise _nonsense("no JSON", body) from None
+    if isinstance(record, dict) and record.get("error"):
+        raise ChatError(f"it answers with an error: {said(record)}")
+    try:
+        choice = record["choices"][0]
+        text = choice["message"].get("content") or ""
+        if not isinstance(text, str):
+            text = "".join(part.get("text", "") for part in text)
+        usage = record.get("usage") or {}
+        text.encode()
+        return Reply(
+            text=text,
+            tokens_in=_count(usage.get("prompt_tokens")),
+            tokens_out=_count(usage.get("completion_tokens")),
+            finish=str(choice["finish_reason"]) if choice.get("finish_reason") else None,
+            first_token=_first_token(choice.get("logprobs")),
+        )
+    except (LookupError, TypeError, AttributeError, ValueError):
+        raise _nonsense("no chat completion", body) from None
+
+
+def _nonsense(what: str, body: bytes) -> Again:
+    shown = readable(body.decode("utf-8", "replace"), 80) or "(nothing)"
+    return Again(f"what it sends is {what}: {shown}", tries=_NONSENSE_TRIES, charged=True)
+
+
+def _count(value: Any) -> int | None:
+    return value if isinstance(value, int) and value >= 0 else None
+
+
+def _first_token(logprobs: Any) -> tuple[tuple[str, float], ...]:
+    """Return the likeliest tokens at the reply's beginning; empty when the server tells none."""
+    content = (logprobs or {}).get("content")
+    if not content:
+        return ()
+    likeliest = (
+        (str(entry["token"]), float(entry["logprob"])) for entry in content[0]["top_logprobs"]
+    )
+    return tuple(sorted(likeliest, key=lambda entry: -entry[1]))
+
+
+def said(body: Any) -> str:
+    """Return the server's own words for an error, whatever dialect it speaks."""
+    while isinstance(body, dict):
+        body = next((body[key] for key in ("error", "message", "detail") if body.get(key)), "")
+    if isinstance(body, list):  # a validator's list of faults
+        body = "; ".join(said(part.get("msg") or part) for part in body if isinstance(part, dict))
+    return readable(str(body or ""))
+
+
+def readable(text: str, most: int = _SHOWN) -> str:
+    """Return text from outside on one line, cut, without characters that steer a terminal."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return line if len(line) <= most else line[: most - 1] + "…"
+
+
+_PASSING = {408, 409, 425, 429}
+_NOT_IMPLEMENTED = 501
+
+_MODELS_SHOWN = 8
+"""Model names that a message lists at most."""
+
+_TOO_LONG = re.compile(
+    r"context.{0,20}(length|window|size)|maximum.{0,20}(length|tokens)|too (long|many tokens)"
+    r"|exceeds? the available context",
+    re.IGNORECASE,
+)
+_PARAMETER = re.compile(
+    r"(unsupported|not support|unknown|unrecogni[sz]ed|extra inputs|unexpected).{0,40}"
+    r"|temperature|max_(completion_)?tokens|logprobs",
+    re.IGNORECASE,
+)
+_QUOTA = re.compile(r"insufficient_quota|exceeded your current quota|billing", re.IGNORECASE)
+
+
+def is_passing(status: int, words: str) -> bool:
+    """Tell whether asking again may help: too many requests, or trouble on the server's side."""
+    if status == 429:
+        return not _QUOTA.search(words)
+    return status in _PASSING or (status >= 500 and status != _NOT_IMPLEMENTED)
+
+
+def again_after(header: str | None, now: float) -> float | None:
+    """Return the seconds to wait that a `Retry-After` asks for; None when it is none.
+
+    Args:
+        header: seconds, or a date as HTTP writes it (RFC 9110, section 10.2.3).
+        now: seconds since 1970, for the date.
+
+    >>> again_after("7", 0.0), again_after("Thu, 01 Jan 1970 00:01:00 GMT", 20.0)
+    (7.0, 40.0)
+    """
+    if not header:
+        return None
+    from email.utils import parsedate_to_datetime
+
+    try:
+        if header.strip().isdigit():
+            return float(header)
+        return max(0.0, parsedate_to_datetime(header).timestamp() - now)
+    except (ValueError, TypeError, OverflowError):
+        return None
+
+
+def explained(
+    status: int,
+    words: str,
+    *,
+    model: str,
+    variable: str,
+    has_key: bool,
+    models: Sequence[str] | None,
+) -> str:
+    """Say what a refusal means.
+
+    Args:
+        status: the HTTP status.
+        words: the server's own.
+        model: what was asked for.
+        variable: the environment variable in which a key is looked for.
+        has_key: whether a key was sent.
+        models: what the server lists; None when it lists nothing.
+    """
+    refusal = f"HTTP {status}" + (f", {words}" if words else "")
+    if status in (401, 403):
+        if has_key:
+            return f"it refuses the key in {variable} ({refusal}); check that it is meant for it"
+        return f"it wants a key ({refusal}); name the environment variable that holds it"
+    if status == 402 or _QUOTA.search(words):
+        return f"the account has nothing left ({refusal}); add credit, and go on"
+    if 300 <= status < 400:
+        return f"it sends us elsewhere ({refusal}), which is not followed; name that address itself"
+    if status == 404:
+        return _not_found(refusal, model, models)
+    if status == 413 or _TOO_LONG.search(words):
+        return (
+            f"the prompt is too long for {model!r} ({refusal}); take fewer shots, or a model with "
+            "room for more"
+        )
+    if _PARAMETER.search(words):
+        return (
+            f"it can't do with a parameter ({refusal}); `extra` sets others, and drops one that is "
+            "None, such as {'max_tokens': None, 'max_completion_tokens': 500}"
+        )
+    return f"it refuses the request ({refusal})"
+
+
+def _not_found(refusal: str, model: str, models: Sequence[str] | None) -> str:
+    if models is None:
+        return f"there is no chat model there ({refusal}); most base URLs end in /v1"
+    if model in models:
+        return f"it lists {model!r}, but can't chat with it ({refusal})"
+    near = difflib.get_close_matches(model, models, _MODELS_SHOWN, 0.4)
+    shown = list(dict.fromkeys([*near, *models]))[:_MODELS_SHOWN]
+    more = f" and {len(models) - len(shown):,} more" if len(models) > len(shown) else ""
+    has = f"it has {', '.join(shown)}{more}" if shown else "it has none at all"
+    return f"there is no model {model!r} ({refusal}); {has}"
+
 
 MOST_BYTES = 4 << 20
 """A reply of 100,000 tokens with its log-probabilities has less; more is refused unread."""

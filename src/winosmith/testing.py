@@ -1,0 +1,476 @@
+"""Makers for tests, ours and those of projects that build on winosmith.
+
+A chat server that says what a function says; a PostgreSQL server of one's own, made in a folder and
+gone afterwards; made-up twins and families; tiny language models that were never trained.
+"""
+
+from __future__ import annotations
+
+import http.server
+import json
+import os
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from winosmith.chat import Message, Reply
+from winosmith.dataset import Dataset
+from winosmith.extras import require
+from winosmith.problem import Lineage, Problem
+
+__all__ = [
+    "PostgresServer",
+    "chat_server",
+    "find_postgres",
+    "made_families",
+    "made_twins",
+    "postgres_server",
+    "tiny_language_model",
+]
+
+
+Author = Callable[[list[Message]], Reply | str | int | None]
+"""Says what comes next: a reply, a text, an HTTP status that fails, or None to hang up."""
+
+
+@contextmanager
+def chat_server(author: Author) -> Iterator[str]:
+    """Serve the OpenAI-compatible chat protocol; give the base URL.
+
+    Args:
+        author: called with each conversation, in the order in which they come. A status of HTTP
+            (429, 500) is sent as an error, and None drops the connection in the middle.
+
+    >>> import urllib.request
+    >>> with chat_server(lambda messages: messages[-1].content.upper()) as url:
+    ...     asked = json.dumps({"messages": [{"role": "user", "content": "hm"}]}).encode()
+    ...     with urllib.request.urlopen(f"{url}/chat/completions", asked) as answer:
+    ...         json.load(answer)["choices"][0]["message"]["content"]
+    'HM'
+    """
+    handler = type("Handler", (_Handler,), {"author": staticmethod(author)})
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        server.daemon_threads = True
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}/v1"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+class _Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    author: Author
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        said = self.author([Message(**message) for message in asked["messages"]])
+        if isinstance(said, int):
+            self._send(said, {"error": {"message": f"scripted trouble {said}"}})
+        elif said is None:
+            self._send(200, {"choices": []}, cut=True)
+        else:
+            self._send(200, _completion(said if isinstance(said, Reply) else Reply(said)))
+
+    def _send(self, status: int, body: Any, *, cut: bool = False) -> None:
+        raw = json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(raw)))
+        self.send_header("Content-Type", "application/json")
+        self.end_headers()
+        self.wfile.write(raw[: len(raw) // 2] if cut else raw)
+        self.close_connection = self.close_connection or cut
+
+    def log_message(self, *_: object) -> None:
+        """Keep standard error quiet."""
+
+
+def _completion(reply: Reply) -> Any:
+    told = {"prompt_tokens": reply.tokens_in, "completion_tokens": reply.tokens_out}
+    return {
+        "object": "chat.completion",
+        "choices": [
+            {
+                "index": 0,
+                "message": {"role": "assistant", "content": reply.text},
+                "finish_reason": reply.finish or "stop",
+            }
+        ],
+        "usage": {key: value for key, value in told.items() if value is not None},
+    }
+
+
+PS = shutil.which("ps") or "/bin/ps"
+
+
+def find_postgres() -> Path | None:
+    """Return the folder of PostgreSQL's programs, on the path or where Debian puts them."""
+    for found in (
+        shutil.which("initdb"),
+        *sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))[::-1],
+    ):
+        if found and Path(found).resolve().with_name("postgres").exists():
+            return Path(found).resolve().parent
+    return None
+
+
+class PostgresServer:
+    """A running server that trusts whoever reaches its loopback port.
+
+    Attributes:
+        settings: the server's own, as `postgres -c` takes them; read at each start.
+        environment: what its processes find in their environment beside the caller's.
+    """
+
+    def __init__(self, programs: Path, folder: Path, settings: Mapping[str, str] | None = None):
+        self.programs, self.folder = programs, folder
+        self.settings = dict(settings or {})
+        self.environment: dict[str, str] = {}
+        # PostgreSQL refuses to run as root; Debian's package brings a user for it.
+        self.user = "postgres" if os.name == "posix" and os.geteuid() == 0 else None
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = int(free.getsockname()[1])
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def url(self, database: str = "postgres") -> str:
+        """Return the address of a database on the server."""
+        return f"postgresql://postgres@127.0.0.1:{self.port}/{database}"
+
+    def create(self, database: str, like: str = "template1") -> str:
+        """Make a database, a copy of another to which nobody is connected; return its address."""
+        made = f'CREATE DATABASE "{database}" TEMPLATE "{like}"'
+        self._run("psql", "-q", "-d", self.url(), "-c", made)
+        return self.url(database)
+
+    def make(self) -> None:
+        """Make the server's files."""
+        if self.user:
+            shutil.chown(self.folder, self.user)
+        data = str(self.folder / "data")
+        self._run(
+            "initdb", "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale"
+        )
+
+    def start(self) -> None:
+        """Start, and wait until it answers; after a kill this recovers what was committed."""
+        settings = {
+            "listen_addresses": "127.0.0.1",
+            "port": str(self.port),
+            "unix_socket_directories": "",
+            "max_connections": "200",
+            **self.settings,
+        }
+        options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
+        log = (self.folder / "log").open("ab")
+        command = [str(self.programs / "postgres"), "-D", str(self.folder / "data"), *options]
+        self.process = subprocess.Popen(
+            command,
+            stdout=log,
+            stderr=log,
+            user=self.user,
+            cwd="/",
+            env={**os.environ, **self.environment},
+            start_new_session=True,
+        )
+        log.close()
+        for _ in range(600):
+            ready = [str(self.programs / "pg_isready"), "-q", "-d", self.url()]
+            if subprocess.run(ready, check=False).returncode == 0:
+                return
+            if self.process.poll() is not None:
+                break
+            time.sleep(0.05)
+        raise RuntimeError(
+            f"PostgreSQL did not start:\n{(self.folder / 'log').read_text()[-2000:]}"
+        )
+
+    def kill(self) -> None:
+        """Kill the server and all its processes at once, as a power cut would (kill -9).
+
+        They are dead when this returns; `start` recovers what was committed.
+        """
+        if self.process is None or self.process.poll() is not None:
+            return
+        # Stopped, it can neither start another process nor tell the others that it is gone.
+        self.process.send_signal(signal.SIGSTOP)
+        others = _children(self.process.pid)
+        for pid in (*others, self.process.pid):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self.process.wait()
+        while any(_runs(pid) for pid in others):
+            time.sleep(0.005)
+
+    def stop(self) -> None:
+        """Stop: whoever is connected is sent away."""
+        if self.process and self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+            self.process.wait(30)
+
+    def _run(self, program: str, *arguments: str) -> None:
+        done = subprocess.run(
+            [str(self.programs / program), *arguments],
+            capture_output=True,
+            text=True,
+            user=self.user,
+            cwd="/",
+            check=False,
+        )
+        if done.returncode:
+            raise RuntimeError(f"{program} failed:\n{done.stderr}")
+
+
+def _children(parent: int) -> list[int]:
+    """Return the ids of a process's children; each of PostgreSQL's leads a session of its own."""
+    done = subprocess.run(
+        [PS, "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=True
+    )
+    pairs = (line.split() for line in done.stdout.splitlines())
+    return [int(pid) for pid, ppid in pairs if int(ppid) == parent]
+
+
+def _runs(pid: int) -> bool:
+    """Whether a process is there and is no corpse that waits for its parent."""
+    done = subprocess.run(
+        [PS, "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False
+    )
+    return done.stdout.strip()[:1] not in ("", "Z")
+
+
+@contextmanager
+def postgres_server(**settings: str) -> Iterator[PostgresServer]:
+    """Run a server in a new folder; it is stopped, and the folder removed, at the end.
+
+    Args:
+        settings: of the server, by name (`fsync="off"`).
+
+    Raises:
+        FileNotFoundError: PostgreSQL is not installed.
+        RuntimeError: it can't be started; the message holds what it said.
+    """
+    programs = find_postgres()
+    if programs is None:
+        raise FileNotFoundError("PostgreSQL is not installed (Debian: postgresql)")
+    folder = Path(tempfile.mkdtemp(prefix="winosmith-postgres-"))
+    server = PostgresServer(programs, folder, settings)
+    try:
+        server.make()
+        server.start()
+        yield server
+    finally:
+        server.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+_WORDS = tuple(
+    "amber basket candle drawer engine feather garden hammer island jacket kettle ladder marble "
+    "needle orchard pencil quarry ribbon saddle tunnel umbrella velvet window yarn zipper".split()
+)
+
+
+def made_twins(count: int, *, singles: int = 0, seed: int = 0) -> Dataset:
+    """Return `count` twins and then `singles` problems whose half is gone, all distinct.
+
+    The sentences have 18 words and obey the rules of structure, but mean nothing. Which half
+    comes first, and which option is right there, is random.
+
+    >>> data = made_twins(3, singles=1)
+    >>> len(data), len(data.twins), len(data.singles)
+    (7, 3, 1)
+    """
+    rng = random.Random(seed)  # noqa: S311 - makes test data, not secrets
+    problems: list[Problem] = []
+    for number in range(count + singles):
+        first, second, place, left, right = rng.sample(_WORDS, 5)
+        first, second = f"{first}{number}", f"{second}{number}"  # no other twin has these options
+        answer = rng.randrange(2)
+        start = f"They all say that the {first} stood beside the {second} near the {place}"
+        for half, word in enumerate((left, right)[: 2 if number < count else 1]):
+            problems.append(
+                Problem(
+                    id=f"{number}-{half}",
+                    sentence=f"{start} because the _ was {word}.",
+                    options=(first, second),
+                    answer=answer ^ half,
+                    twin_id=f"t{number}",
+                )
+            )
+    return Dataset(problems, "made")
+
+
+def made_families(*depths: Sequence[int], roots: bool = True) -> Dataset:
+    """Return a family for each row of depths, all of them children of its root.
+
+    Children declare their depths, and as many words of their sentence differ from the root's.
+
+    Args:
+        depths: of the perturbed problems of each family.
+        roots: False leaves the roots out.
+
+    >>> data = made_families([1, 3], [2])
+    >>> data.ids
+    ('r0', 'r0-0', 'r0-1', 'r1', 'r1-0')
+    >>> from winosmith.lineage import depths
+    >>> depths(data)[2]
+    Depths(declared=3, lineage=3, edit=3)
+    """
+    found = []
+    for number, row in enumerate(depths):
+        root, options = f"r{number}", (f"cup{number}", f"jug{number}")
+        words = [f"of{number}"] * max(row, default=0)
+        if roots:
+            found.append(Problem(root, " ".join(["_", *words]), options, 0))
+        for at, depth in enumerate(row):
+            changed = [f"w{number}x{at}x{place}" for place in range(depth)]
+            sentence = " ".join(["_", *changed, *words[depth:]])
+            lineage = Lineage(root, root, declared=int(depth))
+            found.append(Problem(f"{root}-{at}", sentence, options, at % 2, lineage=lineage))
+    return Dataset(found)
+
+
+SIZES = {
+    "hidden_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "intermediate_size": 48,
+    "max_position_embeddings": 1024,
+}
+
+ALSO: dict[str, dict[str, Any]] = {
+    "albert": {"embedding_size": 32},
+    "deberta-v2": {"relative_attention": True, "pos_att_type": ["c2p", "p2c"]},
+    "distilbert": {"hidden_dim": 48},
+    "electra": {"embedding_size": 16},
+    "gemma2": {"head_dim": 8, "num_key_value_heads": 2, "sliding_window": 64},
+    "llama": {"num_key_value_heads": 2},
+    "mamba": {"state_size": 4},
+    "mistral": {"num_key_value_heads": 2},
+    "opt": {"ffn_dim": 48, "word_embed_proj_dim": 32},
+    "qwen2": {"num_key_value_heads": 2},
+    "roberta": {"max_position_embeddings": 1026, "type_vocab_size": 1},
+}
+"""What architectures ask for beside the sizes."""
+
+AROUND = {"llama": "<s> $A", "opt": "<s> $A", "gemma2": "<s> $A", "roberta": "<s> $A </s>"}
+"""What the tokenisers of some architectures put around every text."""
+
+
+SPECIAL = {f"{name}_token": f"[{name.upper()}]" for name in ("pad", "unk", "cls", "sep", "mask")}
+"""The tokens of a tokeniser like BERT's that are no words."""
+
+
+def tiny_language_model(
+    folder: str | Path,
+    architecture: str = "gpt2",
+    *,
+    texts: Sequence[str],
+    masked: bool = False,
+    vocabulary: int = 700,
+    **changes: Any,
+) -> Path:
+    """Save a tiny causal or masked language model that knows the words of some texts.
+
+    It was never trained, and gives each token what depends on all that it sees: its weights are
+    drawn ten times as wide as usual. Two layers, 32 wide, unless `changes` says otherwise.
+
+    Args:
+        folder: where to save it.
+        architecture: as transformers names it ("gpt2", "llama", "mamba"; "bert", "roberta").
+        texts: what its tokeniser is trained on.
+        masked: whether it fills masks or goes on with a text.
+        vocabulary: the tokens that it knows, at most.
+        changes: settings of the architecture, such as `hidden_size` and `num_hidden_layers`.
+
+    Returns:
+        The folder.
+    """
+    torch = require("torch", "models")
+    transformers = require("transformers", "models")
+    if masked and architecture != "roberta":
+        tokeniser = _word_pieces(texts, vocabulary)
+    else:
+        tokeniser = _byte_pairs(texts, vocabulary, AROUND.get(architecture, "$A"))
+    config = transformers.AutoConfig.for_model(
+        architecture,
+        **{**SIZES, **ALSO.get(architecture, {}), **changes},
+        vocab_size=len(tokeniser),
+        pad_token_id=tokeniser.pad_token_id,
+        bos_token_id=tokeniser.bos_token_id,
+        eos_token_id=tokeniser.eos_token_id,
+    )
+    for name in ("initializer_range", "init_std"):
+        if hasattr(config, name):
+            setattr(config, name, 0.2)
+    auto = transformers.AutoModelForMaskedLM if masked else transformers.AutoModelForCausalLM
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        auto.from_config(config).save_pretrained(folder)
+    tokeniser.save_pretrained(folder)
+    return Path(folder)
+
+
+def _byte_pairs(texts: Sequence[str], size: int, around: str) -> Any:
+    """Return a tokeniser like GPT-2's, trained on texts; `around` says what surrounds each."""
+    tokenizers = require("tokenizers", "models")
+    byte_level = tokenizers.pre_tokenizers.ByteLevel
+    tokeniser = tokenizers.Tokenizer(tokenizers.models.BPE())
+    tokeniser.pre_tokenizer = byte_level(add_prefix_space=False)
+    tokeniser.decoder = tokenizers.decoders.ByteLevel()
+    trainer = tokenizers.trainers.BpeTrainer(
+        vocab_size=size,
+        special_tokens=["<pad>", "<s>", "</s>", "<mask>"],
+        initial_alphabet=byte_level.alphabet(),
+        show_progress=False,
+    )
+    tokeniser.train_from_iterator(texts, trainer)
+    surround = tokenizers.processors.TemplateProcessing(
+        single=around, special_tokens=[("<s>", 1), ("</s>", 2)]
+    )
+    tokeniser.post_processor = tokenizers.processors.Sequence(
+        [tokenizers.processors.ByteLevel(trim_offsets=True), surround]
+    )
+    begin = "<s>" if "<s>" in around else "</s>"
+    names = {"pad_token": "<pad>", "bos_token": begin, "eos_token": "</s>", "mask_token": "<mask>"}
+    fast = require("transformers", "models").PreTrainedTokenizerFast
+    return fast(tokenizer_object=tokeniser, **names)
+
+
+def _word_pieces(texts: Sequence[str], size: int) -> Any:
+    """Return a tokeniser like BERT's: the letters of the texts, and their most frequent words.
+
+    It is not trained: the library's trainer breaks ties otherwise in each process.
+    """
+    tokenizers = require("tokenizers", "models")
+    normal = tokenizers.normalizers.BertNormalizer()
+    cut = tokenizers.pre_tokenizers.BertPreTokenizer()
+    words = Counter(
+        word for text in texts for word, _ in cut.pre_tokenize_str(normal.normalize_str(text))
+    )
+    letters = sorted({letter for word in words for letter in word})
+    pieces = [*SPECIAL.values(), *letters, *(f"##{letter}" for letter in letters)]
+    frequent = sorted(words.keys() - set(letters), key=lambda word: (-words[word], word))
+    vocabulary = {piece: number for number, piece in enumerate([*pieces, *frequent][:size])}
+    tokeniser = tokenizers.Tokenizer(
+        tokenizers.models.WordPiece(vocabulary, unk_token=SPECIAL["unk_token"])
+    )
+    tokeniser.normalizer, tokeniser.pre_tokenizer = normal, cut
+    tokeniser.post_processor = tokenizers.processors.TemplateProcessing(
+        single="[CLS] $A [SEP]",
+        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+        special_tokens=[("[CLS]", 2), ("[SEP]", 3)],
+    )
+    fast = require("transformers", "models").PreTrainedTokenizerFast
+    return fast(tokenizer_object=tokeniser, **SPECIAL, model_max_length=512)
