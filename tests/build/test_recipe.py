@@ -7,7 +7,7 @@ import tomllib
 import pytest
 
 from winosmith.build import recipe_toml
-from winosmith.build._recipe import Recipe, read_recipe, recipe_of
+from winosmith.build._recipe import FilterRecipe, Recipe, read_recipe, recipe_of
 from winosmith.errors import RecipeError
 
 
@@ -138,3 +138,16 @@ def test_broken_toml_names_the_file_and_the_place(tmp_path):
     recipe.write_text("name = \n")
     with pytest.raises(RecipeError, match=r"recipe\.toml: not a TOML file: .*line 1"):
         read_recipe(recipe)
+
+
+def test_a_recipe_that_names_the_one_classifier_is_read(tmp_path, caplog):
+    """Recipes of earlier builds wrote `classifier = "logistic"`: it is read, with a note."""
+    (tmp_path / "twins.jsonl").touch()
+    lines = 'name = "a"\ndata = "twins.jsonl"\n[filter]\nclassifier = "logistic"\nC = 2.0\n'
+    (tmp_path / "r.toml").write_text(lines)
+    with caplog.at_level("INFO", logger="winosmith"):
+        read = read_recipe(tmp_path / "r.toml")
+    assert read.filter == FilterRecipe(C=2.0)
+    assert caplog.messages == [
+        'filter.classifier = "logistic" is what is always done now; the key can be left out'
+    ]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import logging
 import types
 import typing
 from collections.abc import Mapping
@@ -493,6 +494,9 @@ GONE = {
 }
 """What a recipe once held, and what to write instead."""
 
+STILL = {"filter.classifier": "logistic"}
+"""What recipes once wrote out, and what is done without being written: it is read, and noted."""
+
 _LARGEST = 2**1000
 """Whole numbers from here on, or soon after, are no floats."""
 
@@ -514,6 +518,7 @@ def constructed(
     whole = whole or kind
     hints = typing.get_type_hints(kind)
     known = [f.name for f in fields(kind)]  # type: ignore[arg-type]
+    table = _without_still(table, where)
     for key in table:
         if key not in known:
             raise RecipeError(_unknown(key, known, where, whole))
@@ -525,6 +530,17 @@ def constructed(
         return kind(**values)
     except RecipeError as error:
         raise RecipeError(f"[{where.rstrip('.')}] {error}" if where else str(error)) from None
+
+
+def _without_still(table: Mapping[str, Any], where: str) -> Mapping[str, Any]:
+    """Return a table without the keys whose value says what is done anyway, with a note of each."""
+    still = {key for key, value in table.items() if STILL.get(where + key, ...) == value}
+    for key in still:
+        logging.getLogger(__name__).info(
+            '%s%s = "%s" is what is always done now; the key can be left out',
+            where, key, table[key],
+        )  # fmt: skip
+    return {key: value for key, value in table.items() if key not in still}
 
 
 def _is_needed(known: Any) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from winosmith.cli._options import json_option
-from winosmith.cli._printing import progress, say
+from winosmith.cli._printing import progress, say, told
 
 
 @click.command()
@@ -46,7 +46,8 @@ def command(recipe: str, out: str, force: bool, last: str | None, as_json: bool)
     """  # noqa: D301
     from winosmith.build import build, finished_build, read_recipe
 
-    read = read_recipe(recipe)
+    with told():
+        read = read_recipe(recipe)
     if not force and finished_build(read, out, last):
         say(f"{out} holds the finished build of this recipe; add --force to build it again")
     else:
