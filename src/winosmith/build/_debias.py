@@ -283,7 +283,7 @@ def debias_to_folder(
         OutputError: the folder can't be taken or written.
     """
     refuse_unturned(embed, chosen)
-    refuse_many_options(dataset, chosen)
+    refuse_many_options(dataset, embed, chosen)
     vote = vote or ConsensusRecipe()
     refuse_vote(vote, chosen)
     parameters = _parameters(embed, chosen, splits, seed, vote)

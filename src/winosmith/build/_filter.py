@@ -34,8 +34,8 @@ class FilterRun:
 
     Attributes:
         pool: the problems that went in.
-        X: (n, d) their vectors.
-        y: (n,) their answers, 0 or 1.
+        X: (n, d) their vectors; (n, K, d), one an option, where a problem has more than two.
+        y: (n,) their answers, 0 or 1; or places of the right option, from 0.
         method: the one that was chosen.
         subsets: the ascending rows that each way of reducing kept: "all", "random", "PMI" and
             "AFLite" (only "all" with the method "none"), and "consensus" where embedders vote.
@@ -57,6 +57,13 @@ class FilterRun:
     Xs: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     again: Mapping[str, debias.Again] = field(default_factory=dict)
     mirror: tuple[debias.MirrorResult, debias.TwinUnits] | None = None
+
+    @property
+    def options(self) -> Rows | None:
+        """How many options each problem has, where there are vectors of each; else None."""
+        if self.X.ndim == 2:
+            return None
+        return np.array([len(problem.options) for problem in self.pool], np.intp)
 
     @property
     def chosen(self) -> str:
@@ -153,7 +160,7 @@ def run_filter(
 
     Args:
         pool: the problems.
-        X: (n, d) their vectors.
+        X: (n, d) their vectors; (n, K, d), one an option, where a problem has more than two.
         chosen: the recipe's table.
         seed: of every draw.
         panel: the embedders that vote on what AFLite drops, with the one of `X`; None for none.
@@ -172,7 +179,7 @@ def run_filter(
     """
     if panel is not None:
         refuse_vote(panel.vote, chosen)
-    y = debias.problem_labels(pool)
+    y = debias.problem_labels(pool) if X.ndim == 2 else debias.choice_keys(pool)
     if len(X) != len(pool):
         raise DataError(f"there are {len(X)} vectors for {len(pool)} problems")
     everything = np.arange(len(pool))
@@ -202,7 +209,7 @@ def run_filter(
     subsets = {"all": everything}
     if baselines or chosen.method == "random":
         subsets["random"] = debias.subsample(len(pool), size, seed=seed)
-    if baselines or chosen.method == "pmi":
+    if (baselines and X.ndim == 2) or chosen.method == "pmi":
         subsets["PMI"] = debias.pmi(pool, size=size, variant=chosen.pmi, seed=seed).kept
     if result is not None:
         subsets["AFLite"] = result.kept
@@ -223,9 +230,11 @@ def _mirrored(
     baselines: bool,
 ) -> FilterRun:
     """Run the mirror filter, which counts whole twins."""
-    units = debias.twin_units(pool, X)
+    units = debias.twin_units(pool, X) if X.ndim == 2 else debias.option_units(pool, X)
     found = debias.mirror(
         units.V,
+        items=None if units.items is None else units.items.tolist(),
+        key=units.key,
         blocks=units.blocks,
         kinds=units.kinds,
         ids=units.ids,
@@ -242,6 +251,7 @@ def _mirrored(
     subsets = {"all": np.arange(len(pool)), NAMES["mirror"]: kept}
     if baselines:
         subsets["random"] = debias.subsample(len(pool), len(kept), seed=seed)
+    if baselines and X.ndim == 2:
         subsets["PMI"] = debias.pmi(pool, size=len(kept), variant=chosen.pmi, seed=seed).kept
     return FilterRun(pool, X, y, chosen.method, subsets, None, mirror=(found, units))
 

@@ -32,7 +32,7 @@ class Measures:
 
     Attributes:
         signature: what they depend on.
-        assessment: PCA and KL of each subset.
+        assessment: PCA and KL of each subset; None where a problem has more than two options.
         before: what a linear model guesses of the problems that went in, cross-validated; None
             where there are fewer than two blocks, so that nothing can be held out.
         verified: what is guessed before and after the filter, across halves that were filtered
@@ -43,7 +43,7 @@ class Measures:
     """
 
     signature: Signature
-    assessment: debias.Assessment
+    assessment: debias.Assessment | None
     before: debias.Probe | None
     excess: debias.Null | None
     found: Mapping[str, practice.Found] | None
@@ -54,7 +54,7 @@ class Measures:
         known = isinstance(self.verified, debias.Verification)
         return {
             "signature": str(self.signature),
-            "assessment": self.assessment.to_json(),
+            "assessment": self.assessment and self.assessment.to_json(),
             "before": self.before and asdict(self.before),
             "verified": asdict(self.verified) if known else None,  # type: ignore[arg-type]
             **({} if known else {"not_verified": self.verified}),
@@ -64,7 +64,8 @@ class Measures:
 
 
 STRANGER = "stranger"
-"""What the report calls the guesser that reads hashed words; see `embed.HashedEmbedder`."""
+"""What the report calls the guesser that reads hashed words, see `embed.HashedEmbedder`; of
+problems with more options it reads the letters of the options alone."""
 
 NOT_ASKED = "not measured, as the recipe says: measure.splits is 0"
 """What is told in place of a figure that nobody asked for."""
@@ -99,12 +100,16 @@ def verified(
     names = [debias.LINEAR, *list(run.Xs)[1:]]
     Xs = [run.X, *list(run.Xs.values())[1:]]
     vectors = {
-        name: _antisymmetric(X) if how_combined == "concat" else X
+        name: _antisymmetric(X) if how_combined == "concat" and X.ndim == 2 else X
         for name, X, how_combined in zip(names, Xs, combined, strict=True)
     }
     free = [name for name, told in zip(names, combined, strict=True) if not told]
     own = vectors.pop(debias.LINEAR)
-    stranger = embed.HashedEmbedder().embed(run.pool)
+    stranger = (
+        embed.HashedEmbedder().embed(run.pool)
+        if run.options is None
+        else embed.OptionsEmbedder(features="letters").embed_options(run.pool)
+    )
     with step("filtering halves apart", 4 * splits) as advance:
         try:
             return debias.verify(
@@ -113,6 +118,7 @@ def verified(
                 kept_apart(run, chosen, seed=seed, panel=panel, **(how or {})),
                 blocks=run.blocks,
                 ids=run.pool.ids,
+                options=run.options,
                 others={**vectors, STRANGER: stranger},
                 turns=debias.LINEAR not in free,
                 free=free,
@@ -156,16 +162,18 @@ def measure(
         how: the executor and the scratch folder of `debias.threshold_null`.
         guessed: what `verified` found.
     """
-    assessment = debias.assess(
-        run.X,
-        run.y,
-        run.subsets,
-        groups=run.pool.groups,
-        blocks=run.blocks,
-        turns=turns[0],
-        settings=debias.AssessmentSettings(seed=seed),
-        shown=shown,
-    )
+    assessment = None
+    if run.options is None:
+        assessment = debias.assess(
+            run.X,
+            run.y,
+            run.subsets,
+            groups=run.pool.groups,
+            blocks=run.blocks,
+            turns=turns[0],
+            settings=debias.AssessmentSettings(seed=seed),
+            shown=shown,
+        )
     return Measures(
         signature=signature,
         assessment=assessment,
@@ -188,7 +196,10 @@ def _probe(run: FilterRun, seed: int, turns: bool) -> debias.Probe | None:
     if len(drawn) < 2:
         return None
     folds = min(FOLDS, len(drawn))
-    return debias.probe(run.X[chosen], run.y[chosen], drawn, turns=turns, folds=folds, seed=seed)
+    options = None if run.options is None else run.options[chosen]
+    return debias.probe(
+        run.X[chosen], run.y[chosen], drawn, options=options, turns=turns, folds=folds, seed=seed
+    )
 
 
 def _excess(run: FilterRun, seed: int, draws: int, how: Mapping[str, Any]) -> debias.Null | None:

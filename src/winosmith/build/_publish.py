@@ -19,7 +19,7 @@ from winosmith.build._recipe import Copies, EmbedRecipe, Recipe, again_toml, pat
 from winosmith.build._report import report_page
 from winosmith.build._report_filter import again_record, key_figures
 from winosmith.build._split import Split, nested_sizes
-from winosmith.build._vectors import described
+from winosmith.build._vectors import described, reading
 from winosmith.dataset import Dataset
 from winosmith.debias import AfliteResult
 from winosmith.outputs import PRIVATE, OutputFolder, sha256
@@ -273,6 +273,10 @@ def signature_of(
     else:
         parameters = {"encoder": Path(embed.encoder).name, "combine": embed.combine}
         parameters |= {"pooling": embed.pooling} if embed.pooling else {}
+    if (read := reading(embed, run.pool)) != "sentence" or run.options is not None:
+        parameters |= {"reads": read}
+    if run.options is not None:
+        del parameters["combine"]
     parameters["method"] = run.method
     if run.aflite is not None:
         names = {"ensemble_size": "ensemble", "train_size": "m", "cutoff": "k", "threshold": "tau"}

@@ -70,6 +70,10 @@ class EmbedRecipe:
         encoder: "light", or the hub id or folder of a Hugging Face encoder.
         array: a .npy or .npz file of vectors, in place of an encoder.
         combine: "difference" of the two filled-in sentences, or "concat".
+        reads: "sentence" fills the options in; "options" reads them alone, without what is asked.
+            None is "sentence" where all problems have two options, else "options": what a model
+            guesses by a question and an option together may be known, and need not be given away.
+            The light embedder reads sentences of two options alone.
         pooling: "mean" or "cls", for encoders; None is "cls" after fine-tuning, else "mean".
         dimensions: of the light embedder.
         finetune_train, finetune_dev: problems, in whole twins, that fine-tune the encoder and
@@ -79,6 +83,7 @@ class EmbedRecipe:
     encoder: str = "light"
     array: str | None = None
     combine: Literal["difference", "concat"] = "difference"
+    reads: Literal["sentence", "options"] | None = None
     pooling: Literal["mean", "cls"] | None = None
     dimensions: int = 512
     finetune_train: int = 0
@@ -95,6 +100,11 @@ class EmbedRecipe:
         _refuse(
             any(sizes) and (self.encoder == "light" or self.array is not None),
             "finetune_train needs a Hugging Face encoder in encoder",
+        )
+        _refuse(
+            self.reads == "options" and (any(sizes) or self.array is not None),
+            "an encoder is fine-tuned on sentences, and a file of vectors has been read already; "
+            'reads = "options" goes with neither',
         )
 
 

@@ -117,6 +117,8 @@ def verdict(run: FilterRun, measures: Measures) -> str:
         name = max(found.after, key=lambda one: _beyond(found.after[one]))
     after, before = found.after[name], found.before[name]
     who = GUESSERS.get(name, f"a guesser of {name}")
+    if name == STRANGER and run.options is not None:
+        who = LETTERS
     right = f"{_percent(after.accuracy)} (95 % interval {_interval(after)}; chance is "
     right += f"{_percent(after.chance)})"
     was = "" if run.method == "none" else f"; before the filter it was {_percent(before.accuracy)}"
@@ -141,6 +143,9 @@ def _beyond(guess: debias.Guess) -> float:
 
 NAMED = {debias.LINEAR: "linear", debias.TWO_PIECE: "two-piece", STRANGER: "a stranger"}
 """The guessers, as the report calls them."""
+
+LETTERS = "a linear guesser on the letters of the options"
+"""The stranger in a sentence, where problems have more than two options."""
 
 GUESSERS = {
     debias.LINEAR: "a linear guesser",
@@ -226,7 +231,7 @@ def filter_sections(
     if run.aflite is not None and run.method == "aflite":
         sections.append(_phases(run.aflite, measures, next(iter(run.Xs), None)))
     if run.mirror is not None:
-        sections.append(_mirror(run.mirror[0], measures))
+        sections.append(_mirror(run.mirror[0], run, measures))
     if run.consensus is not None:
         sections.append(consensus_section(run.consensus, measures))
     if run.again:
@@ -234,10 +239,11 @@ def filter_sections(
     sections.append(_guessed(run, measures))
     if measures.found is not None:
         sections.append(_planted(measures, run))
-    blocks = debias.assessment_blocks(measures.assessment, measures.signature)
-    sections.append(report.Section("How far the answers stand apart", blocks))
-    if run.method != "none":
-        sections.append(_examples(run, measures, shown))
+    if measures.assessment is not None:
+        blocks = debias.assessment_blocks(measures.assessment, measures.signature)
+        sections.append(report.Section("How far the answers stand apart", blocks))
+        if run.method != "none":
+            sections.append(_examples(run, measures.assessment, shown))
     return sections
 
 
@@ -309,11 +315,41 @@ def _first_phase(null: debias.Null) -> report.Text:
     )
 
 
-def _mirror(found: debias.MirrorResult, measures: Measures) -> report.Section:
+TWO_UNITS = (
+    "A twin is one unit: what there is to guess of it is which half has which answer. Models "
+    "that never saw a unit give it a margin, above zero where they are right. Where nothing "
+    "gives an answer away, one is as likely right as wrong, so those that are wrong show how "
+    "many are right by luck."
+)
+"""What the mirror is, where units have one vector."""
+
+MANY_UNITS = (
+    "Models that never saw a problem name one of its options, by a lead over the next one, which "
+    "is the margin: above zero where they are right. Where nothing gives an answer away, the right "
+    "one of K options is named once in K times, so each that is named wrongly stands for "
+    "1 / (K − 1) that are right by luck. A twin is one unit."
+)
+"""The same, where options have a vector each."""
+
+KNOWN = {
+    "options": "The models read the options alone, not what is asked. What they guess is in how "
+    "options are worded, or is known of them whatever is asked (that the sun is cold is never "
+    "right): who agrees may know, and need not have been told. Look at what went before you call "
+    "it an artifact.",
+    "sentence": "The models read what is asked, and the options in it. Who agrees may know the "
+    "answer, and need not have been told: a filter by such vectors also takes what is easy. "
+    "Vectors of the options alone leave that out.",
+}
+"""Why what is guessed need not be given away, by what an embedder read."""
+
+
+def _mirror(found: debias.MirrorResult, run: FilterRun, measures: Measures) -> report.Section:
     """Return what the mirror filter found: the margins beside their mirror image."""
     gone = np.zeros(len(found.margins), np.bool_)
     gone[found.removed] = True
-    drawing = report.mirrored(found.margins, gone, threshold=found.threshold)
+    many = run.options is not None
+    options = found.options if many else None
+    drawing = report.mirrored(found.margins, gone, options=options, threshold=found.threshold)
     agree, differ = int((found.margins > 0).sum()), int((found.margins < 0).sum())
     share = "" if found.false_share is None else (
         f" About {_percent(found.false_share)} of what went are estimated to have had nothing that "
@@ -321,8 +357,9 @@ def _mirror(found: debias.MirrorResult, measures: Measures) -> report.Section:
     )  # fmt: skip
     if found.parameters["aim"] == "chance":
         told = (
-            "At every margin as many that agree were to go as there are more of them than of those "
-            f"that disagree; who goes was drawn by lot.{share} No culprit is named."
+            "At every margin as many that agree were to go as there are more of them than "
+            + ("luck explains" if many else "of those that disagree")
+            + f"; who goes was drawn by lot.{share} No culprit is named."
         )
     elif found.threshold is None:
         told = (
@@ -342,22 +379,22 @@ def _mirror(found: debias.MirrorResult, measures: Measures) -> report.Section:
             f"(p = {found.p:.2f}). What is kept beyond the threshold only disagrees, so it is not "
             "at chance there; the two-piece guesser is the one that uses this."
         )
-    lead = (
-        "A twin is one unit: what there is to guess of it is which half has which answer. Models "
-        "that never saw a unit give it a margin, above zero where they are right. Where nothing "
-        "gives an answer away, one is as likely right as wrong, so those that are wrong show how "
-        "many are right by luck."
-    )
-    counts = f"{agree:,} agree, {differ:,} disagree, {found.ties:,} tie."
+    lead = MANY_UNITS if many else TWO_UNITS
+    notes = [
+        report.Text([f"{agree:,} agree, {differ:,} disagree, {found.ties:,} tie. {told}"], "note")
+    ]
+    if read := measures.signature.parameters.get("reads"):
+        notes.append(report.Text([KNOWN[str(read)]], "note"))
     return report.Section(
         "What the mirror shows",
         [
             report.Drawing(
-                "Units by margin: those that agree, beside the mirror image of those that disagree",
+                "Units by margin: those that agree, beside the mirror image of those that disagree"
+                + (" (of K options each counts 1 / (K − 1))" if many else ""),
                 [drawing],
                 signature=measures.signature,
             ),
-            report.Text([f"{counts} {told}"], "note"),
+            *notes,
         ],
         lead=lead,
     )
@@ -412,6 +449,9 @@ def _guessed(run: FilterRun, measures: Measures) -> report.Section:
         told = f"After the filter: {found}.{_drawn(run)}"
         return report.Section(title, [report.Text([told], "note")])
     share = report.Column("after", form=".1%")
+    opposite, strange = "the opposite", "hashed words"
+    if run.options is not None:
+        opposite, strange = "another option", "hashed letters of the options"
     table = report.Table(
         "Guessed of one half by what learnt from the other, each half filtered apart",
         ["guesser", report.Column("before", form=".1%"),
@@ -425,8 +465,8 @@ def _guessed(run: FilterRun, measures: Measures) -> report.Section:
         note=f"{found.problems:,} problems in {found.blocks:,} blocks (twins, families, copies, "
         f"look-alikes), dealt to halves {found.splits} times; the filter kept "
         f"{_percent(found.kept)} of a half. Linear: on the filter’s own vectors. Two-piece: "
-        "follows a linear model of the whole half up to a margin and says the opposite beyond it, "
-        "or the reverse. A stranger: a linear model on hashed words that the filter never saw. "
+        f"follows a linear model of the whole half up to a margin and says {opposite} beyond it, "
+        f"or the reverse. A stranger: a linear model on {strange} that the filter never saw. "
         f"Intervals are of {found.draws} resamples of the blocks, every guesser refitted."
         f"{_drawn(run)}",
     )  # fmt: skip
@@ -477,7 +517,9 @@ def _planted(measures: Measures, run: FilterRun) -> report.Section:
     return report.Section("What was planted, and what was found", [table], lead=lead)
 
 
-def _examples(run: FilterRun, measures: Measures, shown: Sequence[int]) -> report.Section:
+def _examples(
+    run: FilterRun, assessment: debias.Assessment, shown: Sequence[int]
+) -> report.Section:
     found = debias.associations(run.pool)
     kept = set(run.kept.tolist())
     allowed = [int(row) for row in shown]
@@ -491,7 +533,7 @@ def _examples(run: FilterRun, measures: Measures, shown: Sequence[int]) -> repor
     blocks: list[report.Block] = [
         report.Passages(title, debias.passages(twins, status)) for title, twins in groups if twins
     ]
-    parted = {subset.name: subset.parted for subset in measures.assessment.subsets}
+    parted = {subset.name: subset.parted for subset in assessment.subsets}
     blocks.append(debias.leads_table(found, {n: s.tolist() for n, s in run.subsets.items()}))
     lead = (
         f"The filter left {parted[run.chosen]:,} twins with one half. Marked words stood "

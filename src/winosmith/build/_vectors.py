@@ -28,7 +28,8 @@ class Embedded:
     """Vectors, and what making them has to say.
 
     Attributes:
-        X: (n, d), in the order of the problems.
+        X: (n, d), in the order of the problems; (n, K, d), a vector an option, where a problem has
+            more than two.
         told: the embedder's parameters, and how fine-tuning went.
     """
 
@@ -61,17 +62,24 @@ def embedded(
     if chosen.array is not None:
         array = embed.load_array(chosen.array, ids=collected_ids)
         return Embedded(array.embed(pool), {"embedder": "array"})
-    if chosen.encoder == "light":
+    alone = reading(chosen, pool) == "options"
+    if chosen.encoder == "light" and not alone:
         light = embed.LightEmbedder(chosen.dimensions, combine=chosen.combine)
         return Embedded(light.embed(pool), light.parameters)
     if tuning is None:
-        encoder = embed.EncoderEmbedder(
-            chosen.encoder,
-            pooling=chosen.pooling or "mean",
-            combine=chosen.combine,
-            on_progress=lambda done, _: on_progress(done, ""),
+        embedder = (
+            embed.OptionsEmbedder(chosen.dimensions, combine=chosen.combine)
+            if chosen.encoder == "light"
+            else embed.EncoderEmbedder(
+                chosen.encoder,
+                pooling=chosen.pooling or "mean",
+                combine=chosen.combine,
+                reads="options" if alone else "sentence",
+                on_progress=lambda done, _: on_progress(done, ""),
+            )
         )
-        return Embedded(encoder.embed(pool), encoder.parameters)
+        X = embedder.embed_options(pool) if many_options(pool) else embedder.embed(pool)
+        return Embedded(X, embedder.parameters)
     tuner, tuned = embed.finetuned_embedder(
         *tuning,
         model=chosen.encoder,
@@ -90,19 +98,49 @@ def turning(chosen: EmbedRecipe) -> bool:
     return combining(chosen) == "difference"
 
 
-def refuse_many_options(dataset: Dataset, chosen: FilterRecipe) -> None:
-    """Refuse to filter problems with more than two options by mirror, whose units are one vector.
+def many_options(dataset: Dataset) -> bool:
+    """Tell whether a problem has more than two options: then each option has a vector."""
+    return any(len(problem.options) > 2 for problem in dataset)
+
+
+def reading(chosen: EmbedRecipe, dataset: Dataset) -> str:
+    """Return what an embedder reads, "sentence" or "options"; see `EmbedRecipe.reads`."""
+    if chosen.reads is not None or chosen.array is not None:
+        return chosen.reads or "sentence"
+    return "options" if many_options(dataset) else "sentence"
+
+
+def refuse_many_options(dataset: Dataset, embedding: EmbedRecipe, chosen: FilterRecipe) -> None:
+    """Refuse to filter problems with more than two options by what knows two alone.
 
     Raises:
         DataError: and what to do instead.
     """
     many = [problem for problem in dataset if len(problem.options) > 2]
-    if chosen.method == "mirror" and many:
+    if not many:
+        return
+    told = (
+        f"{len(many)} of {len(dataset)} problems have more than two options (first: "
+        f"{many[0].id!r}); "
+    )
+    drawn = chosen.method == "random" and chosen.keep is not None
+    if chosen.method not in ("mirror", "none") and not drawn:
         raise DataError(
-            f"{len(many)} of {len(dataset)} problems have more than two options (first: "
-            f"{many[0].id!r}); of a data set the mirror filter takes those with two; "
-            "`winosmith.debias.mirror` takes vectors of as many options as there are, as arrays"
+            told + f"{chosen.method} takes those with two, mirror all (and random, if it is told "
+            "how many to keep)"
         )
+    if embedding.array is not None:
+        raise DataError(
+            told + "a file of vectors has one for each problem; name an encoder, or give the "
+            "options' vectors to `winosmith.debias.mirror`"
+        )
+    if embedding.encoder == "light" and embedding.reads == "sentence":
+        raise DataError(
+            told + "the light embedder reads sentences of two; name an encoder, or let the options "
+            "be read alone"
+        )
+    if embedding.finetune_train:
+        raise DataError(told + "an encoder is fine-tuned on problems with two")
 
 
 def refuse_unturned(embedding: EmbedRecipe, chosen: FilterRecipe) -> None:
@@ -193,9 +231,11 @@ def described(chosen: EmbedRecipe) -> str:
     """
     if chosen.array is not None:
         return sha256(chosen.array)[:12]
+    read = "options" if chosen.reads == "options" else None
     if chosen.encoder == "light":
-        return f"light/{chosen.dimensions}/{chosen.combine}"
-    return "/".join(filter(None, [Path(chosen.encoder).name, chosen.pooling, chosen.combine]))
+        return "/".join(filter(None, ["light", str(chosen.dimensions), chosen.combine, read]))
+    name = Path(chosen.encoder).name
+    return "/".join(filter(None, [name, chosen.pooling, chosen.combine, read]))
 
 
 def place_of(name: str, place: int) -> str:

@@ -66,6 +66,10 @@ class _Null(click.Choice[str]):
               help="Vectors from a .npy or .npz file, in place of an encoder.")  # fmt: skip
 @click.option("--combine", type=click.Choice(["difference", "concat"]), default="difference",
               show_default=True, help="How two filled-in sentences become one vector.")  # fmt: skip
+@click.option("--reads", type=click.Choice(["sentence", "options"]), help="What an embedder "
+              "sees of an option: the sentence with it filled in, or the option alone. By default "
+              "the sentence of two options, and more options alone: what is guessed by a question "
+              "and an option may be known, not given away.")  # fmt: skip
 @click.option("--aim", type=click.Choice(["error", "chance"]), default="error", show_default=True,
               help="Of mirror: error finds what gives its answer away; chance leaves as many that "
               "agree with a model as disagree, at every margin.")  # fmt: skip
@@ -127,7 +131,8 @@ def command(**options: Any) -> None:
     """Filter DATA: remove what a machine can guess from embeddings.
 
     AFLite takes problems one by one (WinoGrande, Algorithm 1). --method mirror takes whole twins,
-    and with --aim error it says how large a share of those that it removes may be sound.
+    and with --aim error it says how large a share of those that it removes may be sound; it takes
+    problems of any number of options.
 
     With --with, several embedders vote: AFLite runs for each, and a problem is dropped when --least
     of them find it predictable.

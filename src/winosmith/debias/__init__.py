@@ -18,6 +18,7 @@ from winosmith.debias._chance import (
     threshold_null,
     twin_flipped,
 )
+from winosmith.debias._choices import choice_keys
 from winosmith.debias._clues import Associations, Clue, Leads, Mark, MarkedProblem, associations
 from winosmith.debias._consensus import ConsensusResult, checkpoint_of, consensus
 from winosmith.debias._dynamics import Dynamics, read_dynamics
@@ -36,7 +37,7 @@ from winosmith.debias._ranking import Correlation, Ranking, ranking
 from winosmith.debias._rows import problem_labels, training_rows
 from winosmith.debias._selection import HISTOGRAM_EDGES
 from winosmith.debias._subsample import alike, subsample
-from winosmith.debias._units import TwinUnits, twin_units
+from winosmith.debias._units import TwinUnits, option_units, twin_units
 from winosmith.debias._verify import LINEAR, TWO_PIECE, Guess, Verification, verify
 
 __all__ = [
@@ -80,12 +81,14 @@ __all__ = [
     "assessment_blocks",
     "associations",
     "checkpoint_of",
+    "choice_keys",
     "consensus",
     "fairness",
     "human_agreement",
     "leads_table",
     "mirror",
     "null_of",
+    "option_units",
     "passages",
     "pmi",
     "probe",

@@ -15,6 +15,7 @@ by another seed, and on vectors a little shaken.
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -367,7 +368,7 @@ def shaken(
     on the order of the rows. Vectors that are mapped from a file are lent from a file too.
 
     Args:
-        X: (n, d) vectors.
+        X: (n, d) vectors; or (n, K, d), those of all options, each shaken alike in a problem.
         ids: (n,) distinct ids of one kind that can be put in order.
         seed: 0 or more.
         noise: the standard deviation, relative to each number.
@@ -379,9 +380,11 @@ def shaken(
         moved: NDArray[np.float32] = (
             np.empty(X.shape, np.float32)
             if folder is None
-            else (stack.enter_context(scratch_matrix((X.shape[0], X.shape[1]), folder))[0])
+            else stack.enter_context(scratch_matrix((X.shape[0], math.prod(X.shape[1:])), folder))[
+                0
+            ].reshape(X.shape)
         )
         for place, row in enumerate(order):
-            draw = np.random.default_rng([seed, place]).standard_normal(X.shape[1])
+            draw = np.random.default_rng([seed, place]).standard_normal(X.shape[-1])
             moved[row] = X[row] * (1 + noise * draw)
         yield moved

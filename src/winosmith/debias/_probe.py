@@ -7,7 +7,8 @@ that was selected by the answers that it is asked for: see `_verify`.
 
 The vectors of `difference` turn around when the options of a problem are swapped, and which is
 written first means nothing. So their probe has no intercept: it learns w from the problems turned
-so that the right option comes first, and swapping options changes not a bit of the result.
+so that the right option comes first, and swapping options changes not a bit of the result. Of
+problems with any number of options each option has a vector, and the probe is a conditional logit.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from winosmith.debias._chance import Z
+from winosmith.debias._choices import Choices
 from winosmith.debias._rows import numbered
 from winosmith.errors import DataError
 from winosmith.threads import one_thread
@@ -30,12 +32,13 @@ class Probe:
     """Held-out accuracy of a linear model.
 
     Attributes:
-        accuracy: the share of test problems it guesses, 0–1, a tie counted as one half; chance is
-            `chance`.
+        accuracy: the share of test problems it guesses, 0–1, a tie counted as one over the options
+            that tie; chance is `chance`.
         low: the lower end of the 95 % interval, each group counted as one observation.
         high: its upper end.
-        chance: one half where vectors turn with the options; else the share of the more frequent
-            answer among the test problems, which an intercept can learn.
+        chance: the mean of 1 / K over problems of K options, one half of two; where vectors do not
+            turn with the options, the share of the more frequent answer among the test problems,
+            which an intercept can learn.
         n: the number of test problems.
     """
 
@@ -51,6 +54,7 @@ def probe(
     y: NDArray[Any],
     groups: Sequence[Sequence[int]],
     *,
+    options: ArrayLike | None = None,
     turns: bool = True,
     folds: int = 5,
     C: float = 1.0,
@@ -59,10 +63,11 @@ def probe(
     """Return the cross-validated accuracy of a linear model, whole groups in one fold.
 
     Args:
-        X: (n, d) embeddings.
-        y: (n,) labels, 0 or 1.
+        X: (n, d) embeddings; with `options` (n, K, d), those of every option.
+        y: (n,) labels, 0 or 1; with `options` the place of the right one, from 0.
         groups: the rows that must not be parted, such as `blocks.blocks(dataset)`, which has
             copies and what looks alike beside twins; every row in one.
+        options: (n,) how many options each problem has; None for two, of which X has one vector.
         turns: whether swapping the options of a problem turns its vector around, as in those of
             `difference`. If not (`concat`, vectors from elsewhere), the model has an intercept, and
             the order of the options can change the figure.
@@ -77,11 +82,17 @@ def probe(
         raise DataError(f"a probe with {folds} folds needs as many groups; there are {len(groups)}")
     group_of = numbered(groups, len(y))
     fold_of = np.random.default_rng([seed, folds]).permutation(len(groups))[group_of] % folds
+    if options is not None:
+        choices = Choices.of(X, y, options)
+        weights = (fold_of[:, None] != np.arange(folds)).astype(np.float32)
+        credit = choices.judged(choices.models(weights, C)).credit
+        return _summary(credit[np.arange(len(y)), fold_of], group_of, choices.chance)
     right = np.empty(len(y))
     for fold in range(folds):
         test = fold_of == fold
         right[test] = _right(X[~test], y[~test], X[test], y[test], C, turns)
-    return _summary(right, y, group_of, turns)
+    ones = float(np.mean(y == 1))
+    return _summary(right, group_of, 0.5 if turns else max(ones, 1 - ones))
 
 
 def _right(
@@ -128,9 +139,7 @@ def _fitted(
     return scores
 
 
-def _summary(
-    right: NDArray[np.float64], y: NDArray[Any], group_of: NDArray[np.intp], turns: bool
-) -> Probe:
+def _summary(right: NDArray[np.float64], group_of: NDArray[np.intp], chance: float) -> Probe:
     """Return the share that is right, with an interval that is robust to clusters.
 
     The variance is the linearised one of a mean over clusters of unequal sizes: the sum of the
@@ -141,11 +150,10 @@ def _summary(
     residuals = np.bincount(group_of, weights=right - accuracy)
     clusters = len(np.unique(group_of))
     error = float(np.sqrt((residuals**2).sum() * clusters / max(clusters - 1, 1))) / n
-    ones = float(np.mean(y == 1))
     return Probe(
         accuracy=accuracy,
         low=max(0.0, accuracy - Z * error),
         high=min(1.0, accuracy + Z * error),
-        chance=0.5 if turns else max(ones, 1 - ones),
+        chance=chance,
         n=n,
     )

@@ -218,6 +218,19 @@ def order_of_ids(ids: Sequence[Hashable]) -> NDArray[np.intp]:
         ) from error
 
 
+def canonical_order(X: NDArray[Any], ids: Sequence[Hashable] | None) -> NDArray[np.intp]:
+    """Return rows in the order of their ids, or without them of what they hold.
+
+    Raises:
+        DataError: see `order_of_ids`; or another number of ids than rows.
+    """
+    if ids is None:
+        return _order_of_content(X, np.zeros(len(X), np.int16))
+    if len(ids) != len(X):
+        raise DataError(f"X has {len(X)} rows, but ids has {len(ids)} entries")
+    return order_of_ids(ids)
+
+
 def _order_of_content(X: NDArray[Any], y: NDArray[np.int16]) -> NDArray[np.intp]:
     """Return the rows in the order of a digest of their numbers and label.
 

@@ -1,30 +1,35 @@
-"""Units, which a filter of whole twins counts, and the one vector by which each is guessed."""
+"""Units, which a filter of whole twins counts, and the vectors by which each is guessed."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import permutations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from winosmith.blocks import blocks, copies, whole_twins
+from winosmith.blocks import blocks, copies, plain, whole_twins
 from winosmith.dataset import Dataset
+from winosmith.debias._choices import choice_keys
 from winosmith.debias._rows import problem_labels
 from winosmith.errors import DataError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TwinUnits:
-    """Twins and singles, each one vector, as `mirror` takes them.
+    """Twins and singles, as `mirror` takes them: each one vector, or one for each of its options.
 
     Attributes:
         V: (U, d) float32: the sum over the halves of ±x, + where the first option is right; of
-            identical halves the mean is taken first.
+            identical halves the mean is taken first. With `items` a row an option.
         rows: for each unit the rows of the data set that go or stay with it, ascending.
         blocks: (U,) equal for units of one family and for those with identical sentences.
         kinds: (U,) "twin" or "single".
         ids: (U,) the id of each unit's first problem by id.
+        items: (n,) the unit of each row of V; None where a row is a unit.
+        key: (U,) the place of the right one among each unit's rows; None where a row is a unit.
     """
 
     V: NDArray[np.float32]
@@ -32,6 +37,8 @@ class TwinUnits:
     blocks: tuple[int, ...]
     kinds: tuple[str, ...]
     ids: tuple[str, ...]
+    items: NDArray[np.intp] | None = None
+    key: NDArray[np.intp] | None = None
 
     def rows_of(self, units: NDArray[np.intp]) -> NDArray[np.intp]:
         """Return the ascending rows of some units."""
@@ -80,3 +87,92 @@ def twin_units(pool: Dataset, X: NDArray[Any]) -> TwinUnits:
         kinds=tuple("twin" if len({first[row] for row in g}) > 1 else "single" for g in rows),
         ids=tuple(ids[group[0]] for group in summed),
     )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Choice:
+    """One unit of some options: its vectors, its key, its rows."""
+
+    V: NDArray[np.float32]
+    key: int
+    rows: list[int]
+    kind: str
+
+
+def option_units(pool: Dataset, X: NDArray[Any]) -> TwinUnits:
+    """Return the units of problems of any number of options, and the vectors of their options.
+
+    A unit is a problem with its copies. A twin is one unit, with the copies of its halves: of two
+    options each its key is one bit, as in `twin_units`; of K each there are K (K − 1) keys, the
+    pairs of different options that its halves can have, and a pair's vector is the sum of the two.
+    (Vectors of the options alone are the same in both halves, so that pairs tie in twos: of a twin
+    nothing is guessed by them.) Copies that contradict each other are guessed by nothing, too.
+
+    Args:
+        pool: problems with known answers.
+        X: (n, K, d) vectors of the options of each problem, such as `embed_options` returns.
+
+    Raises:
+        DataError: an answer is withheld, there is no problem, or another number of vectors.
+
+    >>> from winosmith import Problem
+    >>> a = Problem("a", "Why is it dark? _", ("night", "noon", "rain"), 0)
+    >>> b = Problem("b", "Who barks? _", ("dog", "cat"), 0)
+    >>> units = option_units(Dataset([a, b]), np.ones((2, 3, 1)))
+    >>> units.items.tolist(), units.key.tolist()
+    ([0, 0, 0, 1, 1], [0, 0])
+    """
+    keys = choice_keys(pool)
+    if X.ndim != 3 or len(X) != len(pool):
+        raise DataError(f"X has the shape {X.shape}; (problems, options, columns) is needed")
+    identical = copies(pool)
+    copy_of = {row: rows[0] for rows in identical for row in rows}
+    block_of = {row: at for at, block in enumerate(blocks(pool, lookalikes=False)) for row in block}
+    found: list[_Choice] = []
+    for group in whole_twins(pool, identical):
+        halves: dict[int, list[int]] = {}
+        for row in sorted(group, key=pool.ids.__getitem__):
+            halves.setdefault(copy_of.get(row, row), []).append(row)
+        found += _choices(pool, X, keys, list(halves.values()))
+    return TwinUnits(
+        V=np.concatenate([unit.V for unit in found]),
+        rows=tuple(tuple(sorted(unit.rows)) for unit in found),
+        blocks=tuple(block_of[unit.rows[0]] for unit in found),
+        kinds=tuple(unit.kind for unit in found),
+        ids=tuple(pool.ids[unit.rows[0]] for unit in found),
+        items=np.repeat(np.arange(len(found)), [len(unit.V) for unit in found]),
+        key=np.array([unit.key for unit in found], np.intp),
+    )
+
+
+def _choices(
+    pool: Dataset, X: NDArray[Any], keys: NDArray[np.intp], halves: Sequence[list[int]]
+) -> Iterator[_Choice]:
+    """Yield the units of one group: a single, a twin, or halves that make no one twin.
+
+    Args:
+        pool: all problems.
+        X: their vectors.
+        keys: their answers.
+        halves: the rows of each half with its copies, sorted by id.
+    """
+    named = [[plain(option) for option in pool[rows[0]].options] for rows in halves]
+    right = [{plain(pool[row].options[keys[row]]) for row in rows} for rows in halves]
+    told = all(len(one) == 1 for one in right)
+    of = [X[rows[0], : len(names)] for rows, names in zip(halves, named, strict=True)]
+    of = [np.asarray(one, np.float32) * np.float32(told) for one in of]
+    rows, kind = [row for half in halves for row in half], "twin" if len(halves) > 1 else "single"
+    if {len(names) for names in named} == {2}:
+        v = np.zeros(X.shape[2], np.float32)
+        for one, half in zip(of, halves, strict=True):
+            v += one[keys[half[0]]] - one[1 - keys[half[0]]]
+        yield _Choice(np.stack([v, 0 * v]), 0, sorted(rows, key=pool.ids.__getitem__), kind)
+    elif len(halves) == 2 and sorted(named[0]) == sorted(named[1]) and right[0] != right[1]:
+        there = [named[1].index(name) for name in named[0]]
+        pairs = list(permutations(range(len(there)), 2))
+        V = np.stack([of[0][i] + of[1][there[j]] for i, j in pairs])
+        key = pairs.index((int(keys[halves[0][0]]), there.index(int(keys[halves[1][0]]))))
+        yield _Choice(V, key, sorted(rows, key=pool.ids.__getitem__), kind)
+    else:
+        for one, half in zip(of, halves, strict=True):
+            yield _Choice(one, int(keys[half[0]]), half, "single")

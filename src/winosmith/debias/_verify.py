@@ -11,14 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from winosmith.debias._chance import Z
+from winosmith.debias._choices import Choices, Judged
 from winosmith.debias._logit import Logit
-from winosmith.debias._rows import checked_rows, numbered
+from winosmith.debias._rows import canonical_order, checked_rows, numbered
 from winosmith.errors import DataError, InputError
 from winosmith.threads import one_thread
 
@@ -48,12 +49,13 @@ class Guess:
     """How much one guesser guesses of one half when it has learnt from the other.
 
     Attributes:
-        accuracy: the share of problems, 0–1, a tie counted as one half; the mean over all splits,
-            both ways.
+        accuracy: the share of problems, 0–1, a tie counted as one over the options that tie; the
+            mean over all splits, both ways.
         low: the lower end of the 95 % interval.
         high: its upper end.
-        chance: one half where vectors turn with the options; else the share of the more frequent
-            answer, which an intercept can learn.
+        chance: the mean of 1 / K over problems of K options: one half of two; where vectors do not
+            turn with the options, the share of the more frequent answer, which an intercept can
+            learn.
     """
 
     accuracy: float
@@ -93,6 +95,7 @@ def verify(
     *,
     blocks: Sequence[Sequence[int]],
     ids: Sequence[Hashable] | None = None,
+    options: ArrayLike | None = None,
     others: Mapping[str, NDArray[Any]] | None = None,
     turns: bool = True,
     free: Collection[str] = (),
@@ -115,6 +118,10 @@ def verify(
       Where a margin lies is told by its place among all of its half.
     - one linear model on each of the `others`.
 
+    With `options`, problems have as many each, and all models are conditional logits: one vector
+    of weights for the vectors of all options. A guesser names the highest one; "the opposite" is
+    any other one, which is right in one of K − 1 where the highest is wrong.
+
     The intervals resample the blocks `draws` times, one multinomial weight a block for all splits,
     and refit every guesser; what the filter kept stays as it is. A refit sees fewer distinct
     blocks and guesses a little worse, so the interval is the real figure ± 1.96 standard
@@ -124,14 +131,16 @@ def verify(
     Swapping options, the order of the rows (with `ids`) and the number of threads change nothing.
 
     Args:
-        X: (n, d) the filter's own vectors.
-        y: (n,) labels, 0 or 1.
+        X: (n, d) the filter's own vectors; with `options` (n, K, d), those of every option.
+        y: (n,) labels, 0 or 1; with `options` the place of the right one, from 0.
         filter: takes rows of X, those of one half, and returns which of them it keeps when it
             sees no others.
         blocks: the rows that are never parted, such as `blocks.blocks(dataset)`; every row in one.
         ids: (n,) distinct texts or whole numbers, whose order the draws follow; without them, that
             of a digest of each row's numbers and label.
-        others: by name, (n, e) other vectors of the same problems.
+        options: (n,) how many options each problem has, 2 or more; None for two each, of which X
+            has one vector for both.
+        others: by name, (n, e) other vectors of the same problems; with `options` (n, K, e).
         turns: whether swapping the options of a problem turns its vector in X around, as in those
             of `difference`; the models have no intercept then, and learn from problems turned so
             that the right option comes first.
@@ -169,14 +178,20 @@ def verify(
     labels = np.asarray(y)
     vectors = {LINEAR: X, **(others or {})}
     numbers = numbered(blocks, len(labels))
-    order = checked_rows(X, labels, ids, None, alike=turns).order
     for name, one in (others or {}).items():
         if len(one) != len(labels):
             raise DataError(f"{name}: there are {len(one)} vectors for {len(labels)} problems")
+    of: dict[str, _Vectors] = {}
+    if options is not None:
+        chosen = {name: Choices.of(one, labels, options) for name, one in vectors.items()}
+        order = canonical_order(chosen[LINEAR].canonical(), ids)
+        of.update(chosen)
+    else:
+        order = checked_rows(X, labels, ids, None, alike=turns).order
+        for name, one in vectors.items():
+            of[name] = _Twos(one, labels, name not in free if name != LINEAR else turns)
     block_of = _in_order(numbers, order)
-    resampled = _resampled(len(blocks), draws, seed)
-    turning = {name: name not in free if name != LINEAR else turns for name in vectors}
-    job = _Job(vectors, turning, labels, block_of, resampled, C)
+    job = _Job(of, block_of, _resampled(len(blocks), draws, seed), C)
     found: dict[str, list[tuple[_Scores, _Scores]]] = {}
     shares = []
     for split in range(splits):
@@ -202,22 +217,83 @@ def verify(
     )
 
 
+class _Vectors(Protocol):
+    """Vectors of problems with their keys: what a guesser learns from and is asked."""
+
+    def at(self, rows: Rows | NDArray[np.bool_]) -> _Vectors:
+        """Return those of some problems."""
+
+    @property
+    def chance(self) -> float:
+        """What knowing nothing gets right."""
+
+    def models(self, weights: NDArray[np.float32], C: float) -> Floats:
+        """Return the (d, c) weights of models, each with its own (n, c) weights of problems."""
+
+    def judged(self, W: Floats) -> Judged:
+        """Return what models make of the problems; of two options leads are signed, + if right."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Twos:
+    """One vector for both options of a problem.
+
+    Attributes:
+        X: (n, d).
+        y: (n,) labels, 0 or 1.
+        turning: whether they turn with the options; if not, the models have an intercept.
+        turned: the vectors, turned so that the right option comes first; None until they are asked
+            for.
+    """
+
+    X: NDArray[Any]
+    y: NDArray[Any]
+    turning: bool
+    turned: NDArray[np.float32] | None = None
+
+    def at(self, rows: Rows | NDArray[np.bool_]) -> _Twos:
+        """Return some of the problems, turned."""
+        y = self.y[rows]
+        if self.turned is not None:
+            return _Twos(self.X, y, self.turning, self.turned[rows])
+        sign = np.where(y == 1, 1, -1).astype(np.float32)[:, None]
+        chosen = self.X[rows].astype(np.float32, copy=False)
+        if not self.turning:
+            chosen = np.hstack([chosen, np.full((len(chosen), 1), CONSTANT, np.float32)])
+        return _Twos(self.X, y, self.turning, sign * chosen)
+
+    @property
+    def chance(self) -> float:
+        """One half, or the share of the more frequent answer."""
+        ones = float(np.mean(self.y == 1))
+        return 0.5 if self.turning else max(ones, 1 - ones)
+
+    def models(self, weights: NDArray[np.float32], C: float) -> Floats:
+        """Return the weights of logistic regressions."""
+        assert self.turned is not None  # noqa: S101 - `at` turned them
+        return Logit(self.turned, C=C).fit(weights)
+
+    def judged(self, W: Floats) -> Judged:
+        """Return margins, and what their signs earn."""
+        assert self.turned is not None  # noqa: S101 - `at` turned them
+        with one_thread():
+            margins = self.turned @ W
+        credit = (np.sign(margins) + 1) / 2
+        return Judged(margins, credit, 1 - credit)
+
+
 @dataclass(frozen=True, slots=True)
 class _Job:
     """What all halves share.
 
     Attributes:
-        vectors: by name, (n, d).
-        turning: by name, whether they turn with the options.
-        y: (n,) labels.
+        vectors: by name.
         block_of: (n,) the number of each row's block.
         resampled: (blocks, 1 + draws) weights; the first column is the real one, all ones.
         C: of the guessers.
     """
 
-    vectors: Mapping[str, NDArray[Any]]
-    turning: Mapping[str, bool]
-    y: NDArray[Any]
+    vectors: Mapping[str, _Vectors]
     block_of: Rows
     resampled: Floats
     C: float
@@ -225,14 +301,6 @@ class _Job:
     def weights(self, rows: Rows) -> Floats:
         """Return the weight of each row in each draw, (rows, 1 + draws)."""
         return self.resampled[self.block_of[rows]]
-
-    def turned(self, name: str, rows: Rows) -> NDArray[Any]:
-        """Return vectors turned so that the right option comes first; a model has no intercept."""
-        sign = np.where(self.y[rows] == 1, 1, -1).astype(np.float32)[:, None]
-        chosen = self.vectors[name][rows].astype(np.float32, copy=False)
-        if not self.turning[name]:
-            chosen = np.hstack([chosen, np.full((len(rows), 1), CONSTANT, np.float32)])
-        return sign * chosen
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,36 +333,37 @@ def _guessed(
     weights, count = job.weights(learnt), job.resampled.shape[1]
     before, after = job.weights(asked), job.weights(left)
     parts = np.unique(job.block_of[learnt], return_inverse=True)[1] % FOLDS
-    for name in job.vectors:
-        V, others = job.turned(name, learnt), job.turned(name, asked)
-        chances = [_chance(job, name, rows) for rows in (asked, left)]
+    for name, of in job.vectors.items():
+        here, there = of.at(learnt), of.at(asked)
+        chances = [there.chance, of.at(left).chance]
         sets = [inside | True] + ([] if inside.all() else [inside])
         folds = [parts != part for part in range(FOLDS)] if name == LINEAR else []
-        models = Logit(V, C=job.C).fit(
-            np.hstack([weights * rows[:, None] for rows in sets + folds]).astype(np.float32)
+        models = here.models(
+            np.hstack([weights * rows[:, None] for rows in sets + folds]).astype(np.float32), job.C
         )
-        with one_thread():
-            margins = [others @ models[:, at * count :][:, :count] for at in range(len(sets))]
-        told = margins[-1][outside]
+        judged = [there.judged(models[:, at * count :][:, :count]) for at in range(len(sets))]
         found[name] = (
-            _Scores(_share(_right(margins[0]), before), chances[0]),
-            _Scores(_share(_right(told), after), chances[1]),
+            _Scores(_share(judged[0].credit, before), chances[0]),
+            _Scores(_share(judged[-1].credit[outside], after), chances[1]),
         )
         if name == LINEAR:
-            own = np.empty((len(learnt), count))
+            shape = (len(learnt), count)
+            own = Judged(np.empty(shape), np.empty(shape), np.empty(shape))
             for part in range(FOLDS):
                 at = (len(sets) + part) * count
-                with one_thread():
-                    own[parts == part] = V[parts == part] @ models[:, at : at + count]
-            ranks, places = _places(own), _places(margins[0])
+                one = here.at(parts == part).judged(models[:, at : at + count])
+                for field in ("leads", "credit", "opposite"):
+                    getattr(own, field)[parts == part] = getattr(one, field)
+            ranks, places = _places(own.leads), _places(judged[0].leads)
             pair = []
-            for here, there, chance in (
+            for mine, theirs, chance in (
                 (inside | True, outside | True, chances[0]),
                 (inside, outside, chances[1]),
             ):
-                rule = _rule(own[here], ranks[here], weights[here])
-                said = _followed(margins[0][there], places[there], rule)
-                pair.append(_Scores(_share(said, before[there]), chance))
+                gained = (own.credit - own.opposite)[mine]
+                rule = _rule(gained, ranks[mine], weights[mine])
+                said = _followed(judged[0], places, rule)[theirs]
+                pair.append(_Scores(_share(said, before[theirs]), chance))
             found[TWO_PIECE] = (pair[0], pair[1])
     return {name: found[name] for name in (LINEAR, TWO_PIECE, *found)}
 
@@ -310,11 +379,17 @@ def _places(margins: Floats) -> NDArray[np.int64]:
 
 
 def _rule(
-    margins: Floats, places: NDArray[np.int64], weights: Floats
+    gained: Floats, places: NDArray[np.int64], weights: Floats
 ) -> tuple[NDArray[np.int64], Floats]:
-    """Return for each column at which step to turn, and what to do from there on (1: follow)."""
-    gained = weights * np.sign(margins)
-    columns = np.arange(margins.shape[1])
+    """Return for each column at which step to turn, and what to do from there on (1: follow).
+
+    Args:
+        gained: what following the model earns of each problem beyond saying the opposite.
+        places: the step in which its lead lies.
+        weights: how often each column counts it.
+    """
+    gained = weights * gained
+    columns = np.arange(gained.shape[1])
     by_step = np.zeros((CUTS, len(columns)))
     for column in columns:
         by_step[:, column] = np.bincount(places[:, column], gained[:, column], CUTS)
@@ -326,15 +401,12 @@ def _rule(
 
 
 def _followed(
-    margins: Floats, places: NDArray[np.int64], rule: tuple[NDArray[np.int64], Floats]
+    judged: Judged, places: NDArray[np.int64], rule: tuple[NDArray[np.int64], Floats]
 ) -> Floats:
-    """Return what the rule gets right: 1, 0, and ½ where there is no margin."""
+    """Return what the rule earns of each problem."""
     steps, beyond = rule
-    return _right(np.sign(margins) * np.where(places >= steps, beyond, -beyond))
-
-
-def _right(margins: Floats) -> Floats:
-    return (np.sign(margins) + 1) / 2
+    follows = np.where(places >= steps, beyond, -beyond) > 0
+    return np.where(follows, judged.credit, judged.opposite)
 
 
 def _share(right: Floats, weights: Floats) -> Floats:
@@ -342,11 +414,6 @@ def _share(right: Floats, weights: Floats) -> Floats:
     whole = weights.sum(axis=0)
     share: Floats = (weights * right).sum(axis=0) / np.where(whole > 0, whole, 1)
     return share
-
-
-def _chance(job: _Job, name: str, rows: Rows) -> float:
-    ones = float(np.mean(job.y[rows] == 1))
-    return 0.5 if job.turning[name] else max(ones, 1 - ones)
 
 
 def _kept(chosen: Filter, rows: Rows, block_of: Rows) -> Rows:

@@ -19,6 +19,7 @@ from winosmith.embed._encoder import EncoderEmbedder, cache_folder
 from winosmith.embed._finetune import N_DEV, N_TRAIN, finetune_split, finetuned_embedder
 from winosmith.embed._hashed import HashedEmbedder
 from winosmith.embed._light import LightEmbedder
+from winosmith.embed._options import OptionsEmbedder
 
 __all__ = [
     "N_DEV",
@@ -29,6 +30,7 @@ __all__ = [
     "EncoderEmbedder",
     "HashedEmbedder",
     "LightEmbedder",
+    "OptionsEmbedder",
     "Vectors",
     "cache_folder",
     "finetune_split",

@@ -11,11 +11,12 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from winosmith.embed._embedder import Combine, Vectors, check_combine, check_two_options, combined
+from winosmith.embed._options import padded
 from winosmith.errors import DataError, Interrupted
 from winosmith.models import (
     Encoder,
@@ -49,6 +50,8 @@ class EncoderEmbedder:
         pooling: "mean" over all tokens of the text, [CLS] and [SEP] included and padding left
             out; or "cls", the first token. Vectors are not normalised.
         combine: "difference" or "concat"; see `Combine`.
+        reads: "sentence" fills options in; "options" reads them alone, and knows nothing of what is
+            asked.
         split_point: None reads the filled-in sentence as one segment; the others cut it in two
             as in fine-tuning. An encoder that was fine-tuned should read as it was trained.
         device: as torch names it ("cpu", "cuda:0"); the GPU when there is one when None.
@@ -70,6 +73,7 @@ class EncoderEmbedder:
     model: str | Path
     pooling: Pooling = "mean"
     combine: Combine = "difference"
+    reads: Literal["sentence", "options"] = "sentence"
     split_point: SplitPoint | None = None
     device: str | None = None
     max_length: int | None = None
@@ -95,6 +99,7 @@ class EncoderEmbedder:
             "model": self._digest[:12],
             "pooling": self.pooling,
             "combine": self.combine,
+            "reads": None if self.reads == "sentence" else self.reads,
             "split_point": self.split_point,
             "max_length": self.max_length,
         }
@@ -110,13 +115,35 @@ class EncoderEmbedder:
         """
         check_combine(self.combine)
         check_two_options(problems)
-        chunks: list[Vectors] = []
+        found = [
+            combined(vectors.reshape(len(chunk), 2, -1), self.combine)
+            for chunk, vectors in self._chunks(problems)
+        ]
+        return np.concatenate(found)
+
+    def embed_options(self, problems: Sequence[Problem]) -> Vectors:
+        """Return the vectors of all options, (n, K, d) float32.
+
+        K is the largest number of options; beyond a problem's own there are zeros.
+
+        Raises:
+            DataError: values that are not finite.
+            InputError: a model that can't be loaded.
+            Interrupted: Ctrl-C with a cache; says how much is kept.
+        """
+        rows = np.concatenate([vectors for _, vectors in self._chunks(problems)])
+        return padded(rows, [len(problem.options) for problem in problems])
+
+    def _chunks(self, problems: Sequence[Problem]) -> Iterator[tuple[Sequence[Problem], Vectors]]:
+        """Yield the problems by chunks, with the vectors of their options one after the other."""
+        if not len(problems):
+            raise DataError("there is no problem to embed")
         encoded = self._encoded(problems)
         for start in range(0, len(problems), CHUNK):
             chunk = problems[start : start + CHUNK]
             texts = self._texts(chunk)
             try:
-                vectors = self._vectors(texts, start, len(problems), encoded.get(start))
+                vectors = self._vectors(texts, start, len(chunk), len(problems), encoded.get(start))
             except KeyboardInterrupt:
                 if self._cache is None:
                     raise
@@ -124,19 +151,23 @@ class EncoderEmbedder:
                     f"the vectors of {start:,} of {len(problems):,} problems are kept; run the "
                     "same again to go on from there"
                 ) from None
-            finite = np.isfinite(vectors).all(axis=1).reshape(-1, 2).all(axis=1)
+            finite = np.isfinite(vectors).all(axis=1)
             if not finite.all():
+                owners = [problem.id for problem in chunk for _ in problem.options]
                 raise DataError(
                     f"the encoder {self.model} gives values that are not finite, first for "
-                    f"{chunk[int(np.argmin(finite))].id!r}; its weights are damaged"
+                    f"{owners[int(np.argmin(finite))]!r}; its weights are damaged"
                 )
-            chunks.append(combined(vectors.reshape(len(chunk), 2, -1), self.combine))
-        if not chunks:
-            raise DataError("there is no problem to embed")
-        return np.concatenate(chunks)
+            yield chunk, vectors
 
     def _texts(self, chunk: Sequence[Problem]) -> list[Text]:
-        return [filled_text(p, option, self.split_point) for p in chunk for option in (0, 1)]
+        if self.reads == "options":
+            return [option.strip() for problem in chunk for option in problem.options]
+        return [
+            filled_text(problem, option, self.split_point)
+            for problem in chunk
+            for option in range(len(problem.options))
+        ]
 
     def _path(self, texts: list[Text]) -> Path | None:
         return self._cache / f"{self._key(texts)}.npz" if self._cache else None
@@ -160,7 +191,12 @@ class EncoderEmbedder:
         return load_cached(path, (len(texts), -1)) if path else None
 
     def _vectors(
-        self, texts: list[Text], before: int, total: int, encoded: Iterator[Vectors] | None
+        self,
+        texts: list[Text],
+        before: int,
+        count: int,
+        total: int,
+        encoded: Iterator[Vectors] | None,
     ) -> Vectors:
         """Return the vectors of a chunk's texts, from the cache if they are there."""
         path, vectors = self._path(texts), None if encoded else self._known(texts)
@@ -173,11 +209,11 @@ class EncoderEmbedder:
                 texts,
                 pooling=self.pooling,
                 tokens_per_batch=self.tokens_per_batch,
-                on_batch=lambda done, _: self._tell(before + done // 2, total),
+                on_batch=lambda done, of: self._tell(before + count * done // of, total),
             )
             if path:
                 store(path, vectors)
-        self._tell(before + len(texts) // 2, total)
+        self._tell(before + count, total)
         return vectors
 
     def _tell(self, done: int, total: int) -> None:

@@ -191,6 +191,7 @@ def mirrored(
     margins: ArrayLike,
     gone: ArrayLike,
     *,
+    options: ArrayLike | None = None,
     threshold: float | None = None,
     title: str = "Margins and their mirror image",
 ) -> Svg:
@@ -199,6 +200,8 @@ def mirrored(
     Args:
         margins: (U,) above 0 for units that agree with a model, below it for the others.
         gone: (U,) True for those that were taken.
+        options: (U,) how many each unit has, K: one that disagrees stands for 1 / (K − 1); 2 when
+            None.
         threshold: from which on they were; None draws none.
         title: the drawing's name.
     """
@@ -206,10 +209,11 @@ def mirrored(
     top = float(np.quantile(np.abs(held), 0.995)) if held.size and held.any() else 1.0
     edges = np.linspace(0, max(top, threshold or 0.0) * 1.02, 31)
     shown = np.minimum(np.abs(held), edges[-1])
-    kept, went, differ = (
-        np.histogram(shown[some], edges)[0]
-        for some in ((held > 0) & ~taken, (held > 0) & taken, held < 0)
+    luck = np.ones(len(held)) if options is None else 1 / (np.asarray(options) - 1)
+    kept, went = (
+        np.histogram(shown[some], edges)[0] for some in ((held > 0) & ~taken, (held > 0) & taken)
     )
+    differ = np.histogram(shown[held < 0], edges, weights=luck[held < 0])[0]
 
     def paint(canvas: Canvas) -> None:
         axes = canvas.add_subplot()
