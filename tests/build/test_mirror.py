@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from winosmith import Dataset, Problem, debias, formats, practice
+from winosmith import Dataset, debias, formats, practice
 from winosmith.build import (
     ConsensusRecipe,
     EmbedRecipe,
@@ -26,7 +26,7 @@ from winosmith.build import (
 )
 from winosmith.cli import main
 from winosmith.embed import LightEmbedder, save_array
-from winosmith.errors import DataError, RecipeError
+from winosmith.errors import RecipeError
 
 POOL = practice.corpus(300, strength=0.6, seed=3).dataset
 
@@ -83,20 +83,6 @@ def test_vectors_that_do_not_turn_are_refused_before_any_work(tmp_path: Path) ->
     for embed in (EmbedRecipe(combine="concat"), EmbedRecipe(array=str(tmp_path / "x.npy"))):
         with pytest.raises(RecipeError, match="turn round when options are swapped"):
             filtered(tmp_path / "out", embed)
-    assert not (tmp_path / "out").exists()
-
-
-def test_more_than_two_options_are_refused_before_any_work(tmp_path: Path) -> None:
-    """A data set of three options is refused with what takes them."""
-    three = Problem("q", "The cup hit the jug and _ fell.", ("cup", "jug", "mug"), 2)
-    told = r"1 of 601 problems have more than two options \(first: 'q'\).*debias.mirror"
-    with pytest.raises(DataError, match=told):
-        debias_to_folder(
-            Dataset([*POOL.problems, three]),
-            tmp_path / "out",
-            embed=EmbedRecipe(dimensions=8),
-            chosen=FilterRecipe(method="mirror"),
-        )
     assert not (tmp_path / "out").exists()
 
 

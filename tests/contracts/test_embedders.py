@@ -18,6 +18,7 @@ from winosmith.embed import (
     EncoderEmbedder,
     HashedEmbedder,
     LightEmbedder,
+    OptionsEmbedder,
     Vectors,
 )
 from winosmith.errors import DataError
@@ -46,7 +47,16 @@ class _Lengths:
 
 
 @pytest.fixture(
-    params=["light", "light with corpus", "hashed", "encoder mean", "encoder cls", "own"]
+    params=[
+        "light",
+        "light with corpus",
+        "hashed",
+        "options",
+        "letters",
+        "encoder mean",
+        "encoder cls",
+        "own",
+    ]
 )
 def make(request: pytest.FixtureRequest) -> MakeEmbedder:
     """Return a maker of each embedder that reads texts, by the way it combines."""
@@ -58,6 +68,9 @@ def make(request: pytest.FixtureRequest) -> MakeEmbedder:
         )
     if request.param == "hashed":
         return lambda combine: HashedEmbedder(dimensions=128, combine=combine)
+    if request.param in ("options", "letters"):
+        features = "words" if request.param == "options" else "letters"
+        return lambda combine: OptionsEmbedder(128, combine, features)  # type: ignore[arg-type]
     if request.param == "own":
         return _Lengths
     folder: Path = request.getfixturevalue("tiny_encoder")

@@ -1,0 +1,158 @@
+"""Problems of more than two options are filtered by mirror, measured, and reported."""
+
+from __future__ import annotations
+
+import html
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from winosmith import Dataset, Problem, debias, formats
+from winosmith.build import EmbedRecipe, FilterRecipe, debias_to_folder
+from winosmith.cli import main
+from winosmith.embed import EncoderEmbedder, OptionsEmbedder, save_array
+from winosmith.errors import DataError, RecipeError
+
+
+def problem(number: int, rng: np.random.Generator) -> Problem:
+    """Return a problem of 2 to 5 options; half of the right ones hold a word that tells."""
+    names = rng.permutation([f"{a}{b}" for a in "bcdfg" for b in ("ake", "oll", "ine", "ust")])
+    options = [str(name) for name in names[: rng.integers(2, 6)]]
+    answer = int(rng.integers(len(options)))
+    if number % 2:
+        options[answer] += " mostly"
+    return Problem(f"q{number:03}", f"Which is number {number}? _", tuple(options), answer)
+
+
+POOL = Dataset(problem(number, np.random.default_rng(number)) for number in range(240))
+QUICK: dict[str, Any] = {"embed": EmbedRecipe(dimensions=64), "splits": 1}
+
+
+@pytest.mark.parametrize("aim", ["error", "chance"])
+def test_the_command_filters_measures_and_reports_them(tmp_path: Path, aim: str) -> None:
+    """What tells goes, chance is the mean of 1 / K, and the page says that it may be known."""
+    formats.write(POOL.problems, tmp_path / "set.jsonl")
+    asked = ["debias", str(tmp_path / "set.jsonl"), "--out", str(tmp_path / "out"), "--aim", aim]
+    assert main([*asked, "--method", "mirror", "--splits", "1"]) == 0
+    gone = (tmp_path / "out/dropped.jsonl").read_text("utf-8").splitlines()
+    told = ["mostly" in line for line in gone]
+    assert np.mean(told) > 0.8
+    assert sum(told) > (100 if aim == "error" else 60)
+    report = json.loads((tmp_path / "out/report.json").read_text("utf-8"))
+    measured = report["measures"]["verified"]["before"]["linear"]
+    mean = np.mean([1 / len(p.options) for p in POOL])
+    assert measured["chance"] == pytest.approx(mean, abs=0.02)
+    assert measured["low"] > mean + 0.1
+    assert report["measures"]["before"]["chance"] == pytest.approx(mean)
+    assert "reads:options" in report["signature"]
+    page = html.unescape((tmp_path / "out/report.html").read_text("utf-8"))
+    assert "The models read the options alone, not what is asked." in page
+    assert "named wrongly stands for 1 / (K − 1)" in page
+    assert "hashed letters of the options" in page
+
+
+def test_the_order_of_options_changes_nothing_of_a_report(tmp_path: Path) -> None:
+    """With the options of every problem turned round, the same go and the same is guessed."""
+    other = Dataset(
+        replace(p, options=p.options[::-1], answer=len(p.options) - 1 - (p.answer or 0))
+        for p in POOL
+    )
+    found = [
+        debias_to_folder(
+            data, tmp_path / name, chosen=FilterRecipe(method="mirror", aim="chance"), **QUICK
+        )
+        for name, data in (("one", POOL), ("other", other))
+    ]
+    assert found[0].filtered.kept.ids == found[1].filtered.kept.ids
+    assert found[0].measures.verified == found[1].measures.verified
+    assert found[0].measures.before == found[1].measures.before
+    assert found[0].run.again == found[1].run.again
+
+
+def test_an_encoder_reads_options_alone_or_in_the_sentence(
+    tmp_path: Path, tiny_encoder: Path
+) -> None:
+    """By default the options alone; asked to, in the sentence; the report says which."""
+    told = {}
+    for reads in (None, "sentence"):
+        done = debias_to_folder(
+            POOL.select(range(60)),
+            tmp_path / str(reads),
+            embed=EmbedRecipe(encoder=str(tiny_encoder), reads=reads),  # type: ignore[arg-type]
+            chosen=FilterRecipe(method="mirror", again=False),
+            splits=0,
+        )
+        told[reads] = html.unescape((done.folder / "report.html").read_text("utf-8"))
+    assert "The models read the options alone" in told[None]
+    assert "The models read what is asked, and the options in it." in told["sentence"]
+    alone = EncoderEmbedder(tiny_encoder, reads="options", cache=False)
+    asked = Problem("b", "Another question? _", POOL[0].options)
+    X = alone.embed_options([POOL[0], asked])
+    np.testing.assert_allclose(X[0], X[1], atol=1e-5)
+
+
+def test_a_random_reduction_of_them_is_measured_too(tmp_path: Path) -> None:
+    """`random` with a number to keep has its honest figure, and no PMI beside it."""
+    done = debias_to_folder(
+        POOL, tmp_path / "out", chosen=FilterRecipe(method="random", keep=200), **QUICK
+    )
+    assert isinstance(done.measures.verified, debias.Verification)
+    assert (len(done.run.kept), set(done.run.subsets)) == (200, {"all", "random"})
+
+
+@pytest.mark.parametrize(
+    ("embed", "chosen", "told"),
+    [
+        ({}, {"method": "aflite"}, r"of 240 problems have more than two options \(first: 'q000'\); "
+         "aflite takes those with two, mirror all"),
+        ({}, {"method": "random"}, "if it is told how many to keep"),
+        ({"reads": "sentence"}, {"method": "mirror"}, "the light embedder reads sentences of two"),
+        ({"array": "X.npz"}, {"method": "mirror"}, "a file of vectors has one for each problem"),
+        ({"encoder": "some", "finetune_train": 100, "finetune_dev": 20}, {"method": "mirror"},
+         "an encoder is fine-tuned on problems with two"),
+    ],
+)  # fmt: skip
+def test_what_takes_two_options_refuses_more_before_any_work(
+    tmp_path: Path, embed: dict[str, Any], chosen: dict[str, Any], told: str
+) -> None:
+    """Filters and vectors of two options say what to do instead, and write nothing."""
+    if "array" in embed:
+        signature = json.dumps({"parameters": {"combine": "difference"}})
+        embed = {"array": str(tmp_path / "X.npz")}
+        save_array(embed["array"], np.ones((240, 2), np.float32), POOL.ids, signature=signature)
+    with pytest.raises(DataError, match=told):
+        debias_to_folder(
+            POOL, tmp_path / "out", embed=EmbedRecipe(**embed), chosen=FilterRecipe(**chosen)
+        )
+    assert not (tmp_path / "out").exists()
+
+
+def test_files_of_vectors_are_not_read_again() -> None:
+    """`reads = "options"` beside a file of vectors, or fine-tuning, is refused."""
+    with pytest.raises(RecipeError, match="goes with neither"):
+        EmbedRecipe(array="X.npz", reads="options")
+
+
+def test_two_options_can_be_read_alone(tmp_path: Path) -> None:
+    """Asked to, the light embedder reads options of two without their sentence."""
+    two = Dataset(replace(p, options=p.options[:2], answer=0) for p in POOL if p.answer == 0)
+    recipe = EmbedRecipe(dimensions=64, reads="options")
+    done = debias_to_folder(
+        two, tmp_path / "out", embed=recipe, chosen=FilterRecipe(method="mirror"), splits=0
+    )
+    assert np.array_equal(done.run.X, OptionsEmbedder(64).embed(two))
+    assert str(done.measures.signature).count("reads:options") == 1
+
+
+def test_an_option_is_read_by_its_words_and_its_length_among_the_others() -> None:
+    """Case and place mean nothing; the longest and the shortest are marked, but not of ties."""
+    one = Problem("a", "One? _", ("The Cup", "a jug of tea", "tea"), 0)
+    other = Problem("b", "Two? _", ("a jug of tea", "the cup", "cups of tea!"), 0)
+    X = OptionsEmbedder(32).embed_options([one, other])
+    assert np.array_equal(X[0, 0, :32], X[1, 1, :32])
+    assert X[0, :, 32:].tolist() == [[0, 0], [1, 0], [0, 1]]
+    assert X[1, :, 32:].tolist() == [[0, 0], [0, 1], [0, 0]]

@@ -1,0 +1,230 @@
+"""Problems of any number of options: their units, what is guessed of them, and of what is left."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from winosmith import Dataset, Problem, debias
+from winosmith.errors import DataError
+
+Drawn = tuple[NDArray[np.float32], NDArray[np.intp], NDArray[np.intp]]
+
+SIZES = st.sampled_from([(2,), (3,), (2, 3, 5)])
+
+
+def drawn(
+    seed: int,
+    n: int = 300,
+    sizes: tuple[int, ...] = (2, 3, 5),
+    signal: float = 0.0,
+    share: float = 1.0,
+) -> Drawn:
+    """Return options' vectors, zeros beyond the last, keys, and how many options there are."""
+    rng = np.random.default_rng(seed)
+    options = rng.choice(sizes, n)
+    key = rng.integers(options)
+    X = rng.normal(size=(n, max(sizes), 6)).astype(np.float32)
+    X[np.arange(n), key, 0] += signal * (np.arange(n) < share * n)
+    X[np.arange(max(sizes)) >= options[:, None]] = 0
+    return X, key, options
+
+
+def shuffled(made: Drawn, rng: np.random.Generator) -> Drawn:
+    """Return the same problems with the options of each in another order."""
+    X, key, options = (part.copy() for part in made)
+    for row, size in enumerate(options.tolist()):
+        order = rng.permutation(size)
+        X[row, :size] = X[row, order]
+        key[row] = np.flatnonzero(order == key[row])[0]
+    return X, key, options
+
+
+def pool_of(made: Drawn) -> Dataset:
+    """Return problems with those keys and numbers of options, whose words mean nothing."""
+    _, key, options = made
+    return Dataset(
+        Problem(f"p{row:04}", f"Which of these is number {row}? _",
+                tuple(f"choice {row} {at}" for at in range(size)), answer)
+        for row, (answer, size) in enumerate(zip(key.tolist(), options.tolist(), strict=True))
+    )  # fmt: skip
+
+
+def measured(made: Drawn, order: NDArray[np.intp] | None = None) -> debias.Verification:
+    """Return what is guessed across halves of which the mirror's chance filter keeps its part."""
+    X, key, options = made
+    order = np.arange(len(X)) if order is None else order
+    X, key, options, pool = (
+        X[order],
+        key[order],
+        options[order],
+        pool_of(made).select(order.tolist()),
+    )
+
+    def kept(rows: NDArray[np.intp]) -> NDArray[np.intp]:
+        units = debias.option_units(pool.select(rows.tolist()), X[rows])
+        found = debias.mirror(
+            units.V, items=units.items, key=units.key, ids=units.ids, aim="chance", folds=4
+        )
+        return rows[units.rows_of(found.kept)]
+
+    blocks = [(row,) for row in range(len(X))]
+    return debias.verify(
+        X, key, kept, blocks=blocks, ids=pool.ids, options=options, splits=1, draws=20,
+        others={"other": X[:, :, 1:]},
+    )  # fmt: skip
+
+
+@given(seed=st.integers(0, 10_000), sizes=SIZES)
+@settings(max_examples=6, deadline=None)
+def test_the_order_of_options_changes_no_bit_of_what_is_guessed(
+    seed: int, sizes: tuple[int, ...]
+) -> None:
+    """With the options of each problem in another order, filter, measure and probe say the same."""
+    made = drawn(seed, 120, sizes, signal=0.8)
+    other = shuffled(made, np.random.default_rng(seed))
+    assert measured(made) == measured(other)
+    groups = [(row,) for row in range(120)]
+    one, two = (debias.probe(X, y, groups, options=k) for X, y, k in (made, other))
+    assert one == two
+
+
+@given(seed=st.integers(0, 10_000))
+@settings(max_examples=4, deadline=None)
+def test_the_order_of_rows_changes_no_bit_of_what_is_guessed(seed: int) -> None:
+    """Problems in another order, with their ids, are filtered and measured alike."""
+    made = drawn(seed, 120, signal=0.8)
+    assert measured(made) == measured(made, np.random.default_rng(seed).permutation(120))
+
+
+@given(seed=st.integers(0, 10_000))
+@settings(max_examples=10, deadline=None)
+def test_two_options_are_filtered_as_by_their_difference(seed: int) -> None:
+    """Of twins and singles of two options, vectors of options give the margins of differences."""
+    rng = np.random.default_rng(seed)
+    answers = [row % 2 for row in range(60)] + rng.integers(0, 2, 20).tolist()
+    pool = Dataset(
+        Problem(f"p{row:03}", f"The {row // 2} fell, and _ was {row}.", ("cup", "jug"), answer,
+                f"t{row // 2}" if row < 60 else None)
+        for row, answer in enumerate(answers)
+    )  # fmt: skip
+    X = rng.normal(size=(80, 2, 4)).astype(np.float32)
+    of, single = debias.option_units(pool, X), debias.twin_units(pool, X[:, 0] - X[:, 1])
+    assert (of.rows, of.blocks, of.kinds, of.ids) == (
+        single.rows, single.blocks, single.kinds, single.ids,
+    )  # fmt: skip
+    found = [
+        debias.mirror(
+            units.V, items=units.items, key=units.key, blocks=units.blocks, kinds=units.kinds,
+            ids=units.ids, aim="chance", folds=4,
+        )
+        for units in (of, single)
+    ]  # fmt: skip
+    assert found[0].margins.tobytes() == found[1].margins.tobytes()
+    assert found[0].kept.tobytes() == found[1].kept.tobytes()
+
+
+def test_chance_is_the_mean_of_one_over_the_options() -> None:
+    """Of 2, 3 and 5 options each guesser's chance is that mean, and noise is guessed so often."""
+    made = drawn(1, 1500)
+    X, key, options = made
+    blocks = [(row,) for row in range(len(X))]
+    found = debias.verify(
+        X, key, lambda rows: rows, blocks=blocks, options=options, splits=2, draws=30
+    )
+    for guess in found.after.values():
+        assert guess.chance == pytest.approx(np.mean(1 / options), abs=0.01)
+        assert guess.low < guess.chance < guess.high
+    probed = debias.probe(X, key, blocks, options=options)
+    assert probed.chance == np.mean(1 / options)
+    assert probed.low < probed.chance < probed.high
+
+
+def test_a_signal_is_guessed_before_the_filter_and_less_after_it() -> None:
+    """Right options that stand apart are guessed across halves, and hardly after thinning."""
+    found = measured(drawn(2, 1200, (3,), signal=3.0, share=0.4))
+    before, after = found.before["linear"], found.after["linear"]
+    assert before.low > before.chance + 0.1
+    assert after.accuracy < before.accuracy - 0.1
+    assert found.after["other"].low < 1 / 3 < found.after["other"].high
+
+
+def test_one_answer_for_all_is_measured() -> None:
+    """Where the first option is always right, as it was written, figures are those of any order."""
+    made = drawn(3, 120, signal=1.0)
+    X, key, options = (part.copy() for part in made)
+    for row in range(120):
+        X[row, [0, key[row]]] = X[row, [key[row], 0]]
+    assert measured((X, 0 * key, options)) == measured(made)
+
+
+def test_options_that_tie_earn_one_over_their_number() -> None:
+    """Vectors of zeros tell nothing: every guess is 1 / K, whatever the key."""
+    X, key, options = drawn(4, 100)
+    found = debias.probe(0 * X, key, [(row,) for row in range(100)], options=options)
+    assert found.accuracy == pytest.approx(np.mean(1 / options))
+
+
+HALF = Problem("a", "Why did it get dark? _", ("night", "noon", "rain"), 0, "t")
+
+
+def test_a_twin_of_three_options_is_one_unit_of_six_keys() -> None:
+    """Its rows are the sums over the pairs of different options, the key that of its answers."""
+    other = replace(
+        HALF, id="b", sentence="Why did it get wet? _", options=("rain", "night", "noon")
+    )
+    X = np.arange(6.0).reshape(2, 3, 1) ** 2
+    units = debias.option_units(Dataset([HALF, other]), X)
+    assert (units.rows, units.kinds) == (((0, 1),), ("twin",))
+    assert units.items is not None
+    assert units.key is not None
+    assert len(units.items) == 6
+    assert units.V[units.key[0]].tolist() == [X[0, 0, 0] + X[1, 0, 0]]
+
+
+def test_of_a_twin_of_many_options_the_options_alone_tell_nothing() -> None:
+    """Vectors that are the same in both halves tie, so that no such twin is ever removed."""
+    rng = np.random.default_rng(0)
+    twins = [
+        replace(HALF, id=f"{number}{half}", sentence=f"Why {number} {half}? _", answer=half,
+                options=(f"a{number}", f"b{number}", f"c{number}"), twin_id=f"t{number}")
+        for number in range(30) for half in (0, 1)
+    ]  # fmt: skip
+    X = np.repeat(rng.normal(size=(30, 3, 4)), 2, axis=0)
+    units = debias.option_units(Dataset(twins), X)
+    assert len(units.rows) == 30
+    found = debias.mirror(units.V, items=units.items, key=units.key, ids=units.ids, aim="chance")
+    assert not found.margins.any()
+
+
+def test_copies_that_contradict_each_other_are_guessed_by_nothing() -> None:
+    """Identical problems with two answers are one unit whose options tie."""
+    pool = Dataset([replace(HALF, twin_id=None), replace(HALF, id="b", answer=1, twin_id=None)])
+    units = debias.option_units(pool, np.ones((2, 3, 2)))
+    assert units.rows == ((0, 1),)
+    assert not units.V.any()
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"X": np.ones((40, 3))}, r"X has the shape \(40, 3\)"),
+        ({"options": [1] * 40}, "problem 0 has 1 options; 2 to 3 are in X"),
+        ({"options": [4] * 40}, "problem 0 has 4 options; 2 to 3 are in X"),
+        ({"y": [3] * 40}, r"key\[0\] is 3; the problem has 3 options"),
+        ({"y": [0] * 39}, "there are 40 problems in X, 39 keys"),
+        ({"X": np.full((40, 3, 2), np.nan)}, "row 0 of X holds NaN or infinity"),
+    ],
+)
+def test_options_that_can_not_be_used_are_refused(change: dict[str, Any], told: str) -> None:
+    """Vectors, keys and numbers of options that don't fit together say what is wrong."""
+    given = {"X": np.ones((40, 3, 2)), "y": [0] * 40, "options": [3] * 40, **change}
+    groups = [(row,) for row in range(len(given["y"]))]
+    with pytest.raises(DataError, match=told):
+        debias.probe(given["X"], np.array(given["y"]), groups, options=given["options"])
