@@ -161,7 +161,7 @@ def _others(ann: Any) -> dict[str, str]:
 
 
 def _twin(halves: list[Any], contributor: Any, state: Any) -> None:
-    from winosmith.web.judge.slots import open_slots
+    from winosmith.web.judge.votes import open_slots
     from winosmith.web.problems.models import Problem, State, Twin
     from winosmith.web.problems.records import row_fields, twin_fields
 
@@ -177,8 +177,7 @@ def _twin(halves: list[Any], contributor: Any, state: Any) -> None:
 
 def _judge(judges: list[Any], rng: random.Random) -> None:
     """Let judges take what they get, and be right nine times out of ten."""
-    from winosmith.web.judge.answering import answer, answer_local
-    from winosmith.web.judge.taking import claim, needs_local
+    from winosmith.web.judge.turns import answer, answer_local, claim, needs_local
 
     for turn in range(300):
         person = judges[turn % len(judges)]

@@ -38,7 +38,7 @@ def child(
     from winosmith.lineage import perturbed
     from winosmith.records import problem_record
     from winosmith.web._lock import writing
-    from winosmith.web.judge.slots import open_slots
+    from winosmith.web.judge.votes import open_slots
     from winosmith.web.problems.family import place
     from winosmith.web.problems.models import Problem, State, Twin
     from winosmith.web.problems.records import as_problem

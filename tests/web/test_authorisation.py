@@ -43,7 +43,7 @@ def _ref(name: str) -> Callable[[Any], Any]:
 
 def _half_way(world: Any) -> dict[str, Any]:
     """Let the judge have answered from the local context; return the form of the whole."""
-    from winosmith.web.judge.answering import answer_local
+    from winosmith.web.judge.turns import answer_local
 
     answer_local(world.people["judge"], world.refs["held"], 0)
     return _key(problem=world.refs["held"], choice="0")(world)
@@ -51,7 +51,7 @@ def _half_way(world: Any) -> dict[str, Any]:
 
 def _answered(world: Any) -> dict[str, Any]:
     """Let the judge have answered; return the form that takes it back."""
-    from winosmith.web.judge.answering import answer
+    from winosmith.web.judge.turns import answer
 
     _half_way(world)
     answer(world.people["judge"], world.refs["held"], 0)

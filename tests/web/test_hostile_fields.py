@@ -60,7 +60,7 @@ def world(_world: Any) -> Iterator[Any]:
 
 def _singles(world: Any, state: str) -> list[Any]:
     """Make a problem of the owner's for each text."""
-    from winosmith.web.judge.slots import open_slots
+    from winosmith.web.judge.votes import open_slots
     from winosmith.web.problems.models import Problem, State, Twin
 
     made = []
@@ -108,7 +108,7 @@ def _free_to_judge(world: Any) -> None:
 
 def comments(world: Any) -> Shown:
     """Write comments of a judge."""
-    from winosmith.web.judge.taking import current
+    from winosmith.web.judge.turns import current
 
     problems, judge = _singles(world, "judging"), world.people["other"]
     _free_to_judge(world)
@@ -124,7 +124,7 @@ def comments(world: Any) -> Shown:
 
 def skips(world: Any) -> Shown:
     """Write why a judge passes problems on."""
-    from winosmith.web.judge.taking import current
+    from winosmith.web.judge.turns import current
 
     _singles(world, "judging")
     _free_to_judge(world)

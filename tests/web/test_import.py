@@ -79,7 +79,7 @@ def test_an_interrupt_loses_nothing(database: Any, monkeypatch: pytest.MonkeyPat
 
 def test_imported_problems_are_judged(database: Any, person: Any) -> None:
     """What is imported to be judged reaches a judge, through the same queue as what is written."""
-    from winosmith.web.judge.taking import claim
+    from winosmith.web.judge.turns import claim
 
     _import(_twins(2), "judging")
     slot = claim(person("bob", is_judge=True))
@@ -90,7 +90,7 @@ def test_imported_problems_are_judged(database: Any, person: Any) -> None:
 def test_imported_slots_are_those_that_opening_makes(database: Any) -> None:
     """The slots of imported problems are the ones that `open_slots` makes one by one."""
     from winosmith.web.judge.models import Slot
-    from winosmith.web.judge.slots import open_slots
+    from winosmith.web.judge.votes import open_slots
     from winosmith.web.problems.models import Problem
 
     _import(_twins(2), "judging")

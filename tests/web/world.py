@@ -66,7 +66,7 @@ def _people() -> dict[str, Any]:
 def _twin(owner: Any, name: str) -> Any:
     """Make a twin in a state; return its first half."""
     from winosmith.web.judge.gold import add_gold
-    from winosmith.web.judge.slots import open_slots
+    from winosmith.web.judge.votes import open_slots
     from winosmith.web.problems.models import Problem, State, Twin
 
     state = {"public": "valid", "embargoed": "valid", "gold": "held"}.get(name, name)
@@ -135,7 +135,7 @@ def _perturbed(world: World) -> str:
 
 def _hold_something(world: World) -> None:
     """Let the judge hold a problem."""
-    from winosmith.web.judge.taking import claim
+    from winosmith.web.judge.turns import claim
 
     slot = claim(world.people["judge"])
     assert slot is not None

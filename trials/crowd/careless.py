@@ -41,13 +41,13 @@ def _with_synchronous(level: str) -> None:
 
 def unlocked_votes() -> None:
     """Let votes be counted first and inserted then, as popular annotation tools do it."""
-    from winosmith.web.judge import answering, taking
+    from winosmith.web.judge import turns
 
-    _everywhere(taking.claim, claim_unlocked)
-    _everywhere(taking.go_on, claim_unlocked)
-    _everywhere(answering.answer, answer_unlocked)
-    _everywhere(answering.answer_and_go_on, answer_and_claim_unlocked)
-    _everywhere(answering.answer_local, lambda person, ref, choice: None)
+    _everywhere(turns.claim, claim_unlocked)
+    _everywhere(turns.go_on, claim_unlocked)
+    _everywhere(turns.answer, answer_unlocked)
+    _everywhere(turns.answer_and_go_on, answer_and_claim_unlocked)
+    _everywhere(turns.answer_local, lambda person, ref, choice: None)
 
 
 def forgetful_forms() -> None:

@@ -103,9 +103,8 @@ def _job(problems: int) -> dict[str, Any]:
     """Let three workers do a job of a study in no time, and the market approve of them."""
     from decimal import Decimal
 
-    from winosmith.web.judge.answering import answer, answer_local
     from winosmith.web.judge.exclusion import confirm
-    from winosmith.web.judge.taking import claim
+    from winosmith.web.judge.turns import answer, answer_local, claim
     from winosmith.web.market.providers import Claim
     from winosmith.web.market.studies import create_study
     from winosmith.web.market.workers import Arrival, begin
@@ -168,10 +167,9 @@ def honest(folder: Path, database: str | None, judges: int, votes: int) -> dict[
     """
     opened(folder, database)
     from winosmith.errors import InputError
-    from winosmith.web.judge.answering import answer, answer_local
     from winosmith.web.judge.gold import add_gold
     from winosmith.web.judge.models import Judge, Slot, Verdict
-    from winosmith.web.judge.taking import claim, needs_local
+    from winosmith.web.judge.turns import answer, answer_local, claim, needs_local
     from winosmith.web.people.models import Person
     from winosmith.web.problems.models import Problem
 

@@ -60,7 +60,7 @@ def make_problems(
     import secrets
 
     from winosmith.web._lock import writing
-    from winosmith.web.judge.slots import open_slots
+    from winosmith.web.judge.votes import open_slots
     from winosmith.web.problems.models import Event, Problem, Twin
 
     from .sentences import twin_of

@@ -32,8 +32,7 @@ def look_on(
     opened(folder, database, gold_every=0, wait_days=wait_days, **UNWATCHED)
     from django.test import Client
 
-    from winosmith.web.judge.answering import answer, answer_local
-    from winosmith.web.judge.taking import claim
+    from winosmith.web.judge.turns import answer, answer_local, claim
     from winosmith.web.people.models import Person
     from winosmith.web.problems.models import Problem
 

@@ -106,7 +106,7 @@ def _rows(first: int, count: int, contributors: list[int]) -> dict[str, list[Any
     from django.conf import settings
 
     from winosmith.web.judge.models import Slot
-    from winosmith.web.judge.slots import place_of
+    from winosmith.web.judge.votes import place_of
     from winosmith.web.problems.models import Event, Problem, Twin
 
     made: dict[str, list[Any]] = {"twins": [], "problems": [], "slots": [], "events": []}
@@ -147,8 +147,7 @@ def _rows(first: int, count: int, contributors: list[int]) -> dict[str, list[Any
 
 def _claims(judges: list[Any]) -> Iterator[float]:
     """Let judges take problem after problem and answer; yield how long each taking took."""
-    from winosmith.web.judge.answering import answer, answer_local
-    from winosmith.web.judge.taking import claim
+    from winosmith.web.judge.turns import answer, answer_local, claim
     from winosmith.web.people.models import Person
 
     people = [Person.objects.get(pk=judge.key) for judge in judges]

@@ -62,7 +62,7 @@ def _judge(key: int, seed: int, happened: dict[str, int], lock: threading.Lock) 
     from django.db import DatabaseError, connection
 
     from winosmith.errors import InputError
-    from winosmith.web.judge import answering, taking
+    from winosmith.web.judge import turns
     from winosmith.web.people.models import Person
 
     rng = random.Random(key * 7919 + seed)  # noqa: S311
@@ -74,8 +74,8 @@ def _judge(key: int, seed: int, happened: dict[str, int], lock: threading.Lock) 
 
     def answer(ref: str) -> None:
         try:
-            answering.answer_local(person, ref, rng.randrange(2))
-            answering.answer(person, ref, rng.randrange(2))
+            turns.answer_local(person, ref, rng.randrange(2))
+            turns.answer(person, ref, rng.randrange(2))
         except InputError:
             count("refused")
         except DatabaseError:
@@ -85,7 +85,7 @@ def _judge(key: int, seed: int, happened: dict[str, int], lock: threading.Lock) 
 
     while idle < 3:
         try:
-            slot = taking.claim(person)
+            slot = turns.claim(person)
         except (InputError, DatabaseError):
             count("errors")
             slot = None

@@ -229,7 +229,7 @@ def _note_covered(covered: Collection[str], rows: Sequence[Problem]) -> None:
 def _add_rows(data: Sequence[Datum], as_: As) -> Sequence[Problem]:
     from django.utils import timezone
 
-    from winosmith.web.judge.slots import open_new
+    from winosmith.web.judge.votes import open_new
     from winosmith.web.problems.models import Event, Problem, State
     from winosmith.web.problems.records import row_fields
     from winosmith.web.problems.states import settle

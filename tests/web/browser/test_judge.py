@@ -14,7 +14,7 @@ from tests.web.serving import PASSWORD  # type: ignore[import-not-found]
 
 TWINS = """
 from winosmith.web._lock import writing
-from winosmith.web.judge.slots import open_slots
+from winosmith.web.judge.votes import open_slots
 from winosmith.web.problems.models import Problem, State, Twin
 SENTENCES = [
     "After the cup had hit the jug on the upper shelf of the kitchen, the _ broke.",

@@ -10,7 +10,7 @@ _numbers = itertools.count(1)
 
 def twin(contributor: Any = None, *, halves: int = 2, opened: bool = True, **fields: Any) -> Any:
     """Make a twin whose halves are being judged; return them in order."""
-    from winosmith.web.judge.slots import open_slots
+    from winosmith.web.judge.votes import open_slots
     from winosmith.web.problems.models import Problem, State, Twin
 
     number = next(_numbers)
@@ -35,8 +35,7 @@ def twin(contributor: Any = None, *, halves: int = 2, opened: bool = True, **fie
 
 def give(person: Any, choice: int | None = None, **marks: Any) -> Any:
     """Let a person take the next problem and answer it, rightly unless told otherwise."""
-    from winosmith.web.judge.answering import answer, answer_local
-    from winosmith.web.judge.taking import claim, needs_local
+    from winosmith.web.judge.turns import answer, answer_local, claim, needs_local
 
     slot = claim(person)
     assert slot is not None
@@ -75,8 +74,7 @@ def passes(person: Any, seconds: float) -> None:
 
 def give_in(person: Any, seconds: float, choice: int | None = None, address: str = "") -> Any:
     """Let a person take the next problem and answer it after so many seconds."""
-    from winosmith.web.judge.answering import answer, answer_local
-    from winosmith.web.judge.taking import claim, needs_local
+    from winosmith.web.judge.turns import answer, answer_local, claim, needs_local
 
     slot = claim(person)
     assert slot is not None

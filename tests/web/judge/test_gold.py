@@ -56,9 +56,8 @@ def test_a_gold_question_waits_no_longer_than_another_problem(
     """Past its lease a problem, gold or not, is its judge's until somebody else takes one."""
     from django.utils import timezone
 
-    from winosmith.web.judge.answering import Gone, answer
     from winosmith.web.judge.models import Slot
-    from winosmith.web.judge.taking import claim
+    from winosmith.web.judge.turns import Gone, answer, claim
 
     rules(gold_every=every, local_first=False)
     gold(3)
@@ -81,9 +80,8 @@ def test_a_gold_question_of_the_training_waits(db: Any, rules: Any, person: Make
     """Who comes back late to the training goes on with its question, whoever judges meanwhile."""
     from django.utils import timezone
 
-    from winosmith.web.judge.answering import answer
     from winosmith.web.judge.models import Judge, Slot
-    from winosmith.web.judge.taking import claim
+    from winosmith.web.judge.turns import answer, claim
 
     rules(training_questions=2, training_right=2, local_first=False)
     gold(2)
@@ -134,7 +132,7 @@ def test_who_guesses_is_held_by_the_last_ten(
     db: Any, rules: Any, person: Maker, right: int, held: bool
 ) -> None:
     """Of ten: 6 right are below 70 %, 7 are not; who is held with no vote to spare is stopped."""
-    from winosmith.web.judge.taking import claim
+    from winosmith.web.judge.turns import claim
 
     rules(gold_every=1, held_most=0)
     gold(10), twin()
@@ -155,8 +153,8 @@ def test_votes_of_a_held_judge_wait_until_a_moderator_decides(
     """A hold for gold lets undecided votes wait; a moderator lets them count, measuring anew."""
     from winosmith.web.judge.exclusion import confirm_votes, resume
     from winosmith.web.judge.models import Judge
-    from winosmith.web.judge.taking import claim
     from winosmith.web.judge.trust import record
+    from winosmith.web.judge.turns import claim
     from winosmith.web.judge.votes import votes_of
 
     (problem,) = twin(halves=1)
@@ -219,7 +217,7 @@ def test_a_right_answer_is_not_contested(db: Any, rules: Any, person: Maker) -> 
 
 def test_attention_comes_in_two_steps_as_all_others_do(db: Any, rules: Any, person: Maker) -> None:
     """A question that says itself what to choose begins with its local context, too."""
-    from winosmith.web.judge.taking import claim, needs_local
+    from winosmith.web.judge.turns import claim, needs_local
 
     rules(gold_every=1)
     gold(1, attention=True)
@@ -230,7 +228,7 @@ def test_attention_comes_in_two_steps_as_all_others_do(db: Any, rules: Any, pers
 
 def test_gold_comes_only_where_another_problem_could(db: Any, rules: Any, person: Maker) -> None:
     """A judge for whom nothing else is left gets no gold question, which would be known by that."""
-    from winosmith.web.judge.taking import claim, go_on
+    from winosmith.web.judge.turns import claim, go_on
 
     rules(gold_every=1)
     gold(3)
@@ -265,7 +263,7 @@ def test_gold_needs_an_answer_an_explanation_and_no_votes(
 def test_an_import_is_looked_for_as_other_problems_are(db: Any, rules: Any, person: Maker) -> None:
     """Who types an imported gold question is told that a problem is alike, as for any other."""
     from winosmith import Dataset, Problem
-    from winosmith.web.hosting import import_problems
+    from winosmith.web._import import import_problems
     from winosmith.web.problems.lookalikes import lookalikes
 
     text = "The kettle did not fit into the cupboard by the door because the _ was too {}."
@@ -281,8 +279,7 @@ def test_what_a_judge_downloads_about_themselves_tells_no_gold(
     db: Any, rules: Any, person: Maker
 ) -> None:
     """A judge's own file has the same of a gold question that they hold, or passed on."""
-    from winosmith.web.judge.answering import skip
-    from winosmith.web.judge.taking import claim
+    from winosmith.web.judge.turns import claim, skip
     from winosmith.web.people.erasure import data_about
 
     rules(gold_every=2, local_first=False)
@@ -307,8 +304,7 @@ def test_gold_takes_as_many_statements_as_other_problems(
     db: Any, rules: Any, person: Maker
 ) -> None:
     """To take it, look at it whole, be refused and pass it on costs the same for both."""
-    from winosmith.web.judge.answering import answer, answer_local, skip
-    from winosmith.web.judge.taking import claim, current
+    from winosmith.web.judge.turns import answer, answer_local, claim, current, skip
 
     gold(70), [twin(halves=1) for _ in range(70)]
     ann, first = person("ann"), True
@@ -346,8 +342,7 @@ def test_what_is_held_when_tables_come_forward_can_be_answered(
     """What a judge of an older site holds gets a reference, and gold is compared with sentences."""
     from django.core.management import call_command
 
-    from winosmith.web.judge.answering import answer_local
-    from winosmith.web.judge.taking import claim, current
+    from winosmith.web.judge.turns import answer_local, claim, current
     from winosmith.web.problems.models import Remembered, Shingle
 
     rules(gold_every=1)

@@ -60,7 +60,7 @@ class Judging(RuleBasedStateMachine):
     @rule(who=PERSON)
     def take(self, who: int) -> None:
         """Take the next problem: one that is held, or one never read but in part."""
-        from winosmith.web.judge.taking import claim, current
+        from winosmith.web.judge.turns import claim, current
 
         person = self.people[who]
         held, slot = current(person), claim(person)
@@ -71,8 +71,7 @@ class Judging(RuleBasedStateMachine):
     @rule(who=PERSON)
     def look(self, who: int) -> None:
         """Answer from the local context, so that the whole is shown."""
-        from winosmith.web.judge.answering import answer_local
-        from winosmith.web.judge.taking import current
+        from winosmith.web.judge.turns import answer_local, current
 
         person = self.people[who]
         slot = current(person)
@@ -83,7 +82,7 @@ class Judging(RuleBasedStateMachine):
     @rule(who=PERSON, choice=st.integers(0, 1), held=st.booleans(), other=st.integers(0, 5))
     def send(self, who: int, choice: int, held: bool, other: int) -> None:
         """Answer what is held, or something that need not be."""
-        from winosmith.web.judge.taking import current
+        from winosmith.web.judge.turns import current
         from winosmith.web.people.gates import new_key
 
         person = self.people[who]
@@ -99,7 +98,7 @@ class Judging(RuleBasedStateMachine):
             self._send(*self.keys[at % len(self.keys)])
 
     def _send(self, person: Any, key: str, ref: str, choice: int) -> None:
-        from winosmith.web.judge.answering import answer, answer_local
+        from winosmith.web.judge.turns import answer, answer_local
         from winosmith.web.people.gates import once
 
         def act() -> dict[str, Any]:
@@ -114,8 +113,7 @@ class Judging(RuleBasedStateMachine):
     @rule(who=PERSON)
     def pass_on(self, who: int) -> None:
         """Pass on what is held."""
-        from winosmith.web.judge.answering import skip
-        from winosmith.web.judge.taking import current
+        from winosmith.web.judge.turns import current, skip
 
         slot = current(self.people[who])
         if slot is not None:
@@ -125,7 +123,7 @@ class Judging(RuleBasedStateMachine):
     @rule(who=PERSON)
     def take_back(self, who: int) -> None:
         """Take the last answer back."""
-        from winosmith.web.judge.answering import undo, undoable
+        from winosmith.web.judge.turns import undo, undoable
 
         slot = undoable(self.people[who])
         if slot is not None:
@@ -144,7 +142,7 @@ class Judging(RuleBasedStateMachine):
     @rule(at=st.integers(0, 5))
     def hold_and_let_through(self, at: int) -> None:
         """Close a problem, and open it again."""
-        from winosmith.web.judge.slots import close_slots, open_slots
+        from winosmith.web.judge.votes import close_slots, open_slots
 
         problem = self.problems[at]
         problem.refresh_from_db()

@@ -28,9 +28,8 @@ def test_a_race_gives_each_problem_its_votes_and_no_more(
     from django.db import connection
     from django.db.models import F
 
-    from winosmith.web.judge.answering import answer, answer_local
     from winosmith.web.judge.models import Slot
-    from winosmith.web.judge.taking import claim
+    from winosmith.web.judge.turns import answer, answer_local, claim
     from winosmith.web.people.gates import new_key, once
     from winosmith.web.problems.models import Problem
 
@@ -95,8 +94,7 @@ def test_the_last_two_votes_at_once_bring_one_verdict(
     """Three judges who answer in the same moment leave the problem decided, by one verdict."""
     from django.db import connection
 
-    from winosmith.web.judge.answering import answer
-    from winosmith.web.judge.taking import claim
+    from winosmith.web.judge.turns import answer, claim
 
     rules(local_first=False)
     problems = [twin(halves=1)[0] for _ in range(8)]

@@ -26,7 +26,7 @@ def _later(minutes: int) -> None:
 
 def test_a_problem_gets_k_slots_once(db: Any, rules: Any) -> None:
     """Opening a problem twice leaves it with the slots of the first time."""
-    from winosmith.web.judge.slots import open_slots
+    from winosmith.web.judge.votes import open_slots
 
     rules(judges=5)
     (problem,) = twin(halves=1)
@@ -36,7 +36,7 @@ def test_a_problem_gets_k_slots_once(db: Any, rules: Any) -> None:
 
 def test_three_people_decide_a_problem(db: Any, rules: Any, person: Maker) -> None:
     """The third vote brings the verdict, and nobody gets the problem afterwards."""
-    from winosmith.web.judge.taking import claim
+    from winosmith.web.judge.turns import claim
 
     (problem,) = twin(halves=1)
     for name in ("ann", "bob"):
@@ -51,7 +51,7 @@ def test_three_people_decide_a_problem(db: Any, rules: Any, person: Maker) -> No
 
 def test_nobody_judges_what_they_wrote(db: Any, rules: Any, person: Maker) -> None:
     """A contributor is offered neither half of their twin."""
-    from winosmith.web.judge.taking import claim
+    from winosmith.web.judge.turns import claim
 
     ann = person("ann")
     twin(ann)
@@ -61,7 +61,7 @@ def test_nobody_judges_what_they_wrote(db: Any, rules: Any, person: Maker) -> No
 
 def test_nobody_judges_both_halves(db: Any, rules: Any, person: Maker) -> None:
     """Who judged one half is not offered the other, unless the site allows it."""
-    from winosmith.web.judge.taking import claim
+    from winosmith.web.judge.turns import claim
 
     first, second = twin()
     ann = person("ann")
@@ -77,7 +77,7 @@ def test_what_was_read_under_the_looser_rule_still_counts(
     db: Any, rules: Any, person: Maker
 ) -> None:
     """A half that was judged while both were allowed keeps the other away once they are not."""
-    from winosmith.web.judge.taking import claim
+    from winosmith.web.judge.turns import claim
 
     twin()
     ann = person("ann")
@@ -89,7 +89,7 @@ def test_what_was_read_under_the_looser_rule_still_counts(
 
 def test_anonymous_people_never_judge(db: Any, rules: Any) -> None:
     """A person without an account is refused."""
-    from winosmith.web.judge.taking import claim
+    from winosmith.web.judge.turns import claim
     from winosmith.web.people.models import Person
 
     twin()
@@ -99,7 +99,7 @@ def test_anonymous_people_never_judge(db: Any, rules: Any) -> None:
 
 def test_only_judges_judge_where_the_site_says_so(db: Any, rules: Any, person: Maker) -> None:
     """Without open judging, an account needs the role."""
-    from winosmith.web.judge.taking import claim
+    from winosmith.web.judge.turns import claim
 
     rules(open_judging=False)
     twin()
@@ -110,7 +110,7 @@ def test_only_judges_judge_where_the_site_says_so(db: Any, rules: Any, person: M
 
 def test_taking_twice_gives_the_same(db: Any, rules: Any, person: Maker) -> None:
     """Who holds a problem gets that one again, with its options in the same order."""
-    from winosmith.web.judge.taking import claim
+    from winosmith.web.judge.turns import claim
 
     twin(), twin()
     ann = person("ann")
@@ -122,7 +122,7 @@ def test_taking_twice_gives_the_same(db: Any, rules: Any, person: Maker) -> None
 
 def test_a_begun_problem_is_finished_first(db: Any, rules: Any, person: Maker) -> None:
     """Three people who begin at the same place all get the oldest problem."""
-    from winosmith.web.judge.taking import claim
+    from winosmith.web.judge.turns import claim
 
     oldest = twin()[0]
     twin()
@@ -131,8 +131,7 @@ def test_a_begun_problem_is_finished_first(db: Any, rules: Any, person: Maker) -
 
 def test_abandoned_work_comes_back_first(db: Any, rules: Any, person: Maker) -> None:
     """When a lease ran out, somebody else gets that slot before any fresh one, without a trace."""
-    from winosmith.web.judge.answering import answer_local
-    from winosmith.web.judge.taking import claim
+    from winosmith.web.judge.turns import answer_local, claim
 
     rules(judges=1)
     begun = twin(halves=1)[0]
@@ -152,8 +151,7 @@ def test_a_late_answer_counts_until_somebody_took_the_place(
     db: Any, rules: Any, person: Maker
 ) -> None:
     """After the lease one's answer is kept; once another judge has the slot it is refused."""
-    from winosmith.web.judge.answering import Gone, answer
-    from winosmith.web.judge.taking import claim
+    from winosmith.web.judge.turns import Gone, answer, claim
 
     rules(judges=1, local_first=False)
     twin(halves=1), twin(halves=1)
@@ -170,7 +168,7 @@ def test_a_late_answer_counts_until_somebody_took_the_place(
 
 def test_an_answer_stays(db: Any, rules: Any, person: Maker) -> None:
     """A second answer to the same problem is refused and changes nothing."""
-    from winosmith.web.judge.answering import Gone, answer
+    from winosmith.web.judge.turns import Gone, answer
 
     twin()
     ann = person("ann")
@@ -183,8 +181,7 @@ def test_an_answer_stays(db: Any, rules: Any, person: Maker) -> None:
 
 def test_the_local_context_comes_first_and_stays(db: Any, rules: Any, person: Maker) -> None:
     """The whole can't be answered before the local context, whose first answer is kept."""
-    from winosmith.web.judge.answering import answer, answer_local
-    from winosmith.web.judge.taking import claim
+    from winosmith.web.judge.turns import answer, answer_local, claim
 
     twin()
     ann = person("ann")
@@ -199,8 +196,7 @@ def test_the_local_context_comes_first_and_stays(db: Any, rules: Any, person: Ma
 @pytest.mark.parametrize("choice", [-1, 2, 99])
 def test_a_choice_is_an_option(db: Any, rules: Any, person: Maker, choice: int) -> None:
     """An option that the problem has not is refused, for the local context and the whole."""
-    from winosmith.web.judge.answering import answer, answer_local
-    from winosmith.web.judge.taking import claim
+    from winosmith.web.judge.turns import answer, answer_local, claim
 
     twin()
     ann = person("ann")
@@ -212,8 +208,7 @@ def test_a_choice_is_an_option(db: Any, rules: Any, person: Maker, choice: int) 
 
 def test_neither_is_for_the_ambiguous(db: Any, rules: Any, person: Maker) -> None:
     """No choice is an answer only of who marks the problem as ambiguous."""
-    from winosmith.web.judge.answering import answer
-    from winosmith.web.judge.taking import claim
+    from winosmith.web.judge.turns import answer, claim
 
     rules(local_first=False)
     twin()
@@ -226,8 +221,7 @@ def test_neither_is_for_the_ambiguous(db: Any, rules: Any, person: Maker) -> Non
 
 def test_a_problem_of_others_cant_be_answered(db: Any, rules: Any, person: Maker) -> None:
     """Nobody answers a problem that they do not hold, be it another's, or none at all."""
-    from winosmith.web.judge.answering import Gone, answer
-    from winosmith.web.judge.taking import claim
+    from winosmith.web.judge.turns import Gone, answer, claim
 
     twin()
     ref = claim(person("ann")).ref
@@ -238,8 +232,7 @@ def test_a_problem_of_others_cant_be_answered(db: Any, rules: Any, person: Maker
 
 def test_passed_on_work_goes_to_others_first(db: Any, rules: Any, person: Maker) -> None:
     """Who passes a problem on never sees it again; the next judge gets it at once."""
-    from winosmith.web.judge.answering import skip
-    from winosmith.web.judge.taking import claim
+    from winosmith.web.judge.turns import claim, skip
     from winosmith.web.judge.votes import skips_of
 
     rules(judges=1)
@@ -254,8 +247,7 @@ def test_passed_on_work_goes_to_others_first(db: Any, rules: Any, person: Maker)
 
 def test_a_reason_is_one_of_those_offered(db: Any, rules: Any, person: Maker) -> None:
     """Passing on for a reason that is none is refused, and the problem stays held."""
-    from winosmith.web.judge.answering import skip
-    from winosmith.web.judge.taking import claim, current
+    from winosmith.web.judge.turns import claim, current, skip
 
     ann = person("ann")
     twin()
@@ -267,9 +259,8 @@ def test_a_reason_is_one_of_those_offered(db: Any, rules: Any, person: Maker) ->
 
 def test_the_last_answer_can_be_taken_back_for_a_minute(db: Any, rules: Any, person: Maker) -> None:
     """Within a minute and before the verdict the answer is open again; then it is not."""
-    from winosmith.web.judge.answering import Gone, answer, undo
     from winosmith.web.judge.models import Slot
-    from winosmith.web.judge.taking import claim, current
+    from winosmith.web.judge.turns import Gone, answer, claim, current, undo
 
     twin(), twin()
     ann = person("ann")
@@ -287,7 +278,7 @@ def test_the_last_answer_can_be_taken_back_for_a_minute(db: Any, rules: Any, per
 
 def test_the_deciding_answer_stays(db: Any, rules: Any, person: Maker) -> None:
     """An answer that brought the verdict can't be taken back."""
-    from winosmith.web.judge.answering import Gone, undo
+    from winosmith.web.judge.turns import Gone, undo
 
     rules(judges=1)
     twin(halves=1)
@@ -299,9 +290,8 @@ def test_the_deciding_answer_stays(db: Any, rules: Any, person: Maker) -> None:
 
 def test_a_closed_problem_takes_no_answers(db: Any, rules: Any, person: Maker) -> None:
     """What a moderator took out of judging is refused to its holder; let through, it is whole."""
-    from winosmith.web.judge.answering import Gone, answer
-    from winosmith.web.judge.slots import close_slots, open_slots
-    from winosmith.web.judge.taking import claim
+    from winosmith.web.judge.turns import Gone, answer, claim
+    from winosmith.web.judge.votes import close_slots, open_slots
 
     rules(local_first=False)
     (problem,) = twin(halves=1)
@@ -319,8 +309,8 @@ def test_a_closed_problem_takes_no_answers(db: Any, rules: Any, person: Maker) -
 
 def test_judged_anew_it_gets_an_odd_number_in_all(db: Any, rules: Any, person: Maker) -> None:
     """A problem that everybody judged gets k + 1 more slots, for people who have not read it."""
-    from winosmith.web.judge.slots import open_slots
-    from winosmith.web.judge.taking import claim
+    from winosmith.web.judge.turns import claim
+    from winosmith.web.judge.votes import open_slots
     from winosmith.web.problems.models import State
     from winosmith.web.problems.states import move
 
@@ -354,7 +344,7 @@ def test_more_judges_are_asked_when_the_site_asks_for_more(
 
 def test_nothing_left_is_explained(db: Any, rules: Any, person: Maker) -> None:
     """What is one's own, was read, or is held by others is counted apart."""
-    from winosmith.web.judge.taking import claim, why_none_left
+    from winosmith.web.judge.turns import claim, why_none_left
 
     rules(judges=1)
     ann, bob = person("ann"), person("bob")
@@ -371,7 +361,7 @@ def test_nothing_left_is_explained(db: Any, rules: Any, person: Maker) -> None:
 def test_the_queue_wraps_once(db: Any, rules: Any, person: Maker) -> None:
     """Who has come to the end of the queue gets what lies before their place in it."""
     from winosmith.web.judge.models import Judge
-    from winosmith.web.judge.taking import claim
+    from winosmith.web.judge.turns import claim
 
     (problem,) = twin(halves=1)
     ann = person("ann")
@@ -384,7 +374,7 @@ def test_the_queue_is_read_from_its_index(database: Any, rules: Any, person: Mak
     from django.db import connection
     from django.utils import timezone
 
-    from winosmith.web.judge.taking import fresh, returned
+    from winosmith.web.judge.turns import fresh, returned
 
     twins = [twin() for _ in range(150)]
     ann = person("ann")

@@ -354,7 +354,7 @@ def test_who_is_held_gets_no_more_than_so_many_votes_that_wait(
     db: Any, rules: Any, person: Maker
 ) -> None:
     """Beyond `held_most` votes that wait there is no further problem."""
-    from winosmith.web.judge.taking import claim
+    from winosmith.web.judge.turns import claim
 
     rules(hold_pace_seconds=3, held_most=2)
     for _ in range(4):

@@ -24,8 +24,7 @@ VOTES = st.lists(
 
 
 def _judge(problem: Any, people: list[Any], votes: Any) -> None:
-    from winosmith.web.judge.answering import answer, answer_local
-    from winosmith.web.judge.taking import claim
+    from winosmith.web.judge.turns import answer, answer_local, claim
 
     for judge, (local, choice, ambiguous, associative) in zip(people, votes, strict=True):
         slot = claim(judge)
@@ -159,7 +158,7 @@ def test_votes_that_count_again_leave_no_slot_too_many(db: Any, rules: Any, pers
 def test_a_recount_can_turn_the_verdict(db: Any, rules: Any, person: Maker) -> None:
     """Where enough votes are left without the excluded ones, the verdict follows them at once."""
     from winosmith.web.judge.exclusion import exclude_votes
-    from winosmith.web.judge.slots import open_slots
+    from winosmith.web.judge.votes import open_slots
     from winosmith.web.problems.models import State
     from winosmith.web.problems.states import move
 

@@ -26,7 +26,7 @@ def test_three_judges_find_a_version_valid(
     rules(both_halves=both)
     ann, top = person("ann", is_judge=True), root()
     made = child(top, ann, state="judging")
-    from winosmith.web.judge.taking import claim
+    from winosmith.web.judge.turns import claim
 
     assert claim(ann) is None
     for judge in _judges(person):
@@ -53,7 +53,7 @@ def test_one_judge_may_judge_a_family_but_nothing_of_their_own(
 ) -> None:
     """Versions of one family reach one judge, after its root too; those they wrote never do."""
     from winosmith.web.judge.seen import note_seen
-    from winosmith.web.judge.taking import claim
+    from winosmith.web.judge.turns import claim
 
     bob, ann = person("bob", is_judge=True), person("ann")
     top = root(ann)
@@ -70,8 +70,7 @@ def test_the_page_of_a_judge_tells_nothing_of_the_family(
     rules: Any, person: Maker, visit: Maker
 ) -> None:
     """Neither step of the page names parent, root, depth or what a model chose."""
-    from winosmith.web.judge.answering import answer_local
-    from winosmith.web.judge.taking import claim
+    from winosmith.web.judge.turns import answer_local, claim
 
     middle = child(root(), new=("not fit", "barely fit"))
     made = child(middle, new=("barely fit", "fully fit"), state="judging", declared=7)

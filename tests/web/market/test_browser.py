@@ -15,7 +15,7 @@ pytestmark = pytest.mark.browser
 
 PROBLEMS = """
 from winosmith.web._lock import writing
-from winosmith.web.judge.slots import open_slots
+from winosmith.web.judge.votes import open_slots
 from winosmith.web.problems.models import Problem, State, Twin
 with writing():
     for n in range(3):

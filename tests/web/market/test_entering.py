@@ -216,7 +216,7 @@ def test_what_was_written_without_an_account_is_never_judged_by_its_writer(
     half.twin.refresh_from_db()
     part = made.participations.get()
     assert half.twin.contributor == part.person
-    from winosmith.web.judge.taking import claim
+    from winosmith.web.judge.turns import claim
 
     assert claim(part.person) is None
 

@@ -16,7 +16,7 @@ def _state(problem: Any) -> str:
 
 def test_a_vote_takes_its_place_and_decides_nothing(db: Any, rules: Any, person: Any) -> None:
     """Nobody else gets the place; no verdict, export or contributor knows of the vote."""
-    from winosmith.web.judge.taking import claim
+    from winosmith.web.judge.turns import claim
     from winosmith.web.judge.votes import responses, votes_of
 
     made, _ = m.study(1)
@@ -50,7 +50,7 @@ def test_confirmed_votes_decide(db: Any, rules: Any) -> None:
 def test_refused_votes_give_their_places_to_others(db: Any, rules: Any, person: Any) -> None:
     """A refused vote counts never; somebody else judges, and a refusal that was wrong is undone."""
     from winosmith.web.judge.exclusion import confirm, refuse
-    from winosmith.web.judge.taking import claim
+    from winosmith.web.judge.turns import claim
 
     made, _ = m.study(1)
     half = m.twin(halves=1)[0]
@@ -144,7 +144,7 @@ def test_a_problem_that_comes_back_waits_for_what_was_voted(
 ) -> None:
     """Held back and let through again, a problem gets no slot beside a vote that waits."""
     from winosmith.web.judge.models import Slot
-    from winosmith.web.judge.slots import close_slots, open_slots
+    from winosmith.web.judge.votes import close_slots, open_slots
 
     made, _ = m.study(1)
     half = m.twin(halves=1)[0]
@@ -156,7 +156,7 @@ def test_a_problem_that_comes_back_waits_for_what_was_voted(
 
 def test_an_answer_taken_back_is_no_work(db: Any, rules: Any) -> None:
     """An answer taken back does not count for the study, and given again it counts once."""
-    from winosmith.web.judge.answering import answer, undo
+    from winosmith.web.judge.turns import answer, undo
     from winosmith.web.market.workers import count_done
 
     made, _ = m.study(2)
@@ -172,7 +172,7 @@ def test_an_answer_taken_back_is_no_work(db: Any, rules: Any) -> None:
 
 def test_a_worker_of_two_studies_reads_nothing_twice(db: Any, rules: Any) -> None:
     """In a later study the same worker gets neither what they read before nor its other half."""
-    from winosmith.web.judge.taking import claim
+    from winosmith.web.judge.turns import claim
     from winosmith.web.market.workers import finish
     from winosmith.web.people.models import pseudonym
 
@@ -192,7 +192,7 @@ def test_a_worker_of_two_studies_reads_nothing_twice(db: Any, rules: Any) -> Non
 @pytest.mark.parametrize("kind", ["judge", "write"])
 def test_nobody_works_beyond_what_is_asked(db: Any, rules: Any, kind: str) -> None:
     """Once the work is done, and in a study of writing at all times, no problem is given."""
-    from winosmith.web.judge.taking import claim
+    from winosmith.web.judge.turns import claim
 
     made, _ = m.study(1, kind=kind)
     for _n in range(3):

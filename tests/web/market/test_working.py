@@ -36,7 +36,7 @@ def _twins(part: Any, count: int) -> list[Any]:
 
 def test_the_code_comes_when_all_is_stored(db: Any, rules: Any, visit: Callable[..., Any]) -> None:
     """Before, no page shows it and to finish is refused; after, no answer is taken back."""
-    from winosmith.web.judge.answering import Gone, undo
+    from winosmith.web.judge.turns import Gone, undo
 
     made, _ = m.study(2)
     part = m.working(made)
@@ -91,7 +91,7 @@ def test_what_is_given_up_goes_to_others(
     db: Any, rules: Any, person: Any, visit: Callable[..., Any]
 ) -> None:
     """Who gives up gets no code and no more work; what they held is somebody else's at once."""
-    from winosmith.web.judge.taking import claim
+    from winosmith.web.judge.turns import claim
 
     made, _ = m.study(2)
     m.twin(halves=1)
@@ -151,7 +151,7 @@ def test_twins_are_work_until_they_are_taken_back(
     db: Any, rules: Any, visit: Callable[..., Any]
 ) -> None:
     """Twins written since the beginning count, those withdrawn do not; a moderator looks first."""
-    from winosmith.web.judge.entering import _first_state, withdraw
+    from winosmith.web.judge.submissions import _first_state, withdraw
     from winosmith.web.market.workers import standing
     from winosmith.web.people.models import Person
 

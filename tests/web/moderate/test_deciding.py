@@ -72,7 +72,7 @@ def test_an_action_that_does_not_fit_is_refused(
 
 def test_slots_open_and_close_with_judging(db: Any, moderator: Any, twin: Any, do: Any) -> None:
     """What is let through can be claimed by a judge; what is held again can't."""
-    from winosmith.web.judge.taking import claim
+    from winosmith.web.judge.turns import claim
     from winosmith.web.people.models import Person
 
     eva, half = moderator(), twin()[0]

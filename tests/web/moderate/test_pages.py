@@ -72,9 +72,8 @@ def test_a_problem_is_shown_with_all_that_a_decision_needs(
     db: Any, person: Any, moderator: Any, twin: Any, visit: Any
 ) -> None:
     """Differences, hints, near-duplicates' texts and votes stand there, and nobody's name."""
-    from winosmith.web.judge.answering import answer
-    from winosmith.web.judge.slots import open_slots
-    from winosmith.web.judge.taking import claim
+    from winosmith.web.judge.turns import answer, claim
+    from winosmith.web.judge.votes import open_slots
     from winosmith.web.people.models import pseudonym
     from winosmith.web.problems.lookalikes import remember
 
@@ -279,8 +278,8 @@ def test_what_a_moderator_read_they_do_not_judge(
     db: Any, person: Any, twin: Any, visit: Any
 ) -> None:
     """A moderator who is a judge, too, gets no problem whose answer the queue has shown them."""
-    from winosmith.web.judge.slots import open_slots
-    from winosmith.web.judge.taking import claim
+    from winosmith.web.judge.turns import claim
+    from winosmith.web.judge.votes import open_slots
 
     eva = person("eva", is_moderator=True, is_judge=True)
     half = twin(state="judging")[0]

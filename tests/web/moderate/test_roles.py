@@ -80,7 +80,7 @@ def test_a_paused_judge_gets_nothing_until_they_may_again(
 ) -> None:
     """While paused a judge claims no problem; afterwards they do."""
     from winosmith.web.judge.models import Judge
-    from winosmith.web.judge.taking import claim
+    from winosmith.web.judge.turns import claim
 
     eva, bob = moderator(), person("bob", is_judge=True)
     do(eva, "let-through", twin()[0])

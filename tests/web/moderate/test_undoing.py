@@ -84,8 +84,7 @@ def test_nobody_undoes_on_their_own_problem(db: Any, moderator: Any, twin: Any, 
 
 def test_work_of_judges_is_not_thrown_away(db: Any, moderator: Any, twin: Any, do: Any) -> None:
     """Once a judge has voted on what was let through, that can be held, not undone."""
-    from winosmith.web.judge.answering import answer, answer_local
-    from winosmith.web.judge.taking import claim, needs_local
+    from winosmith.web.judge.turns import answer, answer_local, claim, needs_local
     from winosmith.web.people.models import Person
 
     eva, half = moderator(), twin()[0]

@@ -34,7 +34,7 @@ def rules() -> Iterator[Callable[..., None]]:
 @pytest.fixture
 def twin() -> Callable[..., list[Any]]:
     """Return a maker of twins: `twin(ann, state="valid")` → both halves."""
-    from winosmith.web.judge.slots import open_slots
+    from winosmith.web.judge.votes import open_slots
     from winosmith.web.problems.lookalikes import remember
     from winosmith.web.problems.models import Problem, State, Twin
 

@@ -105,7 +105,7 @@ def test_what_was_written_before_log_in_is_never_judged_by_its_writer(
     db: Any, visit: Any, person: Any, twin: Any
 ) -> None:
     """Who logs in takes over what they wrote in this browser; the queue never gives it to them."""
-    from winosmith.web.judge.taking import claim
+    from winosmith.web.judge.turns import claim
     from winosmith.web.people.models import Document, Person
 
     ann, bob = person("ann", is_judge=True), person("bob", is_judge=True)
@@ -121,7 +121,7 @@ def test_what_was_written_before_log_in_is_never_judged_by_its_writer(
 
 def test_what_its_writer_has_judged_in_secret_is_withdrawn(db: Any, person: Any, twin: Any) -> None:
     """Where an account read, as a judge, what it wrote without one, the twin is withdrawn."""
-    from winosmith.web.judge.taking import claim
+    from winosmith.web.judge.turns import claim
     from winosmith.web.people.accounts import adopt
     from winosmith.web.people.models import Person
     from winosmith.web.problems.models import Problem

@@ -26,8 +26,7 @@ def _everything() -> str:
 
 def _judge(person: Any, **more: Any) -> None:
     """Let a person judge the next problem."""
-    from winosmith.web.judge.answering import answer, answer_local
-    from winosmith.web.judge.taking import claim, needs_local
+    from winosmith.web.judge.turns import answer, answer_local, claim, needs_local
 
     slot = claim(person)
     if needs_local(slot):
@@ -116,7 +115,7 @@ def test_hiding_takes_everything_off_the_site(
     db: Any, visit: Any, person: Any, twin: Any, key_of: Any
 ) -> None:
     """Hidden twins are withdrawn whatever their state, are judged no more, and only mine are."""
-    from winosmith.web.judge.taking import claim
+    from winosmith.web.judge.turns import claim
     from winosmith.web.problems.models import Problem
     from winosmith.web.problems.states import public_problems
 
@@ -193,7 +192,7 @@ def test_who_keeps_their_texts_here_keeps_them_nameless(db: Any, person: Any, tw
 
 def test_what_an_erased_judge_held_goes_to_others(db: Any, person: Any, twin: Any) -> None:
     """An erased judge's open problem is free at once; their votes stay."""
-    from winosmith.web.judge.taking import claim
+    from winosmith.web.judge.turns import claim
     from winosmith.web.people.erasure import erase
 
     ann, bob = person("ann", is_judge=True), person("bob", is_judge=True)
@@ -303,7 +302,7 @@ def test_ones_versions_are_hidden_alone(db: Any, person: Any) -> None:
 def test_versions_written_without_an_account_join_one(db: Any, person: Any) -> None:
     """Adopted versions are the account's: it never judges them, and they keep their place."""
     from tests.web.lineaged import child, root  # type: ignore[import-not-found]
-    from winosmith.web.judge.taking import claim
+    from winosmith.web.judge.turns import claim
     from winosmith.web.people.accounts import adopt
     from winosmith.web.people.models import Person
     from winosmith.web.problems.family import path_to

@@ -126,7 +126,7 @@ def test_a_family_holds_no_version_twice(
     db: Any, contributor: Callable[..., Any], original: Callable[..., Any]
 ) -> None:
     """Nobody enters it again, anywhere in the family, unless it was withdrawn or rejected."""
-    from winosmith.web.judge.entering import withdraw
+    from winosmith.web.judge.submissions import withdraw
     from winosmith.web.perturb.rules import Refused
 
     ann, bob, root = contributor(), contributor("bob"), original()

@@ -50,7 +50,7 @@ def test_two_windows_never_bring_two_halves(database: Any, opened: Maker, person
     """People who judge in one window and begin a test in the other read no twin's both halves."""
     from winosmith.web import hosting
     from winosmith.web.judge.models import Slot
-    from winosmith.web.judge.taking import claim
+    from winosmith.web.judge.turns import claim
     from winosmith.web.problems.models import Problem
     from winosmith.web.take.models import Sitting
     from winosmith.web.take.sheets import enrol

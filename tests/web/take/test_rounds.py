@@ -125,8 +125,7 @@ def test_a_second_window_gets_the_same_sheet(opened: Maker, person: Maker) -> No
 def test_nobody_is_tested_on_what_they_judged_or_wrote(opened: Maker, person: Maker) -> None:
     """A judge of one half, and the contributor of a twin, get no sheet with any half of it."""
     from winosmith.web import hosting
-    from winosmith.web.judge.answering import answer, answer_local
-    from winosmith.web.judge.taking import claim
+    from winosmith.web.judge.turns import answer, answer_local, claim
     from winosmith.web.problems.models import Twin
     from winosmith.web.take.sheets import enrol
 
@@ -168,7 +167,7 @@ def test_subjects_judge_neither_half_of_what_they_were_asked(
 ) -> None:
     """A sheet counts as read at once, with the halves that it does not show."""
     from winosmith.web import hosting
-    from winosmith.web.judge.taking import claim
+    from winosmith.web.judge.turns import claim
     from winosmith.web.take.answering import give_up
     from winosmith.web.take.sheets import enrol
 
@@ -185,7 +184,7 @@ def test_subjects_judge_neither_half_of_what_they_were_asked(
 def test_whoever_is_in_a_test_gets_nothing_to_judge(opened: Maker, person: Maker) -> None:
     """A judge's problem goes back when they begin a test; the next comes when it is over."""
     from winosmith.web import hosting
-    from winosmith.web.judge.taking import claim, current
+    from winosmith.web.judge.turns import claim, current
     from winosmith.web.take.answering import finish
     from winosmith.web.take.sheets import enrol
 

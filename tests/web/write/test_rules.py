@@ -202,7 +202,7 @@ def test_only_the_contributor_revises_or_withdraws(
     db: Any, contributor: Callable[..., Any]
 ) -> None:
     """Somebody else, even a moderator, can do neither by these rules, and nothing changes."""
-    from winosmith.web.judge.entering import withdraw
+    from winosmith.web.judge.submissions import withdraw
     from winosmith.web.write.rules import revise
 
     twin = submitted(contributor())
@@ -218,8 +218,8 @@ def test_only_the_contributor_revises_or_withdraws(
 
 def test_a_withdrawn_twin_is_out_of_judging(db: Any, contributor: Callable[..., Any]) -> None:
     """Withdrawing hides both halves and closes their slots; a second time there is nothing."""
-    from winosmith.web.judge.entering import may_revise, may_withdraw, withdraw
     from winosmith.web.judge.models import Slot
+    from winosmith.web.judge.submissions import may_revise, may_withdraw, withdraw
 
     ann = contributor()
     twin = submitted(ann)
@@ -237,7 +237,7 @@ def test_who_judged_a_twin_does_not_judge_its_revision(
     db: Any, contributor: Callable[..., Any]
 ) -> None:
     """Whoever has read a version of a twin gets no half of the next one, nor of the one after."""
-    from winosmith.web.judge.taking import claim
+    from winosmith.web.judge.turns import claim
 
     ann, bob = contributor(), contributor("bob")
     first = submitted(ann)
@@ -254,7 +254,7 @@ def test_a_contributor_withdraws_what_a_moderator_withdrew(
     db: Any, contributor: Callable[..., Any], person: Callable[..., Any]
 ) -> None:
     """Withdrawn by its contributor, too, a half can't be brought back by a moderator any more."""
-    from winosmith.web.judge.entering import may_withdraw, withdraw
+    from winosmith.web.judge.submissions import may_withdraw, withdraw
     from winosmith.web.moderate.actions import ACTIONS
     from winosmith.web.moderate.deciding import actions_for, decide
 
@@ -274,7 +274,7 @@ def test_a_contributor_withdraws_what_a_moderator_withdrew(
 
 def test_what_is_released_or_valid_is_not_revised(db: Any, contributor: Callable[..., Any]) -> None:
     """A twin whose halves are both valid, or that was released, keeps its text."""
-    from winosmith.web.judge.entering import may_revise
+    from winosmith.web.judge.submissions import may_revise
     from winosmith.web.problems.models import Problem
 
     ann = contributor()

@@ -51,7 +51,7 @@ def test_the_words_of_a_hidden_parent_are_not_shown(
     contributor: Callable[..., Any], visit: Callable[..., Any]
 ) -> None:
     """Once somebody else's parent is withdrawn, one's own version stays, without its words."""
-    from winosmith.web.judge.entering import withdraw
+    from winosmith.web.judge.submissions import withdraw
 
     ann, bob = contributor("ann"), contributor("bob")
     middle = child(root(), bob, new=("not fit", "secretly fit"))
@@ -66,7 +66,7 @@ def test_the_words_of_a_hidden_parent_are_not_shown(
 
 def test_children_outlive_what_was_withdrawn(contributor: Callable[..., Any]) -> None:
     """Withdrawing a version withdraws it alone: what others made of it stays, its lineage true."""
-    from winosmith.web.judge.entering import withdraw
+    from winosmith.web.judge.submissions import withdraw
     from winosmith.web.problems.family import path_to
     from winosmith.web.problems.models import Problem
     from winosmith.web.problems.records import as_problem

@@ -13,16 +13,16 @@ class Config(AppConfig):
     def ready(self) -> None:
         """Join what tells, hides, adopts, erases and tidies up."""
         from winosmith.web._background import hourly
-        from winosmith.web.judge import leaving
+        from winosmith.web.judge import submissions
         from winosmith.web.judge.trust import forget_origins
         from winosmith.web.judge.votes import forget_timings
         from winosmith.web.people import accounts, erasure
 
-        erasure.telling["problems"] = erasure.Telling(leaving.problems_of, "problems.Twin")
-        erasure.naming["problem"] = erasure.Naming("problem__twin", leaving.name_of)
-        erasure.hiding.append(leaving.hide_texts)
-        erasure.erasing.append(leaving.erase_judge)
+        erasure.telling["problems"] = erasure.Telling(submissions.problems_of, "problems.Twin")
+        erasure.naming["problem"] = erasure.Naming("problem__twin", submissions.name_of)
+        erasure.hiding.append(submissions.hide_texts)
+        erasure.erasing.append(submissions.erase_judge)
         erasure.tidying["timings"] = lambda _now, before: forget_timings(before)
         erasure.tidying["origins"] = lambda now, _before: forget_origins(now)
-        accounts.adopting.append(leaving.adopt_texts)
+        accounts.adopting.append(submissions.adopt_texts)
         hourly.append(forget_origins)

@@ -14,9 +14,8 @@ from django.utils.translation import gettext as _
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Judge, Slot, Slots
-from winosmith.web.judge.slots import add_slots, counted, locked
 from winosmith.web.judge.trust import ADDRESS, MODERATOR, hold, release, waiting
-from winosmith.web.judge.votes import decide, settle_votes
+from winosmith.web.judge.votes import add_slots, counted, decide, locked, settle_votes
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Problem, State
 from winosmith.web.problems.states import move, stay

@@ -13,8 +13,8 @@ from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Contest, Gold, Judge, Seen, Slot
 from winosmith.web.judge.seen import unseen
-from winosmith.web.judge.slots import give_back, place_of
 from winosmith.web.judge.trust import GOLD, askable, check, lift_if_unfounded, training, untrained
+from winosmith.web.judge.votes import give_back, place_of
 from winosmith.web.people.models import Person
 from winosmith.web.problems import states
 from winosmith.web.problems.models import Problem

@@ -22,8 +22,7 @@ from django.utils import timezone
 
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Judge, Slot
-from winosmith.web.judge.slots import counted
-from winosmith.web.judge.votes import settle_votes
+from winosmith.web.judge.votes import counted, settle_votes
 from winosmith.web.people.models import Person, keyed
 from winosmith.web.problems.models import Problem, State
 from winosmith.web.problems.states import questions, stay

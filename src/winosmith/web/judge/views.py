@@ -15,19 +15,24 @@ from django.views.decorators.http import require_GET, require_POST
 from winosmith.errors import InputError
 from winosmith.web.judge import gold
 from winosmith.web.judge.agreement import figures
-from winosmith.web.judge.answering import (
+from winosmith.web.judge.models import Contest, Judge, Skip, Slot
+from winosmith.web.judge.trust import stops, training
+from winosmith.web.judge.turns import (
     LONGEST,
     UNDO,
     Gone,
     answer_and_go_on,
     answer_local,
+    current,
+    go_on,
+    in_a_test,
+    next_slot,
+    shown,
     skip_and_go_on,
     so_far,
     undo,
+    why_none_left,
 )
-from winosmith.web.judge.models import Contest, Judge, Skip, Slot
-from winosmith.web.judge.taking import current, go_on, in_a_test, next_slot, shown, why_none_left
-from winosmith.web.judge.trust import stops, training
 from winosmith.web.pages import percent
 from winosmith.web.people.gates import address, agreed, judges_only, new_key, once, rate_limit
 from winosmith.web.people.models import Person

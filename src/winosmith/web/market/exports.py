@@ -18,9 +18,9 @@ from typing import Any, TypeVar
 from winosmith.cells import unguarded
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
-from winosmith.web.judge.entering import may_withdraw, withdraw
 from winosmith.web.judge.exclusion import confirm, refuse
 from winosmith.web.judge.models import Slot
+from winosmith.web.judge.submissions import may_withdraw, withdraw
 from winosmith.web.market.keys import digest_of
 from winosmith.web.market.models import (
     APPROVED,

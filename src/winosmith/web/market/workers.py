@@ -29,9 +29,9 @@ from winosmith.web._lock import writing
 from winosmith.web.judge.exclusion import refuse
 from winosmith.web.judge.models import Judge, Seen, Skip, Slot
 from winosmith.web.judge.seen import block_of
-from winosmith.web.judge.slots import give_back
-from winosmith.web.judge.taking import current, next_slot, why_none_left
 from winosmith.web.judge.trust import stops
+from winosmith.web.judge.turns import current, next_slot, why_none_left
+from winosmith.web.judge.votes import give_back
 from winosmith.web.market.keys import carried, carry, digest_of, own_code, seal, unseal
 from winosmith.web.market.models import (
     COMPLETE,

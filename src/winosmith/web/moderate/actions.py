@@ -16,7 +16,7 @@ from django.utils import translation
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from winosmith.web.judge.leaving import HIDDEN
+from winosmith.web.judge.submissions import HIDDEN
 from winosmith.web.problems.models import State
 
 register = template.Library()

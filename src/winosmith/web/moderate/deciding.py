@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
-from winosmith.web.judge.slots import close_slots, open_slots
+from winosmith.web.judge.votes import close_slots, open_slots
 from winosmith.web.moderate.actions import ACTIONS, CLOSING, UNDO, Action
 from winosmith.web.moderate.appeals import open_appeal, settle
 from winosmith.web.moderate.models import Appeal

@@ -14,7 +14,7 @@ from winosmith.errors import InputError
 from winosmith.lineage import edit_script
 from winosmith.records import problem_record
 from winosmith.text import tokens
-from winosmith.web.judge.entering import enter, may_revise, replace
+from winosmith.web.judge.submissions import enter, may_revise, replace
 from winosmith.web.people.consent import has_agreed
 from winosmith.web.people.gates import once
 from winosmith.web.people.models import Done

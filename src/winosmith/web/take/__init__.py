@@ -12,7 +12,7 @@ class Config(AppConfig):
 
     def ready(self) -> None:
         """Connect what the site does with people who took tests."""
-        from winosmith.web.judge.taking import tests
+        from winosmith.web.judge.turns import tests
         from winosmith.web.people.erasure import Telling, erasing, telling, tidying
         from winosmith.web.take.subjects import forget_subject, forget_times, in_a_test, tests_of
 

@@ -18,8 +18,8 @@ from winosmith.errors import DataError, InputError
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Seen
 from winosmith.web.judge.seen import lock_reader, note_all
-from winosmith.web.judge.slots import give_back
-from winosmith.web.judge.taking import current
+from winosmith.web.judge.turns import current
+from winosmith.web.judge.votes import give_back
 from winosmith.web.problems.models import Problem, Twin
 from winosmith.web.take.models import Material, Round, Sheet, Sitting, Subject
 

@@ -19,8 +19,8 @@ from django.views.decorators.http import require_POST, require_safe
 from winosmith.errors import InputError
 from winosmith.lineage import changes
 from winosmith.web._cache import cached
-from winosmith.web.judge.entering import may_revise, may_withdraw, own_problems
-from winosmith.web.judge.entering import withdraw as take_back
+from winosmith.web.judge.submissions import may_revise, may_withdraw, own_problems
+from winosmith.web.judge.submissions import withdraw as take_back
 from winosmith.web.judge.votes import Vote, votes_of
 from winosmith.web.moderate import appeals
 from winosmith.web.people.gates import existing_writer, new_key, once

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
-from winosmith.web.judge.entering import enter, may_revise, replace
+from winosmith.web.judge.submissions import enter, may_revise, replace
 from winosmith.web.people.consent import has_agreed
 from winosmith.web.people.gates import once
 from winosmith.web.people.models import Done

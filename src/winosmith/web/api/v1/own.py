@@ -20,8 +20,8 @@ from winosmith.errors import InputError
 from winosmith.web.api import tokens
 from winosmith.web.api.v1.access import Key, acted, asks, caller, owner
 from winosmith.web.api.v1.shapes import Asked, Problem, Ref, Shape, problems
-from winosmith.web.judge.entering import own_problems
-from winosmith.web.judge.entering import withdraw as take_back
+from winosmith.web.judge.submissions import own_problems
+from winosmith.web.judge.submissions import withdraw as take_back
 from winosmith.web.moderate import appeals
 from winosmith.web.people.consent import missing
 from winosmith.web.people.models import Person, pseudonym

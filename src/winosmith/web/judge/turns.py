@@ -1,0 +1,498 @@
+"""A judge's turn: the next problem, held for a while, its answer, and what comes after it."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db.models import Min, QuerySet
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from winosmith import text
+from winosmith.errors import InputError
+from winosmith.problem import BLANK
+from winosmith.web._lock import writing
+from winosmith.web.judge.gold import draw_gold, take_back
+from winosmith.web.judge.models import Judge, Skip, Slot
+from winosmith.web.judge.seen import note_seen, note_whole, unseen
+from winosmith.web.judge.trust import origin, stops, trained, weigh
+from winosmith.web.judge.votes import give_back, locked, settle_votes
+from winosmith.web.people.gates import may_judge
+from winosmith.web.people.models import Person
+from winosmith.web.problems.models import Problem, State, new_ref
+
+tests: list[Callable[[Person], bool]] = []
+"""Each tells whether a person is in the middle of a test; `take` adds its own."""
+
+MOST_COUNTED = 1000
+"""Slots that are counted; more than these are shown as "1000"."""
+
+LONGEST = 2000
+"""Characters of a comment."""
+
+UNDO = timedelta(minutes=1)
+"""How long one's last answer can be taken back."""
+
+
+class Gone(InputError):  # noqa: N818 - it reads as what happened
+    """The problem is no longer this judge's to answer."""
+
+
+def claim(person: Person) -> Slot | None:
+    """Give a person the next problem; the one that they hold already comes first.
+
+    Returns:
+        The slot, held for `SiteRules.lease_minutes`; None where nothing is left for this person,
+        or their paid work asks for no more.
+
+    Raises:
+        InputError: the person may not judge, is paused until a moderator has looked, or is in
+            the middle of a human test.
+    """
+    with writing():
+        judge = judge_of(person)
+        if stops(judge):
+            raise InputError(_("your judging is paused until a moderator has looked at it"))
+        if in_a_test(person):
+            raise InputError(_("finish the test that you began, or give it up, before you judge"))
+        return _claimed(judge)
+
+
+def go_on(person: Person) -> Slot | None:
+    """Give a person the next problem where there is one; none for who is paused, or in a test."""
+    with writing():
+        return gone_on(judge_of(person))
+
+
+def gone_on(judge: Judge) -> Slot | None:
+    """Do as `go_on`, for a judge whom `judge_of` has locked in this transaction."""
+    if not stops(judge) and not in_a_test(judge.person):
+        return _claimed(judge)
+    return None
+
+
+def _claimed(judge: Judge) -> Slot | None:
+    person = judge.person
+    held = current(person)
+    if held is not None:
+        Slot.objects.filter(pk=held.pk).update(lease_until=timezone.now() + lease())
+        return held
+    if job_is_done(judge):
+        return None
+    slot = next_slot(person, judge.cursor, lock=True)
+    if slot is None:  # what came all the same would be gold
+        return None
+    take_back(person)
+    slot = draw_gold(judge) or slot
+    if not slot.gold and slot.lease_until is None:
+        judge.cursor = slot.place
+    judge.save(update_fields=["cursor", "next_gold"])
+    _take(slot, person)
+    return slot
+
+
+def job_is_done(judge: Judge) -> bool:
+    """Tell whether a judge who works for pay has given all the answers that the work asks for."""
+    if judge.job is None:
+        return False
+    given = Slot.objects.filter(job=judge.job, holder=judge.person_id).exclude(answered_at=None)
+    return judge.quota == 0 or given.count() >= judge.quota
+
+
+def _take(slot: Slot, person: Person) -> None:
+    now = timezone.now()
+    slot.holder, slot.taken_at, slot.lease_until = person, now, now + lease()
+    slot.local_choice = slot.local_at = slot.local_seconds = None
+    slot.ref = new_ref()
+    note_seen(person, slot, spent=not (needs_local(slot) and _is_cut(slot.problem)))
+    slot.shown = list(range(len(slot.problem.options)))
+    secrets.SystemRandom().shuffle(slot.shown)
+    slot.save()  # a gold question's is made for who gets it
+
+
+def judge_of(person: Person) -> Judge:
+    """Return a person's place in the queue, locked until the transaction ends.
+
+    Everything that a judge does takes this lock first, so that two of their windows take turns.
+
+    Raises:
+        InputError: the person may not judge.
+    """
+    if not may_judge(person):
+        raise InputError(_("this account may not judge; a moderator can change that"))
+    judge, _new = Judge.objects.select_for_update().get_or_create(person=person)
+    judge.person = person
+    return judge
+
+
+def in_a_test(person: Person) -> bool:
+    """Tell whether a person has a sheet of a human test out: meanwhile they judge nothing new."""
+    return any(area(person) for area in tests)
+
+
+def current(person: Person) -> Slot | None:
+    """Return the slot that a person holds and has not answered; None where there is none.
+
+    Its lease may have run out: the slot is theirs as long as nobody else took it.
+    """
+    rows = Slot.objects.filter(holder=person, answered_at=None, open=True)
+    return rows.select_related("problem__twin").order_by("taken_at").first()
+
+
+def lease() -> timedelta:
+    """Return how long a problem waits for who took it."""
+    return timedelta(minutes=settings.RULES.lease_minutes)
+
+
+def next_slot(person: Person, cursor: int, *, lock: bool = False) -> Slot | None:
+    """Return the slot that a person gets next, with its problem; None where nothing is left.
+
+    Everyone walks the queue in the same order, so that a problem that was begun is soon decided;
+    who has come to its end starts once from the beginning, for what others gave up.
+
+    Args:
+        person: the judge.
+        cursor: the place that they have come to.
+        lock: nobody else may get it until the transaction ends. On PostgreSQL those that others
+            are taking at this moment are passed over; on SQLite there is one writer at a time.
+    """
+
+    def first(rows: QuerySet[Slot]) -> Slot | None:
+        if lock:
+            rows = rows.select_for_update(of=("self",), skip_locked=True)
+        return rows.select_related("problem").first()
+
+    return (
+        first(returned(person, timezone.now()))
+        or first(fresh(person, cursor))
+        or first(fresh(person, 0))
+    )
+
+
+def returned(person: Person, now: datetime) -> QuerySet[Slot]:
+    """Return the slots whose lease ran out and that the person may take, the longest ago first."""
+    rows = Slot.objects.filter(open=True, lease_until__isnull=False, lease_until__lte=now)
+    return rows.filter(unseen(person), gold=False).order_by("lease_until")
+
+
+def fresh(person: Person, after: int) -> QuerySet[Slot]:
+    """Return the slots that nobody ever took and the person may take, from a place on."""
+    rows = Slot.objects.filter(open=True, lease_until__isnull=True, place__gt=after)
+    return rows.filter(unseen(person)).order_by("place")
+
+
+def shown(slot: Slot, typed: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the page of a slot shows.
+
+    Args:
+        slot: one that is held.
+        typed: what the judge sent before, to be shown again; or what they took back.
+    """
+    problem, first = slot.problem, needs_local(slot)
+    sentence = shown_first(problem) if first else problem.sentence
+    before, _, after = sentence.partition(BLANK)
+    earlier = typed.get("choice", "") if typed else "" if slot.choice is None else str(slot.choice)
+    if first and not typed:
+        earlier = ""
+    return {
+        "slot": slot,
+        "problem": problem,
+        "first": first,
+        "steps": settings.RULES.local_first,
+        "cut": first and sentence != problem.sentence,
+        "before": before,
+        "after": after,
+        "options": [
+            {"value": at, "text": problem.options[at], "key": key, "chosen": str(at) == earlier}
+            for key, at in enumerate(slot.shown, start=1)
+        ],
+        "ambiguous": "ambiguous" in typed if typed else slot.ambiguous,
+        "associative": "associative" in typed if typed else slot.associative,
+        "comment": typed.get("comment", "") if typed else slot.comment,
+    }
+
+
+def needs_local(slot: Slot) -> bool:
+    """Tell whether the holder of a slot sees the local context alone for now."""
+    return settings.RULES.local_first and slot.local_at is None
+
+
+def shown_first(problem: Problem) -> str:
+    """Return the local context of a problem, as judges see it before the whole."""
+    return text.local_context(problem.sentence, settings.RULES.local_before)
+
+
+def _is_cut(problem: Problem) -> bool:
+    """Tell whether a problem's local context leaves something out."""
+    return len(text.words(shown_first(problem))) < len(text.words(problem.sentence))
+
+
+@dataclass(frozen=True, slots=True)
+class NoneLeft:
+    """What stands in a judge's way to the problems that await somebody.
+
+    Attributes:
+        own: open places on problems of the judge's own twins.
+        seen: open places on problems that they have read, or whose other half they have.
+        held: places that they could take, and that others hold.
+        until: when the first of these comes back; None where none is held.
+    """
+
+    own: int
+    seen: int
+    held: int
+    until: datetime | None
+
+
+def why_none_left(person: Person) -> NoneLeft:
+    """Return why a person gets no problem now; each number is MOST_COUNTED at most."""
+    rows = Slot.objects.filter(open=True, gold=False).exclude(holder=person)
+    held = rows.filter(unseen(person), lease_until__gt=timezone.now())
+    own = rows.filter(contributor=person)
+    seen = rows.exclude(contributor=person).exclude(unseen(person))
+    return NoneLeft(
+        own[:MOST_COUNTED].count(),
+        seen[:MOST_COUNTED].count(),
+        held[:MOST_COUNTED].count(),
+        held.aggregate(until=Min("lease_until"))["until"],
+    )
+
+
+def answer_local(person: Person, ref: str, choice: int) -> Slot:
+    """Keep what a judge finds from the local context alone; the first answer stays.
+
+    Args:
+        person: the judge.
+        ref: of the slot that they hold.
+        choice: the 0-based index of an option.
+
+    Raises:
+        Gone: the problem is not theirs any more.
+        InputError: there is no such option.
+    """
+    with writing():
+        judge_of(person)
+        slot = _held(person, ref)
+        _check_choice(slot, choice)
+        if not needs_local(slot):
+            return slot
+        now = timezone.now()
+        slot.local_choice, slot.local_at = choice, now
+        slot.local_seconds = _seconds(slot.taken_at, now)
+        slot.lease_until = now + lease()
+        slot.save(update_fields=["local_choice", "local_at", "local_seconds", "lease_until"])
+        note_whole(person, slot)
+        return slot
+
+
+def answer(
+    person: Person,
+    ref: str,
+    choice: int | None,
+    *,
+    ambiguous: bool = False,
+    associative: bool = False,
+    comment: str = "",
+    address: str = "",
+) -> Slot:
+    """Keep a judge's answer; with the last one that the problem needs comes its verdict.
+
+    An answer after the lease counts as long as nobody else took the slot.
+
+    Args:
+        person: the judge.
+        ref: of the slot that they hold.
+        choice: the 0-based index of the option that fills the blank; None for neither, which only
+            who finds the problem ambiguous may say.
+        ambiguous: both options are plausible.
+        associative: nearby words give the answer away.
+        comment: for the contributor and the moderators; LONGEST characters or fewer.
+        address: from which it comes, by `limits.address`; a digest of it is kept for an hour or
+            two.
+
+    Raises:
+        Gone: the problem is not theirs any more, or is answered.
+        InputError: no choice, no such option, a comment too long, or the local context comes first.
+    """
+    with writing():
+        judge = judge_of(person)
+        return _answered(judge, ref, choice, ambiguous, associative, comment, address)
+
+
+def answer_and_go_on(
+    person: Person,
+    ref: str,
+    choice: int | None,
+    *,
+    ambiguous: bool = False,
+    associative: bool = False,
+    comment: str = "",
+    address: str = "",
+) -> tuple[Slot, Slot | None]:
+    """Keep a judge's answer as `answer` does, and give them the next problem with it.
+
+    Returns:
+        The slot that was answered, and the next one. There is none after a gold question, which
+        is talked about first, nor where `go_on` has none.
+    """
+    with writing():
+        judge = judge_of(person)
+        slot = _answered(judge, ref, choice, ambiguous, associative, comment, address)
+        return slot, None if slot.gold else gone_on(judge)
+
+
+def _answered(
+    judge: Judge,
+    ref: str,
+    choice: int | None,
+    ambiguous: bool,
+    associative: bool,
+    comment: str,
+    address: str,
+) -> Slot:
+    slot = _held(judge.person, ref)
+    if choice is None and not ambiguous:
+        raise InputError(_("Choose the option that fits, or mark the problem as ambiguous."))
+    if choice is not None:
+        _check_choice(slot, choice)
+    if len(comment := comment.strip()) > LONGEST:
+        raise InputError(_("Shorten the comment to %d characters.") % LONGEST)
+    if needs_local(slot):
+        raise InputError(_("Answer from the local context first."))
+    now = timezone.now()
+    slot.choice, slot.ambiguous, slot.associative = choice, ambiguous, associative
+    slot.comment, slot.answered_at, slot.open = comment, now, False
+    slot.seconds = _seconds(slot.local_at or slot.taken_at, now)
+    slot.job, slot.origin = judge.job, origin(address, now)
+    slot.provisional = judge.held is not None or (judge.job is not None and judge.provisional)
+    if slot.gold:
+        slot.right = choice == slot.problem.answer
+    slot.save(
+        update_fields=[
+            "choice",
+            "ambiguous",
+            "associative",
+            "comment",
+            "answered_at",
+            "open",
+            "seconds",
+            "right",
+            "job",
+            "provisional",
+            "origin",
+        ]
+    )
+    weigh(judge, slot, address)
+    if slot.gold:
+        trained(judge)
+    else:
+        settle_votes(slot.problem)
+    return slot
+
+
+def skip(person: Person, ref: str, reason: str, comment: str = "") -> None:
+    """Pass a problem on; others get it first, and this person never again.
+
+    Raises:
+        Gone: the problem is not theirs any more.
+        InputError: the reason is none of `Skip.Reason`, or the comment is too long.
+    """
+    with writing():
+        _skipped(judge_of(person), ref, reason, comment)
+
+
+def skip_and_go_on(person: Person, ref: str, reason: str, comment: str = "") -> Slot | None:
+    """Pass a problem on as `skip` does, and return the next one, as `go_on` does."""
+    with writing():
+        judge = judge_of(person)
+        _skipped(judge, ref, reason, comment)
+        return gone_on(judge)
+
+
+def _skipped(judge: Judge, ref: str, reason: str, comment: str) -> None:
+    person = judge.person
+    slot = _held(person, ref)
+    if reason not in Skip.Reason.values:
+        raise InputError(_("Choose why you pass it on."))
+    if len(comment := comment.strip()) > LONGEST:
+        raise InputError(_("Shorten the comment to %d characters.") % LONGEST)
+    Skip.objects.create(person=person, problem=slot.problem, reason=reason, comment=comment)
+    note_whole(person, slot)
+    give_back(slot)
+
+
+def undo(person: Person, ref: str) -> Slot:
+    """Take back one's last answer, within a minute and before the problem is decided.
+
+    Raises:
+        Gone: it is too late for that.
+    """
+    with writing():
+        judge = judge_of(person)
+        slot = undoable(person)
+        if slot is None or slot.ref != ref or (judge.job is not None and not judge.quota):
+            raise Gone(_("That answer can’t be taken back any more."))
+        slot.problem = locked(slot.problem_id)
+        if slot.problem.state != State.JUDGING:
+            raise Gone(_("The problem has been decided; the answer stays."))
+        slot.open, slot.answered_at, slot.seconds = True, None, None
+        slot.job, slot.provisional, slot.origin = None, False, ""
+        slot.lease_until = timezone.now() + lease()
+        changed = ("open", "answered_at", "seconds", "job", "provisional", "origin", "lease_until")
+        slot.save(update_fields=changed)
+        return slot
+
+
+def undoable(person: Person) -> Slot | None:
+    """Return the slot with a person's last answer where it can still be taken back."""
+    return so_far(person)[1]
+
+
+def so_far(person: Person) -> tuple[int, Slot | None]:
+    """Return how many problems a person has judged, and what `undoable` returns."""
+    given = Slot.objects.filter(holder=person, answered_at__isnull=False)
+    last = given.filter(open=False).select_related("problem").order_by("-answered_at").first()
+    if last is None:
+        return 0, None
+    late = last.answered_at <= timezone.now() - UNDO
+    gone = last.gold or last.excluded or last.problem.state != State.JUDGING
+    return given.count(), None if late or gone else last
+
+
+def _held(person: Person, ref: str) -> Slot:
+    """Return the open slot that a person holds; its problem is locked first, then the slot."""
+    rows = Slot.objects.filter(holder=person, ref=ref)
+    rows = rows.select_related("problem__twin__contributor")
+    slot = rows.select_for_update(of=("problem", "self"), no_key=True).first()
+    if slot is None:
+        raise Gone(
+            _(
+                "This problem is not yours to answer any more: it waited for you longer than "
+                "%d minutes, and somebody else took it."
+            )
+            % settings.RULES.lease_minutes
+        )
+    if not slot.open:
+        raise Gone(
+            _("You have answered this problem already.")
+            if slot.answered_at
+            else _("This problem is not judged any more; a moderator took it back.")
+        )
+    return slot
+
+
+def _check_choice(slot: Slot, choice: int) -> None:
+    if not 0 <= choice < len(slot.problem.options):
+        raise InputError(_("Choose one of the options."))
+
+
+def _seconds(start: datetime | None, end: datetime) -> float | None:
+    """Return how long an answer took; None where the judge was away meanwhile."""
+    if start is None or end - start > lease():
+        return None
+    return round(max(0.0, (end - start).total_seconds()), 1)
