@@ -71,7 +71,7 @@ TEMPLATES = [
                 "winosmith.web.pages.site",
             ],
             "libraries": {
-                "families": "winosmith.web.families.tags",
+                "families": "winosmith.web.families.page",
                 "market": "winosmith.web.market.workers",
                 "reasons": "winosmith.web.moderate.actions",
                 "rounds": "winosmith.web.rounds.results",

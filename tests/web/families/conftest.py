@@ -13,12 +13,13 @@ from tests.web import growing  # type: ignore[import-not-found]
 @pytest.fixture(autouse=True)
 def counted_at_each_look(monkeypatch: pytest.MonkeyPatch) -> None:
     """Count lists and boards anew at each look, however slow this machine is."""
-    from winosmith.web.families import board, kept, listing, trees
+    from winosmith.web import _cache
+    from winosmith.web.families import lists, trees
 
-    monkeypatch.setattr(kept, "QUICK", 3600.0)
-    board._ENTRIES.forget()
-    listing._FAMILIES.forget()
-    trees._KEPT.clear()  # rows that were rolled back leave their ids to others
+    monkeypatch.setattr(_cache, "QUICK", 3600.0)
+    lists._ENTRIES.forget()
+    lists._FAMILIES.forget()
+    trees._tree.cache_clear()  # rows that were rolled back leave their ids to others
 
 
 @pytest.fixture

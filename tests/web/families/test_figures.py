@@ -137,8 +137,7 @@ def test_a_tie_is_no_fool_on_the_boards(
     person: Callable[..., Any], answer: int,
 ) -> None:  # fmt: skip
     """Wherever the answers stand, who made models undecided fooled none, in list and board."""
-    from winosmith.web.families.board import entries
-    from winosmith.web.families.listing import families
+    from winosmith.web.families.lists import entries, families
     from winosmith.web.problems.models import Problem
 
     found, alpha = family(by=person("ann")), model()
@@ -157,7 +156,7 @@ def test_the_list_counts_ties_as_the_page_of_a_family_does(
 ) -> None:  # fmt: skip
     """On either database, a model that ties on every version has answered, and n errors agree."""
     from winosmith.web.families.figures import answers_of, depths_of_errors
-    from winosmith.web.families.listing import families
+    from winosmith.web.families.lists import families
     from winosmith.web.families.trees import tree_of
 
     names = ("cup", "jug", "pan")[:options]

@@ -178,14 +178,15 @@ def world(
     db: Any, person: Callable[..., Any], forgotten: None, monkeypatch: pytest.MonkeyPatch
 ) -> World:
     """Return the site with each case; lists are counted anew, and nobody downloads too much."""
-    from winosmith.web.families import board, kept, listing, views
+    from winosmith.web import _cache
+    from winosmith.web.families import lists, views
     from winosmith.web.read import downloads
 
-    monkeypatch.setattr(kept, "QUICK", 3600.0)
+    monkeypatch.setattr(_cache, "QUICK", 3600.0)
     for module in (downloads, views):
         monkeypatch.setattr(module, "MOST", 10_000)
-    board._ENTRIES.forget()
-    listing._FAMILIES.forget()
+    lists._ENTRIES.forget()
+    lists._FAMILIES.forget()
     return _world(person("ann"), person("judy", is_judge=True))
 
 
@@ -290,9 +291,8 @@ def _counts(client: Any, world: World) -> Iterator[tuple[str, int, int]]:
     """Yield each count that everyone sees: its name, what it is, and what the law says."""
     from django.db import connection
 
-    from winosmith.web.families.board import entries
     from winosmith.web.families.kinds import kinds_over_all
-    from winosmith.web.families.listing import families
+    from winosmith.web.families.lists import entries, families
     from winosmith.web.families.models import EditKind
     from winosmith.web.families.trees import _stamp
     from winosmith.web.judge.agreement import figures as judges_agree

@@ -11,7 +11,9 @@ from __future__ import annotations
 import hashlib
 import tempfile
 import time
+from collections.abc import Mapping
 from typing import Any
+from xml.etree.ElementTree import tostring
 
 from django.db import connection
 from django.db.models import F, QuerySet
@@ -20,11 +22,10 @@ from django.utils import timezone
 from winosmith import Dataset, Prediction, __version__, formats, metrics
 from winosmith.answers import best_of
 from winosmith.errors import DataError, MissingExtraError
-from winosmith.metrics import Graded, Stability
+from winosmith.metrics import Graded, Stability, stability_drawings
 from winosmith.records import canonical, problem_record
 from winosmith.web._background import Background
 from winosmith.web._lock import writing
-from winosmith.web.families.drawings import drawings
 from winosmith.web.families.kinds import kinds_over_all, tell_kinds
 from winosmith.web.families.models import EditKind, Measured
 from winosmith.web.families.trees import DEPTHS
@@ -208,6 +209,33 @@ def _measured(depth: Any, graded: list[tuple[Model, Graded | None, str]]) -> Mea
                 record["kinds"] = kinds_over_all(model)
         answers.append(record)
     return Measured(depth=depth, answers=answers, drawings=drawings(found) if found else [])
+
+
+def drawings(found: Mapping[str, Stability]) -> list[str]:
+    """Return the survival curves and the accuracies by depth, as SVG for a page.
+
+    Args:
+        found: of each model by its name, all by one way of counting depths.
+    """
+    made = [svg for panels in stability_drawings(found) for svg in panels]
+    return [without_styles(svg.inline(f"d{at}")) for at, svg in enumerate(made)]
+
+
+def without_styles(markup: str) -> str:
+    """Return an SVG with the properties of its styles as attributes, which the policy lets pass.
+
+    >>> without_styles('<svg><path style="fill: none; stroke-width: 0.8" /></svg>')
+    '<svg><path fill="none" stroke-width="0.8" /></svg>'
+    """
+    from defusedxml.ElementTree import fromstring
+
+    root = fromstring(markup.replace(' xmlns="http://www.w3.org/2000/svg"', "", 1))
+    for element in root.iter():
+        for part in element.attrib.pop("style", "").split(";"):
+            name, colon, value = part.partition(":")
+            if colon:
+                element.set(name.strip(), value.strip())
+    return tostring(root, encoding="unicode")
 
 
 def _work() -> None:

@@ -8,11 +8,9 @@ some fifty versions of it, however many there are.
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,8 +37,8 @@ UNKNOWN = -1
 OWN = (State.HELD, State.JUDGING, State.REJECTED, State.VALID)
 """What contributors see of their own beside what is public; what is gone is gone for them too."""
 
-MOST_KEPT = 32
-"""Trees that a process keeps: at 10,000 versions each, some 50 MB."""
+MOST_CACHED = 32
+"""Trees in the cache of a process: at 10,000 versions each, some 50 MB."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,22 +154,8 @@ def tree_of(root: Problem, person: Person | None) -> Tree:
         root: the root, which that person may see.
         person: who looks; None for a visitor without a session.
     """
-    own = _own(root, person)
-    key = (root.pk, *_stamp(root), own)
-    with _TURN:
-        if key in _KEPT:
-            _KEPT.move_to_end(key)
-            return _KEPT[key]
-    made = _tree(root, _family(root), set(own))
-    with _TURN:
-        _KEPT[key] = made
-        while len(_KEPT) > MOST_KEPT:
-            _KEPT.popitem(last=False)
-    return made
+    return _tree(root, _stamp(root), _own(root, person))
 
-
-_KEPT: OrderedDict[tuple[Any, ...], Tree] = OrderedDict()
-_TURN = threading.Lock()
 
 _STAMP = """SELECT count(*), sum(v.problem_id), sum(v.problem_id * v.problem_id)
     FROM perturb_version v JOIN problems_problem p ON p.id = v.problem_id
@@ -219,8 +203,10 @@ def is_public(problem: Problem) -> bool:
     return visible_to(None, problem)
 
 
-def _tree(root: Problem, family: Sequence[Row], own: set[int]) -> Tree:
+@lru_cache(MOST_CACHED)
+def _tree(root: Problem, _as_stamped: tuple[Any, ...], own: tuple[int, ...]) -> Tree:
     """Return the tree of what is public or somebody's own; what is under others moves up."""
+    family = _family(root)
     alone: Row = (root.pk, None, 0, 0, 0, 0, int(is_public(root)), len(root.options))
     shown: list[Row] = [next((row for row in family if row[0] == root.pk), alone)]
     parents = [UNKNOWN]

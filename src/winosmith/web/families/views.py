@@ -16,17 +16,15 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from winosmith.web.families import trees
-from winosmith.web.families.board import SORTS as BOARD_SORTS
-from winosmith.web.families.board import board
-from winosmith.web.families.drawings import chart
 from winosmith.web.families.figures import (
     accuracy_by_depth,
     answers_of,
+    chart,
     depths_of_errors,
     first_errors,
 )
 from winosmith.web.families.kinds import kinds_in
-from winosmith.web.families.listing import SORTS, Family, listed
+from winosmith.web.families.lists import BOARD_SORTS, SORTS, Family, board, listed
 from winosmith.web.families.measuring import (
     answered_by,
     in_families,

@@ -15,7 +15,6 @@ from pydantic import Field
 
 from winosmith.web.api.v1.access import asks, reader
 from winosmith.web.api.v1.shapes import Asked, Problem, Ref, Shape, problems
-from winosmith.web.families.board import board
 from winosmith.web.families.figures import (
     Answers,
     accuracy_by_depth,
@@ -23,8 +22,8 @@ from winosmith.web.families.figures import (
     depths_of_errors,
     first_errors,
 )
-from winosmith.web.families.listing import Family as Counted
-from winosmith.web.families.listing import listed
+from winosmith.web.families.lists import Family as Counted
+from winosmith.web.families.lists import board, listed
 from winosmith.web.families.measuring import measured
 from winosmith.web.families.page import place_of, root_of
 from winosmith.web.families.trees import DEPTHS, Tree, tree_of
