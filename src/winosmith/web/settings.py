@@ -73,7 +73,7 @@ TEMPLATES = [
             "libraries": {
                 "families": "winosmith.web.families.page",
                 "market": "winosmith.web.market.workers",
-                "reasons": "winosmith.web.moderate.actions",
+                "reasons": "winosmith.web.moderate.decisions",
                 "rounds": "winosmith.web.rounds.results",
                 "sentences": "winosmith.web.read.problem",
             },

@@ -142,7 +142,7 @@ def test_a_moderator_who_read_a_problem_is_not_given_it_again(
 ) -> None:
     """The queue of moderators shows answers: what a judge began in part is spent by it."""
     from winosmith.web.judge.turns import claim
-    from winosmith.web.moderate.votes import note_read
+    from winosmith.web.moderate.queue import note_read
 
     rules(judges=3)
     (problem,) = twin(halves=1)

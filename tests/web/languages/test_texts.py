@@ -82,7 +82,7 @@ def test_a_reason_is_kept_in_the_sites_language_and_read_in_the_readers(
     from django.test import Client
     from django.utils import translation
 
-    from winosmith.web.moderate.actions import ACTIONS
+    from winosmith.web.moderate.decisions import ACTIONS
     from winosmith.web.people.gates import new_key
     from winosmith.web.problems.models import Event, Problem
 

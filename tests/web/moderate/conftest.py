@@ -46,7 +46,7 @@ def moderator(person: Callable[..., Any]) -> Callable[..., Any]:
 def do() -> Callable[..., Any]:
     """Return what does one action to problems as they stand now: `do(eva, "reject", problem)`."""
     from winosmith.web.moderate.batches import picked
-    from winosmith.web.moderate.deciding import last_event
+    from winosmith.web.moderate.decisions import last_event
 
     def act(person: Any, action: str, *problems: Any, reason: str = "because") -> Any:
         seen = last_event(problems)

@@ -14,7 +14,7 @@ def test_a_contributor_appeals_once_until_it_is_answered(
     db: Any, person: Any, moderator: Any, twin: Any, do: Any
 ) -> None:
     """An appeal is open until a moderator declines it; the reason stands in the history."""
-    from winosmith.web.moderate.appeals import appeal, open_appeal
+    from winosmith.web.moderate.decisions import appeal, open_appeal
 
     ann, eva = person("ann"), moderator()
     half = twin(ann, state="rejected")[0]
@@ -35,7 +35,7 @@ def test_granting_closes_the_appeal(
     db: Any, person: Any, moderator: Any, twin: Any, do: Any, action: str
 ) -> None:
     """What a moderator accepts or gives to other judges has no open appeal any more."""
-    from winosmith.web.moderate.appeals import appeal, open_appeal
+    from winosmith.web.moderate.decisions import appeal, open_appeal
 
     ann = person("ann")
     half = twin(ann, state="rejected")[0]
@@ -50,7 +50,7 @@ def test_nobody_else_appeals_and_nothing_undecided(
     db: Any, person: Any, moderator: Any, twin: Any
 ) -> None:
     """Only the contributor appeals, and only against what was decided by others."""
-    from winosmith.web.moderate.appeals import appeal
+    from winosmith.web.moderate.decisions import appeal
     from winosmith.web.problems.states import move
 
     ann = person("ann")
@@ -68,7 +68,7 @@ def test_many_windows_appeal_once(database: Any, person: Any, twin: Any) -> None
     """Eight windows that appeal at once leave one appeal and one event."""
     from django.db import connection
 
-    from winosmith.web.moderate.appeals import appeal
+    from winosmith.web.moderate.decisions import appeal
     from winosmith.web.moderate.models import Appeal
 
     ann = person("ann")

@@ -89,7 +89,7 @@ def test_slots_open_and_close_with_judging(db: Any, moderator: Any, twin: Any, d
 
 def test_moderators_do_not_decide_on_their_own(db: Any, moderator: Any, twin: Any, do: Any) -> None:
     """A moderator's, and an admin's, own problems are for others; one of many is left alone."""
-    from winosmith.web.moderate.deciding import actions_for
+    from winosmith.web.moderate.decisions import actions_for
     from winosmith.web.people.models import Person
 
     eva, adam = moderator(), Person.objects.create_superuser("adam")
@@ -187,7 +187,7 @@ def test_the_second_of_two_moderators_sees_the_first(
 ) -> None:
     """Who decides on what they saw before another's decision gets that decision instead."""
     from winosmith.web.moderate.batches import picked
-    from winosmith.web.moderate.deciding import Conflict
+    from winosmith.web.moderate.decisions import Conflict
 
     eva, max_, half = moderator(), moderator("max"), twin()[0]
     do(eva, "let-through", half, reason="fine")
@@ -207,7 +207,7 @@ def test_of_many_at_once_one_decides(
     from django.db import connection
 
     from winosmith.web.moderate.batches import picked
-    from winosmith.web.moderate.deciding import Conflict
+    from winosmith.web.moderate.decisions import Conflict
 
     people = [person(f"eva{n}", is_moderator=True) for n in range(16)]
     half = twin()[0]

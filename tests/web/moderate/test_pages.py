@@ -13,7 +13,7 @@ KEY = "0123456789abcdef0123456789abcdef"
 
 
 def _pick(half: Any) -> str:
-    from winosmith.web.moderate.deciding import last_event
+    from winosmith.web.moderate.decisions import last_event
 
     return f"{half.ref}:{last_event([half]).get(half.pk, 0)}"
 

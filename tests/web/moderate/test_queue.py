@@ -17,7 +17,7 @@ def _refs(query: str) -> set[str]:
 
 def test_each_filter_finds_its_own(db: Any, person: Any, twin: Any) -> None:
     """State, hint, domain, contributor, age, text and kinds each find what has them, no other."""
-    from winosmith.web.moderate.appeals import appeal
+    from winosmith.web.moderate.decisions import appeal
     from winosmith.web.people.models import pseudonym
     from winosmith.web.problems.models import Problem
 

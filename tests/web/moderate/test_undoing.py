@@ -123,7 +123,7 @@ def test_an_undone_answer_opens_the_appeal_again(
     db: Any, person: Any, moderator: Any, twin: Any, do: Any
 ) -> None:
     """An appeal that was declined by mistake is open again after the undo."""
-    from winosmith.web.moderate.appeals import appeal, open_appeal
+    from winosmith.web.moderate.decisions import appeal, open_appeal
 
     ann, eva = person("ann"), moderator()
     half = twin(ann, state="rejected")[0]

@@ -163,8 +163,8 @@ def test_a_family_of_ten_thousand_is_a_quick_filter() -> None:
     from django.db import connection
     from django.test.utils import CaptureQueriesContext
 
+    from winosmith.web.moderate.dossier import rows
     from winosmith.web.moderate.queue import Where, page
-    from winosmith.web.moderate.rows import rows
     from winosmith.web.people.models import Person
     from winosmith.web.problems.models import Problem, State, Version
 

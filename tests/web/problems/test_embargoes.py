@@ -20,8 +20,7 @@ def _flags(*problems: Any) -> list[tuple[bool, bool]]:
 
 
 def _decide(moderator: Any, problem: Any, action: str) -> Any:
-    from winosmith.web.moderate.actions import ACTIONS
-    from winosmith.web.moderate.deciding import decide, last_event
+    from winosmith.web.moderate.decisions import ACTIONS, decide, last_event
 
     seen = last_event([problem]).get(problem.pk, 0)
     return decide(moderator, ACTIONS[action], problem, reason="so", seen=seen, batch="b1")
@@ -50,7 +49,7 @@ def test_an_embargo_goes_down_the_tree(db: Any, person: Callable[..., Any]) -> N
 
 def test_what_is_covered_has_no_embargo_to_lift(db: Any, person: Callable[..., Any]) -> None:
     """Lifting is refused where the parent is under embargo; one's own set on top falls to that."""
-    from winosmith.web.moderate.deciding import undo
+    from winosmith.web.moderate.decisions import undo
 
     mod = person("mod", is_moderator=True)
     top = root()

@@ -255,8 +255,7 @@ def test_a_contributor_withdraws_what_a_moderator_withdrew(
 ) -> None:
     """Withdrawn by its contributor, too, a half can't be brought back by a moderator any more."""
     from winosmith.web.judge.submissions import may_withdraw, withdraw
-    from winosmith.web.moderate.actions import ACTIONS
-    from winosmith.web.moderate.deciding import actions_for, decide
+    from winosmith.web.moderate.decisions import ACTIONS, actions_for, decide
 
     ann, eva = contributor(), person("eva", is_moderator=True)
     twin = submitted(ann)

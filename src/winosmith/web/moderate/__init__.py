@@ -15,7 +15,7 @@ class Config(AppConfig):
 
     def ready(self) -> None:
         """Join what becomes of appeals; look after the indexes when all migrations have run."""
-        from winosmith.web.moderate.appeals import adopt_appeals, forget_words
+        from winosmith.web.moderate.decisions import adopt_appeals, forget_words
         from winosmith.web.people.accounts import adopting
         from winosmith.web.people.erasure import erasing
 

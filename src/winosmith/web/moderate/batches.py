@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from django.db import transaction
 from django.db.models import Max
@@ -21,16 +20,21 @@ from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
-from winosmith.web.moderate.actions import ACTIONS, UNDO, Action, in_the_log
-from winosmith.web.moderate.deciding import LONGEST, Conflict, decide, undo
+from winosmith.web.moderate.decisions import (
+    ACTIONS,
+    UNDO,
+    Action,
+    Conflict,
+    checked_reason,
+    decide,
+    in_the_log,
+    undo,
+)
 from winosmith.web.moderate.models import Batch
 from winosmith.web.moderate.queue import Where, found
 from winosmith.web.people.gates import new_key
+from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Event, Problem
-
-if TYPE_CHECKING:
-    from winosmith.web.people.models import Person
-
 
 CHUNK = 40
 """Problems of one transaction: about a tenth of a second in which others wait to write."""
@@ -159,8 +163,7 @@ def _check(person: Person, action: str, reason: str) -> None:
         raise InputError(_("Only moderators decide about problems."))
     if action != UNDO and action not in ACTIONS:
         raise InputError(_("Choose what is to be done."))
-    if not 1 <= len(reason.strip()) <= LONGEST:
-        raise InputError(_("Give a reason of 1 to %d characters.") % LONGEST)
+    checked_reason(reason)
 
 
 def _do_chunk(batch: Batch) -> None:

@@ -1,29 +1,101 @@
-"""Everything about a problem that a moderator's decision may rest on, with its family."""
+"""Problems as moderators see them: a row of a list, and all that a decision may rest on."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import Any
 from urllib.parse import urlencode
 
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from winosmith.lineage import Change, changes
+from winosmith.lineage import Change, changes, differing
 from winosmith.web.judge.votes import Vote, skips_of, votes_of
-from winosmith.web.moderate.deciding import actions_for, undoable
+from winosmith.web.moderate.decisions import actions_for, last_event, may_decide, undoable
+from winosmith.web.moderate.log import known_as, what_is_done
+from winosmith.web.moderate.models import Appeal
 from winosmith.web.moderate.people import written_by
-from winosmith.web.moderate.rows import Row, entry, rows
-from winosmith.web.people.models import pseudonym
+from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.predict import asking
+from winosmith.web.predict.models import Prediction
 from winosmith.web.problems.family import path_to
 from winosmith.web.problems.lookalikes import lookalikes
-from winosmith.web.problems.models import Problem, Version
+from winosmith.web.problems.models import Event, Problem, Version
+from winosmith.web.problems.states import waits_until
 
-if TYPE_CHECKING:
-    from winosmith.web.people.models import Person
-    from winosmith.web.predict.models import Prediction
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A problem in a list.
+
+    Attributes:
+        seen: the key of its newest event, 0 for none: what the reader of the page has seen.
+        contributor: a pseudonym; "" where nobody of the site wrote it.
+        own: the reader wrote it, so others decide.
+        appeal: the text of an open appeal.
+        root: the id of its family's root; "" for what was not perturbed.
+        until: when it is public at the latest, where it waits for the other half of its twin.
+    """
+
+    problem: Problem
+    pieces: list[Change]
+    options: list[tuple[str, bool]]
+    seen: int
+    contributor: str
+    own: bool
+    appeal: str
+    root: str = ""
+    until: datetime | None = None
+
+    @property
+    def pick(self) -> str:
+        """The value of its box."""
+        return f"{self.problem.ref}:{self.seen}"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An event in a problem's history."""
+
+    event: Event
+    who: str
+    what: str
+
+
+def rows(reader: Person, problems: Sequence[Problem], other: str = "") -> list[Row]:
+    """Return problems as rows; where another half's sentence is given, differences are marked."""
+    seen = last_event(problems)
+    appeals = dict(
+        Appeal.objects.filter(problem__in=[p.pk for p in problems], answer=None).values_list(
+            "problem", "text"
+        )
+    )
+    perturbed = Version.objects.filter(problem__in=[p.pk for p in problems], parent__isnull=False)
+    roots = dict(perturbed.values_list("problem", "root__ref"))
+    return [
+        Row(
+            problem,
+            differing(problem.sentence, other or problem.sentence),
+            [(option, number == problem.answer) for number, option in enumerate(problem.options)],
+            seen.get(problem.pk, 0),
+            pseudonym(problem.twin.contributor) if problem.twin.contributor else "",
+            not may_decide(reader, problem),
+            appeals.get(problem.pk, ""),
+            roots.get(problem.pk, ""),
+            waits_until(problem),
+        )
+        for problem in problems
+    ]
+
+
+def entry(event: Event) -> Entry:
+    """Return an event as the history shows it; judges' verdicts are the site's."""
+    who = _("the site") if event.actor is None else known_as(event.actor)
+    if event.actor_id is not None and event.actor_id == event.problem.twin.contributor_id:
+        who = _("the contributor")
+    return Entry(event, who, what_is_done(event.kind))
 
 
 ENDS = 6

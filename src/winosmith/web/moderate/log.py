@@ -13,7 +13,7 @@ from django.utils.dateparse import parse_date
 from django.utils.translation import gettext_lazy as _
 
 from winosmith.cells import guarded
-from winosmith.web.moderate.actions import ACTIONS, UNDO
+from winosmith.web.moderate.decisions import ACTIONS, UNDO
 from winosmith.web.moderate.people import person_of
 from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.problems.models import Event

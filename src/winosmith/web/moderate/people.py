@@ -7,21 +7,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from django.db.models import Count, Exists, OuterRef, QuerySet
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from winosmith.errors import InputError
+from winosmith.metrics import Proportion, proportion
 from winosmith.web._cache import cached_each
 from winosmith.web._lock import writing
 from winosmith.web.judge import exclusion
-from winosmith.web.judge.models import Judge
-from winosmith.web.moderate.deciding import LONGEST
+from winosmith.web.judge.agreement import Agreed, with_others
+from winosmith.web.judge.models import Judge, Slot
+from winosmith.web.judge.trust import ADDRESS, GOLD, PACE, Pace, pace, records
+from winosmith.web.moderate.decisions import checked_reason
 from winosmith.web.moderate.models import Appointment
-from winosmith.web.moderate.votes import Judged, judged_by, judged_by_each, paused_people
+from winosmith.web.pages import fixed, percent
 from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.problems.models import Problem, State, Twin, Version
 
@@ -102,6 +105,119 @@ def _written_now(people: list[int]) -> dict[int, Written]:
     for person, n in perturbed.values_list("problem__twin__contributor", "n"):
         found[person]["perturbed"] = n
     return {person: Written(**counts) for person, counts in found.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """How somebody judges.
+
+    Attributes:
+        answers: how many votes they gave; `excluded` of them are out of the count, and `waiting`
+            wait for a moderator or for a market.
+        pace: the median seconds of a problem, over their last answers.
+        agreement: with the other judges; None where there is nothing to compare.
+        gold: gold questions that count, right or not, with the interval; None without any.
+        held: their row where their votes wait for a moderator; None where they don't.
+    """
+
+    answers: int = 0
+    excluded: int = 0
+    waiting: int = 0
+    pace: Pace = field(default_factory=Pace)
+    agreement: Agreed | None = None
+    gold: Proportion | None = None
+    held: Judge | None = None
+
+    @property
+    def pace_told(self) -> str:
+        """The pace as a page shows it."""
+        if self.pace.seconds is None:
+            return "–"
+        return _("%(seconds)s s (%(over)d)") % {
+            "seconds": fixed(self.pace.seconds, 1),
+            "over": self.pace.over,
+        }
+
+    @property
+    def agreement_told(self) -> str:
+        """The agreement as a page shows it."""
+        found = self.agreement
+        return "–" if found is None else _of(found.share, found.interval, found.same, found.of)
+
+    @property
+    def gold_told(self) -> str:
+        """The gold questions as a page shows them."""
+        found = self.gold
+        return "–" if found is None else _of(found.value, found.interval, int(found.right), found.n)
+
+    @property
+    def chance_told(self) -> str:
+        """What agreement chance would give, and the ties."""
+        if self.agreement is None:
+            return ""
+        told = {"chance": percent(self.agreement.chance, 0), "ties": self.agreement.ties}
+        return _("By chance: %(chance)s. Ties among the others, not counted: %(ties)d.") % told
+
+    @property
+    def because(self) -> str:
+        """Why their votes wait, with the figures; "" where they don't."""
+        if self.held is None:
+            return ""
+        told, cause = self.held.measured, str(self.held.get_cause_display())
+        if self.held.cause == PACE:
+            figures = _("%(seconds)s s a problem, the median over %(over)d")
+        elif self.held.cause == GOLD:
+            figures = _("%(right)d right of the last %(over)d")
+        elif self.held.cause == ADDRESS:
+            figures = _("%(accounts)d accounts within an hour")
+        else:
+            return cause
+        return f"{cause}: {figures % told}" if told else cause
+
+
+def _of(share: float, interval: tuple[float, float], n: int, of: int) -> str:
+    low, high = (fixed(100 * end, 0) for end in interval)
+    return f"{percent(share, 0)} ({low}–{high}), {n} / {of}"
+
+
+def judged_by(person: Person) -> Judged:
+    """Return how somebody judges."""
+    return judged_by_each([person])[person.pk]
+
+
+def judged_by_each(people: Sequence[Person]) -> dict[int, Judged]:
+    """Return how each of these people judges, by their keys."""
+    counted = Slot.objects.votes().filter(holder__in=people).values("holder").order_by()
+    counted = counted.annotate(
+        n=Count("pk"),
+        out=Count("pk", filter=Q(excluded=True)),
+        waits=Count("pk", filter=Q(excluded=False, provisional=True)),
+    )
+    votes = {
+        key: {"answers": n, "excluded": out, "waiting": waits}
+        for key, n, out, waits in counted.values_list("holder", "n", "out", "waits")
+    }
+    held = {one.pk: one for one in Judge.objects.filter(person__in=people, held__isnull=False)}
+    agreeing, gold = with_others(votes), records(people)
+    return {
+        person.pk: Judged(
+            **votes.get(person.pk, {}),
+            pace=pace(person.pk) if person.pk in votes or gold[person.pk][1] else Pace(),
+            agreement=agreeing.get(person.pk),
+            gold=_share(*gold[person.pk]),
+            held=held.get(person.pk),
+        )
+        for person in people
+    }
+
+
+def _share(right: int, n: int) -> Proportion | None:
+    return proportion([True] * right + [False] * (n - right)) if n else None
+
+
+def paused_people() -> QuerySet[Judge]:
+    """Return the keys of the people whose votes wait for a moderator."""
+    return Judge.objects.exclude(held=None).values("person")
 
 
 SIZE = 30
@@ -225,9 +341,7 @@ def appoint(person: Person, other: Person, kind: str, reason: str) -> Appointmen
     Raises:
         InputError: the person may not, or it is so already.
     """
-    reason = reason.strip()
-    if not 1 <= len(reason) <= LONGEST:
-        raise InputError(_("Give a reason of 1 to %d characters.") % LONGEST)
+    reason = checked_reason(reason)
     with writing():
         now = Person.objects.select_for_update().get(pk=other.pk)
         if kind not in possible(person, now):

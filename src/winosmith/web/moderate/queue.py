@@ -6,22 +6,26 @@ another (`winosmith.web.problems.search`), so that nothing of what is not public
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import connections
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.db.models.functions import Lower
 from django.http import QueryDict
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from winosmith.web.judge.models import Contest
-from winosmith.web.moderate.appeals import APPEALED
+from winosmith.web._lock import writing
+from winosmith.web.judge.models import Contest, Seen, Slot, Verdict
+from winosmith.web.judge.seen import block_of, lock_reader, note_all
+from winosmith.web.moderate.decisions import APPEALED
 from winosmith.web.moderate.models import Appeal
-from winosmith.web.moderate.people import person_of
-from winosmith.web.moderate.votes import close, paused_people, suspect
+from winosmith.web.moderate.people import paused_people, person_of
+from winosmith.web.people.gates import may_judge
+from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Problem, State, Twin
 from winosmith.web.problems.records import of_family, of_kind
 from winosmith.web.problems.search import FullText, Term, parse
@@ -238,6 +242,19 @@ def _only(query: QuerySet[Problem], only: str) -> QuerySet[Problem]:
     return query.filter(**{only: True})
 
 
+def close(query: QuerySet[Problem]) -> QuerySet[Problem]:
+    """Return those of problems whose votes were one apart: 2:1, 3:2, …"""
+    near = [f"{n + 1},{n}" for n in range(1, 50)]
+    return query.filter(Exists(Verdict.objects.filter(problem=OuterRef("pk"), counts__in=near)))
+
+
+def suspect(query: QuerySet[Problem]) -> QuerySet[Problem]:
+    """Return those of problems that were decided with a vote of a judge whose votes wait now."""
+    since = Q(holder__judging__since=None) | Q(answered_at__gt=F("holder__judging__since"))
+    votes = Slot.objects.counting().filter(since, holder__judging__held__isnull=False)
+    return query.filter(state__in=(State.VALID, State.REJECTED), pk__in=votes.values("problem"))
+
+
 def _of_domain(query: QuerySet[Problem], domain: str) -> QuerySet[Problem]:
     """Return those of a domain: a rare one by its few twins, a common one by walking the list."""
     twins = Twin.objects.alias(lower=Lower("domain")).filter(lower=domain.lower())
@@ -311,3 +328,17 @@ def waiting() -> dict[str, int]:
         "contests": Contest.objects.filter(upheld=None)[:1000].count(),
         "paused": paused_people()[:1000].count(),
     }
+
+
+def note_read(person: Person, problems: Sequence[Problem]) -> None:
+    """Write down that a moderator has read problems with their answers: they don't judge them."""
+    unread = [p for p in problems if p.gold or p.state in (State.HELD, State.JUDGING)]
+    if not may_judge(person) or not unread:
+        return
+    blocks = {block_of(problem): problem for problem in unread}
+    known = Seen.objects.filter(person=person, block__in=blocks, spent=True)
+    new = blocks.keys() - set(known.values_list("block", flat=True))
+    if new:
+        with writing():
+            lock_reader(person)
+            note_all(person, [blocks[block] for block in new])

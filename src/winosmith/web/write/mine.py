@@ -22,7 +22,7 @@ from winosmith.web._cache import cached
 from winosmith.web.judge.submissions import may_revise, may_withdraw, own_problems
 from winosmith.web.judge.submissions import withdraw as take_back
 from winosmith.web.judge.votes import Vote, votes_of
-from winosmith.web.moderate import appeals
+from winosmith.web.moderate import decisions
 from winosmith.web.people.gates import existing_writer, new_key, once
 from winosmith.web.people.models import Person
 from winosmith.web.problems.checks import live_hints
@@ -196,7 +196,7 @@ def appeal(request: HttpRequest, ref: str) -> HttpResponse:
         half = next((one for one in own_problems(person, found) if one.ref == wanted), None)
         if half is None:
             raise InputError(_("This half is not part of the twin; open the page again."))
-        appeals.appeal(person, half, request.POST.get("text", ""))
+        decisions.appeal(person, half, request.POST.get("text", ""))
         return _("A moderator will read your appeal and answer here.")
 
     return _acted(request, ref, act)
@@ -251,8 +251,8 @@ def about(person: Person, found: Twin, error: str = "", sent: Any = None) -> dic
                 "readings": reading,
                 "votes": _votes(problem),
                 "history": _history(problem),
-                "appeal": appeals.open_appeal(problem),
-                "may_appeal": appeals.may_appeal(person, problem),
+                "appeal": decisions.open_appeal(problem),
+                "may_appeal": decisions.may_appeal(person, problem),
                 "typed": sent.get("text", "") if sent.get("problem") == problem.ref else "",
                 "key": new_key(),
             }
@@ -266,7 +266,7 @@ def about(person: Person, found: Twin, error: str = "", sent: Any = None) -> dic
         "later": Twin.objects.filter(revises=found).first(),
         "key": new_key(),
         "error": error,
-        "longest_appeal": appeals.LONGEST,
+        "longest_appeal": decisions.LONGEST,
     }
 
 

@@ -22,7 +22,7 @@ from winosmith.web.api.v1.access import Key, acted, asks, caller, owner
 from winosmith.web.api.v1.shapes import Asked, Problem, Ref, Shape, problems
 from winosmith.web.judge.submissions import own_problems
 from winosmith.web.judge.submissions import withdraw as take_back
-from winosmith.web.moderate import appeals
+from winosmith.web.moderate import decisions
 from winosmith.web.people.consent import missing
 from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.problems.models import Problem as Row
@@ -140,7 +140,7 @@ class Appeal(Asked):
     """Which half a moderator should look at again, and why."""
 
     problem: Ref
-    text: str = Field(min_length=1, max_length=appeals.LONGEST)
+    text: str = Field(min_length=1, max_length=decisions.LONGEST)
 
 
 class TwinsWanted(Asked):
@@ -226,7 +226,7 @@ def appeal(request: HttpRequest, ref: Ref, sent: Appeal, key: Key) -> dict[str, 
         halves = {half.ref: half for half in own_problems(person, twin)}
         if sent.problem not in halves:
             raise InputError(_("This half is not part of the twin; open the page again."))
-        appeals.appeal(person, halves[sent.problem], sent.text)
+        decisions.appeal(person, halves[sent.problem], sent.text)
 
     return _acted(request, ref, key, act)
 

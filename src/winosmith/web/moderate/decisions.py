@@ -1,0 +1,556 @@
+"""What a moderator decides about a problem: the actions, appeals, who may, and undoing it.
+
+Most reasons begin with one of the texts that an action offers. The log holds that text in the
+site's language, so that it says the same whoever decided; a reader gets it in their own. What
+somebody added in words of their own stays as it is. A decision holds only where the problem is
+still what the moderator saw; it can be taken back as long as nothing happened to it since.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from django import template
+from django.conf import settings
+from django.db.models import Max
+from django.utils import translation
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from winosmith.errors import InputError
+from winosmith.web._lock import writing
+from winosmith.web.judge.models import Slot
+from winosmith.web.judge.submissions import HIDDEN
+from winosmith.web.judge.votes import close_slots, open_slots
+from winosmith.web.moderate.models import Appeal
+from winosmith.web.people.models import Person
+from winosmith.web.problems.family import COVERING, lift, put_under
+from winosmith.web.problems.models import Event, Problem, State
+from winosmith.web.problems.states import LATE, locked, move, stay
+
+register = template.Library()
+
+UNDO = "undo"
+"""The kind of the events that take others back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One thing that a moderator can do.
+
+    Attributes:
+        name: as it stands in the audit log.
+        label: on its button.
+        letter: the key that asks for it.
+        meaning: what becomes of the problem, in a sentence.
+        past: what was done, for the log ("let through").
+        starts: the states in which a problem can have it done.
+        to: the state afterwards; None where it stays, or goes back to an earlier one.
+        reasons: what is often said to the contributor; the first is chosen unless another is.
+    """
+
+    name: str
+    label: Any
+    letter: str
+    meaning: Any
+    past: Any
+    starts: frozenset[Any]
+    to: Any
+    reasons: tuple[Any, ...]
+
+
+def _states(*states: Any) -> frozenset[Any]:
+    return frozenset(states)
+
+
+LIVE = _states(State.HELD, State.JUDGING, State.VALID, State.REJECTED)
+"""What is neither withdrawn nor replaced."""
+
+_ALL = (
+    Action(
+        "let-through",
+        _("Let through"),
+        "l",
+        _("Judges get it."),
+        _("let through to judging"),
+        _states(State.HELD),
+        State.JUDGING,
+        (
+            _("Nothing speaks against it."),
+            _("The hint was a false alarm."),
+            _("It resembles another one, and differs where it matters."),
+        ),
+    ),
+    Action(
+        "hold",
+        _("Hold"),
+        "h",
+        _("Judges don't get it until a moderator lets it through."),
+        _("held"),
+        _states(State.JUDGING),
+        State.HELD,
+        (
+            _("A moderator wants to look at it more closely."),
+            _("It may name a real person."),
+            _("It may be too close to another problem."),
+        ),
+    ),
+    Action(
+        "accept",
+        _("Accept"),
+        "a",
+        _("It counts as valid, although the judges did not find it so."),
+        _("accepted"),
+        _states(State.REJECTED),
+        State.VALID,
+        (
+            _("The judges missed the point of the trigger word."),
+            _("The appeal convinced us."),
+            _("The votes against it concern another problem."),
+        ),
+    ),
+    Action(
+        "reject",
+        _("Reject"),
+        "r",
+        _("It does not count as valid; the contributor may revise it or appeal."),
+        _("rejected"),
+        _states(State.HELD, State.JUDGING, State.VALID),
+        State.REJECTED,
+        (
+            _("Both options fit: the sentence does not decide between them."),
+            _("Words beside the blank give the answer away."),
+            _("The halves do not have opposite answers."),
+            _("The sentence is not grammatical English."),
+            _("It is too close to a problem that exists already."),
+        ),
+    ),
+    Action(
+        "withdraw",
+        _("Withdraw"),
+        "w",
+        _("Nobody but moderators and its contributor sees it any more; nothing is deleted."),
+        _("withdrawn"),
+        LIVE,
+        State.WITHDRAWN,
+        (
+            _("It is a copy of a problem that exists already."),
+            _("It names a real person, or holds somebody's contact data."),
+            _("It insults people or a group of people."),
+            _("It is no attempt at a problem."),
+        ),
+    ),
+    Action(
+        "restore",
+        _("Restore"),
+        "u",
+        _("What a moderator withdrew stands again where it stood before."),
+        _("restored"),
+        _states(State.WITHDRAWN),
+        None,
+        (_("It was withdrawn by mistake."), _("The appeal convinced us.")),
+    ),
+    Action(
+        "reopen",
+        _("Reopen judging"),
+        "o",
+        _("Other judges judge it anew."),
+        _("judging reopened"),
+        _states(State.VALID, State.REJECTED),
+        State.JUDGING,
+        (
+            _("The votes were close; other judges look at it."),
+            _("The appeal convinced us that others should judge it."),
+            _("A judge who voted on it was paused."),
+        ),
+    ),
+    Action(
+        "embargo",
+        _("Embargo"),
+        "e",
+        _("It stays out of pages, search, counts and downloads."),
+        _("put under embargo"),
+        LIVE,
+        None,
+        (
+            _("It is kept back for a later test."),
+            _("It waits for a publication."),
+        ),
+    ),
+    Action(
+        "lift",
+        _("Lift the embargo"),
+        "f",
+        _("It may be published once it is valid."),
+        _("freed from the embargo"),
+        LIVE,
+        None,
+        (_("The embargo is over."),),
+    ),
+    Action(
+        "decline",
+        _("Decline the appeal"),
+        "d",
+        _("The decision stands; the contributor reads why."),
+        _("appeal declined"),
+        _states(State.REJECTED, State.WITHDRAWN),
+        None,
+        (
+            _("We looked again, and the reasons of the judges hold."),
+            _("Please revise it: a small change may be enough."),
+        ),
+    ),
+)
+
+ACTIONS: dict[str, Action] = {action.name: action for action in _ALL}
+
+CLOSING = frozenset({"accept", "restore", "reopen", "decline"})
+"""The actions that answer an open appeal."""
+
+
+def in_the_log(text: Any) -> str:
+    """Return a text that is looked up later as the log keeps it: in the site's language."""
+    with translation.override(settings.LANGUAGE_CODE):
+        return str(text)
+
+
+@register.filter
+def translated(reason: str) -> str:
+    """Return a kept reason in the language of the page, as far as the site knows its words."""
+    if translation.get_language() == settings.LANGUAGE_CODE:
+        return reason
+    for known in _known():
+        if reason == known or reason.startswith(f"{known} "):
+            return gettext(known) + reason[len(known) :]
+    return reason
+
+
+def _known() -> tuple[str, ...]:
+    """Return the texts that the site itself puts into reasons, as the log keeps them."""
+    offered = tuple(in_the_log(reason) for action in ACTIONS.values() for reason in action.reasons)
+    return (*offered, HIDDEN)
+
+
+LONGEST = 2000
+"""Characters of a reason, and of an appeal."""
+
+NOBODYS = (*COVERING.values(), LATE)
+"""Kinds of events that nobody decided about: they stand in no decision's way."""
+
+APPEALED = (State.REJECTED, State.WITHDRAWN)
+"""Where a problem stands when its contributor may want another look."""
+
+
+def may_appeal(person: Person, problem: Problem) -> bool:
+    """Return whether the person can appeal now: their own problem, decided against, none open."""
+    last = problem.events.order_by("-id").first()
+    by_themselves = last is not None and last.actor_id == person.pk
+    return (
+        problem.twin.contributor_id == person.pk
+        and problem.state in APPEALED
+        and not by_themselves
+        and open_appeal(problem) is None
+    )
+
+
+def appeal(person: Person, problem: Problem, text: str) -> Appeal:
+    """Send an appeal to the moderators' queue; it is written into the problem's history.
+
+    Raises:
+        InputError: the text is empty or too long, the problem is not the person's, was not decided
+            against them, or an appeal is open already.
+    """
+    text = text.strip()
+    if not 1 <= len(text) <= LONGEST:
+        raise InputError(gettext("Say in 1 to %d characters why you think otherwise.") % LONGEST)
+    with writing():
+        now = locked(problem.pk)
+        if not may_appeal(person, now):
+            raise InputError(
+                gettext("There is nothing to appeal against here, or you did so already.")
+            )
+        stay(now, by=person, kind="appeal", reason=text)
+        return Appeal.objects.create(problem=now, person=person, text=text)
+
+
+def open_appeal(problem: Problem) -> Appeal | None:
+    """Return the appeal on a problem that no moderator has answered yet."""
+    return Appeal.objects.filter(problem=problem, answer=None).first()
+
+
+def forget_words(person: Person, _texts: bool) -> None:
+    """Forget what somebody who is erased said in their appeals."""
+    Appeal.objects.filter(person=person).update(text="")
+
+
+def adopt_appeals(account: Person, anonymous: Person) -> None:
+    """Give the appeals of somebody without an account to one."""
+    Appeal.objects.filter(person=anonymous).update(person=account)
+
+
+class Conflict(InputError):  # noqa: N818 - it tells of a meeting, not of a fault
+    """Somebody else did something to the problem after the moderator saw it.
+
+    Attributes:
+        since: the events that the moderator has not seen, oldest first.
+    """
+
+    def __init__(self, problem: Problem, since: list[Event]):
+        self.problem, self.since = problem, since
+        super().__init__(
+            gettext(
+                "%(ref)s has changed since you saw it; look at what happened, then decide again"
+            )
+            % {"ref": problem.ref}
+        )
+
+
+def checked_reason(reason: str) -> str:
+    """Return a reason without the space around it.
+
+    Raises:
+        InputError: it is empty, or longer than LONGEST characters.
+    """
+    if not 1 <= len(reason := reason.strip()) <= LONGEST:
+        raise InputError(gettext("Give a reason of 1 to %d characters.") % LONGEST)
+    return reason
+
+
+def may_decide(person: Person, problem: Problem) -> bool:
+    """Return whether the person may decide about a problem: a moderator, and it is not theirs."""
+    return person.moderates and problem.twin.contributor_id != person.pk
+
+
+def must_decide(person: Person, problem: Problem) -> None:
+    """Refuse a decision that is not the person's to make.
+
+    Raises:
+        InputError: the person is no moderator, or wrote the problem.
+    """
+    if not person.moderates:
+        raise InputError(gettext("Only moderators decide about problems."))
+    if not may_decide(person, problem):
+        raise InputError(gettext("Your own problems are decided by other moderators."))
+
+
+def last_event(problems: Iterable[Problem]) -> dict[int, int]:
+    """Return the newest event of each problem by the problem's key: what a moderator has seen."""
+    rows = Event.objects.filter(problem__in=[problem.pk for problem in problems])
+    return dict(rows.values("problem").annotate(last=Max("pk")).values_list("problem", "last"))
+
+
+def in_force(problem: Problem) -> list[Event]:
+    """Return the problem's events that hold, oldest first: without those that were taken back."""
+    events = list(problem.events.exclude(kind__in=NOBODYS).order_by("pk"))
+    undone = {event.undoes_id for event in events}
+    return [event for event in events if event.kind != UNDO and event.pk not in undone]
+
+
+def actions_for(person: Person, problem: Problem) -> list[Action]:
+    """Return what the person may do to the problem now."""
+    if not may_decide(person, problem):
+        return []
+    return [action for action in ACTIONS.values() if not _hindrance(action, problem)]
+
+
+def decide(
+    person: Person,
+    action: Action,
+    problem: Problem,
+    *,
+    reason: str,
+    seen: int,
+    batch: str,
+) -> Event:
+    """Do one thing to one problem, and write down who did it and why.
+
+    Args:
+        person: the moderator.
+        action: one of ACTIONS.
+        problem: locked and read again first.
+        reason: for the contributor; 1 to LONGEST characters.
+        seen: the key of the problem's newest event when the moderator saw it; 0 for none.
+        batch: the mark of all that is done together.
+
+    Raises:
+        Conflict: something happened to the problem that the moderator has not seen.
+        InputError: the person may not decide about it, or the action does not fit its state.
+    """
+    reason = checked_reason(reason)
+    with writing():
+        now = locked(problem.pk)
+        must_decide(person, now)
+        later = now.events.filter(pk__gt=seen).exclude(kind__in=NOBODYS)
+        since = list(later.order_by("pk").select_related("actor"))
+        if since:
+            raise Conflict(now, since)
+        if hindrance := _hindrance(action, now):
+            raise InputError(hindrance)
+        event = _act(person, action, now, reason, batch)
+        if action.name in CLOSING:
+            Appeal.objects.filter(problem=now, answer=None).update(answer=event)
+        return event
+
+
+def _hindrance(action: Action, problem: Problem) -> str:
+    """Return why the action does not fit the problem; empty where it fits."""
+    state = State(problem.state)
+    if state not in action.starts:
+        return gettext("it %(state)s; “%(action)s” does not fit") % {
+            "state": state.label,
+            "action": action.label,
+        }
+    if problem.gold and action.name not in ("withdraw", "restore"):
+        return gettext("it is a gold question: its answer is known, and it is no part of the data")
+    if action.name in ("embargo", "lift"):
+        return _no_embargo(action, problem)
+    if action.name == "decline" and open_appeal(problem) is None:
+        return gettext("no appeal is open")
+    if action.name == "restore":
+        return _no_return(problem)
+    return ""
+
+
+def _no_embargo(action: Action, problem: Problem) -> str:
+    """Return why an embargo can't be set or lifted; what is only covered has none of its own."""
+    version = getattr(problem, "version", None)
+    covered = version is not None and version.covered
+    if action.name == "embargo" and problem.embargo and not covered:
+        return gettext("it is under embargo already")
+    if action.name == "lift" and not problem.embargo:
+        return gettext("it is under no embargo")
+    if action.name == "lift" and covered:
+        return gettext("it is under the embargo of what it was perturbed from; lift that one")
+    return ""
+
+
+def _no_return(problem: Problem) -> str:
+    """Return why a withdrawn problem stays withdrawn: only moderators' decisions are reversed."""
+    held = in_force(problem)
+    if _is_erased(problem):
+        return gettext("its contributor asked for erasure")
+    if not held or held[-1].after != State.WITHDRAWN:
+        return gettext("nothing tells where it stood")
+    last = next(event for event in reversed(held) if event.before != State.WITHDRAWN)
+    theirs = (event.kind == "withdraw" and not event.batch for event in held)
+    if last.kind != "withdraw" or any(theirs):
+        return gettext("its contributor withdrew it")
+    return ""
+
+
+def _is_erased(problem: Problem) -> bool:
+    """Tell whether who wrote a problem is erased: withdrawn, it stays so, and may be blank."""
+    contributor = problem.twin.contributor
+    return contributor is not None and contributor.erased is not None
+
+
+def _act(person: Person, action: Action, problem: Problem, reason: str, batch: str) -> Event:
+    if action.name in ("embargo", "lift"):
+        return set_embargo(person, problem, action.name == "embargo", action.name, reason, batch)
+    if action.name == "decline":
+        return stay(problem, by=person, kind=action.name, reason=reason, batch=batch)
+    to = action.to or _origin(problem)
+    return moved(person, problem, to, action.name, reason, batch)
+
+
+def _origin(problem: Problem) -> State:
+    """Return where a withdrawn problem stood before."""
+    held = reversed(in_force(problem))
+    return State(next(event.before for event in held if event.before != State.WITHDRAWN))
+
+
+def moved(
+    person: Person,
+    problem: Problem,
+    to: State,
+    kind: str,
+    reason: str,
+    batch: str,
+    undoes: Event | None = None,
+) -> Event:
+    """Move a problem, and open or close what judges take of it."""
+    before = State(problem.state)
+    event = move(problem, to, by=person, kind=kind, reason=reason, batch=batch, undoes=undoes)
+    if before == State.JUDGING != to:
+        close_slots(problem)
+    if to == State.JUDGING != before:
+        open_slots(problem)
+    return event
+
+
+def set_embargo(
+    person: Person,
+    problem: Problem,
+    embargo: bool,
+    kind: str,
+    reason: str,
+    batch: str,
+    undoes: Event | None = None,
+) -> Event:
+    """Put a problem under embargo with all that was made of it, or lift it; the state stays."""
+    if embargo:
+        put_under(problem, by=person)
+    else:
+        lift(problem, by=person)
+    return stay(problem, by=person, kind=kind, reason=reason, batch=batch, undoes=undoes)
+
+
+def undoable(person: Person, problem: Problem) -> Event | None:
+    """Return the decision on a problem that the person can take back now: the last that holds."""
+    held = in_force(problem)
+    if not held or not may_decide(person, problem) or _no_undo(held[-1], problem, held):
+        return None
+    return held[-1]
+
+
+def undo(person: Person, event: Event, *, reason: str, batch: str) -> Event:
+    """Take a moderator's decision back: the problem stands where it stood before.
+
+    Args:
+        person: a moderator; not only the one who decided.
+        event: a decision. What was taken back after it does not count as something that happened.
+        reason: for the contributor.
+        batch: the mark of all that is taken back together.
+
+    Returns:
+        The new event; it names the one that it takes back.
+
+    Raises:
+        InputError: the event is no decision, was taken back already, something happened since, or
+            the problem is the person's own.
+    """
+    with writing():
+        problem = locked(event.problem_id)
+        must_decide(person, problem)
+        if hindrance := _no_undo(event, problem, in_force(problem)):
+            raise InputError(hindrance)
+        if event.kind in ("embargo", "lift"):
+            back = event.kind == "lift"
+            return set_embargo(person, problem, back, UNDO, reason, batch, undoes=event)
+        taken = (
+            moved(person, problem, State(event.before), UNDO, reason, batch, undoes=event)
+            if event.before != event.after
+            else stay(problem, by=person, kind=UNDO, reason=reason, batch=batch, undoes=event)
+        )
+        Appeal.objects.filter(answer=event).update(answer=None)
+        return taken
+
+
+def _no_undo(event: Event, problem: Problem, held: list[Event]) -> str:
+    """Return why an event can't be taken back; empty where it can."""
+    if event.kind not in ACTIONS or not event.batch:
+        return gettext("it is no moderator's decision")
+    if not any(one.pk == event.pk for one in held):
+        return gettext("it was taken back already")
+    if held[-1].pk != event.pk or problem.state != event.after:
+        return gettext("something happened to it since")
+    if event.after == State.WITHDRAWN and _is_erased(problem):
+        return gettext("its contributor asked for erasure")
+    if Appeal.objects.filter(answer=event).exists() and open_appeal(problem):
+        return gettext("another appeal came since")
+    since = Slot.objects.votes().filter(problem=event.problem_id, answered_at__gte=event.at)
+    if event.after == State.JUDGING and since.exists():
+        return gettext("judges have voted on it since; hold it instead")
+    return ""
