@@ -61,7 +61,7 @@ def fill(folder: Path, database: str | None, count: int) -> list[Judging]:
     """
     opened(folder, database, gold_every=EVERY)
     from winosmith import Dataset, Problem
-    from winosmith.web._import import import_problems, with_new_ids
+    from winosmith.web.hosting import import_problems, with_new_ids
 
     from . import inside
 

@@ -13,7 +13,7 @@ from winosmith.cli.admin import database_option, existing_site, site_argument
 
 if TYPE_CHECKING:
     from winosmith import Dataset
-    from winosmith.web._import import Imported
+    from winosmith.web.hosting import Imported
 
 
 @click.command("backup")

@@ -68,7 +68,7 @@ def command(
 
 def _tell(site: Site, door: str) -> None:
     """Print where the data are, where the site is, and how its first admin comes in."""
-    from winosmith.web._setup import first_admin_path
+    from winosmith.web.hosting import first_admin_path
 
     address = site.public_url or door
     lines = [

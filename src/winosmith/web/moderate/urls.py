@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from winosmith.web.moderate import views, views_people
+from winosmith.web.moderate import views
 
 app_name = "moderate"
 urlpatterns = [
@@ -19,9 +19,9 @@ urlpatterns = [
     path("contests/<int:number>/settle/", views.settle, name="settle"),
     path("log/", views.log, name="log"),
     path("log.csv", views.download, name="log_csv"),
-    path("people/", views_people.people, name="people"),
-    path("agreement/", views_people.agreement, name="agreement"),
-    path("agreement.csv", views_people.agreement_csv, name="agreement_csv"),
-    path("people/<str:name>/", views_people.person, name="person"),
-    path("people/<str:name>/appoint/", views_people.appoint, name="appoint"),
+    path("people/", views.people, name="people"),
+    path("agreement/", views.agreement, name="agreement"),
+    path("agreement.csv", views.agreement_csv, name="agreement_csv"),
+    path("people/<str:name>/", views.person, name="person"),
+    path("people/<str:name>/appoint/", views.appoint, name="appoint"),
 ]
