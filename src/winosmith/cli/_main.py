@@ -20,6 +20,7 @@ SECTIONS = {
         "round": "a pool in; a release, its difficulty, and the next round's roots out",
         "check": "validate twins: structure and votes, with a funnel by reason",
         "stats": "count a data set, and find fields that give the answer away",
+        "audit": "what gives the answers of any multiple-choice set away, in a minute",
         "debias": "filter a data set: AFLite, PMI or random reduction",
         "fairness": "what a filter kept, beside all problems and random subsets",
         "embed": "turn problems into vectors",

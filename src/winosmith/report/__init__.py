@@ -21,6 +21,7 @@ A page is composed, not configured: drawings and tables go into sections, sectio
 
 from __future__ import annotations
 
+from winosmith.report._charts_audit import Dot, dots
 from winosmith.report._charts_debias import (
     Bars,
     Cloud,
@@ -92,6 +93,7 @@ __all__ = [
     "Code",
     "Column",
     "Curve",
+    "Dot",
     "Drawing",
     "Families",
     "Family",
@@ -118,6 +120,7 @@ __all__ = [
     "clouds",
     "curves",
     "depth_accuracy",
+    "dots",
     "funnel",
     "histograms",
     "items_by_right",

@@ -1,0 +1,157 @@
+"""The audit: how often it names a cue of sets without any, whether it finds a planted one, its time.
+
+- *null*: sets whose keys are drawn at random, of several sizes and numbers of options, and mixed;
+  in how many of them a cue is named, which should be one in twenty. With --uneven, keys stand at
+  the first position more often than elsewhere, over options that are sorted by length: how many of
+  these sets have a cue of content named. With --copies, each item is there five times.
+- *planted*: the longest option is the key 5 points more often than by chance; how often it is
+  named, and how often any cue is.
+- *time*: seconds for 10,000 items with 4 options, cues and probes and all.
+- *shared*: the table of the shared sets, with the time of each.
+
+Options are words drawn by Zipf's law, 1 to 12 an option; the shared sets need their files.
+
+    python benchmarks/bench_audit.py null --sets 400
+    python benchmarks/bench_audit.py planted --sets 100
+    python benchmarks/bench_audit.py time
+    python benchmarks/bench_audit.py shared /work/shared/data
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from winosmith import Dataset, Problem, audit, formats
+
+SHARED = (
+    "openbookqa/train",
+    "openbookqa/test",
+    "mmlu_redux/items",
+    "arc/challenge-test",
+    "piqa/dev",
+    "social_iqa/dev",
+)
+
+CELLS = ((2, 200), (2, 2000), (3, 200), (4, 200), (4, 1000), (10, 200), (0, 400))
+"""Numbers of options and of items; 0 options are 2 to 5, mixed."""
+
+
+def made(options: int, n: int, seed: int, copies: int = 1, by_length: bool = False) -> Dataset:
+    """Make items of words that mean nothing; all keys are the first option."""
+    rng = np.random.default_rng(seed)
+    share = 1 / np.arange(1, 3001)
+    share /= share.sum()
+    problems = []
+    for item in range(n):
+        count = options or int(rng.integers(2, 6))
+        texts: list[str] = []
+        while len(texts) < count:
+            words = rng.choice(3000, int(rng.integers(1, 13)), p=share)
+            text = " ".join(f"w{word:x}" for word in words)
+            if text not in texts:
+                texts.append(text)
+        if by_length:
+            texts.sort(key=len)
+        asked = " ".join(f"w{word:x}" for word in rng.choice(3000, 8, p=share))
+        problems += [
+            Problem(f"{item}-{copy}", f"{asked} {item}?", tuple(texts), 0, blank=None)
+            for copy in range(copies)
+        ]
+    return Dataset(problems)
+
+
+def keyed(items: audit.Items, keys: np.ndarray) -> audit.Items:
+    """Return the items with other keys, a unit at once; what cues see of them stays."""
+    again = replace(items, keys=keys[items.unit])
+    for known in ("views", "counts", "starts", "leads"):
+        vars(again)[known] = getattr(items, known)
+    return again
+
+
+def null(sets: int, draws: int, copies: int, uneven: bool) -> None:
+    print("| options | items | sets | a cue named | seconds |\n|---|---|---|---|---|")
+    for options, n in CELLS:
+        began = time.perf_counter()
+        items = audit.Items.of(made(options, n, 1, copies, by_length=uneven))
+        rng = np.random.default_rng([options, n])
+        named = 0
+        for at in range(sets):
+            keys = (rng.random(len(items.leads)) * items.unit_counts).astype(int)
+            if uneven:
+                keys[rng.random(len(keys)) < 0.2] = 0
+            found = audit.battery(keyed(items, keys), draws=draws, seed=at).named
+            named += any(one.about == "content" or not uneven for one in found)
+        took = time.perf_counter() - began
+        print(f"| {options or '2–5'} | {n} | {sets} | {100 * named / sets:.1f} % | {took:.0f} |",
+              flush=True)  # fmt: skip
+
+
+def planted(sets: int, draws: int, copies: int) -> None:
+    print("| options | items | sets | it is named | a cue is named |\n|---|---|---|---|---|")
+    for options, n in ((2, 2300), (3, 2000), (4, 2000), (10, 2000)):
+        items = audit.Items.of(made(options, n, 2, copies))
+        longest = np.array([int(np.argmax([len(o) for o in p.options])) for p in items.problems])
+        rng = np.random.default_rng(options)
+        it, some = 0, 0
+        for at in range(sets):
+            keys = (rng.random(len(items.leads)) * items.unit_counts).astype(int)
+            told = rng.random(len(keys)) < 0.05 / (1 - 1 / options)
+            keys = np.where(told, longest[items.leads], keys)
+            found = audit.battery(keyed(items, keys), draws=draws, seed=at).named
+            some += bool(found)
+            it += any(one.cue == "the longest, in characters" for one in found)
+        print(f"| {options} | {n} | {sets} | {100 * it / sets:.0f} % | {100 * some / sets:.0f} % |",
+              flush=True)  # fmt: skip
+
+
+def seconds(n: int) -> None:
+    data = made(4, n, 3)
+    began = time.perf_counter()
+    audit.audit(data)
+    print(f"{n:,} items with 4 options: {time.perf_counter() - began:.0f} s")
+
+
+def shared(folder: Path) -> None:
+    print("| set | n | chance | best cue | options alone | seconds |\n|---|---|---|---|---|---|")
+    for name in SHARED:
+        contents = formats.scan(folder / f"{name}.jsonl")
+        data = Dataset((item for item in contents.items if isinstance(item, Problem)), name)
+        began = time.perf_counter()
+        part = audit.audit(data).parts[0]
+        took = time.perf_counter() - began
+        best, blind = part.best, part.probes[0]
+        cue = f"{best.cue} {100 * best.right:.1f} % (p {best.p:.3f})" if best else "none"
+        print(
+            f"| {name} | {len(part.items):,} | {100 * part.items.chance:.0f} % | {cue} | "
+            f"{100 * blind.right:.1f} % ({100 * blind.low:.1f}–{100 * blind.high:.1f}) | {took:.0f} |",
+            flush=True,
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("what", choices=["null", "planted", "time", "shared"])
+    parser.add_argument("folder", nargs="?", type=Path)
+    parser.add_argument("--sets", type=int, default=400)
+    parser.add_argument("--draws", type=int, default=400)
+    parser.add_argument("--copies", type=int, default=1)
+    parser.add_argument("--items", type=int, default=10_000)
+    parser.add_argument("--uneven", action="store_true")
+    asked = parser.parse_args()
+    if asked.what == "null":
+        null(asked.sets, asked.draws, asked.copies, asked.uneven)
+    elif asked.what == "planted":
+        planted(asked.sets, asked.draws, asked.copies)
+    elif asked.what == "time":
+        seconds(asked.items)
+    else:
+        shared(asked.folder)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,256 @@
+"""The audit of a set: every split by itself, and what splits share."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from winosmith._version import __version__
+from winosmith.audit._cues import CUES, Cue
+from winosmith.audit._items import Items
+from winosmith.audit._null import Battery, Found, battery
+from winosmith.audit._probes import Probe, probes
+from winosmith.audit._review import Review, across, review
+from winosmith.dataset import Dataset
+from winosmith.errors import DataError, InputError
+
+Step = Callable[[str], None]
+"""Is told what is done next."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """The audit of one split.
+
+    Attributes:
+        name: of the split.
+        dataset: its items.
+        items: those with a key, as cues and probes see them.
+        battery: what cues earn; see `Found`.
+        probes: that see the options, the question, and both; empty where there are too few items.
+        review: the rest of what a reviewer looks for.
+        refused: what of the file is no item: where, and why.
+    """
+
+    name: str
+    dataset: Dataset
+    items: Items
+    battery: Battery
+    probes: tuple[Probe, ...]
+    review: Review
+    refused: tuple[str, ...] = ()
+
+    @property
+    def best(self) -> Found | None:
+        """The cue that is named first, which earns most beyond chance; None where none is."""
+        return self.battery.named[0] if self.battery.named else None
+
+    @property
+    def telling(self) -> tuple[Probe, ...]:
+        """The probes that guess better than their null, at 0.05 over all of them."""
+        return tuple(probe for probe in self.probes if probe.p <= 0.05 / len(self.probes))
+
+    def record(self) -> dict[str, Any]:
+        """Return it as JSON can hold it."""
+        return {
+            "items": len(self.dataset),
+            "with_key": len(self.items),
+            "chance": self.items.chance,
+            "digest": self.dataset.digest,
+            "named": [found.cue for found in self.battery.named],
+            "cues": [found.record() for found in self.battery.found],
+            "not_checked": list(self.battery.unchecked),
+            "positions": list(self.battery.positions),
+            "positions_p": self.battery.positions_p,
+            "draws": self.battery.draws,
+            "probes": [probe.record() for probe in self.probes],
+            "review": self.review.record(),
+            "refused": {"count": len(self.refused), "examples": list(self.refused[:5])},
+        }
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What gives the answers of a set away.
+
+    Attributes:
+        parts: one a split.
+        shared: for two splits, the pairs of ids that are copies of each other or nearly so.
+        seed: of all draws.
+    """
+
+    parts: tuple[Part, ...]
+    shared: Mapping[tuple[str, str], tuple[tuple[str, str], ...]]
+    seed: int
+
+    @property
+    def line(self) -> str:
+        """One line for a README: what can be guessed of each split, and by what."""
+        return f"Audited by winosmith {__version__}: " + "; ".join(map(_in_short, self.parts))
+
+    def record(self) -> dict[str, Any]:
+        """Return it as JSON can hold it."""
+        return {
+            "line": self.line,
+            "splits": {part.name: part.record() for part in self.parts},
+            "shared": [
+                {"splits": list(names), "count": len(pairs), "examples": [*map(list, pairs[:5])]}
+                for names, pairs in self.shared.items()
+            ],
+            "seed": self.seed,
+            "version": __version__,
+        }
+
+    def failures(self, rules: str) -> list[str]:
+        """Return what breaks rules, a sentence each.
+
+        Args:
+            rules: separated by commas. `cue=3pt`: a cue is named that earns 3 points or more beyond
+                what is expected. `probe=3pt`: so does a probe. `duplicates`: identical items, in a
+                split or across. `contradictions`: identical items with different keys. `leak`: a
+                field gives answers away, or splits share items. `options`: items with options that
+                are equal but for case or a mark at the end. `refused`: records that are no items.
+
+        Raises:
+            InputError: there is no such rule.
+
+        >>> from winosmith.testing import made_twins
+        >>> audit(made_twins(40), draws=50).failures("cue=3pt,duplicates")
+        []
+        """
+        found = []
+        for rule in filter(None, map(str.strip, rules.split(","))):
+            name, points = _rule(rule)
+            found += [
+                f"{part.name}: {told}" for part in self.parts for told in _RULES[name](part, points)
+            ]
+            if name in ("leak", "duplicates"):
+                found += [
+                    f"{one} and {other} share {len(pairs):,} items"
+                    for (one, other), pairs in self.shared.items()
+                ]
+        return list(dict.fromkeys(found))
+
+
+def audit(
+    data: Dataset | Mapping[str, Dataset],
+    *,
+    cues: Sequence[Cue] = CUES,
+    draws: int = 1000,
+    probe_draws: int = 200,
+    seed: int = 0,
+    refused: Mapping[str, Sequence[str]] | None = None,
+    step: Step = lambda _: None,
+) -> Audit:
+    """Audit a set of any multiple-choice items: what gives its answers away.
+
+    Args:
+        data: the items, with their answers; or splits by their names.
+        cues: rules that pick an option without reading; `[*CUES, Cue(...)]` adds one.
+        draws: of the null of the cues; p is never under 1 / (1 + draws).
+        probe_draws: of the null of the probes; 0 leaves the probes out.
+        seed: of all draws.
+        refused: by split, what of its file is no item.
+        step: is told what is done next.
+
+    Raises:
+        DataError: a split without a single key, two cues of one name, or a cue whose scores don't
+            fit.
+
+    >>> from winosmith import Problem
+    >>> data = Dataset(Problem(f"{n}", f"Cup {n} hit _.", ("jug", "a mug"), n % 5 > 0)
+    ...                for n in range(200))
+    >>> found = audit(data, probe_draws=0).parts[0].best
+    >>> found.cue, found.right
+    ('the second', 0.8)
+    """
+    splits = data if isinstance(data, Mapping) else {data.name or "data": data}
+    names = [cue.name for cue in cues]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None or not cues:
+        raise DataError(f"two cues are named {twice!r}" if twice else "there is no cue to try")
+    parts = []
+    for name, dataset in splits.items():
+        step(f"{name}: cues")
+        try:
+            items = Items.of(dataset)
+        except DataError as error:
+            raise DataError(f"{name}: {error}") from None
+        tried = battery(items, cues, draws=draws, seed=seed)
+        step(f"{name}: probes")
+        learnt = int(items.block.max()) + 1 >= LEAST if len(items) else False
+        probed = probes(items, draws=probe_draws, seed=seed) if probe_draws and learnt else ()
+        step(f"{name}: copies, fields, splits")
+        left = tuple(refused.get(name, ())) if refused else ()
+        parts.append(Part(name, dataset, items, tried, probed, review(dataset, seed), left))
+    return Audit(tuple(parts), across(splits), seed)
+
+
+LEAST = 50
+"""With fewer blocks there is nothing that a probe could learn from."""
+
+
+def _in_short(part: Part) -> str:
+    best = part.best
+    guessed = f"{100 * best.right:.1f} % by {best.cue}" if best else "no cue stands out"
+    blind = max(part.telling, key=lambda probe: probe.right, default=None)
+    seen = f", {100 * blind.right:.1f} % from {SEEN[blind.sees]}" if blind else ""
+    chance = f"chance {100 * part.items.chance:.1f} %, n = {len(part.items):,}"
+    return f"{part.name} {guessed}{seen} ({chance})"
+
+
+SEEN = {
+    "options": "the options alone",
+    "question": "the question alone",
+    "both": "question and options",
+}
+"""What a probe sees, in words."""
+
+
+def _rule(text: str) -> tuple[str, float]:
+    name, equals, points = text.partition("=")
+    number = re.fullmatch(r"(\d+(?:\.\d+)?)(?:pt)?", points)
+    if name not in _RULES or bool(equals) != (name in ("cue", "probe")) or (equals and not number):
+        raise InputError(
+            f"there is no rule {text!r}; there are cue=3pt, probe=3pt, "
+            + ", ".join(rule for rule in _RULES if rule not in ("cue", "probe"))
+        )
+    return name, float(number[1]) / 100 if number else 0.0
+
+
+def _of_cues(part: Part, points: float) -> list[str]:
+    return [
+        f"{found.cue} is right in {100 * found.right:.1f} % (expected {100 * found.expected:.1f} %)"
+        for found in part.battery.named
+        if found.right - found.expected >= points
+    ]
+
+
+def _of_probes(part: Part, points: float) -> list[str]:
+    return [
+        f"{100 * probe.right:.1f} % can be guessed from {SEEN[probe.sees]} "
+        f"(expected {100 * probe.expected:.1f} %)"
+        for probe in part.telling
+        if probe.right - probe.expected >= points
+    ]
+
+
+def _some(count: int, what: str) -> list[str]:
+    return [f"{count:,} {what}"] if count else []
+
+
+_RULES: dict[str, Callable[[Part, float], list[str]]] = {
+    "cue": _of_cues,
+    "probe": _of_probes,
+    "duplicates": lambda part, _: _some(
+        len(part.review.copies.groups), "groups of identical items"
+    ),
+    "contradictions": lambda part, _: _some(
+        len(part.review.copies.contradictions), "groups of identical items with different keys"
+    ),
+    "leak": lambda part, _: [str(leak) for leak in part.review.leaks or ()],
+    "options": lambda part, _: _some(len(part.review.equal), "items with equal options"),
+    "refused": lambda part, _: _some(len(part.refused), "records that are no items"),
+}

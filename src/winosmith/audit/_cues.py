@@ -1,0 +1,399 @@
+"""Cues: rules that pick an option without reading the item, one line each.
+
+A cue gives each option of an item a number; it picks the option with the largest, and options that
+are equal share the pick. What it may look at is a `View`: the question, the options, their words
+and how often words occur in the set, never the key. Add your own: `[*CUES, Cue("mine", score)]`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import log
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from winosmith.errors import DataError
+from winosmith.text import FUNCTION_WORDS, Writing, writing
+
+Floats = NDArray[np.float64]
+
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?(?!\w)")
+
+_NEGATIONS = frozenset("no not none never neither nor nothing nobody cannot without n't".split())
+_ABSOLUTES = frozenset(
+    "always never all none every only must completely entirely totally absolutely everyone nobody "
+    "everything nothing impossible invariably any".split()
+)
+"""Words that test-taking guides call "specific determiners": Millman, Bishop and Ebel (1965)."""
+_HEDGES = frozenset(
+    "may might could can usually often sometimes generally probably likely possibly typically "
+    "frequently tend tends some most many rarely seldom perhaps".split()
+)
+_ALL = re.compile(
+    r"\b(?:all|both|any)\b[^.]{0,12}\b(?:above|these|options|answers|choices)\b", re.I
+)
+_NONE = re.compile(
+    r"\b(?:none|neither)\b[^.]{0,12}\b(?:above|these|options|answers|choices)\b", re.I
+)
+_SEVERAL = re.compile(
+    r"\b(?:both )?\(?[A-I]\)?(?:,| and| or|,? &) \(?[A-I]\)?\b(?! \w)|\b[IV]+(?:,| and| only)"
+)
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(_WORD.findall(text.lower()))
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """How often words and whole options occur among all options of a set, copies once.
+
+    Attributes:
+        words: in how many items a word stands in an option.
+        wholes: in how many items an option stands, by its words.
+        items: how many there are.
+    """
+
+    words: Counter[str]
+    wholes: Counter[tuple[str, ...]]
+    items: int
+
+    @classmethod
+    def of(cls, options: Iterable[Sequence[str]]) -> Corpus:
+        """Count over the options of each item."""
+        words: Counter[str] = Counter()
+        wholes: Counter[tuple[str, ...]] = Counter()
+        count = 0
+        for item in options:
+            cut = [_words(option) for option in item]
+            words.update({word for option in cut for word in option})
+            wholes.update(set(cut))
+            count += 1
+        return cls(words, wholes, count)
+
+
+class View:
+    """What a cue may look at: one item without its key.
+
+    Attributes:
+        question: the text, empty where there is none.
+        options: the texts, in their order.
+        corpus: what the whole set's options hold.
+    """
+
+    def __init__(self, question: str, options: Sequence[str], corpus: Corpus):
+        self.question, self.options, self.corpus = question, tuple(options), corpus
+
+    @staticmethod
+    def cut(text: str) -> tuple[str, ...]:
+        """Return a text's words, in lower case."""
+        return _words(text)
+
+    @cached_property
+    def script(self) -> Writing:
+        """How it is written: "latin", "spaced" or "unspaced" (`winosmith.text.writing`)."""
+        return writing(" ".join((self.question, *self.options)))
+
+    @cached_property
+    def asked(self) -> tuple[str, ...]:
+        """The question's words, in lower case."""
+        return _words(self.question)
+
+    @cached_property
+    def asked_content(self) -> frozenset[str]:
+        """The question's words, but for function words."""
+        return frozenset(self.asked) - FUNCTION_WORDS
+
+    @cached_property
+    def words(self) -> tuple[tuple[str, ...], ...]:
+        """Each option's words, in lower case."""
+        return tuple(_words(option) for option in self.options)
+
+    @cached_property
+    def sets(self) -> tuple[frozenset[str], ...]:
+        """Each option's different words."""
+        return tuple(map(frozenset, self.words))
+
+    @cached_property
+    def characters(self) -> list[float]:
+        """Each option's length in characters, white space at its ends apart."""
+        return [float(len(option.strip())) for option in self.options]
+
+    @cached_property
+    def counts(self) -> list[float]:
+        """Each option's length in words."""
+        return [float(len(words)) for words in self.words]
+
+    @cached_property
+    def numbers(self) -> list[float | None]:
+        """The first number in each option; None where there is none."""
+        found = (_NUMBER.search(option) for option in self.options)
+        return [float(number[0].replace(",", "")) if number else None for number in found]
+
+    @cached_property
+    def content(self) -> tuple[frozenset[str], ...]:
+        """Each option's different words, but for function words."""
+        return tuple(words - FUNCTION_WORDS for words in self.sets)
+
+    @cached_property
+    def shared(self) -> list[float]:
+        """How many of each option's content words the question holds."""
+        return [float(len(words & self.asked_content)) for words in self.content]
+
+    @cached_property
+    def rarity(self) -> list[list[float]]:
+        """Each option's words' rarity among the set's options: log(items / items with the word)."""
+        known, items = self.corpus.words, self.corpus.items
+        return [[log((items + 1) / (known[word] + 1)) for word in words] for words in self.words]
+
+    @cached_property
+    def common(self) -> list[float]:
+        """The mean share of an option's words that another option holds."""
+        return [
+            _mean(
+                len(mine & other) / max(len(mine | other), 1)
+                for at, other in enumerate(self.sets)
+                if at != here
+            )
+            for here, mine in enumerate(self.sets)
+        ]
+
+    @cached_property
+    def trigrams(self) -> list[float]:
+        """The share of an option's letter trigrams that the question holds."""
+        asked = _trigrams(" ".join(self.asked))
+        cut = [_trigrams(" ".join(words)) for words in self.words]
+        return [len(mine & asked) / max(len(mine), 1) for mine in cut]
+
+
+def _mean(values: Iterable[float]) -> float:
+    numbers = list(values)
+    return sum(numbers) / len(numbers) if numbers else 0.0
+
+
+def _trigrams(text: str) -> set[str]:
+    return {text[at : at + 3] for at in range(len(text) - 2)}
+
+
+def _negative(values: Iterable[float]) -> list[float]:
+    return [-value for value in values]
+
+
+def _distance_from_mean(values: Sequence[float]) -> list[float]:
+    mean = _mean(values)
+    return [round(abs(value - mean), 9) for value in values]
+
+
+def _holds(listed: frozenset[str]) -> Callable[[View], list[float]]:
+    return lambda view: [float(bool(words & listed)) for words in view.sets]
+
+
+def _negations(view: View) -> list[float]:
+    """Tell which options hold a negation, "don't" too."""
+    endings = ("n't", "n’t")
+    return [
+        float(bool(words & _NEGATIONS) or any(word.endswith(endings) for word in words))
+        for words in view.sets
+    ]
+
+
+def _matches(pattern: re.Pattern[str]) -> Callable[[View], list[float]]:
+    return lambda view: [float(bool(pattern.search(option))) for option in view.options]
+
+
+def _ranks(numbers: Sequence[float | None]) -> list[int] | None:
+    """Return each number's place among the different ones; None where an option has none."""
+    there = [number for number in numbers if number is not None]
+    if len(there) < len(numbers):
+        return None
+    places = {number: place for place, number in enumerate(sorted(set(there)))}
+    return [places[number] for number in there]
+
+
+def _extreme_number(sign: float) -> Callable[[View], list[float]]:
+    def score(view: View) -> list[float]:
+        ranks = _ranks(view.numbers)
+        return [sign * rank for rank in ranks or [0] * len(view.options)]
+
+    return score
+
+
+def _middle_number(view: View) -> list[float]:
+    ranks = _ranks(view.numbers)
+    if ranks is None or max(ranks) < 2:
+        return [0.0] * len(view.options)
+    return [-abs(rank - max(ranks) / 2) for rank in ranks]
+
+
+def _article(view: View) -> list[float]:
+    """Tell which options fit "a" or "an" at the end of the question."""
+    last = view.asked[-1] if view.asked else ""
+    if last not in ("a", "an"):
+        return [0.0] * len(view.options)
+    firsts = [words[0][:1] if words else "" for words in view.words]
+    return [float((first in "aeiou") == (last == "an")) for first in firsts]
+
+
+def _first_word_shared(view: View) -> list[float]:
+    firsts = Counter(words[0] for words in view.words if words)
+    return [float(firsts[words[0]]) if words else 0.0 for words in view.words]
+
+
+def _alphabet(sign: float) -> Callable[[View], list[float]]:
+    def score(view: View) -> list[float]:
+        texts = [" ".join(words) for words in view.words]
+        ranks = {text: rank for rank, text in enumerate(sorted(set(texts)))}
+        return [sign * ranks[text] for text in texts]
+
+    return score
+
+
+def _at(position: int) -> Callable[[View], list[float]]:
+    return lambda view: [
+        float(at == position if position >= 0 else at == len(view.options) - 1)
+        for at in range(len(view.options))
+    ]
+
+
+@dataclass(frozen=True)
+class Cue:
+    """A rule that picks an option without reading.
+
+    Attributes:
+        name: says which option it picks: "the longest, in characters".
+        score: a number for each option; the largest is picked, equal ones share the pick. Options
+            that are all equal: the cue has nothing to say on this item.
+        about: "position" when it looks at nothing but the order, else "content".
+        needs: what it can read. "any": any script; "words": text with spaces between its words;
+            "latin": words that it lists, which are English ones. On other items it says nothing.
+    """
+
+    name: str
+    score: Callable[[View], Sequence[float]]
+    about: Literal["content", "position"] = "content"
+    needs: Literal["any", "words", "latin"] = "words"
+
+
+CUES: tuple[Cue, ...] = (
+    Cue("the first", _at(0), "position", needs="any"),
+    Cue("the second", _at(1), "position", needs="any"),
+    Cue("the third", _at(2), "position", needs="any"),
+    Cue("the fourth", _at(3), "position", needs="any"),
+    Cue("the last", _at(-1), "position", needs="any"),
+    Cue("the longest, in characters", lambda v: v.characters, needs="any"),
+    Cue("the shortest, in characters", lambda v: _negative(v.characters), needs="any"),
+    Cue("the longest, in words", lambda v: v.counts),
+    Cue("the shortest, in words", lambda v: _negative(v.counts)),
+    Cue(
+        "nearest the mean length",
+        lambda v: _negative(_distance_from_mean(v.characters)),
+        needs="any",
+    ),
+    Cue("farthest from the mean length", lambda v: _distance_from_mean(v.characters), needs="any"),
+    Cue("the longest words", lambda v: [_mean(map(len, words)) for words in v.words]),
+    Cue("the shortest words", lambda v: _negative(_mean(map(len, words)) for words in v.words)),
+    Cue("most content words of the question", lambda v: v.shared),
+    Cue("fewest content words of the question", lambda v: _negative(v.shared)),
+    Cue(
+        "the largest share of its words in the question",
+        lambda v: [len(s & set(v.asked)) / max(len(s), 1) for s in v.sets],
+    ),
+    Cue(
+        "the smallest share of its words in the question",
+        lambda v: [-len(s & set(v.asked)) / max(len(s), 1) for s in v.sets],
+    ),
+    Cue("the most letters in common with the question", lambda v: v.trigrams),
+    Cue("the fewest letters in common with the question", lambda v: _negative(v.trigrams)),
+    Cue("the most like the other options", lambda v: v.common),
+    Cue("the least like the other options", lambda v: _negative(v.common)),
+    Cue("a first word that others share", _first_word_shared),
+    Cue("the rarest word", lambda v: [max(rare, default=0.0) for rare in v.rarity]),
+    Cue("the rarest words, on average", lambda v: [_mean(rare) for rare in v.rarity]),
+    Cue("the commonest words, on average", lambda v: _negative(_mean(rare) for rare in v.rarity)),
+    Cue(
+        "an option that the set has often",
+        lambda v: [float(v.corpus.wholes[words]) for words in v.words],
+    ),
+    Cue(
+        "an option that the set has seldom",
+        lambda v: [-float(v.corpus.wholes[words]) for words in v.words],
+    ),
+    Cue("a number", lambda v: [float(n is not None) for n in v.numbers], needs="any"),
+    Cue("the largest number", _extreme_number(1.0), needs="any"),
+    Cue("the smallest number", _extreme_number(-1.0), needs="any"),
+    Cue("a number in the middle", _middle_number, needs="any"),
+    Cue("a negation", _negations, needs="latin"),
+    Cue("no negation", lambda v: _negative(_negations(v)), needs="latin"),
+    Cue("an absolute (always, never, all, only …)", _holds(_ABSOLUTES), needs="latin"),
+    Cue("no absolute", lambda v: _negative(_holds(_ABSOLUTES)(v)), needs="latin"),
+    Cue("a hedge (may, usually, some …)", _holds(_HEDGES), needs="latin"),
+    Cue("all of the above", _matches(_ALL), needs="latin"),
+    Cue("none of the above", _matches(_NONE), needs="latin"),
+    Cue("several of the others (both A and B)", _matches(_SEVERAL), needs="latin"),
+    Cue(
+        "a full stop at its end",
+        lambda v: [float(o.rstrip().endswith(".")) for o in v.options],
+        needs="any",
+    ),
+    Cue("a comma", lambda v: [float("," in o) for o in v.options], needs="any"),
+    Cue("brackets or quotation marks", _matches(re.compile(r"[()\[\]{}\"“”«»]")), needs="any"),
+    Cue(
+        "a capital at its beginning",
+        lambda v: [float(o.lstrip()[:1].isupper()) for o in v.options],
+        needs="any",
+    ),
+    Cue(
+        "the most capitals",
+        lambda v: [float(sum(map(str.isupper, o))) for o in v.options],
+        needs="any",
+    ),
+    Cue("fits a or an at the question's end", _article, needs="latin"),
+    Cue("the first by the alphabet", _alphabet(-1.0)),
+    Cue("the last by the alphabet", _alphabet(1.0)),
+)
+"""The battery. What is looked for are the faults that test-wiseness is about (Millman, Bishop and
+Ebel 1965; Haladyna, Downing and Rodriguez 2002) and those found in published sets since."""
+
+
+def picks(cue: Cue, views: Sequence[View]) -> Floats:
+    """Return each option's share of the pick, the options of all items in one row.
+
+    0, or 1 / (options picked). Differences under 1e-9 are none: sums in another order make them.
+
+    Raises:
+        DataError: the cue gives another number of scores than there are options, or no numbers.
+    """
+    scores: list[Sequence[float]] = []
+    for view in views:
+        checked = cue.needs == "any" or view.script == "latin"
+        checked = checked or (cue.needs == "words" and view.script == "spaced")
+        given = cue.score(view) if checked else [0.0] * len(view.options)
+        if len(given) != len(view.options):
+            raise DataError(
+                f"the cue {cue.name!r} gives {len(given)} scores to the {len(view.options)} "
+                f"options of {view.question!r}; one an option is needed"
+            )
+        scores.append(given)
+    flat = np.array([float(score) for given in scores for score in given]).round(9)
+    if not np.isfinite(flat).all():
+        raise DataError(f"the cue {cue.name!r} gives a score that is no finite number")
+    counts = np.array([len(view.options) for view in views])
+    starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
+    best = flat == np.repeat(np.maximum.reduceat(flat, starts), counts)
+    shares: Floats = best / np.repeat(np.add.reduceat(best.astype(float), starts), counts)
+    return shares
+
+
+def unread(cue: Cue, views: Sequence[View]) -> bool:
+    """Return whether a cue can read none of the items."""
+    if cue.needs == "any":
+        return False
+    readable = {"latin"} if cue.needs == "latin" else {"latin", "spaced"}
+    return all(view.script not in readable for view in views)

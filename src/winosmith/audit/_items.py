@@ -1,0 +1,186 @@
+"""Items beside each other as arrays, and the units in which their keys are drawn anew."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from winosmith.audit._cues import Corpus, View
+from winosmith.blocks import blocks, plain
+from winosmith.dataset import Dataset
+from winosmith.errors import DataError
+from winosmith.problem import Problem
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Items:
+    """The items of a set whose key is known, in an order that their own order has no part in.
+
+    A *unit* is what is drawn at once: the items of a block with the same options. Turning a unit's
+    key to another option turns the keys of all its items along, so copies share a draw and the
+    halves of a twin stay opposite. A unit's items stand side by side.
+
+    Options are numbered through, an item's one after the other.
+
+    Attributes:
+        problems: in this order.
+        rows: (n,) where each stands in the data set.
+        keys: (n,) the answers.
+        texts: each item's options, as they are compared.
+        block: (n,) the number of each item's block.
+        unit: (n,) the number of each item's unit, ascending.
+    """
+
+    problems: tuple[Problem, ...]
+    rows: Ints
+    keys: Ints
+    texts: tuple[tuple[str, ...], ...]
+    block: Ints
+    unit: Ints
+
+    @classmethod
+    def of(cls, dataset: Dataset) -> Items:
+        """Take the items with a key.
+
+        Raises:
+            DataError: there is none.
+        """
+        answered = [row for row, problem in enumerate(dataset) if problem.answer is not None]
+        if not answered:
+            raise DataError(
+                "no item has a key, so nothing can give it away; name the answers' column"
+            )
+        texts = {row: compared(dataset[row]) for row in answered}
+        block_of = {row: at for at, rows in enumerate(blocks(dataset)) for row in rows}
+
+        def place(row: int) -> tuple[object, ...]:
+            problem = dataset[row]
+            key = texts[row][_key(problem)]
+            return tuple(sorted(texts[row])), plain(problem.sentence), key, problem.sentence
+
+        order = sorted(answered, key=place)
+        first: dict[int, int] = {}
+        unit_of: dict[tuple[int, frozenset[str]], int] = {}
+        units = []
+        for row in order:
+            block = first.setdefault(block_of[row], len(first))
+            units.append(unit_of.setdefault((block, frozenset(texts[row])), len(unit_of)))
+        along = np.argsort(units, kind="stable")
+        order = [order[at] for at in along]
+        return cls(
+            tuple(dataset[row] for row in order),
+            np.array(order),
+            np.array([_key(dataset[row]) for row in order]),
+            tuple(texts[row] for row in order),
+            np.array([first[block_of[row]] for row in order]),
+            np.array(units)[along],
+        )
+
+    def __len__(self) -> int:
+        return len(self.problems)
+
+    @cached_property
+    def counts(self) -> Ints:
+        """How many options each item has, (n,)."""
+        return np.array([len(texts) for texts in self.texts])
+
+    @cached_property
+    def starts(self) -> Ints:
+        """The number of each item's first option, (n,)."""
+        return np.concatenate([[0], np.cumsum(self.counts)[:-1]])
+
+    @cached_property
+    def leads(self) -> Ints:
+        """The first item of each unit, (units,)."""
+        return np.flatnonzero(np.diff(self.unit, prepend=-1))
+
+    @cached_property
+    def weights(self) -> Floats:
+        """What each item counts where something is learned, (n,): copies together count once."""
+        same = [
+            (unit, plain(problem.sentence))
+            for unit, problem in zip(self.unit.tolist(), self.problems, strict=True)
+        ]
+        copies = Counter(same)
+        return np.array([1 / copies[one] for one in same])
+
+    @cached_property
+    def chance(self) -> float:
+        """The share that guessing gets right, 0–1."""
+        return float((1 / self.counts).mean())
+
+    @cached_property
+    def turned(self) -> Ints:
+        """The option that is each item's key when its unit's key stands at a place.
+
+        (n, most options); beyond an item's options it is the number of all options.
+        """
+        table = np.full((len(self), int(self.counts.max())), int(self.counts.sum()))
+        for first, end in pairwise([*self.leads.tolist(), len(self)]):
+            lead, key = self.texts[first], int(self.keys[first])
+            count = len(lead)
+            if end == first + 1:
+                table[first, :count] = self.starts[first] + np.arange(count)
+                continue
+            place = {text: at for at, text in enumerate(lead)}
+            for item in range(first, end):
+                own = [place[text] for text in self.texts[item]]
+                here = np.empty(count, int)
+                here[own] = np.arange(count)
+                shift = own[int(self.keys[item])] - key
+                table[item, :count] = self.starts[item] + here[(shift + np.arange(count)) % count]
+        return table
+
+    @cached_property
+    def unit_key(self) -> Ints:
+        """Where each unit's key stands, (units,): that of its first item."""
+        return self.keys[self.leads]
+
+    @cached_property
+    def unit_counts(self) -> Ints:
+        """How many options each unit has, (units,)."""
+        return self.counts[self.leads]
+
+    def keyed(self, unit_key: Ints) -> Ints:
+        """Return the number of each item's right option, when the units' keys stand so, (n,)."""
+        return self.turned[np.arange(len(self)), unit_key[self.unit]]
+
+    def gathered(self, shares: Floats) -> Floats:
+        """Return what each column earns on each unit, the key at each place.
+
+        Args:
+            shares: (options, columns) what is earned where that option is the key.
+
+        Returns:
+            (units, most options, columns); 0 beyond a unit's options.
+        """
+        padded = np.vstack([shares, np.zeros((1, shares.shape[1]))])
+        return np.add.reduceat(padded[self.turned], self.leads, axis=0)
+
+    @cached_property
+    def views(self) -> tuple[View, ...]:
+        """What cues may look at, in order; words are counted in each unit's first item alone."""
+        corpus = Corpus.of([self.problems[lead].options for lead in self.leads])
+        return tuple(View(p.sentence, p.options, corpus) for p in self.problems)
+
+
+def _key(problem: Problem) -> int:
+    return -1 if problem.answer is None else problem.answer
+
+
+def compared(problem: Problem) -> tuple[str, ...]:
+    """Return the options as units compare them: in any case, unless their case tells them apart."""
+    for alike in (plain, str.strip):
+        texts = tuple(map(alike, problem.options))
+        if len({*texts}) == len(texts):
+            return texts
+    return tuple(f"{at} {text}" for at, text in enumerate(problem.options))

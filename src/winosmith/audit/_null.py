@@ -1,0 +1,322 @@
+"""The null: every cue's score beside what it would be if no answer gave anything away.
+
+Keys are drawn anew, a unit at once (`Items`). For what options say, the positions of the keys are
+dealt anew among units of as many options, so that the count of each position stays: keys dealt
+unevenly over options that are sorted by length are a matter of position, and name no length. For
+positions, each unit's key is drawn uniformly. The greatest standardised score over the battery
+gives the p-values of all of it (Westfall and Young 1993, single step); after the first cue that is
+named, another is named only where it stands out in draws that keep what those before it earn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from winosmith.audit._cues import CUES, Cue, picks, unread
+from winosmith.audit._items import Bools, Floats, Ints, Items
+
+LEVEL = 0.05
+"""How often a set in which nothing gives the answer away has a cue named, at most."""
+
+MOST = 8
+"""So many cues are named at most: what is left then is told by the probes."""
+
+LATER = 400
+"""Draws for the cues after the first, at most."""
+
+TOGETHER = "the keys' positions, taken together"
+"""The name of the test of all positions at once."""
+
+_SWEEPS, _WARMING = 3, 30
+"""Exchanges between two draws where something is held, and before the first."""
+
+_SAME = 1e-9
+"""Scores that differ by less are the same: sums in another order make such differences."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a cue earns.
+
+    Attributes:
+        cue: its name.
+        about: "content" or "position".
+        right: the share of items that it gets right, 0–1, where equal options share the pick.
+        expected: the same where nothing gives the answer away: the mean of the draws.
+        low, high: the band that all cues of 95 of 100 such sets keep within.
+        z: how many standard deviations of the draws it lies above their mean.
+        p: in which share of draws any cue stands out as much: of the whole battery.
+        speaks: the share of items whose options it tells apart.
+        named: its place among the cues that are named, from 1; None where it is not.
+        p_given: where it is named, p in draws that keep what the cues named before it earn.
+    """
+
+    cue: str
+    about: str
+    right: float
+    expected: float
+    low: float
+    high: float
+    z: float
+    p: float
+    speaks: float
+    named: int | None = None
+    p_given: float | None = None
+
+    def record(self) -> dict[str, Any]:
+        """Return it as JSON can hold it."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Battery:
+    """What all cues earn.
+
+    Attributes:
+        found: the cues, those named first and then by z.
+        unchecked: the names of those that can read none of the items.
+        positions: how many keys stand at each position.
+        positions_p: of the positions taken together, by themselves.
+        draws: how many there were.
+    """
+
+    found: tuple[Found, ...]
+    unchecked: tuple[str, ...]
+    positions: tuple[int, ...]
+    positions_p: float
+    draws: int
+
+    @property
+    def named(self) -> tuple[Found, ...]:
+        """The cues that are named, in order."""
+        return tuple(one for one in self.found if one.named is not None)
+
+
+def battery(
+    items: Items,
+    cues: Sequence[Cue] = CUES,
+    *,
+    draws: int = 1000,
+    level: float = LEVEL,
+    seed: int = 0,
+) -> Battery:
+    """Return what every cue earns, and name those that stand out.
+
+    Args:
+        items: of one split.
+        cues: the battery.
+        draws: of the null; p is never under 1 / (1 + draws).
+        level: of the whole battery.
+        seed: of the draws.
+
+    Raises:
+        DataError: a cue's scores don't fit the options.
+    """
+    unchecked = tuple(cue.name for cue in cues if unread(cue, items.views))
+    read = [cue for cue in cues if cue.name not in unchecked]
+    shares = np.column_stack([*(picks(cue, items.views) for cue in read), *_places(items)])
+    table = items.gathered(shares)
+    about = np.array([cue.about == "position" for cue in read] + [True])  # and all together
+    earned = shares[items.keyed(items.unit_key)].mean(axis=0)
+    spoken = _spoken(items, shares[:, : len(read)])
+    first = this = _round(items, table, about, [], draws, [seed, 0])
+    named: dict[int, float] = {}
+    while len(named) < MOST and (cue := this.greatest(first.z[0] > 0, level)) is not None:
+        named[cue] = this.p(cue)
+        this = _round(items, table, about, list(named), min(draws, LATER), [seed, len(named)])
+    found = [
+        Found(
+            cue=cue.name,
+            about=cue.about,
+            right=float(earned[at]),
+            expected=float(first.mean[at] / len(items)),
+            low=first.edge(at, -1) / len(items),
+            high=first.edge(at, 1) / len(items),
+            z=float(first.z[0, at]) if first.alive[at] else 0.0,
+            p=first.p(at) if first.alive[at] else 1.0,
+            speaks=float(spoken[at]),
+            named=list(named).index(at) + 1 if at in named else None,
+            p_given=named.get(at),
+        )
+        for at, cue in enumerate(read)
+    ]
+    together = len(read)
+    if together in named:
+        found.append(_of_positions(items, first, list(named).index(together) + 1, named[together]))
+    order = sorted(found, key=lambda one: (one.named or MOST + 1, -one.z))
+    counts = np.bincount(items.keys, minlength=int(items.counts.max()))
+    return Battery(
+        tuple(order),
+        unchecked,
+        tuple(counts.tolist()),
+        float((first.z[:, together] >= first.z[0, together] - _SAME).mean()),
+        draws,
+    )
+
+
+def _of_positions(items: Items, first: _Round, place: int, p: float) -> Found:
+    """Return what always saying the commonest position earns, beside what it would by chance."""
+    most = int(np.bincount(items.keys).max()) / len(items)
+    z = float(first.z[0, -1])
+    return Found(
+        TOGETHER, "position", most, items.chance, items.chance, items.chance, z,
+        first.p(first.z.shape[1] - 1), 1.0, place, p,
+    )  # fmt: skip
+
+
+def _places(items: Items) -> list[Floats]:
+    """Return for each position a column that holds 1 where an option stands there."""
+    at = np.concatenate([np.arange(count) for count in items.counts])
+    return [(at == place).astype(float) for place in range(int(items.counts.max()))]
+
+
+def _spoken(items: Items, shares: Floats) -> Floats:
+    """Return the share of items in which each column picks some options and not others."""
+    alike = 1 / items.counts[:, None]
+    least = np.minimum.reduceat(shares, items.starts, axis=0)
+    spoken: Floats = (least < alike - _SAME).mean(axis=0)
+    return spoken
+
+
+@dataclass(frozen=True)
+class _Round:
+    """One round of draws: what is observed is the first row of `z`.
+
+    Attributes:
+        z: (draws + 1, cues) standardised; -inf where a cue can't vary.
+            mean, spread: (cues,) of what is drawn and observed together.
+    """
+
+    z: Floats
+    mean: Floats
+    spread: Floats
+
+    @property
+    def alive(self) -> Bools:
+        """Which cues vary, (cues,)."""
+        alive: Bools = np.isfinite(self.z[0])
+        return alive
+
+    def greatest(self, among: Bools, level: float) -> int | None:
+        """Return the cue that earns most beyond what is expected, of those that stand out."""
+        stands = among & self.alive
+        stands &= np.array([self.p(cue) <= level for cue in range(len(stands))])
+        if not stands.any():
+            return None
+        more = np.full(len(stands), -np.inf)
+        more[stands] = self.z[0, stands] * self.spread[stands]
+        if stands[:-1].any():  # all positions together only where no single one stands out
+            more[-1] = -np.inf
+        return int(more.argmax())
+
+    def p(self, cue: int) -> float:
+        """Return in which share of draws, the set itself among them, any cue stands out as much."""
+        return float((self.z.max(axis=1) >= self.z[0, cue] - _SAME).mean())
+
+    def edge(self, cue: int, side: int) -> float:
+        """Return the end of the band in which all cues of 95 of 100 such sets lie: -1 or 1."""
+        reach = float(np.quantile(self.z[1:].max(axis=1), 0.95)) if self.alive.any() else 0.0
+        return float(self.mean[cue] + side * reach * self.spread[cue])
+
+
+def _round(
+    items: Items, table: Floats, about: Bools, held: list[int], draws: int, seed: list[int]
+) -> _Round:
+    """Draw, keeping what is held, and standardise what each cue earns."""
+    together = len(about) - 1
+    positions = np.arange(together, table.shape[2])
+    z = np.full((draws + 1, together + 1), -np.inf)
+    mean, spread = np.zeros(together + 1), np.zeros(together + 1)
+    kinds = _kinds(table, [cue for cue in held if cue != together])
+    even = _even(items)
+    for of_positions in (False, True):
+        cues = np.flatnonzero(about[:together] == of_positions)
+        cues = cues[~np.isin(cues, held)]
+        if of_positions and together in held:
+            continue
+        rng = np.random.default_rng([*seed, int(of_positions)])
+        deal = _uniform if of_positions else _permuted
+        keys = deal(items, kinds, draws, rng, holds=bool(held))
+        columns = np.concatenate([cues, positions]) if of_positions else cues
+        part = np.ascontiguousarray(table[:, :, columns]).reshape(-1, len(columns))
+        base = np.arange(len(items.leads)) * table.shape[1]
+        sums, ones = np.empty((draws + 1, len(columns))), np.ones(len(base))
+        taken = np.empty((len(base), len(columns)))
+        for row, key in enumerate(chain([items.unit_key], keys)):
+            np.take(part, base + key, axis=0, out=taken, mode="clip")
+            np.matmul(ones, taken, out=sums[row])
+        if of_positions:
+            off = ((sums[:, len(cues) :] - even) ** 2 / even).sum(axis=1)
+            # Its cube root is nearly normal (Wilson and Hilferty 1931), as the others' sums are.
+            sums = np.column_stack([sums[:, : len(cues)], np.cbrt(off)])
+            cues = np.append(cues, together)
+        mean[cues], spread[cues] = sums.mean(axis=0), sums.std(axis=0)
+        varies = spread[cues] > _SAME * len(items)
+        there = cues[varies]
+        z[:, there] = (sums[:, varies] - mean[there]) / spread[there]
+    return _Round(z, mean, spread)
+
+
+def _even(items: Items) -> Floats:
+    """Return how many keys stand at each position on average, when each is drawn uniformly."""
+    shares = np.column_stack(_places(items)) / np.repeat(items.counts, items.counts)[:, None]
+    even: Floats = shares.sum(axis=0)
+    return even
+
+
+def _kinds(table: Floats, held: Sequence[int]) -> Ints:
+    """Return a number for each option of a unit, the same where what is held earns the same."""
+    kinds = np.zeros(table.shape[:2], np.int64)
+    for cue in held:
+        own = table[:, :, cue]
+        ranks = (own[:, :, None] > own[:, None, :] + _SAME).sum(axis=2)
+        kinds = kinds * table.shape[1] + ranks
+    return kinds
+
+
+def permuted(items: Items, draws: int, rng: np.random.Generator) -> Iterator[Ints]:
+    """Yield units' keys whose positions are dealt anew among units of as many options."""
+    return _permuted(items, np.zeros((0, 0), np.int64), draws, rng, holds=False)
+
+
+def _permuted(
+    items: Items, kinds: Ints, draws: int, rng: np.random.Generator, *, holds: bool
+) -> Iterator[Ints]:
+    """Yield units' keys, dealt anew; where something is held, by exchanges that keep its kinds."""
+    counts = items.unit_counts
+    groups = [np.flatnonzero(counts == count) for count in np.unique(counts)]
+    key = items.unit_key.copy()
+    for draw in range(draws):
+        for group in groups:
+            if not holds:
+                key[group] = key[rng.permutation(group)]
+            for _ in range((_SWEEPS if draw else _WARMING) if holds else 0):
+                _exchange(key, kinds, rng.permutation(group))
+        yield key
+
+
+def _exchange(key: Ints, kinds: Ints, deal: Ints) -> None:
+    """Let pairs of units change the positions of their keys, where both keep their kinds."""
+    half = len(deal) // 2
+    one, other = deal[:half], deal[half : 2 * half]
+    mine, theirs = key[one], key[other]
+    same = kinds[one, mine] == kinds[one, theirs]
+    same &= kinds[other, mine] == kinds[other, theirs]
+    key[one[same]], key[other[same]] = theirs[same], mine[same]
+
+
+def _uniform(
+    items: Items, kinds: Ints, draws: int, rng: np.random.Generator, *, holds: bool
+) -> Iterator[Ints]:
+    """Yield units' keys drawn uniformly, among the options of their kind where something is."""
+    most = int(items.counts.max())
+    allowed = np.arange(most)[None, :] < items.unit_counts[:, None]
+    if holds:
+        allowed &= kinds == kinds[np.arange(len(kinds)), items.unit_key][:, None]
+    for _ in range(draws):
+        yield np.where(allowed, rng.random(allowed.shape), -1.0).argmax(axis=1)

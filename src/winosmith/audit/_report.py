@@ -1,0 +1,327 @@
+"""What an audit is told in: the verdict first, then cues, probes, and the rest of the list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from winosmith import report
+from winosmith.audit._audit import SEEN, Audit, Part
+from winosmith.audit._null import Found
+from winosmith.audit._probes import Probe
+
+_DRAWN = 14
+"""How many cues are drawn."""
+
+_ADDED = 0.005
+"""So much more must a model get right that sees the question too, for its words to be told."""
+
+
+def sections(audit: Audit) -> list[report.Section]:
+    """Return the page's sections; a terminal prints their paragraphs and tables."""
+    return [
+        report.Section("What can be guessed", list(_verdict(audit))),
+        *(_cues(part) for part in audit.parts),
+        *([report.Section("Probes", list(_probes(audit)))] if _probed(audit) else []),
+        report.Section("The rest of a reviewer's list", list(_rest(audit))),
+    ]
+
+
+def page(audit: Audit) -> str:
+    """Return the audit as one HTML page that needs nothing else."""
+    signed = " + ".join(part.name for part in audit.parts)
+    return report.page(
+        f"Audit of {signed}",
+        sections(audit),
+        subtitle=verdict(audit),
+        signature=signature(audit),
+        footer=audit.line,
+    )
+
+
+def signature(audit: Audit) -> str:
+    """Return what determines the figures."""
+    return "; ".join(
+        f"{part.name}: {report.sign(part.dataset, audit.seed, draws=part.battery.draws)}"
+        for part in audit.parts
+    )
+
+
+def verdict(audit: Audit) -> str:
+    """Return the first sentence: what can be guessed, by which rule, how surely."""
+    return " ".join(_sentence(part) for part in audit.parts)
+
+
+def _sentence(part: Part) -> str:
+    best, tried = part.best, len(part.battery.found)
+    if best is not None:
+        return (
+            f"{part.name} gives answers away: choosing {best.cue} is right in "
+            f"{_percent(best.right)} of {len(part.items):,} items, where {_percent(best.expected)} "
+            f"is expected ({_p(best.p, part.battery.draws)} over {tried} cues)."
+        )
+    blind = max(part.telling, key=lambda probe: probe.right, default=None)
+    if blind is not None:
+        return (
+            f"No cue of {part.name} stands out, but a model of words that sees {SEEN[blind.sees]} "
+            f"is right in {_percent(blind.right)} of {len(part.items):,} items, where "
+            f"{_percent(blind.expected)} is expected ({_p(blind.p, blind.draws)})."
+        )
+    strongest = max(part.battery.found, key=lambda found: found.z)
+    return (
+        f"No cue of {part.name} stands out: the strongest of {tried} is {strongest.cue}, right in "
+        f"{_percent(strongest.right)} of {len(part.items):,} items, and "
+        f"{_percent(strongest.low)} to {_percent(strongest.high)} is what chance gives it "
+        f"({_p(strongest.p, part.battery.draws)})."
+    )
+
+
+def _percent(share: float) -> str:
+    return report.shown(share, ".1%")
+
+
+def _p(p: float, draws: int) -> str:
+    """Return a p-value by draws: the least they can show is a bound."""
+    least = 1 / (1 + draws)
+    return f"p ≤ {least:.3f}" if p <= least + 1e-12 else f"p = {p:.3f}"
+
+
+def _verdict(audit: Audit) -> Iterator[report.Block]:
+    figures = []
+    for part in audit.parts:
+        strongest = part.best or max(part.battery.found, key=lambda found: found.z)
+        note = f"{strongest.cue}; {_percent(strongest.expected)} is expected"
+        figures.append(report.KeyFigure(part.name, strongest.right, note, ".1%"))
+        figures += [
+            report.KeyFigure(
+                f"{part.name}, from {SEEN[probe.sees]}",
+                probe.right,
+                f"{_percent(probe.expected)} is expected",
+                ".1%",
+            )
+            for probe in part.probes[:1]
+        ]
+    yield report.Cards(figures)
+    advice = list(dict.fromkeys(_advice(audit)))
+    if advice:
+        yield report.Text(advice, "list")
+
+
+def _advice(audit: Audit) -> Iterator[str]:
+    for part in audit.parts:
+        for found in part.battery.named:
+            more = round((found.right - found.expected) * len(part.items))
+            if found.about == "position":
+                yield (
+                    f"{part.name}: deal the order of the options anew where it is free; "
+                    f"{found.cue} has {_percent(found.right)} of the keys."
+                )
+            elif found.right - found.expected > found.high - found.expected:
+                yield (
+                    f"{part.name}: about {more:,} items more than expected have a key that "
+                    f"“{found.cue}” picks. Write their other options like the key."
+                )
+        told = part.review.copies
+        if told.contradictions:
+            yield f"{part.name}: {_ids(told.contradictions)} are identical, with different keys."
+        if part.review.equal:
+            yield f"{part.name}: options of {_ids([[one] for one in part.review.equal])} are equal."
+        for leak in part.review.leaks or ():
+            yield f"{part.name}: {leak}."
+        if part.refused:
+            yield (
+                f"{part.name}: {len(part.refused):,} records are no items and were left out, as "
+                f"{part.refused[0]}."
+            )
+    for (one, other), pairs in audit.shared.items():
+        yield (
+            f"{one} and {other} share {len(pairs):,} items, copies or nearly so, as "
+            f"{' = '.join(pairs[0])}: leave them out of one."
+        )
+
+
+def _ids(groups: Sequence[Sequence[str]], most: int = 3) -> str:
+    more = len(groups) - most
+    return ", ".join(" = ".join(ids) for ids in groups[:most]) + (
+        f" and {more:,} more" if more > 0 else ""
+    )
+
+
+def _cues(part: Part) -> report.Section:
+    tried = part.battery
+    table = report.Table(
+        f"Cues of {part.name}",
+        ["cue", report.Column("right", numeric=True), report.Column("expected", numeric=True),
+         report.Column("band of 95 %", numeric=True), report.Column("p", numeric=True),
+         report.Column("given those above", numeric=True)],
+        [_cue_row(found, tried.draws) for found in tried.found],
+        note="The band holds all cues of 95 of 100 sets in which nothing gives an answer away. p "
+        "is of all cues together. After the first, a cue is named only by what it adds to those "
+        "above it.",
+        most=8,
+        beyond="{:,} more cues are in the report (--out) and in --json.",
+    )  # fmt: skip
+    first = [*tried.named, *(found for found in tried.found if found.named is None)][:_DRAWN]
+    rows = [
+        report.Dot(
+            found.cue,
+            found.right,
+            found.expected,
+            found.low,
+            found.high,
+            found.named is not None,
+        )
+        for found in first
+    ]
+    lead = (
+        f"{len(tried.named)} of {len(tried.found)} cues are named."
+        if tried.named
+        else f"None of {len(tried.found)} cues is named."
+    )
+    blocks: list[report.Block] = [
+        report.Drawing(
+            "What each cue gets right. The grey bars are what chance gives; diamonds are named.",
+            lambda: [report.dots(rows, title=f"Cues of {part.name}")],
+            table,
+        )
+    ]
+    counts = ", ".join(f"{at + 1}: {count:,}" for at, count in enumerate(tried.positions))
+    blocks.append(
+        report.Text(
+            [
+                f"Keys at each position: {counts} ({_p(tried.positions_p, tried.draws)} for all "
+                "positions together)."
+            ]
+        )
+    )
+    if tried.unchecked:
+        blocks.append(
+            report.Text(
+                [
+                    f"Not checked, since the items are written in a script that these cues can't "
+                    f"read: {'; '.join(tried.unchecked)}."
+                ],
+                "note",
+            )
+        )
+    return report.Section(f"Cues of {part.name}", blocks, lead)
+
+
+def _cue_row(found: Found, draws: int) -> list[report.Value]:
+    return [
+        f"{found.named}. {found.cue}" if found.named else found.cue,
+        _percent(found.right),
+        _percent(found.expected),
+        f"{100 * found.low:.1f}–{100 * found.high:.1f}",
+        _p(found.p, draws).removeprefix("p ").removeprefix("= "),
+        None if found.p_given is None else f"{found.p_given:.3f}",
+    ]
+
+
+def _probed(audit: Audit) -> bool:
+    return any(part.probes for part in audit.parts)
+
+
+def _probes(audit: Audit) -> Iterator[report.Block]:
+    yield report.Table(
+        "A model of words and pairs of words, asked about blocks that it was not fitted on",
+        ["split, what it sees", report.Column("right", numeric=True),
+         report.Column("expected", numeric=True), report.Column("p", numeric=True)],
+        [
+            [
+                f"{part.name}, {SEEN[probe.sees]}",
+                _percent(probe.right),
+                f"{_percent(probe.expected)} ({100 * probe.low:.1f}–{100 * probe.high:.1f})",
+                _p(probe.p, probe.draws).removeprefix("p ").removeprefix("= "),
+            ]
+            for part in audit.parts
+            for probe in part.probes
+        ],
+        note="Expected is the mean, and between what 95 of 100 lie, where the keys' positions are "
+        "dealt anew. From the question alone nothing but the position of the key can be guessed.",
+    )  # fmt: skip
+    for part in audit.parts:
+        for probe in _different(part):
+            yield report.Table(
+                f"Words that tell in {part.name}, from {SEEN[probe.sees]}",
+                [
+                    "word",
+                    "options",
+                    report.Column("right", ".1%"),
+                    report.Column("expected", ".1%"),
+                ],
+                [[_word(w.text), w.options, w.right, w.expected] for w in probe.words],
+                note="“^” is the beginning of an option, “$” its end, “a ~ b” a word of the "
+                "question with one of the option.",
+                most=6,
+            )
+            yield report.OnPage(lambda part=part, probe=probe: [_solved(part, probe)])  # type: ignore[misc]
+
+
+def _different(part: Part) -> Iterator[Probe]:
+    """Yield the probes that tell; the one that sees both only where the question adds something."""
+    alone = {probe.sees: probe.right for probe in part.telling}
+    for probe in part.telling:
+        if probe.sees != "both" or probe.right > alone.get("options", 0.0) + _ADDED:
+            yield probe
+
+
+def _word(text: str) -> str:
+    return f"any{text}" if text.startswith(" →") else text
+
+
+def _solved(part: Part, probe: Probe) -> report.Passages:
+    problems = part.dataset.problems
+    return report.Passages(
+        f"Items of {part.name} that are solved from {SEEN[probe.sees]}",
+        [
+            [
+                report.Passage(
+                    [report.Part(problems[row].sentence)],
+                    problems[row].options,
+                    problems[row].answer,
+                    problems[row].id,
+                    clues=[f"toward the key: {', '.join(map(_word, words))}"] if words else [],
+                )
+            ]
+            for row, words in probe.examples
+        ],
+        note=f"{len(probe.solved):,} are solved; these are the surest.",
+    )
+
+
+def _rest(audit: Audit) -> Iterator[report.Block]:
+    rows: list[list[report.Value]] = []
+    clean: list[str] = []
+    for part in audit.parts:
+        seen, n = part.review, part.name
+        kinds: list[tuple[str, Sequence[Sequence[str]]]] = [
+            ("identical items", seen.copies.groups),
+            ("identical items with different keys", seen.copies.contradictions),
+            ("nearly identical items", seen.alike),
+            ("options equal but for case or a mark", [[one] for one in seen.equal]),
+            ("key that holds another option", [[one] for one in seen.holding]),
+            ("key that another option holds", [[one] for one in seen.held]),
+            ("records that are no items", [[one] for one in part.refused]),
+        ]
+        rows += [[f"{n}: {what}", len(found), _ids(found)] for what, found in kinds if found]
+        clean += [f"{n}: {what}" for what, found in kinds if not found]
+        if seen.leaks is None:
+            clean.append(f"{n}: fields (too few items to tell)")
+        for leak in seen.leaks or ():
+            rows.append([f"{n}: fields that tell the key", leak.problems, str(leak)])
+        for group in seen.one_sided:
+            where = f"{group.field} {group.value}: all at position {group.position}"
+            rows.append([f"{n}: groups with one position of the key", group.items, where])
+        if seen.withheld:
+            rows.append([f"{n}: items without a key", seen.withheld, None])
+        if seen.unlicensed:
+            rows.append([f"{n}: items that state no licence", seen.unlicensed, None])
+    rows += [
+        [f"shared by {one} and {other}", len(pairs), _ids(pairs)]
+        for (one, other), pairs in audit.shared.items()
+    ]
+    if len(audit.parts) > 1 and not audit.shared:
+        clean.append("items that splits share")
+    yield report.Table("What else was found", ["what", "items", "as"], rows)
+    if clean:
+        yield report.Text([f"Looked for and not found: {'; '.join(clean)}."])

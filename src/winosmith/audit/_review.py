@@ -1,0 +1,230 @@
+"""What a reviewer of a set looks for besides cues: options, copies, splits, fields, positions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+from winosmith.blocks import copies as rows_of_copies
+from winosmith.blocks import plain
+from winosmith.dataset import Dataset
+from winosmith.metrics import Copies, Leak, columns, copies, leaks
+from winosmith.problem import Problem
+from winosmith.text import pieces
+
+ALIKE = 0.8
+"""Near-duplicates share this many of the words that either holds (Jaccard 1901)."""
+
+ALPHA = 0.001
+"""The chance that any group of a clean set is told for its keys' position, by Bonferroni."""
+
+SHOWN = 5
+"""How many ids are named of each kind."""
+
+
+_ENDS = " .,;:"
+"""What an option may end with and still be the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class OneSided:
+    """A group of items whose keys all stand at one position.
+
+    Attributes:
+        field: whose value the group shares.
+        value: that value.
+        position: where all the keys stand, from 1.
+        items: how many there are.
+    """
+
+    field: str
+    value: str
+    position: int
+    items: int
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """What is found in one split; all ids in its order.
+
+    Attributes:
+        equal: items with options that differ in case or in a mark at the end alone.
+        holding: items whose key holds all of another option's words, in a row.
+        held: items whose key's words stand in a row in another option.
+        contained: items in which any option holds another.
+        copies: identical items, those with contradictory keys among them.
+        alike: pairs that share four fifths of their words, twins and copies apart.
+        leaks: fields that give the answer away; None where there are too few items to tell.
+        one_sided: groups whose keys stand at one position.
+        unlicensed: how many items state no licence.
+        withheld: how many items have no key.
+    """
+
+    equal: tuple[str, ...]
+    holding: tuple[str, ...]
+    held: tuple[str, ...]
+    contained: tuple[str, ...]
+    copies: Copies
+    alike: tuple[tuple[str, str], ...]
+    leaks: tuple[Leak, ...] | None
+    one_sided: tuple[OneSided, ...]
+    unlicensed: int
+    withheld: int
+
+    def record(self) -> dict[str, Any]:
+        """Return it as JSON can hold it: how many of each kind, and the first few ids."""
+        kinds: dict[str, Sequence[Any]] = {
+            "equal_options": self.equal,
+            "key_holds_option": self.holding,
+            "option_holds_key": self.held,
+            "contained_options": self.contained,
+            "near_duplicates": self.alike,
+        }
+        return {
+            **{
+                name: {"count": len(found), "examples": [*found[:SHOWN]]}
+                for name, found in kinds.items()
+            },
+            **self.copies.record(),
+            "leaks": None if self.leaks is None else [leak.record() for leak in self.leaks],
+            "one_position": [
+                {"field": g.field, "value": g.value, "position": g.position, "items": g.items}
+                for g in self.one_sided
+            ],
+            "without_licence": self.unlicensed,
+            "without_key": self.withheld,
+        }
+
+
+def review(dataset: Dataset, seed: int = 0) -> Review:
+    """Look one split through.
+
+    Args:
+        dataset: the split.
+        seed: of the folds that fields are tried on.
+    """
+    equal, holding, held, contained = [], [], [], []
+    for problem in dataset:
+        texts = [plain(option).rstrip(_ENDS) for option in problem.options]
+        bare = [tuple(word for word in text.split(" ") if _said(word)) for text in texts]
+        if len({*texts}) < len(texts):
+            equal.append(problem.id)
+        inside = list(_inside(bare))
+        if inside:
+            contained.append(problem.id)
+        if any(outer == problem.answer for _, outer in inside):
+            holding.append(problem.id)
+        if any(inner == problem.answer for inner, _ in inside):
+            held.append(problem.id)
+    return Review(
+        tuple(equal),
+        tuple(holding),
+        tuple(held),
+        tuple(contained),
+        copies(dataset),
+        _near(dataset),
+        _fields(dataset, seed),
+        tuple(_one_sided(dataset)),
+        sum(not (problem.origin and problem.origin.licence) for problem in dataset),
+        sum(answer is None for answer in dataset.answers),
+    )
+
+
+def _said(word: str) -> bool:
+    return any(map(str.isalnum, word))
+
+
+def _inside(options: Sequence[tuple[str, ...]]) -> Iterator[tuple[int, int]]:
+    """Yield (inner, outer) for options whose words stand in a row in a longer one."""
+    padded = [f" {' '.join(words)} " for words in options]
+    for inner, words in enumerate(padded):
+        for outer, others in enumerate(padded):
+            if words.strip() and len(words) < len(others) and words in others:
+                yield inner, outer
+
+
+def _fields(dataset: Dataset, seed: int) -> tuple[Leak, ...] | None:
+    """Return the leaks of fields; what options tell is for the cues."""
+    if not any(answer is not None for answer in dataset.answers):
+        return None
+    found = leaks(dataset, seed)
+    return found and tuple(leak for leak in found if leak.field != "options")
+
+
+def _near(dataset: Dataset) -> tuple[tuple[str, str], ...]:
+    same = {row: at for at, rows in enumerate(rows_of_copies(dataset)) for row in rows}
+    pairs = near(list(dataset))
+    return tuple(
+        (dataset[one].id, dataset[other].id)
+        for one, other in pairs
+        if not (one in same and same[one] == same.get(other))
+        and not _twins(dataset[one], dataset[other])
+    )
+
+
+def _twins(one: Problem, other: Problem) -> bool:
+    """Tell whether two problems are alike by design: a twin, or a family."""
+    return one.root == other.root or (one.twin_id is not None and one.twin_id == other.twin_id)
+
+
+def near(problems: Sequence[Problem]) -> list[tuple[int, int]]:
+    """Return the pairs of items that share `ALIKE` of the words that either holds.
+
+    Every pair is found: two such sets of words have one of their rarest in common, as many as a
+    prefix filter takes (Chaudhuri, Ganti and Kaushik 2006), so only those are compared.
+    """
+    texts = [" ".join((p.sentence, *sorted(p.options))).lower() for p in problems]
+    words = [frozenset(pieces(text)) for text in texts]
+    common = Counter(word for found in words for word in found)
+    listed: dict[str, list[int]] = {}
+    pairs = []
+    for row in sorted(range(len(words)), key=lambda row: (len(words[row]), row)):
+        mine = words[row]
+        ordered = sorted(mine, key=lambda word: (common[word], word))
+        prefix = ordered[: len(mine) - ceil(ALIKE * len(mine)) + 1]
+        candidates = {other for word in prefix for other in listed.get(word, ())}
+        for other in candidates:
+            shared = len(mine & words[other])
+            if shared >= ALIKE * (len(mine) + len(words[other]) - shared):
+                pairs.append((min(row, other), max(row, other)))
+        for word in prefix:
+            listed.setdefault(word, []).append(row)
+    return sorted(pairs)
+
+
+def across(splits: Mapping[str, Dataset]) -> dict[tuple[str, str], tuple[tuple[str, str], ...]]:
+    """Return, for each two splits that share items, the pairs of ids that are copies or alike."""
+    owners = [name for name, dataset in splits.items() for _ in dataset]
+    problems = [problem for dataset in splits.values() for problem in dataset]
+    found: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for one, other in near(problems) if len(splits) > 1 else ():
+        if owners[one] != owners[other]:
+            pair = (problems[one].id, problems[other].id)
+            found.setdefault((owners[one], owners[other]), []).append(pair)
+    return {names: tuple(pairs) for names, pairs in found.items()}
+
+
+def _one_sided(dataset: Dataset) -> Iterator[OneSided]:
+    """Yield the groups, by any field, whose keys stand at one position as chance won't have it."""
+    groups: list[tuple[OneSided, float]] = []
+    tried = 0
+    for field, values in columns(dataset):
+        together: dict[str, list[Problem]] = {}
+        for value, problem in zip(values, dataset, strict=True):
+            if value is not None and problem.answer is not None:
+                together.setdefault(str(value), []).append(problem)
+        for value, problems in together.items():
+            if len(problems) < 2 or len(problems) == len(dataset):
+                continue
+            tried += 1
+            positions = {problem.answer for problem in problems}
+            if len(positions) == 1 and (position := positions.pop()) is not None:
+                rest = sorted(problems, key=lambda problem: len(problem.options))[1:]
+                chance = 1.0
+                for problem in rest:
+                    chance /= len(problem.options)
+                groups.append((OneSided(field, value, position + 1, len(problems)), chance))
+    yield from (group for group, chance in groups if chance * tried < ALPHA)

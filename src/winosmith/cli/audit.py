@@ -1,0 +1,99 @@
+"""`winosmith audit`: what gives the answers of any multiple-choice set away."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from winosmith.cli._options import format_option, json_option, pairing_column
+from winosmith.cli._printing import Result, say
+from winosmith.dataset import Dataset
+from winosmith.errors import FormatError
+from winosmith.problem import Problem
+
+
+@click.command()
+@click.argument(
+    "data", nargs=-1, required=True, metavar="DATA...", type=click.Path(exists=True, dir_okay=False)
+)
+@format_option
+@click.option("--draws", default=1000, show_default=True, type=click.IntRange(19, 1_000_000),
+              help="Of the null of the cues; p is never under 1 / (1 + draws).")  # fmt: skip
+@click.option("--no-probes", is_flag=True, help="Leave the models of words out.")
+@click.option("--seed", default=0, show_default=True, help="Of all draws.")
+@click.option("--fail-on", "rules", default="", metavar="RULES",
+              help="End with code 1 when a rule is broken: cue=3pt, probe=3pt, duplicates, "
+              "contradictions, leak, options, refused; several with commas.")  # fmt: skip
+@click.option("--out", metavar="FILE.html", help="Write the page there.")
+@json_option
+@click.pass_context
+def command(
+    ctx: click.Context,
+    data: tuple[str, ...],
+    format_name: str | None,
+    draws: int,
+    no_probes: bool,
+    seed: int,
+    rules: str,
+    out: str | None,
+    as_json: bool,
+) -> None:
+    """Find what gives the answers of a multiple-choice set away, each file a split.
+
+    Tried are some fifty cues that pick an option without reading (the longest, the rarest word,
+    "all of the above", a position …), beside what each would earn if nothing gave an answer away;
+    models of words that see the options alone, the question alone, or both; fields and the order of
+    items; copies, near copies and contradictions, within a split and across.
+
+    \b
+    Example:
+        winosmith audit train.jsonl test.jsonl --out audit.html
+        winosmith audit questions.csv --fail-on cue=3pt,duplicates,leak
+    """  # noqa: D301
+    from winosmith import audit
+
+    splits: dict[str, Dataset] = {}
+    refused: dict[str, list[str]] = {}
+    for path in data:
+        name = Path(path).stem if Path(path).stem not in splits else path
+        splits[name], refused[name] = _read(path, format_name)
+    found = audit.audit(
+        splits,
+        draws=draws,
+        probe_draws=0 if no_probes else 200,
+        seed=seed,
+        refused=refused,
+        step=say,
+    )
+    broken = found.failures(rules)
+    Result(
+        f"Audit of {' + '.join(splits)}",
+        found.record() | {"verdict": audit.verdict(found), "broken": broken},
+        audit.sections(found),
+        verdict=audit.verdict(found),
+        signature=audit.signature(found),
+    ).tell(as_json=as_json, out=out)
+    if not as_json:
+        click.echo(f"For a README: {found.line}")
+    for told in broken:
+        say(f"Broken: {told}.")
+    if broken:
+        ctx.exit(1)
+
+
+def _read(path: str, format_name: str | None) -> tuple[Dataset, list[str]]:
+    """Return the items of a file, and what of it is none: where, and why."""
+    from winosmith import formats
+
+    contents = formats.scan(path, format_name, pair_by=pairing_column())
+    contents.tell(path)
+    problems = [item for item in contents.items if isinstance(item, Problem)]
+    if not problems:
+        raise (
+            contents.first_error(path)
+            if contents.bad
+            else FormatError("the file holds no items with options", path)
+        )
+    refused = [f"{path}:{entry.line}: {entry.reason}" for entry in contents.bad]
+    return Dataset(problems, Path(path).stem), refused
