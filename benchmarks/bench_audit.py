@@ -1,4 +1,4 @@
-"""The audit: how often it names a cue of sets without any, whether it finds a planted one, its time.
+"""The audit: how often it names a cue where none is, whether it finds a planted one, its time.
 
 - *null*: sets whose keys are drawn at random, of several sizes and numbers of options, and mixed;
   in how many of them a cue is named, which should be one in twenty. With --uneven, keys stand at
@@ -126,9 +126,10 @@ def shared(folder: Path) -> None:
         took = time.perf_counter() - began
         best, blind = part.best, part.probes[0]
         cue = f"{best.cue} {100 * best.right:.1f} % (p {best.p:.3f})" if best else "none"
+        probed = f"{100 * blind.right:.1f} % ({100 * blind.low:.1f}–{100 * blind.high:.1f})"
         print(
             f"| {name} | {len(part.items):,} | {100 * part.items.chance:.0f} % | {cue} | "
-            f"{100 * blind.right:.1f} % ({100 * blind.low:.1f}–{100 * blind.high:.1f}) | {took:.0f} |",
+            f"{probed} | {took:.0f} |",
             flush=True,
         )
 

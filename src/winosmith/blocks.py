@@ -13,7 +13,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, islice, product
+from math import ceil
 from typing import Literal
 
 from winosmith.dataset import Dataset
@@ -103,25 +103,48 @@ def _ties_of(problem: Problem) -> Iterable[tuple[str, str]]:
     yield "family", problem.root
 
 
-_WordsOfRow = tuple[int, frozenset[str]]
-"""A row, and its words in lower case, each occurrence of one another."""
-
-
 def _lookalikes(dataset: Dataset, block: Callable[[int], int]) -> Iterator[tuple[int, int]]:
     """Yield pairs of rows with the same options and 70 % of their words in common.
 
-    One pair is enough to join two blocks, and none is needed within a block: a large family, whose
-    options are the same all over, is not compared with itself.
+    What is yielded is to be joined before the next pair is asked for: one pair is enough to join
+    two blocks, and none is needed within a block. A large family, whose options are the same all
+    over, is not compared with itself.
+
+    Of the rows with the same options those are compared that share one of their rarest words, as
+    many as a row can lack of another that it looks like (a prefix filter: Chaudhuri, Ganti and
+    Kaushik 2006). So "true" and "false" may be the options of a whole set.
     """
-    alike: dict[frozenset[str], dict[int, list[_WordsOfRow]]] = {}
+    alike: dict[frozenset[str], list[int]] = {}
     for row, problem in enumerate(dataset):
-        options = frozenset(option.lower() for option in problem.options)
-        of_block = alike.setdefault(options, {}).setdefault(block(row), [])
-        of_block.append((row, _word_set(pieces(problem.sentence.lower()))))
+        alike.setdefault(frozenset(map(str.lower, problem.options)), []).append(row)
     for bucket in alike.values():
-        for some, others in combinations(bucket.values(), 2):
-            pairs = product(some, others)
-            yield from islice(((a[0], b[0]) for a, b in pairs if _look_alike(a[1], b[1])), 1)
+        if len({block(row) for row in bucket}) > 1:
+            words = {row: _word_set(pieces(dataset[row].sentence.lower())) for row in bucket}
+            yield from _that_look_alike(words, {row: block(row) for row in bucket}, block)
+
+
+def _that_look_alike(
+    words: Mapping[int, frozenset[str]], before: Mapping[int, int], block: Callable[[int], int]
+) -> Iterator[tuple[int, int]]:
+    """Yield the pairs of rows whose words look alike, but for those of one block.
+
+    Args:
+        words: of each row.
+        before: the block of each row, as it was before any pair was joined.
+        block: returns it as it is.
+    """
+    common = Counter(word for held in words.values() for word in held)
+    listed: dict[str, dict[int, list[int]]] = {}
+    for row, mine in words.items():
+        rarest = sorted(mine, key=lambda word: (common[word], word))
+        rarest = rarest[: len(mine) - ceil(ALIKE * len(mine)) + 1]
+        for word in rarest:
+            for there, rows in listed.get(word, {}).items():
+                for other in rows if there != before[row] else ():
+                    if block(row) != block(other) and _look_alike(mine, words[other]):
+                        yield other, row
+        for word in rarest:
+            listed.setdefault(word, {}).setdefault(before[row], []).append(row)
 
 
 def _word_set(words: Sequence[str]) -> frozenset[str]:

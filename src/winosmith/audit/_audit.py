@@ -160,7 +160,7 @@ def audit(
             fit.
 
     >>> from winosmith import Problem
-    >>> data = Dataset(Problem(f"{n}", f"Cup {n} hit _.", ("jug", "a mug"), n % 5 > 0)
+    >>> data = Dataset(Problem(f"{n}", f"Cup {n} hit _.", ("jug", "cup"), int(n % 5 > 0))
     ...                for n in range(200))
     >>> found = audit(data, probe_draws=0).parts[0].best
     >>> found.cue, found.right

@@ -243,7 +243,9 @@ def _round(
         deal = _uniform if of_positions else _permuted
         keys = deal(items, kinds, draws, rng, holds=bool(held))
         columns = np.concatenate([cues, positions]) if of_positions else cues
-        part = np.ascontiguousarray(table[:, :, columns]).reshape(-1, len(columns))
+        part = np.ascontiguousarray(table[:, :, columns]).reshape(
+            table.shape[0] * table.shape[1], len(columns)
+        )
         base = np.arange(len(items.leads)) * table.shape[1]
         sums, ones = np.empty((draws + 1, len(columns))), np.ones(len(base))
         taken = np.empty((len(base), len(columns)))

@@ -1,0 +1,208 @@
+"""Probes, the rest of a reviewer's list, rules that fail, and the page."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from winosmith import Dataset, Origin, Problem, audit
+from winosmith.errors import InputError
+from winosmith.problem import Extra
+
+
+def _worded(n: int, share: float, seed: int = 0, name: str = "mine") -> Dataset:
+    """Make items whose key holds the word "granite" in a share of them, else the other option."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for at in range(n):
+        noun = rng.choice(["river", "mouse", "stone", "cloud", "bread"])
+        options = [f"granite {noun}", f"velvety {noun}"]
+        if rng.random() < 0.5:
+            options.reverse()
+        told = "granite" if rng.random() < share else "velvety"
+        answer = next(at for at, option in enumerate(options) if told in option)
+        words = " ".join(rng.choice(["how", "big", "was", "it", "then", "here", "old"], 4))
+        found.append(Problem(f"{name}{at}", f"{words} {at} _", tuple(options), answer))
+    return Dataset(found, name)
+
+
+def test_a_probe_finds_a_word_that_tells() -> None:
+    """A word that is right four times in five is guessed from the options, and named."""
+    items = audit.Items.of(_worded(200, 0.8))
+    options, question, both = audit.probes(items, draws=49)
+    assert options.right > 0.7
+    assert options.p == both.p == 0.02
+    assert question.p > 0.05
+    assert options.words[0].text in ("granite", "velvety", "^ granite", "^ velvety")
+    assert options.low < options.expected < options.high < options.right
+    assert len(options.solved) == pytest.approx(options.right * 200, abs=2)
+
+
+def test_a_probe_of_random_keys_is_within_its_null() -> None:
+    """Where no word tells, the share guessed lies among those of keys dealt anew."""
+    probe = audit.probes(audit.Items.of(_worded(200, 0.5, seed=4)), draws=49)[0]
+    assert probe.low <= probe.right <= probe.high
+
+
+def test_a_question_that_tells_its_position_is_found() -> None:
+    """Labels that are the same options everywhere are guessed from the question alone."""
+    rng = np.random.default_rng(1)
+    rows = [("denied", 0) if rng.random() < 0.5 else ("praised", 1) for _ in range(120)]
+    data = Dataset(
+        Problem(
+            str(at),
+            f"{verb} {' '.join(f'w{word}' for word in rng.integers(0, 500, 6))} _",
+            ("false", "true"),
+            answer,
+        )
+        for at, (verb, answer) in enumerate(rows)
+    )
+    options, question, _ = audit.probes(audit.Items.of(data), draws=49)
+    assert question.right > 0.9
+    assert question.p == 0.02
+    assert "denied → option 1" in {word.text for word in question.words}
+    assert options.p > 0.05
+
+
+def test_probes_know_no_order_of_items_and_weigh_copies_once() -> None:
+    """Rows in another order, or each twice, leave what is guessed and its p as they were."""
+    data = _worded(80, 0.7)
+    rows = np.random.default_rng(0).permutation(80).tolist()
+    twice = Dataset([*data, *(Problem(p.id + "x", p.sentence, p.options, p.answer) for p in data)])
+    told = [
+        [(probe.right, probe.p, probe.words) for probe in audit.probes(audit.Items.of(d), draws=19)]
+        for d in (data, data.select(rows), twice)
+    ]
+    assert told[0] == told[1] == told[2]
+
+
+def _item(name: str, question: str, options: tuple[str, ...], answer: int | None = 0) -> Problem:
+    return Problem(name, f"{question} _", options, answer)
+
+
+def test_options_that_hold_each_other_are_listed() -> None:
+    """Equal options, a key that holds another option and one that is held are told apart."""
+    data = Dataset(
+        [
+            _item("equal", "What fell?", ("The cup.", "the cup")),
+            _item("holds", "What fell down?", ("the red cup", "red cup", "jug")),
+            _item("held", "What fell over?", ("red cup", "the red cup", "jug")),
+            _item("none", "What fell off?", ("+1", "-1")),
+        ]
+    )
+    seen = audit.review(data)
+    assert (seen.equal, seen.holding, seen.held) == (("equal",), ("holds",), ("held",))
+
+
+def test_copies_contradictions_and_near_copies_are_told_apart() -> None:
+    """Identical items are copies, with other keys contradictions; one changed word is near."""
+    asked = "Which of the many stones that lie beside the river is the oldest of them all?"
+    data = Dataset(
+        [
+            _item("a", asked, ("granite", "marble")),
+            _item("b", asked, ("marble", "granite"), 0),
+            _item("c", asked.replace("oldest", "newest"), ("granite", "marble")),
+            _item("d", "Who sleeps?", ("mice", "cats")),
+        ]
+    )
+    seen = audit.review(data)
+    assert seen.copies.groups == (("a", "b"),)
+    assert seen.copies.contradictions == (("a", "b"),)
+    assert set(seen.alike) == {("a", "c"), ("b", "c")}
+
+
+def test_items_that_splits_share_are_found() -> None:
+    """An item of the test split that is in training, nearly so, is told with both ids."""
+    asked = "Which of the many stones that lie beside the river is the oldest of them all?"
+    train = Dataset([_item("a", asked, ("granite", "marble")), _item("b", "Who?", ("x", "y"))])
+    test = Dataset([_item("t", asked + " Now", ("granite", "marble"))])
+    assert audit.across({"train": train, "test": test}) == {("train", "test"): (("a", "t"),)}
+
+
+def test_every_near_copy_is_found_by_the_prefix_filter() -> None:
+    """The pairs found are those that comparing all with all finds."""
+    rng = np.random.default_rng(0)
+    words = [f"w{at}" for at in range(12)]
+    data = [
+        _item(str(at), " ".join(rng.choice(words, 6)), (f"{rng.choice(words)} x", "y"))
+        for at in range(60)
+    ]
+    sets = [set((p.sentence + " " + " ".join(p.options)).split()) for p in data]
+    wanted = [
+        (one, other)
+        for one in range(60)
+        for other in range(one + 1, 60)
+        if len(sets[one] & sets[other]) >= 0.8 * len(sets[one] | sets[other])
+    ]
+    assert wanted
+    assert audit.near(data) == wanted
+
+
+def test_a_group_with_one_position_is_told() -> None:
+    """Ten items of a subject whose keys all stand second are more than chance."""
+    rng = np.random.default_rng(0)
+    data = Dataset(
+        Problem(
+            str(at), f"What is {at}? _", ("x", "y", "z"),
+            1 if at < 12 else int(rng.integers(3)),
+            extra=Extra({"csv.subject": "law" if at < 12 else "art"}),
+        )
+        for at in range(60)
+    )  # fmt: skip
+    found = audit.review(data).one_sided
+    assert [(one.field, one.value, one.position, one.items) for one in found] == [
+        ("csv.subject", "law", 2, 12)
+    ]
+
+
+def test_licences_and_missing_keys_are_counted() -> None:
+    """Items that state no licence, and those without a key, are told by number."""
+    licensed = Problem("a", "It is _", ("x", "y"), 0, origin=Origin(licence="CC0-1.0"))
+    seen = audit.review(Dataset([licensed, _item("b", "Who?", ("x", "y"), None)]))
+    assert (seen.unlicensed, seen.withheld) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("rules", "broken"),
+    [
+        ("probe=3pt", 1),
+        ("probe=45pt", 0),
+        ("duplicates", 0),
+        ("cue=3pt,contradictions,leak,options,refused", 0),
+        ("", 0),
+    ],
+)
+def test_rules_break_for_what_is_found(rules: str, broken: int) -> None:
+    """A rule tells what is beyond it, and nothing else."""
+    found = audit.audit(_worded(200, 0.8), cues=audit.CUES[:5], draws=19, probe_draws=59)
+    told = found.failures(rules)
+    assert bool(told) == bool(broken)
+
+
+@pytest.mark.parametrize("rule", ["cues", "cue", "cue=many", "leak=3pt"])
+def test_a_rule_that_is_none_is_refused(rule: str) -> None:
+    """A misspelt rule would never break; the error lists those that there are."""
+    found = audit.audit(_worded(60, 0.5), draws=19, probe_draws=0)
+    with pytest.raises(InputError, match="there is no rule"):
+        found.failures(rule)
+
+
+def test_each_split_is_audited_by_itself() -> None:
+    """A cue of one split alone is named there and not in the other."""
+    both = {"train": _worded(200, 0.95, 1, "a"), "test": _worded(200, 0.5, 2, "b")}
+    cue = audit.Cue("granite", lambda view: [float("granite" in o) for o in view.options])
+    train, test = audit.audit(both, cues=[cue], draws=99, probe_draws=0).parts
+    assert (train.best is not None, test.best is None) == (True, True)
+
+
+def test_the_page_tells_the_verdict_first_and_the_record_is_json() -> None:
+    """The page begins with what can be guessed; the record holds every figure as JSON."""
+    found = audit.audit(_worded(120, 0.9), cues=audit.CUES[5:6], draws=39, probe_draws=59)
+    html = audit.page(found)
+    assert html.index("No cue of mine stands out, but a model of words") < html.index("<h2")
+    assert "granite" in html
+    record = json.loads(json.dumps(found.record(), allow_nan=False))
+    assert record["splits"]["mine"]["items"] == 120
+    assert found.line.startswith("Audited by winosmith")
