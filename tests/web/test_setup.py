@@ -45,6 +45,13 @@ def test_the_first_settings_show_every_rule_as_it_is_built_in(tmp_path: Path) ->
     assert [rule.name for rule in Rules.read(path).models] == ["association", "minilm"]
 
 
+def test_setting_a_site_up_loads_no_engine(tmp_path: Path) -> None:
+    """A command that only sets a site up loads none of what builds, solves, or carries out rounds."""
+    heavy = {f"winosmith.{name}" for name in ("build", "debias", "rounds", "solve", "study")}
+    done = _run(f"site.activate(); print(sorted({heavy!r} & set(sys.modules)))", tmp_path)
+    assert done.stdout.strip() == "[]", done.stderr
+
+
 def test_settings_of_an_admin_stay(tmp_path: Path) -> None:
     """A site.toml that is there is never written over."""
     (tmp_path / "site.toml").write_text("judges = 5\n")

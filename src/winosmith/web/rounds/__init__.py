@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from django.apps import AppConfig
+
+if TYPE_CHECKING:
+    from winosmith.web.people.models import Person
 
 
 class Config(AppConfig):
@@ -13,7 +18,19 @@ class Config(AppConfig):
     def ready(self) -> None:
         """Connect what the site does with texts of people who were erased."""
         from winosmith.web.people.erasure import erasing, tidying
-        from winosmith.web.rounds.results import forget_texts, forget_what_is_left
 
-        erasing.append(forget_texts)
-        tidying["rounds"] = lambda _now, _before: forget_what_is_left()
+        erasing.append(_forget_texts)
+        tidying["rounds"] = lambda _now, _before: _forget_what_is_left()
+
+
+def _forget_texts(person: Person, texts: bool) -> None:
+    # What it stands beside loads `winosmith.rounds`: no command waits for that to set a site up.
+    from winosmith.web.rounds.results import forget_texts
+
+    forget_texts(person, texts)
+
+
+def _forget_what_is_left() -> int:
+    from winosmith.web.rounds.results import forget_what_is_left
+
+    return forget_what_is_left()
