@@ -86,14 +86,14 @@ PICTURES = {
 
 def fill(folder: Path) -> None:
     """Make people and twins, and let judges judge most of them."""
-    from winosmith.web import Site, _setup
+    from winosmith.web import Site, hosting
 
     site = Site.open(folder)
     (folder / "topics.jsonl").write_text(json.dumps(TOPIC) + "\n", "utf-8")
     # Its people are quicker than people are.
     rules = 'topics = "topics.jsonl"\nhold_pace_seconds = 0\n'
     (folder / "site.toml").write_text(rules, "utf-8")
-    _setup.prepare(site)
+    hosting.prepare(site)
     site.activate()
     from winosmith import practice
     from winosmith.web.people.consent import agree

@@ -18,7 +18,7 @@ from winosmith import formats, practice
 
 TAKE = """
 from winosmith.web.people.models import Person
-from winosmith.web.take.answering import answer, finish
+from winosmith.web.take.sheets import answer, finish
 from winosmith.web.take.sheets import enrol
 from winosmith.web.take.models import Round
 from winosmith.web.take.sheets import sheet_of

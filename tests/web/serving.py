@@ -248,9 +248,9 @@ def prepared(folder: Path, database: str | None = None) -> Path:
 
 def _prepare(folder: str, database: str | None) -> None:
     os.umask(0o077)
-    from winosmith.web import Site, _setup
+    from winosmith.web import Site, hosting
 
-    _setup.prepare(Site.open(folder, database=database))
+    hosting.prepare(Site.open(folder, database=database))
 
 
 def settings_text(rules: dict[str, Any]) -> str:

@@ -212,17 +212,17 @@ def test_a_password_is_on_no_page(served: Start) -> None:
 @pytest.fixture
 def healthy(database: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Return what `/healthz` asks, which forgets what it found last."""
-    from winosmith.web import _health
+    from winosmith.web import wsgi
 
-    monkeypatch.setattr(_health, "KEPT", -1.0)
-    assert _health.wrong() == ""
-    return _health
+    monkeypatch.setattr(wsgi, "KEPT", -1.0)
+    assert wsgi.wrong() == ""
+    return wsgi
 
 
 def test_a_full_disk_is_told(healthy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where nothing more can be written /healthz says that the disk is full."""
     monkeypatch.setattr(
-        "winosmith.web._health.tempfile.TemporaryFile",
+        "winosmith.web.wsgi.tempfile.TemporaryFile",
         lambda **_: open("/dev/full", "wb", 0),  # noqa: PTH123, SIM115
     )
     assert healthy.wrong() == healthy.FULL
@@ -241,7 +241,7 @@ def test_what_a_database_refuses_is_told_in_words(db: Any, tmp_path: Path) -> No
     """SQLite's own error of a file that can only be read is told as that."""
     from django.db import OperationalError, connection
 
-    from winosmith.web import _health as healthy
+    from winosmith.web import wsgi as healthy
 
     path = tmp_path / "read-only.sqlite3"
     path.touch()

@@ -15,10 +15,10 @@ import pytest
 
 from winosmith.errors import RecipeError
 from winosmith.web import SiteRules
-from winosmith.web._setup import SETTINGS, write_settings
 from winosmith.web._site import SiteRules as Rules
+from winosmith.web.hosting import SETTINGS, write_settings
 
-RUN = "import sys; from winosmith.web import Site, _setup; site = Site.open(sys.argv[1]); "
+RUN = "import sys; from winosmith.web import Site, hosting; site = Site.open(sys.argv[1]); "
 
 
 def _run(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -46,7 +46,7 @@ def test_the_first_settings_show_every_rule_as_it_is_built_in(tmp_path: Path) ->
 
 
 def test_setting_a_site_up_loads_no_engine(tmp_path: Path) -> None:
-    """A command that only sets a site up loads none of what builds, solves, or carries out rounds."""
+    """A command that only sets a site up loads none of what builds, solves or makes rounds."""
     heavy = {f"winosmith.{name}" for name in ("build", "debias", "rounds", "solve", "study")}
     done = _run(f"site.activate(); print(sorted({heavy!r} & set(sys.modules)))", tmp_path)
     assert done.stdout.strip() == "[]", done.stderr
@@ -65,10 +65,10 @@ def test_static_files_are_gathered_once(prepared_site: Path, tmp_path: Path) -> 
     static = tmp_path / "site" / "static"
     manifest, mark = static / "staticfiles.json", static / "gathered.txt"
     manifest.unlink()
-    assert _run("_setup.prepare(site)", tmp_path / "site").returncode == 0
+    assert _run("hosting.prepare(site)", tmp_path / "site").returncode == 0
     assert not manifest.exists()
     mark.write_text("of an older version")
-    assert _run("_setup.prepare(site)", tmp_path / "site").returncode == 0
+    assert _run("hosting.prepare(site)", tmp_path / "site").returncode == 0
     assert manifest.exists()
     assert len(mark.read_text().strip()) == 64
 
@@ -127,8 +127,8 @@ def test_an_older_database_comes_forward_with_its_rows(prepared_site: Path, tmp_
     before = _rows(folder / "site.sqlite3")
     back = _run(BACK, folder)
     assert back.returncode == 0, back.stderr
-    older = _run("_setup.opened(site)", folder)
-    forward = _run("_setup.prepare(site); _setup.opened(site)", folder)
+    older = _run("hosting.opened(site)", folder)
+    forward = _run("hosting.prepare(site); hosting.opened(site)", folder)
     assert forward.returncode == 0, forward.stderr
     assert _rows(folder / "site.sqlite3") == before
     # As long as every table is as it was made first there is nothing that could be older.
@@ -144,14 +144,14 @@ def test_a_newer_database_is_refused(prepared_site: Path, tmp_path: Path) -> Non
             "INSERT INTO django_migrations (app, name, applied) "
             "VALUES ('problems', '0999_from_the_future', '2030-01-01')"
         )
-    refused = _run("_setup.prepare(site)", tmp_path / "site")
+    refused = _run("hosting.prepare(site)", tmp_path / "site")
     assert "problems.0999_from_the_future" in refused.stderr
     assert "install that version" in refused.stderr
 
 
 def test_a_folder_without_a_site_is_told(tmp_path: Path) -> None:
     """A command on a folder that was never served says how to begin."""
-    refused = _run("_setup.opened(site)", tmp_path / "new")
+    refused = _run("hosting.opened(site)", tmp_path / "new")
     assert "holds no site yet" in refused.stderr
     assert "winosmith serve" in refused.stderr
 

@@ -81,9 +81,9 @@ def opened(folder: Path, database: str | None, **rules: Any) -> None:
 
     The rules are settings of its `site.toml`: whole numbers, true and false.
     """
-    from winosmith.web import Site, _setup
+    from winosmith.web import Site, hosting
 
     if rules:
         text = "".join(f"{name} = {json.dumps(value)}\n" for name, value in rules.items())
         (folder / "site.toml").write_text(text)
-    _setup.prepare(Site.open(folder, database=database))
+    hosting.prepare(Site.open(folder, database=database))

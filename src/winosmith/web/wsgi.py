@@ -1,17 +1,28 @@
 """The door for WSGI servers: `winosmith.web.wsgi`, with `Site.environment()` set.
 
 Before Django sees a request it is asked whether the site is well (`/healthz`, under whatever name a
-proxy or a monitor calls).
+proxy or a monitor calls); that is answered within a second, whatever is wrong.
 """
 
 from __future__ import annotations
 
+import errno
+import logging
+import queue
+import sqlite3
+import tempfile
+import threading
+import time
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
+from django.apps import apps
+from django.conf import settings
 from django.core.wsgi import get_wsgi_application
+from django.db import Error, InterfaceError, OperationalError, connection, transaction
 
-from winosmith.web import _health
+from winosmith.web._lock import wait_for_locks
 
 HEALTH = "/healthz"
 
@@ -34,15 +45,137 @@ def application(environ: Environ, start_response: Start) -> Iterable[bytes]:
 
 def _health_answer(start_response: Start) -> Iterable[bytes]:
     """Say whether the site is well, or what is wrong; nothing about the site is told."""
-    wrong = _health.wrong()
-    body = f"{wrong or 'ok'}\n".encode()
+    found = wrong()
+    body = f"{found or 'ok'}\n".encode()
     headers = [
         ("Content-Type", "text/plain; charset=utf-8"),
         ("Content-Length", str(len(body))),
         ("Cache-Control", "no-store"),
         ("X-Content-Type-Options", "nosniff"),
     ]
-    if wrong:
+    if found:
         headers.append(("Retry-After", "5"))
-    start_response("503 Service Unavailable" if wrong else "200 OK", headers)
+    start_response("503 Service Unavailable" if found else "200 OK", headers)
     return [body]
+
+
+AWAY = "the database does not answer"
+LOCKED = (
+    "the database is locked, by another program or by a long write of the site's own; pages can be "
+    "read, nothing can be written"
+)
+READ_ONLY = "the database can be read, but takes nothing new"
+FULL = "the disk is full; pages can be read, nothing can be written"
+UNWRITABLE = "the site's folder can't be written to"
+BROKEN = "the database answers with an error; what it is stands in the server's log"
+
+WITHIN = 0.8
+"""Seconds in which what is asked must answer."""
+
+LOCKED_FOR = 0.5
+"""Seconds after which a database is called locked: nearly all writes of the site take hundredths;
+a large import takes more."""
+
+KEPT = 1.0
+"""Seconds for which an answer holds: whoever asks often costs no more than that."""
+
+ROOM = 1 << 18
+"""Bytes that must find room on the disk."""
+
+
+@dataclass
+class _Last:
+    """What was found last, and when, in seconds of the monotonic clock."""
+
+    wrong: str = ""
+    at: float = float("-inf")
+
+
+_last = _Last()
+_TURN = threading.Lock()
+
+
+def wrong() -> str:
+    """Return what is wrong, in a sentence; "" where the site is well."""
+    with _TURN:
+        if time.monotonic() > _last.at + KEPT:
+            told: queue.SimpleQueue[str] = queue.SimpleQueue()
+            threading.Thread(target=_tell, args=(told,), name="health", daemon=True).start()
+            try:
+                _last.wrong = told.get(timeout=WITHIN)
+            except queue.Empty:
+                _last.wrong = AWAY
+            _last.at = time.monotonic()
+        return _last.wrong
+
+
+def _tell(told: queue.SimpleQueue[str]) -> None:
+    try:
+        told.put(_disk() or _database())
+    finally:
+        connection.close()
+
+
+def _disk() -> str:
+    """Find out whether there is room for more where the site is."""
+    try:
+        with tempfile.TemporaryFile(dir=settings.SITE.folder, buffering=0) as file:
+            left = ROOM
+            while left > 0:
+                left -= file.write(bytes(left))
+    except OSError as error:
+        return FULL if error.errno in (errno.ENOSPC, errno.EDQUOT) else UNWRITABLE
+    return ""
+
+
+def _database() -> str:
+    """Find out whether something could be written now; nothing is."""
+    try:
+        wait_for_locks(connection, LOCKED_FOR)
+        with transaction.atomic():
+            return _postgresql() if connection.vendor == "postgresql" else _sqlite()
+    except (OperationalError, InterfaceError) as error:
+        return _said(error)
+    except Error:
+        logging.getLogger(__name__).exception("the database could not be looked at")
+        return BROKEN
+
+
+def _sqlite() -> str:
+    """Change a row to what it is, and take that back."""
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE django_migrations SET name = name WHERE id = 1")
+    transaction.set_rollback(True)
+    return ""
+
+
+def _postgresql() -> str:
+    """Take, for a moment, the locks that writes to the site's tables take."""
+    quoted = connection.ops.quote_name
+    tables = sorted(quoted(model._meta.db_table) for model in apps.get_models())
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW transaction_read_only")
+        if cursor.fetchone()[0] == "on":
+            return READ_ONLY
+        cursor.execute(f"LOCK TABLE {', '.join(tables)} IN ROW EXCLUSIVE MODE")
+    transaction.set_rollback(True)
+    return ""
+
+
+def _said(error: Error) -> str:
+    """Return what an error of a driver means: by SQLite's code, or by PostgreSQL's state."""
+    cause = error.__cause__
+    code = getattr(cause, "sqlite_errorcode", None)
+    if code is not None:
+        return _OF_SQLITE.get(code & 0xFF, AWAY)
+    return _OF_POSTGRESQL.get(str(getattr(cause, "sqlstate", "")), AWAY)
+
+
+_OF_SQLITE = {
+    sqlite3.SQLITE_BUSY: LOCKED,
+    sqlite3.SQLITE_LOCKED: LOCKED,
+    sqlite3.SQLITE_READONLY: READ_ONLY,
+    sqlite3.SQLITE_FULL: FULL,
+}
+_OF_POSTGRESQL = {"55P03": LOCKED, "25006": READ_ONLY, "53100": FULL}
+"""lock_not_available, read_only_sql_transaction, disk_full."""

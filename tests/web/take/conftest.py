@@ -74,9 +74,8 @@ def opened(rules: Any) -> Callable[..., Any]:
 
 def fill(person: Any, sitting: Any, *, seed: int = 0, finish: bool = True) -> dict[int, str]:
     """Answer every question of a sheet but the third; return the letters by number."""
-    from winosmith.web.take.answering import answer
-    from winosmith.web.take.answering import finish as hand_in
-    from winosmith.web.take.sheets import sheet_of
+    from winosmith.web.take.sheets import answer, sheet_of
+    from winosmith.web.take.sheets import finish as hand_in
 
     rng, given = np.random.default_rng(seed), {}
     for item in sheet_of(sitting.sheet).items:

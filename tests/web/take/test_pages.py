@@ -125,7 +125,7 @@ def test_a_question_stands_as_on_paper(ann: Any, opened: Maker) -> None:
 
 def test_time_is_measured_without_a_script_too(ann: Any, opened: Maker) -> None:
     """What passed between page and form counts; a script's seconds do, but never more than that."""
-    from winosmith.web.take.answering import mark_shown, seconds_seen
+    from winosmith.web.take.sheets import mark_shown, seconds_seen
 
     sitting = _begin(ann, opened())
     _send(ann, sitting, 1, letter="A", seconds="")

@@ -21,9 +21,8 @@ Maker = Callable[..., Any]
 
 def test_a_round_is_closed_when_all_are_done(opened: Maker, person: Maker) -> None:
     """Sheets that are out keep it open, or are dropped on purpose; nobody comes afterwards."""
-    from winosmith.web.take.answering import Over, answer
     from winosmith.web.take.rounds import close_round
-    from winosmith.web.take.sheets import enrol
+    from winosmith.web.take.sheets import Over, answer, enrol
 
     made, ann, bob = opened(), person("ann"), person("bob")
     fill(ann, enrol(ann, made, {}))
@@ -151,10 +150,9 @@ def test_erasing_somebody_leaves_their_answers_to_nobody(opened: Maker, person: 
     """The code leads to no one any more; letters and choices stay, words and times go."""
     from winosmith.humans import DECLARED, Declared
     from winosmith.web.people.erasure import erase
-    from winosmith.web.take.answering import remark
     from winosmith.web.take.models import Sitting, Subject
     from winosmith.web.take.rounds import close_round
-    from winosmith.web.take.sheets import enrol
+    from winosmith.web.take.sheets import enrol, remark
 
     made = opened(declared=(*DECLARED, Declared("home", "Where do you live?")))
     ann, bob = person("ann"), person("bob")

@@ -90,8 +90,7 @@ def test_answers_of_two_tabs_at_once_are_all_kept(
 ) -> None:
     """Two tabs that send different questions, each twice, lose nothing and count nothing twice."""
     from winosmith.web.people.gates import new_key, once
-    from winosmith.web.take.answering import answer
-    from winosmith.web.take.sheets import enrol
+    from winosmith.web.take.sheets import answer, enrol
 
     made, ann = opened(twins(10)), person("ann")
     sitting = enrol(ann, made, {})

@@ -168,8 +168,7 @@ def test_subjects_judge_neither_half_of_what_they_were_asked(
     """A sheet counts as read at once, with the halves that it does not show."""
     from winosmith.web import hosting
     from winosmith.web.judge.turns import claim
-    from winosmith.web.take.answering import give_up
-    from winosmith.web.take.sheets import enrol
+    from winosmith.web.take.sheets import enrol, give_up
 
     rules(both_halves=both_halves)
     data = twins(4)
@@ -185,8 +184,7 @@ def test_whoever_is_in_a_test_gets_nothing_to_judge(opened: Maker, person: Maker
     """A judge's problem goes back when they begin a test; the next comes when it is over."""
     from winosmith.web import hosting
     from winosmith.web.judge.turns import claim, current
-    from winosmith.web.take.answering import finish
-    from winosmith.web.take.sheets import enrol
+    from winosmith.web.take.sheets import enrol, finish
 
     hosting.import_problems(twins(3, start=40), "judging")
     made, ann = opened(), person("ann")
@@ -212,8 +210,7 @@ def test_only_people_with_an_account_take_tests(opened: Maker, person: Maker) ->
 
 def test_answers_are_changed_until_the_sheet_is_handed_in(opened: Maker, person: Maker) -> None:
     """The last letter counts and seconds add up; a wrong letter, and a late answer, are refused."""
-    from winosmith.web.take.answering import Over, answer, finish
-    from winosmith.web.take.sheets import enrol
+    from winosmith.web.take.sheets import Over, answer, enrol, finish
 
     ann, eve, made = person("ann"), person("eve"), opened()
     sitting = enrol(ann, made, {})
@@ -251,8 +248,7 @@ def test_what_people_tell_of_themselves_is_what_was_asked(opened: Maker, person:
 def test_codes_tell_nothing(opened: Maker, person: Maker) -> None:
     """Codes are random: not the name, not the pseudonym, another in each round."""
     from winosmith.web.people.models import pseudonym
-    from winosmith.web.take.answering import finish
-    from winosmith.web.take.sheets import enrol
+    from winosmith.web.take.sheets import enrol, finish
 
     ann, codes = person("ann"), set()
     for made in (opened(), opened(twins(5, start=30))):
@@ -293,8 +289,7 @@ def test_a_sheet_filled_in_with_care_is_held_by_nobody(
     """With nine seconds between the answers, by the server's clock, a sheet counts at once."""
     from datetime import timedelta
 
-    from winosmith.web.take.answering import finish
-    from winosmith.web.take.sheets import enrol
+    from winosmith.web.take.sheets import enrol, finish
 
     made = opened(twins(8))
     rules(hold_pace_seconds=3)

@@ -22,8 +22,7 @@ from winosmith.web.people.gates import (
     rate_limit,
 )
 from winosmith.web.people.models import Person
-from winosmith.web.take import answering
-from winosmith.web.take.answering import mark_shown, seconds_seen
+from winosmith.web.take import sheets
 from winosmith.web.take.models import Remark, Round, Sitting
 from winosmith.web.take.results import shown_results
 from winosmith.web.take.rounds import let_count, standing, subjects_of
@@ -31,9 +30,11 @@ from winosmith.web.take.sheets import (
     LONGEST,
     enrol,
     instructions_of,
+    mark_shown,
     may_take,
     minutes,
     next_sheet,
+    seconds_seen,
     sheet_of,
     unfinished,
 )
@@ -192,9 +193,9 @@ def _answered(request: HttpRequest, sitting: Sitting, item: humans.Item) -> Http
         seconds = seconds_seen(sent.get("shown", ""), sent.get("seconds", ""), sitting, item.number)
         for name, kind in NOTES.items():
             if name in sent:
-                answering.note(person, sitting.ref, item.number, kind, sent[name])
+                sheets.note(person, sitting.ref, item.number, kind, sent[name])
         letter = sent.get("letter", "")
-        answering.answer(person, sitting.ref, item.number, letter, seconds, to=to)
+        sheets.answer(person, sitting.ref, item.number, letter, seconds, to=to)
         return {}
 
     def again(error: str) -> HttpResponse:
@@ -220,7 +221,7 @@ def _act(
     """Do what a form asks, once, and lead on; a script is told where to, a page is led there."""
     try:
         once(cast(Person, request.user), request.POST.get("key", ""), request.path, act)
-    except answering.Over as error:
+    except sheets.Over as error:
         return render(request, "take/over.html", {"reason": str(error)}, status=409)
     except InputError as error:
         return again(str(error))
@@ -277,11 +278,11 @@ def end(request: HttpRequest, ref: str) -> HttpResponseBase:
     def act() -> dict[str, Any]:
         rate_limit(person, "test", SENDS)
         if what == "note":
-            answering.remark(person, ref, which, sent.get("number", ""), sent.get("text", ""))
+            sheets.remark(person, ref, which, sent.get("number", ""), sent.get("text", ""))
         elif what == "take-back":
-            answering.take_back(person, ref, which)
+            sheets.take_back(person, ref, which)
         elif what == "finish":
-            answering.finish(person, ref)
+            sheets.finish(person, ref)
         return {}
 
     to = reverse("take:sheet" if what == "finish" else "take:end", args=[ref])
@@ -327,7 +328,7 @@ def leave(request: HttpRequest, ref: str) -> HttpResponseBase:
         return render(request, "take/give_up.html", page, status=422 if error else 200)
 
     def act() -> dict[str, Any]:
-        answering.give_up(person, ref)
+        sheets.give_up(person, ref)
         return {}
 
     if request.method == "POST":
