@@ -11,7 +11,7 @@ import pytest
 from winosmith import Dataset, Lineage, Origin, Problem, formats
 from winosmith.lineage import perturbed
 from winosmith.metrics import overlap
-from winosmith.models._questions import questions
+from winosmith.models._texts import questions
 from winosmith.published import Contents, contents_of
 from winosmith.testing import made_families, made_twins
 

@@ -115,7 +115,7 @@ def test_a_set_that_is_not_in_the_table_is_counted_by_its_sentences() -> None:
 
 def test_a_row_says_why_it_is_not_reproduced() -> None:
     """Where files and paper differ, both are told with the reason."""
-    from winosmith.metrics._table5 import ROWS
+    from winosmith.metrics._statistics import ROWS
 
     said = str(Table5("KnowRef", ROWS["KnowRef"][0], True))
     assert "It prints 1,269 problems, 19.3 tokens, vocabulary 5,310" in said

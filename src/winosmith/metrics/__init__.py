@@ -30,9 +30,17 @@ from winosmith.metrics._curve import (
     area_under_curve,
     learning_curve,
 )
-from winosmith.metrics._error_depth import DepthKind, DepthNull, ErrorDepth, Family, error_depth
+from winosmith.metrics._depth import (
+    DepthKind,
+    DepthNull,
+    EditKind,
+    EditKinds,
+    ErrorDepth,
+    Family,
+    edit_kinds,
+    error_depth,
+)
 from winosmith.metrics._graded import Carried, Graded, carried, clusters, columns, grade
-from winosmith.metrics._kinds import EditKind, EditKinds, edit_kinds
 from winosmith.metrics._leaks import Leak, Overlap, leaks, overlap, told_overlap
 from winosmith.metrics._people import (
     Annotator,
@@ -94,6 +102,7 @@ from winosmith.metrics._statistics import (
     DepthSummary,
     LineageStatistics,
     Statistics,
+    Table5,
     claim_statistics,
     copies,
     lineage_statistics,
@@ -110,7 +119,6 @@ from winosmith.metrics._swapped import (
     switched,
     switched_sentences,
 )
-from winosmith.metrics._table5 import Table5
 
 __all__ = [
     "FEWEST",

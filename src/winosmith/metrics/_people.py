@@ -20,7 +20,7 @@ import numpy.typing as npt
 from winosmith.answers import Response
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
-from winosmith.metrics._error_depth import error_depth
+from winosmith.metrics._depth import error_depth
 from winosmith.metrics._graded import clusters
 from winosmith.metrics._proportion import (
     Proportion,

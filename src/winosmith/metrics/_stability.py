@@ -15,7 +15,7 @@ import numpy.typing as npt
 from winosmith import report
 from winosmith.errors import DataError
 from winosmith.extras import require
-from winosmith.metrics._error_depth import DepthKind, ErrorDepth, Family, error_depths, families_of
+from winosmith.metrics._depth import DepthKind, ErrorDepth, Family, error_depths, families_of
 from winosmith.metrics._graded import Graded
 from winosmith.metrics._leaks import Overlap
 from winosmith.metrics._proportion import DRAWS, Proportion, cluster_totals, counted, proportion
