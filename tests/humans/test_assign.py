@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from winosmith import Dataset, Problem
 from winosmith.errors import DataError, FormatError, OutputError
 from winosmith.humans import (
-    Given,
+    Assignment,
     Ledger,
     Sheet,
     _assign,
@@ -203,7 +203,7 @@ def test_the_seed_alone_decides(materials: Materials) -> None:
     sheets = make_sheets(materials(6, 10), orders=3).sheets
     names = [f"S{n}" for n in range(12)]
 
-    def given(sheets: list[Sheet], seed: int) -> tuple[Given, ...]:
+    def given(sheets: list[Sheet], seed: int) -> tuple[Assignment, ...]:
         ledger = Ledger()
         for name in names:
             ledger, _ = assign(ledger, sheets, name, seed=seed)

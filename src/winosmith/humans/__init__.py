@@ -8,19 +8,34 @@
 from __future__ import annotations
 
 from winosmith.humans._answers import (
+    SKIP,
+    UNDO,
     Answer,
+    Difference,
+    Entry,
     Noted,
     Sitting,
     answers_record,
     check_sittings,
+    compare_entries,
     read_answer_form,
     read_answer_table,
     responses_of,
 )
-from winosmith.humans._assign import Given, Ledger, assign, ledger_held, read_ledger, write_ledger
-from winosmith.humans._course import Course, Pace, Slope, paces
-from winosmith.humans._entry import SKIP, UNDO, Difference, Entry, compare_entries
-from winosmith.humans._form import form
+from winosmith.humans._assign import (
+    TITLE,
+    Assignment,
+    Dealt,
+    Ledger,
+    Sheets,
+    assign,
+    deal,
+    ledger_held,
+    make_sheets,
+    read_ledger,
+    schemas,
+    write_ledger,
+)
 from winosmith.humans._grim import (
     Grim,
     MatrixFit,
@@ -30,12 +45,21 @@ from winosmith.humans._grim import (
     matrix_of_margins,
     repairs,
 )
-from winosmith.humans._groups import Groups, Without, compare_groups
-from winosmith.humans._instructions import DECLARED, Declared, has_blanks
-from winosmith.humans._instructions import words as instructions
-from winosmith.humans._publish import CANARY, Published, canary, publish
+from winosmith.humans._handout import DECLARED, Declared, check_glyphs, form, has_blanks, pages, pdf
+from winosmith.humans._handout import words as instructions
 from winosmith.humans._results import Halves, ItemRow, Results, SubjectRow, TestResult, results
-from winosmith.humans._select import BALANCED, CrossFit, Rules, Selection, cross_fit, select
+from winosmith.humans._select import (
+    BALANCED,
+    CANARY,
+    CrossFit,
+    Published,
+    Rules,
+    Selection,
+    canary,
+    cross_fit,
+    publish,
+    select,
+)
 from winosmith.humans._sheet import (
     AMBIGUOUS,
     COMMON,
@@ -48,11 +72,13 @@ from winosmith.humans._sheet import (
     sheet_record,
     text_of,
 )
-from winosmith.humans._sheet_make import TITLE, Dealt, Sheets, deal, make_sheets, schemas
 from winosmith.humans._subjects import (
+    Groups,
     Remark,
     Subject,
     Taken,
+    Without,
+    compare_groups,
     read_subjects,
     subject_record,
     subjects_of,
@@ -61,14 +87,17 @@ from winosmith.humans._tally import (
     UNTOLD,
     Chance,
     Counts,
+    Course,
+    Pace,
+    Slope,
     Tally,
     chance,
     counts,
     crossed_share,
+    paces,
     tally,
     tally_of_counts,
 )
-from winosmith.humans._typst import check_glyphs, pages, pdf
 
 __all__ = [
     "AMBIGUOUS",
@@ -82,6 +111,7 @@ __all__ = [
     "UNDO",
     "UNTOLD",
     "Answer",
+    "Assignment",
     "Chance",
     "Counts",
     "Course",
@@ -90,7 +120,6 @@ __all__ = [
     "Declared",
     "Difference",
     "Entry",
-    "Given",
     "Grim",
     "Groups",
     "Halves",

@@ -15,10 +15,15 @@ import numpy as np
 from winosmith.answers import Response
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
-from winosmith.humans._course import Course, Pace, course, paces
-from winosmith.humans._groups import Groups, Without, compare_groups, without_weakest
-from winosmith.humans._subjects import Remark, Subject
-from winosmith.humans._tally import Chance, chance, crossed_share
+from winosmith.humans._subjects import (
+    Groups,
+    Remark,
+    Subject,
+    Without,
+    compare_groups,
+    without_weakest,
+)
+from winosmith.humans._tally import Chance, Course, Pace, chance, course, crossed_share, paces
 from winosmith.metrics import (
     Proportion,
     Reliability,

@@ -124,7 +124,7 @@ class Sitting(models.Model):
 
     Attributes:
         ref: stands for it in addresses; random.
-        state: as `humans.Given` has it. Seen it was in any case.
+        state: as `humans.Assignment` has it. Seen it was in any case.
         at: the number of the question that comes next; one more than there are at the end.
         given, ended: when it was given, and handed in or given up; None once that is too old to
             keep, and while it is out.

@@ -42,7 +42,7 @@ def ledger_of(round_: Round) -> humans.Ledger:
     given = rows.values_list("subject__code", "sheet__code", "state")
     sheets = round_.sheets.filter(sittings__isnull=False).distinct()
     return humans.Ledger(
-        tuple(humans.Given(who, code, state) for who, code, state in given),
+        tuple(humans.Assignment(who, code, state) for who, code, state in given),
         {sheet.code: sheet_of(sheet) for sheet in sheets},
     )
 

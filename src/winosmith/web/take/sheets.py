@@ -185,7 +185,7 @@ def _ledger(person: Person, sheets: Iterable[Sheet]) -> humans.Ledger:
     )
     own = Sheet.objects.filter(sittings__subject__person=person)
     return humans.Ledger(
-        tuple(humans.Given(_mark(who, row), code, state) for who, row, code, state in given),
+        tuple(humans.Assignment(_mark(who, row), code, state) for who, row, code, state in given),
         {sheet.code: sheet_of(sheet) for sheet in (*sheets, *own)},
     )
 
