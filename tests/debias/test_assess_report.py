@@ -7,8 +7,13 @@ import pytest
 
 from winosmith import Dataset, Problem, report
 from winosmith.debias._assess import Assessment, AssessmentSettings, assess
-from winosmith.debias._assess_report import assessment_blocks, leads_table, passages
-from winosmith.debias._clues import Associations, associations
+from winosmith.debias._clues import (
+    Associations,
+    assessment_blocks,
+    associations,
+    leads_table,
+    passages,
+)
 
 
 @pytest.fixture(scope="module")

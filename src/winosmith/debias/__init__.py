@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from winosmith.debias._aflite import AfliteResult, Phase, Stopped, aflite, suggested_sizes
 from winosmith.debias._assess import Along, Assessment, AssessmentSettings, Subset, assess
-from winosmith.debias._assess_report import assessment_blocks, leads_table, passages
 from winosmith.debias._chance import (
     NOISE,
     Again,
@@ -19,7 +18,17 @@ from winosmith.debias._chance import (
     twin_flipped,
 )
 from winosmith.debias._choices import choice_keys
-from winosmith.debias._clues import Associations, Clue, Leads, Mark, MarkedProblem, associations
+from winosmith.debias._clues import (
+    Associations,
+    Clue,
+    Leads,
+    Mark,
+    MarkedProblem,
+    assessment_blocks,
+    associations,
+    leads_table,
+    passages,
+)
 from winosmith.debias._consensus import ConsensusResult, checkpoint_of, consensus
 from winosmith.debias._dynamics import Dynamics, read_dynamics
 from winosmith.debias._fairness import (
@@ -35,8 +44,7 @@ from winosmith.debias._pmi import PmiResult, PmiVariant, pmi, word_pmi
 from winosmith.debias._probe import Probe, probe
 from winosmith.debias._ranking import Correlation, Ranking, ranking
 from winosmith.debias._rows import problem_labels, training_rows
-from winosmith.debias._selection import HISTOGRAM_EDGES
-from winosmith.debias._subsample import alike, subsample
+from winosmith.debias._selection import HISTOGRAM_EDGES, alike, subsample
 from winosmith.debias._units import TwinUnits, option_units, twin_units
 from winosmith.debias._verify import LINEAR, TWO_PIECE, Guess, Verification, verify
 

@@ -33,8 +33,9 @@ from winosmith.debias._rows import (
     generator,
     group_numbers,
     numbered,
+    scratch_folder,
+    scratch_matrix,
 )
-from winosmith.debias._scratch import scratch_folder, scratch_matrix
 from winosmith.debias._selection import Counts, Selection, at_threshold, pooled, scores
 from winosmith.errors import InputError, gone
 

@@ -29,8 +29,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from winosmith.debias._rows import Rows, training_rows
-from winosmith.debias._scratch import scratch_folder
+from winosmith.debias._rows import Rows, scratch_folder, training_rows
 from winosmith.debias._solver import (
     Basis,
     Kernel,

@@ -21,7 +21,7 @@ from winosmith.dataset import Dataset
 from winosmith.debias._dynamics import Dynamics
 from winosmith.debias._ensemble import check_draws
 from winosmith.debias._ranking import Mask, Ranking, ranking
-from winosmith.debias._subsample import alike
+from winosmith.debias._selection import alike
 from winosmith.errors import DataError
 from winosmith.metrics import clusters, human_accuracy
 from winosmith.problem import BLANK, MAX_OPTIONS, Problem

@@ -56,8 +56,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from winosmith.debias._rows import Rows
-from winosmith.debias._scratch import gather, is_mapped, scratch_matrix
+from winosmith.debias._rows import Rows, gather, is_mapped, scratch_matrix
 from winosmith.errors import DataError
 from winosmith.parallel import ordered_map
 
