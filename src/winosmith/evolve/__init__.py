@@ -9,10 +9,22 @@ from __future__ import annotations
 
 from winosmith.evolve._chat import REPLY_TOKENS, ChatPerturber
 from winosmith.evolve._chat_dialogue import Dialogue, Ending, Round
-from winosmith.evolve._evolve import Evolved, Perturber, evolve, resumed_children, without_repeats
+from winosmith.evolve._evolve import (
+    PARTS,
+    Evolved,
+    Perturber,
+    Roots,
+    Sets,
+    assemble,
+    described,
+    draw_roots,
+    evolve,
+    not_solved,
+    resumed_children,
+    split_roots,
+    without_repeats,
+)
 from winosmith.evolve._masked import MaskedPerturber
-from winosmith.evolve._roots import Roots, draw_roots, not_solved
-from winosmith.evolve._sets import PARTS, Sets, assemble, described, split_roots
 from winosmith.evolve._wordnet import WordNetPerturber
 
 __all__ = [

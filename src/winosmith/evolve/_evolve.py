@@ -1,22 +1,32 @@
-"""A data set and a perturber in, the children of every problem out.
+"""From roots to sets, as EvoGrad (2024) grows them.
 
-Or into a file, problem by problem, so that an interrupt costs little.
+A data set and a perturber in, the children of every problem out; or into a file, problem by
+problem, so that an interrupt costs little. Roots of families are problems that every solver gets
+right (section 3.1). The sets are small, medium and large, split by root (section 3.4).
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import IO, Protocol
+from string import ascii_uppercase
+from typing import IO, Any, Protocol
 
-from winosmith.dataset import Dataset, Dropped
+import numpy as np
+
+from winosmith.answers import Prediction
+from winosmith.blocks import blocks, shuffled_blocks
+from winosmith.dataset import Dataset, Dropped, Filtered
+from winosmith.errors import DataError, InputError
+from winosmith.lineage import UNVALIDATED, depths
 from winosmith.outputs import write_aside
 from winosmith.parallel import ordered_map
-from winosmith.problem import Problem
+from winosmith.problem import MAX_OPTIONS, Origin, Problem
 from winosmith.records import canonical, problem_of, problem_record
 from winosmith.seen import check_blanks
 from winosmith.text import tokens
@@ -34,8 +44,6 @@ class Perturber(Protocol):
         """Return or yield the children of a problem."""
         ...
 
-
-STAGE = "evolve"
 
 _CHUNK = 64
 """Problems that are perturbed at once; what an interrupt loses at most."""
@@ -148,7 +156,7 @@ def without_repeats(dataset: Dataset, made: Sequence[Sequence[Problem]]) -> Evol
                 ids.add(child.id)
                 kept.append(child)
             else:
-                repeated.append(Dropped(child, STAGE, f"it says the same as {earlier!r}", row))
+                repeated.append(Dropped(child, "evolve", f"it says the same as {earlier!r}", row))
             row += 1
     barren = tuple(problem.id for problem, family in zip(dataset, made, strict=True) if not family)
     return Evolved(
@@ -220,3 +228,314 @@ def _lines(path: Path) -> Iterator[tuple[str, list[Problem]]]:
         if line:
             record = json.loads(line)
             yield record["parent"], [problem_of(child) for child in record["children"]]
+
+
+@dataclass(frozen=True)
+class Roots:
+    """The roots of a set, and where they come from.
+
+    Attributes:
+        dataset: the roots, with ids that are distinct over all data sets, no twins, and the name of
+            their data set as `origin.source`.
+        sources: the name of each data set → the ids that its roots have there.
+        left_out: for each data set, its problems that were not drawn, each with the reason.
+    """
+
+    dataset: Dataset
+    sources: Mapping[str, tuple[str, ...]]
+    left_out: tuple[Filtered, ...]
+
+
+def not_solved(dataset: Dataset, solvers: Sequence[Sequence[Prediction]]) -> frozenset[str]:
+    """Return the ids of the problems that a solver gets wrong, or none gets right.
+
+    A solver that can't decide between options is neither right nor wrong, wherever the answer
+    stands: it says nothing of the problem. Were the option that is written first called its choice,
+    roots would be drawn by where it stands.
+
+    Args:
+        dataset: with answers.
+        solvers: for each solver its predictions, in the order of the data set.
+
+    >>> data = Dataset([Problem(str(n), "The _ fell.", ("cup", "jug"), 0) for n in range(4)])
+    >>> one = [Prediction("0", 0, (2, 1)), Prediction("1", 0, (1, 1)), Prediction("2", 1),
+    ...        Prediction("3", 0, (1, 1))]
+    >>> two = [Prediction(str(n), 0, (1, n)) for n in range(3)] + [Prediction("3", 0, (2, 1))]
+    >>> sorted(not_solved(data, [one])), sorted(not_solved(data, [one, two]))
+    (['1', '2', '3'], ['1', '2'])
+    """
+    said = zip(*solvers, strict=True) if solvers else [()] * len(dataset)
+    return frozenset(
+        problem.id
+        for problem, given in zip(dataset, said, strict=True)
+        if not (decided := [one for one in given if len(one.chosen) == 1])
+        or any(one.credit(problem.answer) < 1 for one in decided)
+    )
+
+
+def draw_roots(
+    datasets: Sequence[Dataset],
+    wanted: Sequence[int],
+    wrong: Sequence[frozenset[str]] = (),
+    seed: int = 0,
+    *,
+    fewer: bool = False,
+    options: int | None = None,
+) -> Roots:
+    """Draw roots at random among the problems that every solver gets right.
+
+    The paper drew 7 of WSC273 and 7 of WinoGrande's dev set. Drawn from a block (a twin, a
+    family, look-alikes) is one problem at most, and nothing under embargo, without an answer, or
+    itself perturbed.
+
+    What is trained on the children of a root has seen the root's data set: roots from a set make
+    measuring on that set afterwards unsafe. `Roots.sources` keeps which.
+
+    Args:
+        datasets: with distinct names.
+        wanted: how many roots from each.
+        wrong: for each data set, the ids of what is no root (`not_solved`); none when left out.
+        seed: of the draw.
+        fewer: where a data set has too few problems to draw from, draw those.
+        options: draw only problems with so many options; with any number when None.
+
+    Raises:
+        InputError: not one number for each data set, or a number below 0.
+        DataError: a data set has too few problems to draw from, or two have one name.
+    """
+    wrong = wrong or [frozenset()] * len(datasets)
+    if not len(datasets) == len(wanted) == len(wrong) or min(wanted, default=0) < 0:
+        raise InputError(
+            f"there are {len(datasets)} data sets and {len(wanted)} numbers of roots; give each "
+            "data set its own, 0 or more"
+        )
+    names = [dataset.name for dataset in datasets]
+    if len(set(names)) < len(names):
+        raise DataError("two data sets have the same name; their roots could not be told apart")
+    clashing = _clashing(datasets)
+    roots: list[Problem] = []
+    sources: dict[str, tuple[str, ...]] = {}
+    left_out: list[Filtered] = []
+    for number, dataset in enumerate(datasets):
+        rows, reasons = _drawn(
+            dataset, wanted[number], wrong[number], seed + number, fewer=fewer, options=options
+        )
+        roots += [_root(dataset[row], dataset.name, clashing) for row in rows]
+        sources[dataset.name] = tuple(dataset[row].id for row in rows)
+        left_out.append(dataset.drop(reasons, "roots"))
+    return Roots(Dataset(roots, "roots"), sources, tuple(left_out))
+
+
+def _clashing(datasets: Sequence[Dataset]) -> frozenset[str]:
+    seen: set[str] = set()
+    twice: set[str] = set()
+    for dataset in datasets:
+        twice |= seen & set(dataset.ids)
+        seen |= set(dataset.ids)
+    return frozenset(twice)
+
+
+def _root(problem: Problem, name: str, clashing: frozenset[str]) -> Problem:
+    problem_id = f"{name}:{problem.id}" if problem.id in clashing else problem.id
+    origin = replace(problem.origin or Origin(), source=name)
+    return replace(problem, id=problem_id, twin_id=None, origin=origin)
+
+
+def _drawn(
+    dataset: Dataset,
+    wanted: int,
+    wrong: frozenset[str],
+    seed: int,
+    *,
+    fewer: bool,
+    options: int | None,
+) -> tuple[list[int], dict[int, str]]:
+    """Return the rows drawn, and the reason of every other row."""
+    reasons = {
+        row: reason
+        for row, problem in enumerate(dataset)
+        if (reason := _unfit(problem, wrong, options)) is not None
+    }
+    luck = np.random.default_rng(seed)
+    chosen: list[int] = []
+    free = 0
+    for block in shuffled_blocks(dataset, seed):
+        fit = [row for row in block if row not in reasons]
+        free += bool(fit)
+        if fit and len(chosen) < wanted:
+            row = fit[int(luck.integers(len(fit)))]
+            chosen.append(row)
+            others = f"it goes together with the root {dataset[row].id!r}"
+            reasons |= {other: others for other in fit if other != row}
+        else:
+            reasons |= dict.fromkeys(fit, "there are roots enough")
+    if len(chosen) < wanted and not fewer:
+        raise DataError(
+            f"{wanted} roots are to be drawn from {dataset.name!r}; {free} of its "
+            f"{len(dataset)} problems, one of those that go together, are fit: right by every "
+            f"solver, with an answer, {f'{options} options, ' * (options is not None)}no embargo "
+            "and no parent"
+        )
+    return sorted(chosen), reasons
+
+
+def _unfit(problem: Problem, wrong: frozenset[str], options: int | None) -> str | None:
+    if problem.embargo:
+        return "it is under embargo"
+    if not problem.blank_is_plain:
+        return "it is a question" if problem.blank is None else "it holds '_' beside its blank"
+    if problem.answer is None:
+        return "its answer is withheld"
+    if options is not None and len(problem.options) != options:
+        return f"it has {len(problem.options)} options"
+    if problem.lineage is not None:
+        return "it is perturbed itself"
+    return "not every solver gets it right" if problem.id in wrong else None
+
+
+PARTS = ("train", "dev", "test")
+
+SHARES = (10, 2, 2)
+"""Roots 1–10, 11–12 and 13–14 of EvoGrad's table 1."""
+
+LETTERS = ascii_uppercase[:MAX_OPTIONS]
+"""What the options are called in a report, in their order."""
+
+
+@dataclass(frozen=True)
+class Sets:
+    """The three sets.
+
+    Attributes:
+        small: the roots and what people made of them.
+        medium: the roots and their many children, by part.
+        large: train and dev of medium with their children by synonyms, and the test of medium.
+        dropped: problems that look like one of another part, with the reason.
+    """
+
+    small: Dataset
+    medium: Mapping[str, Dataset]
+    large: Mapping[str, Dataset]
+    dropped: tuple[Dropped, ...]
+
+
+def split_roots(roots: Dataset, shares: Sequence[int] = SHARES, seed: int = 0) -> dict[str, str]:
+    """Deal the roots to train, dev and test at random, by shares; each part gets one or more.
+
+    Args:
+        roots: of the families.
+        shares: of train, dev and test, whole numbers of 1 or more.
+        seed: of the deal.
+
+    Returns:
+        The part of each root, by its id.
+
+    Raises:
+        InputError: not three shares of 1 or more.
+        DataError: fewer than three roots.
+
+    >>> from winosmith.testing import made_twins
+    >>> from collections import Counter
+    >>> roots = made_twins(14).select(range(0, 28, 2))
+    >>> sorted(Counter(split_roots(roots).values()).items())
+    [('dev', 2), ('test', 2), ('train', 10)]
+    """
+    if len(shares) != len(PARTS) or min(shares) < 1:
+        raise InputError("the shares of train, dev and test are three whole numbers of 1 or more")
+    if len(roots) < len(PARTS):
+        raise DataError(f"{len(roots)} roots can't be split into train, dev and test")
+    held = [max(1, round(len(roots) * share / sum(shares))) for share in shares[1:]]
+    while len(roots) - sum(held) < 1:
+        held[held.index(max(held))] -= 1
+    order = np.random.default_rng(seed).permutation(len(roots))
+    parts = ["train"] * (len(roots) - sum(held)) + ["dev"] * held[0] + ["test"] * held[1]
+    return {roots[int(row)].id: part for row, part in zip(order, parts, strict=True)}
+
+
+def assemble(
+    small: Dataset,
+    medium: Dataset,
+    large: Dataset,
+    parts: Mapping[str, str],
+    *,
+    test_grows: bool = False,
+) -> Sets:
+    """Lay families into their parts, so that none straddles a split.
+
+    A family follows its root. Problems of two parts that belong together all the same (equal
+    sentences, or look-alikes; see `winosmith.blocks`) are parted by dropping those of the part that
+    comes first in train, dev, test: what is measured on stays whole.
+
+    Args:
+        small: roots and what people made of them.
+        medium: roots and children.
+        large: `medium` and the children of its problems.
+        parts: of each root, from `split_roots`.
+        test_grows: the test of large has its children by synonyms, too. The paper's text says that
+            all 1,414 problems were augmented; its sizes (3,489 of 1,212) say that the test was not.
+    """
+    everything = Dataset({p.id: p for data in (small, medium, large) for p in data}.values())
+    straddling = _straddling(everything, parts)
+    dropped = tuple(
+        Dropped(everything[row], "split", reason, row) for row, reason in sorted(straddling.items())
+    )
+    gone = {left.problem.id for left in dropped}
+
+    def part(data: Dataset, name: str) -> Dataset:
+        kept = (p for p in data if parts[p.root] == name and p.id not in gone)
+        return Dataset(kept, name)
+
+    by_part = {name: part(medium, name) for name in PARTS}
+    grown = {name: part(large, name) for name in PARTS}
+    return Sets(
+        Dataset((p for p in small if p.id not in gone), "small"),
+        by_part,
+        grown if test_grows else {**grown, "test": by_part["test"]},
+        dropped,
+    )
+
+
+def _straddling(everything: Dataset, parts: Mapping[str, str]) -> dict[int, str]:
+    """Return the rows to drop so that no block has problems of two parts."""
+    reasons: dict[int, str] = {}
+    for block in blocks(everything):
+        there = {parts[everything[row].root] for row in block}
+        if len(there) == 1:
+            continue
+        stays = max(there, key=PARTS.index)
+        for row in block:
+            if parts[everything[row].root] != stays:
+                reasons[row] = f"it goes together with problems of {stays}"
+    return reasons
+
+
+def described(dataset: Dataset, families: Dataset) -> dict[str, Any]:
+    """Return what a report says of one part: size, balance, depths, sources, what is not judged.
+
+    Args:
+        dataset: the part.
+        families: a data set with the parents of its problems, to count depths by.
+    """
+    by_id = dict(zip(families.ids, depths(families), strict=True))
+    found = [by_id[problem.id].edit for problem in dataset]
+    known = [depth for depth in found if depth is not None]
+    return {
+        "problems": len(dataset),
+        "families": len(dataset.families),
+        "answers": _counted(LETTERS[p.answer] if p.answer is not None else "—" for p in dataset),
+        "sources": _counted(_source(problem) for problem in dataset),
+        "edit_depth": _counted(known),
+        "mean_edit_depth": sum(known) / len(known) if known else None,
+        "unvalidated": sum(bool(problem.extra.get(UNVALIDATED)) for problem in dataset),
+        "digest": dataset.digest,
+    }
+
+
+def _source(problem: Problem) -> str:
+    if problem.lineage is None:
+        return "root"
+    return (problem.origin and problem.origin.source) or "unknown"
+
+
+def _counted(values: Iterable[Any]) -> dict[str, int]:
+    return {str(value): count for value, count in sorted(Counter(values).items())}
