@@ -26,7 +26,7 @@ from winosmith.models import (
     train_multiple_choice,
     weights_digest,
 )
-from winosmith.models._questions import questions
+from winosmith.models._texts import questions
 from winosmith.models._training import Processes, Run
 from winosmith.recast import to_claims
 

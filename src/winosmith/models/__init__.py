@@ -6,17 +6,25 @@ heavy is imported, and nothing is downloaded, before a function is called.
 
 from __future__ import annotations
 
-from winosmith.models._batches import OnProgress, length_batches, shuffled_batches
 from winosmith.models._causal import CausalModel, Likelihoods, Passage, load_causal_model, passages
-from winosmith.models._choice import (
+from winosmith.models._encoder import (
     ChoiceModel,
+    Encoder,
     HowRead,
+    Pooling,
     how_read,
     load_choice_model,
+    load_encoder,
     new_choice_model,
 )
-from winosmith.models._encoder import Encoder, Pooling, load_encoder
-from winosmith.models._folder import Precision, model_folder, weights_digest
+from winosmith.models._folder import (
+    OnProgress,
+    Precision,
+    length_batches,
+    model_folder,
+    shuffled_batches,
+    weights_digest,
+)
 from winosmith.models._grid import GRIDS, Grid, Trained, train_grid
 from winosmith.models._masked import (
     Gap,
@@ -28,11 +36,13 @@ from winosmith.models._masked import (
     hidden_options,
     load_masked_model,
 )
-from winosmith.models._questions import chance_p_value, claimed, questions
 from winosmith.models._texts import (
     SplitPoint,
     Text,
+    chance_p_value,
+    claimed,
     filled_text,
+    questions,
     referring,
     sentence_parts,
     solved_text,

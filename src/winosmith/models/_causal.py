@@ -27,8 +27,16 @@ import numpy.typing as npt
 
 from winosmith.errors import InputError
 from winosmith.extras import require
-from winosmith.models._batches import OnProgress, in_memory, is_out_of_memory, length_batches
-from winosmith.models._folder import Precision, load_language_model, longest_input, quiet
+from winosmith.models._folder import (
+    OnProgress,
+    Precision,
+    in_memory,
+    is_out_of_memory,
+    length_batches,
+    load_language_model,
+    longest_input,
+    quiet,
+)
 from winosmith.models._texts import sentence_parts
 from winosmith.problem import Problem
 

@@ -16,11 +16,15 @@ import numpy.typing as npt
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError, Interrupted
 from winosmith.extras import require
-from winosmith.models._batches import free, is_out_of_memory, shuffled_batches
-from winosmith.models._choice import HowRead, new_choice_model
-from winosmith.models._folder import model_folder, weights_digest
-from winosmith.models._questions import Questions, questions
-from winosmith.models._texts import SplitPoint
+from winosmith.models._encoder import HowRead, new_choice_model
+from winosmith.models._folder import (
+    free,
+    is_out_of_memory,
+    model_folder,
+    shuffled_batches,
+    weights_digest,
+)
+from winosmith.models._texts import Questions, SplitPoint, questions
 from winosmith.outputs import OutputFolder, write_aside
 from winosmith.problem import Claim
 from winosmith.published import Contents, contents_beside, keep_contents
