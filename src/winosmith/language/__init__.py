@@ -7,9 +7,8 @@
 
 from __future__ import annotations
 
-from winosmith.language._forms import article, inflect, lemma
+from winosmith.language._forms import article, inflect, is_mass, lemma, tag, usage
 from winosmith.language._replace import is_name, replace_word
-from winosmith.language._tagger import is_mass, tag, usage
 from winosmith.language._wordnet import Sense, Synonym, WordNet, wordnet_folder
 
 __all__ = [

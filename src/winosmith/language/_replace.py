@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from winosmith.language._forms import MASS, PLURAL_ONLY, article, inflect, lemma
-from winosmith.language._tagger import tag
+from winosmith.language._forms import MASS, PLURAL_ONLY, article, inflect, lemma, tag
 from winosmith.problem import BLANK
 from winosmith.text import FUNCTION_WORDS, tokens
 
