@@ -13,8 +13,8 @@ from sklearn.linear_model import LogisticRegression
 
 from winosmith import Dataset, Problem
 from winosmith.practice import PracticeCorpus, corpus
+from winosmith.practice._artifacts import fillers
 from winosmith.practice._corpus import drafts
-from winosmith.practice._frames import fillers
 
 Represent = Callable[[Dataset], sparse.csr_matrix]
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from winosmith import validate
 from winosmith.errors import DataError
 from winosmith.practice import ARTIFACTS, PracticeCorpus, _corpus, corpus
-from winosmith.practice._frames import fillers, frames
+from winosmith.practice._artifacts import fillers, frames
 from winosmith.text import words
 
 ALL_RULES = validate.StructureRules(complete=True)

@@ -2,7 +2,7 @@
 
 import re
 
-from winosmith.practice._frames import Frame, _frame, fillers, frames
+from winosmith.practice._artifacts import Frame, _frame, fillers, frames
 from winosmith.text import FUNCTION_WORDS, words
 
 MIN_FRAMES = 150

@@ -9,8 +9,7 @@
 from __future__ import annotations
 
 from winosmith.practice._artifacts import ARTIFACTS, Artifact, Found, Share, found
-from winosmith.practice._corpus import PracticeCorpus, corpus, handwritten
-from winosmith.practice._crowd import crowd, participants
+from winosmith.practice._corpus import PracticeCorpus, corpus, crowd, handwritten, participants
 
 __all__ = [
     "ARTIFACTS",
