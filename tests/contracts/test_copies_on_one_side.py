@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from winosmith import Dataset, build, debias, report
-from winosmith.models._questions import questions
+from winosmith.models._texts import questions
 from winosmith.testing import made_twins
 
 COPIES = 3
