@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
+from tests.conftest import examples
 from winosmith.errors import DataError, OutputError
 from winosmith.outputs import MANIFEST, OutputFolder, sha256, write_aside
 
@@ -258,10 +259,7 @@ def test_scratch_stays_after_a_stop_and_goes_at_the_end(tmp_path: Path) -> None:
 
 
 @given(st.dictionaries(st.text("abc/.", min_size=1), st.integers() | st.text(), max_size=4))
-@settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-    max_examples=25,
-)
+@examples(25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_any_recipe_resumes(tmp_path: Path, recipe: dict[str, object]) -> None:
     """Whatever JSON can hold as a recipe is recognised again."""
     path = tmp_path / str(abs(hash(json.dumps(recipe, sort_keys=True))))

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from tests.conftest import examples
 from winosmith import Dataset, Lineage, Origin, Problem
 from winosmith.blocks import Former, former_sides, shuffled_blocks, side_kept
 from winosmith.build._split import split
@@ -45,7 +46,7 @@ def _split(dataset, kept, **more):
     return split(dataset, shuffled_blocks(dataset, 3), pool=rows, kept=kept, **{**SHARES, **more})
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(two_pools())
 def test_every_old_block_keeps_its_side(drawn):
     """What was on one side is there again; of two sides, the one that was told wins."""
@@ -74,7 +75,7 @@ def test_every_old_block_keeps_its_side(drawn):
     assert {*second.train}.isdisjoint({*second.dev, *second.test, *second.withheld})
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(two_pools(), st.randoms(use_true_random=False))
 def test_sides_depend_on_no_order(drawn, rng):
     """Permuted, both pools are split the same."""

@@ -7,9 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, given
 from hypothesis import strategies as st
 
+from tests.conftest import examples
 from winosmith import Claim, Edit, Extra, Lineage, Origin, Problem, formats
 from winosmith.errors import FormatError
 
@@ -120,10 +121,9 @@ SHAPES = {
 }
 """What makes a problem likely to fit into a format; the others need two options."""
 
-LAW = settings(
-    max_examples=40,
+LAW = examples(
+    40,
     derandomize=True,  # the same examples in every run
-    deadline=None,
     suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
 )
 

@@ -15,9 +15,10 @@ from typing import Any, get_args
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.conftest import examples
 from winosmith import Dataset, Problem, blocks, build, debias, embed, metrics, practice, report
 from winosmith.answers import Response
 from winosmith.testing import made_twins
@@ -55,7 +56,7 @@ def swapped(data: Dataset, rows: Collection[int]) -> Dataset:
 
 @pytest.mark.parametrize("variant", get_args(debias.PmiVariant))
 @given(rows=SWAPS, size=st.integers(0, len(DATA)))
-@settings(max_examples=40)
+@examples(40)
 def test_pmi_filtering_scores_and_keeps_the_same(
     variant: debias.PmiVariant, rows: set[int], size: int
 ) -> None:
@@ -119,7 +120,7 @@ def test_clues_are_the_same(rows: set[int]) -> None:
 
 @pytest.mark.parametrize("method", ["mirror", "pmi", "random", "none"])
 @given(rows=SWAPS)
-@settings(max_examples=8)
+@examples(8)
 def test_every_figure_of_a_report_is_the_same(method: Any, rows: set[int]) -> None:
     """Kept sets, probes, nulls, KL and scatters do not know in which order options are written."""
     keep = None if method in ("mirror", "none") else 20
@@ -139,7 +140,7 @@ def test_every_figure_of_a_report_is_the_same(method: Any, rows: set[int]) -> No
 
 
 @given(rows=SWAPS)
-@settings(max_examples=15)
+@examples(15)
 def test_fairness_is_the_same(rows: set[int]) -> None:
     """Votes for the answer, domains, words and random subsets are what they were."""
     votes = [

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.conftest import examples
 from winosmith import Dataset, Extra, Prediction, Problem, Response, debias, metrics
 from winosmith.answers import best_of
 from winosmith.evolve import not_solved
@@ -173,7 +174,7 @@ def _order_of_models(graded: Graded) -> Any:
     return found.ranking.record() if found.ranking else None
 
 
-@settings(max_examples=6, deadline=None)
+@examples(6)
 @given(answers(), orders())
 @pytest.mark.parametrize("figure", ONE)
 def test_no_figure_depends_on_it(figure: str, said: tuple[Prediction, ...], new: Orders) -> None:
@@ -183,7 +184,7 @@ def test_no_figure_depends_on_it(figure: str, said: tuple[Prediction, ...], new:
     _same(found, ONE[figure](grade(data, [*map(following, said, new)])), figure)
 
 
-@settings(max_examples=6, deadline=None)
+@examples(6)
 @given(answers(scored=True), orders())
 def test_no_figure_of_scores_depends_on_it(said: tuple[Prediction, ...], new: Orders) -> None:
     """Calibration, margins and two-way comparisons are the same in any order."""
@@ -196,7 +197,7 @@ def test_no_figure_of_scores_depends_on_it(said: tuple[Prediction, ...], new: Or
     _same(found.record(), moved.record())
 
 
-@settings(max_examples=6, deadline=None)
+@examples(6)
 @given(answers(), answers(), orders())
 @pytest.mark.parametrize("figure", TWO)
 def test_no_comparison_depends_on_it(
@@ -209,7 +210,7 @@ def test_no_comparison_depends_on_it(
     _same(found, TWO[figure](*moved), figure)
 
 
-@settings(max_examples=6, deadline=None)
+@examples(6)
 @given(st.data(), orders())
 def test_no_figure_of_people_depends_on_it(data: st.DataObject, new: Orders) -> None:
     """The accuracy of people, alone and by majority, and how deep their errors are, stay."""

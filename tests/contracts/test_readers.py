@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
+from tests.conftest import examples
 from tests.contracts.test_formats import TEXTS
 from winosmith import build, formats, humans, release, rounds, validate
 from winosmith.answers import Prediction
@@ -166,9 +167,8 @@ def test_the_samples_are_read(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", READERS)
-@settings(
-    max_examples=40,
-    deadline=None,
+@examples(
+    40,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )

@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.conftest import examples
 from tests.debias.rows import SMALL, made, same  # type: ignore[import-not-found]
 from winosmith import debias
 
@@ -27,7 +28,7 @@ from winosmith import debias
     threshold=st.sampled_from([0.0, 0.5, 0.75, 1.0]),
     seed=st.integers(0, 50),
 )
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @pytest.mark.filterwarnings("ignore:train_size is")
 def test_kept_and_removed_are_all_rows(rows, train, cutoff, threshold, seed):
     """Whatever the parameters, each row is kept or removed in one phase, as its record says."""
@@ -57,7 +58,7 @@ def test_kept_and_removed_are_all_rows(rows, train, cutoff, threshold, seed):
 
 
 @given(order=st.permutations(range(60)), with_ids=st.booleans(), with_groups=st.booleans())
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_the_order_of_the_rows_changes_nothing(order, with_ids, with_groups):
     """Permuting rows together with their ids and groups keeps the same rows, with their scores."""
     X, y, ids = made(60)

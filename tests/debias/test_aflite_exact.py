@@ -7,12 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
+from tests.conftest import examples
 from winosmith import debias
 from winosmith.debias._ensemble import Ensemble, Settings, assembled
 from winosmith.debias._numba_kernel import NumbaKernel
@@ -111,7 +112,7 @@ def regressions(draw: st.DrawFn) -> tuple[NDArray[np.float32], NDArray[np.int64]
 
 
 @given(regressions())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_votes_are_those_of_the_optimum(problem):
     """Each classifier votes as a converged scikit-learn wherever that is not within 1e-4 of 0."""
     X, y, chosen = problem

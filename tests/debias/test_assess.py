@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.conftest import examples
 from winosmith.debias._assess import Assessment, AssessmentSettings, assess
 from winosmith.errors import DataError
 
@@ -156,7 +157,7 @@ def test_only_rows_that_may_be_shown_are_drawn() -> None:
     assert assess(X, y, subsets, settings=QUICK, shown=[]).subsets[0].points == ()
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.sets(st.integers(0, 39), min_size=1))
 def test_twins_halves_and_singles_add_up(rows: set[int]) -> None:
     """Whole twins, twins parted by the filter, and former singles are all of the rows."""

@@ -6,9 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.conftest import examples
 from winosmith import debias
 from winosmith.answers import Response
 from winosmith.errors import DataError, InputError
@@ -37,7 +38,7 @@ def three():
     return Xs, y, debias.consensus(Xs, y, **SMALL)
 
 
-@settings(max_examples=10, deadline=None)
+@examples(10)
 @given(seed=st.integers(0, 99), remove=st.sampled_from(["rows", "groups"]))
 def test_one_embedder_alone_is_aflite(seed, remove):
     """The consensus of one embedder keeps the rows that AFLite keeps, phase by phase."""

@@ -9,9 +9,10 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.conftest import examples
 from winosmith import Dataset, debias, metrics, practice
 from winosmith.answers import Response
 from winosmith.errors import DataError, FormatError, InputError
@@ -28,7 +29,7 @@ def _by_name(found, name="kept"):
     return {figure.name: figure for figure in found.sets[name].figures}
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(
     sizes=st.lists(st.integers(1, 3), min_size=1, max_size=15),
     seed=st.integers(0, 99),
@@ -55,7 +56,7 @@ def test_every_row_is_drawn_as_often_as_others_of_its_kind():
     assert np.abs(counts - 0.5).max() < 0.04
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     counts=st.lists(st.integers(1, 4), min_size=1, max_size=5),
     size=st.integers(0, 6),

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 
+from tests.conftest import examples
 from winosmith import Dataset, Problem, debias
 from winosmith.debias import MirrorResult, mirror
 from winosmith.debias._logit import Logit
@@ -56,7 +57,7 @@ AIMS: tuple[dict[str, Any], ...] = ({"error": 0.2}, {"aim": "chance"})
 
 @pytest.mark.parametrize("how", AIMS)
 @given(seed=st.integers(0, 10_000))
-@settings(max_examples=8, deadline=None)
+@examples(8)
 def test_swapping_options_and_permuting_units_changes_nothing(
     how: dict[str, Any], seed: int
 ) -> None:
@@ -74,7 +75,7 @@ def test_swapping_options_and_permuting_units_changes_nothing(
 
 @pytest.mark.parametrize("how", AIMS)
 @given(seed=st.integers(0, 10_000))
-@settings(max_examples=6, deadline=None)
+@examples(6)
 def test_the_order_of_many_options_and_units_means_nothing(how: dict[str, Any], seed: int) -> None:
     """Options in any order within units in any order leave the same units, the same margins."""
     V, items, key = choices(seed % 5, 120)

@@ -9,9 +9,10 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.conftest import examples
 from winosmith import Dataset, Problem, debias, formats
 from winosmith.errors import DataError, InputError
 from winosmith.problem import BLANK
@@ -141,7 +142,7 @@ def test_words_that_both_halves_share_cancel_out():
 
 
 @given(order=st.permutations(range(24)), variant=st.sampled_from(VARIANTS))
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_the_order_of_the_problems_changes_nothing(order, variant):
     """Ties are drawn over the ids, so that permuted problems are kept alike."""
     data = Dataset([*leaning(10), *made_twins(0, singles=4)])
@@ -152,7 +153,7 @@ def test_the_order_of_the_problems_changes_nothing(order, variant):
 
 
 @given(size=st.integers(0, 17), variant=st.sampled_from(VARIANTS))
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_a_size_is_kept_in_whole_twins(size, variant):
     """As many are kept as asked for, one fewer when only half a twin would fit."""
     data = made_twins(7, singles=3)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kendalltau, spearmanr
 
+from tests.conftest import examples
 from winosmith import debias
 from winosmith.debias._ranking import reversed_pairs, spearman, tau_b
 from winosmith.errors import DataError, InputError
@@ -31,7 +32,7 @@ def _ranked(kept, right, draws=60, **more):
     return debias.ranking(right, kept, clusters, subsets, draws=200, **more)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     rows=st.integers(2, 6).flatmap(
         lambda n: st.tuples(*[st.lists(st.integers(0, 3), min_size=n, max_size=n)] * 2)

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.conftest import examples
 from winosmith import debias
 from winosmith.errors import InputError
 
@@ -30,7 +31,7 @@ def made(rows: int = 240, *, seed: int = 0) -> tuple[Any, Any]:
     cutoff=st.one_of(st.integers(1, 90), st.floats(0.001, 0.9)),
     threshold=st.sampled_from([0.0, 0.6, 0.75]),
 )
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_no_more_is_removed_than_the_target_takes(target, cutoff, threshold):
     """A run never goes below its target, and says "target size" just when it is reached."""
     X, y = made()

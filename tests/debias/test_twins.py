@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.conftest import examples
 from winosmith import debias
 from winosmith.debias._selection import pooled, select
 
@@ -31,7 +32,7 @@ def made(sizes: list[int], *, seed: int = 0) -> tuple[Any, Any, list[str]]:
     target=st.one_of(st.none(), st.integers(1, 60)),
     threshold=st.sampled_from([0.0, 0.5, 0.75]),
 )
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_no_group_is_ever_broken(sizes, cutoff, target, threshold):
     """Of each group all rows are kept, or all are removed in one phase with one score."""
     X, y, groups = made(sizes)
@@ -52,7 +53,7 @@ def test_no_group_is_ever_broken(sizes, cutoff, target, threshold):
 
 
 @given(seed=st.integers(0, 20), threshold=st.sampled_from([0.5, 0.75]))
-@settings(max_examples=15, deadline=None)
+@examples(15)
 def test_groups_of_one_are_rows(seed, threshold):
     """When every group is a single, filtering groups is filtering rows, to the byte."""
     X, y, groups = made([1] * 120, seed=seed)

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.conftest import examples
 from winosmith import Dataset, Problem, practice
 from winosmith.blocks import blocks
 from winosmith.errors import DataError, InputError
@@ -72,7 +73,7 @@ def test_the_other_reading_grows_the_test_too() -> None:
     assert _sizes(dict(_sets(test_grows=True).large)) == [3030, 606, 606]
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(st.integers(3, 14), st.tuples(*[st.integers(1, 12)] * 3), st.integers(0, 9))
 def test_no_family_straddles_a_split(count: int, shares: tuple[int, int, int], seed: int) -> None:
     """Every part has a root, every root one part, and every block of problems, too."""

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.conftest import examples
 from winosmith import Dataset, Problem, formats
 from winosmith.errors import FormatError
 from winosmith.formats import ReadingNote
@@ -117,7 +118,7 @@ VERSIONS = [
 ]
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@examples(40, derandomize=True)
 @given(rows=st.permutations(range(18)))
 def test_the_order_of_rows_makes_no_twin(
     tmp_path_factory: pytest.TempPathFactory, rows: list[int]
@@ -172,7 +173,7 @@ def test_many_problems_with_the_same_options_are_compared() -> None:
     assert all(shuffled[a].id.split("-")[0] == shuffled[b].id.split("-")[0] for a, b in pairs)
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@examples(100, derandomize=True)
 @given(
     texts=st.lists(
         st.lists(st.sampled_from("abcdef"), min_size=1, max_size=9), min_size=2, max_size=9
@@ -209,7 +210,7 @@ def test_what_says_who_is_a_twin_is_believed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["csv", "winosmith"])
-@settings(max_examples=30, deadline=None, derandomize=True)
+@examples(30, derandomize=True)
 @given(marked=st.sets(st.integers(0, 5)), rows=st.permutations(range(12)))
 def test_reading_what_was_written_changes_no_twin(
     tmp_path_factory: pytest.TempPathFactory, name: str, marked: set[int], rows: list[int]

@@ -10,9 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.conftest import examples
 from winosmith import Dataset, Problem
 from winosmith.errors import DataError, FormatError, OutputError
 from winosmith.humans import (
@@ -68,7 +69,7 @@ def _by_twin(*datasets: Dataset) -> dict[str, str]:
     return {p.id: p.twin_id or p.id.rpartition("-")[0] for dataset in datasets for p in dataset}
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(EVENTS, st.integers(0, 9), st.sampled_from([0, 12]))
 def test_nobody_sees_two_halves_whatever_happens(
     materials: Materials, events: list[tuple[str, str]], seed: int, texts: int
@@ -79,7 +80,7 @@ def test_nobody_sees_two_halves_whatever_happens(
     assert _twice(ledger, _by_twin(data)) == []
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(EVENTS, st.integers(0, 9))
 def test_nobody_sees_two_halves_over_sessions_and_data_sets(
     materials: Materials, events: list[tuple[str, str]], seed: int
@@ -98,7 +99,7 @@ def test_nobody_sees_two_halves_over_sessions_and_data_sets(
     assert _twice(ledger, twin_of) == []
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.permutations([f"S{n}" for n in range(19)]), st.integers(0, 9), st.integers(1, 4))
 def test_tests_and_orders_are_taken_alike_often(
     materials: Materials, subjects: list[str], seed: int, orders: int
@@ -115,7 +116,7 @@ def test_tests_and_orders_are_taken_alike_often(
         assert abs(a - b) <= 1
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.lists(st.booleans(), min_size=24, max_size=24), st.integers(0, 9))
 def test_who_comes_later_fills_what_drop_outs_left(
     materials: Materials, dropping: list[bool], seed: int

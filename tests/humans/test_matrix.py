@@ -7,10 +7,11 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from tests.conftest import examples
 from winosmith.errors import DataError
 from winosmith.humans import PrintedTest, fit_matrix, matrix_of_margins, repairs
 
@@ -53,7 +54,7 @@ def test_small_margins_have_a_table_exactly_when_trying_all_finds_one() -> None:
             assert (found is not None) == ((rows, columns) in there)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(TABLES, st.integers(0, 2))
 def test_what_is_printed_of_a_table_is_met(table: np.ndarray, weakest: int) -> None:
     """The printed margins of a table, weakest subjects left out or not, are met by some table."""

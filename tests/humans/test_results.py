@@ -8,10 +8,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import ttest_ind
 
+from tests.conftest import examples
 from winosmith import Dataset, Problem, Response
 from winosmith.errors import DataError
 from winosmith.humans import (
@@ -151,7 +152,7 @@ def test_same_answer_is_kept_apart_from_intended_answer() -> None:
     assert (test.share.value, test.same) == (0.0, 1.0)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.lists(st.lists(st.sampled_from([0, 1, "X"]), min_size=5, max_size=5), min_size=1,
                 max_size=6))  # fmt: skip
 def test_rows_and_columns_add_up_to_the_same(table: list[list[int | str]]) -> None:

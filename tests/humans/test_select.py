@@ -9,9 +9,10 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.conftest import examples
 from winosmith import Dataset, Origin, Problem, Response, formats
 from winosmith.errors import DataError, InputError
 from winosmith.humans import Rules, Tally, select, tally, tally_of_counts, text_of
@@ -81,7 +82,7 @@ def agreement(data: Dataset, counts: Tally, rules: Rules) -> np.ndarray:
     return worth
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(materials())
 def test_no_allowed_choice_is_better(made: tuple[Dataset, Tally, Rules]) -> None:
     """The choice has the most problems and then the most agreement of all that the rules allow."""
@@ -98,7 +99,7 @@ def test_no_allowed_choice_is_better(made: tuple[Dataset, Tally, Rules]) -> None
     assert (len(found.rows), round(float(worth[list(found.rows)].sum()), 6)) == best
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(materials(), st.integers(0, 3), st.randoms(use_true_random=False))
 def test_the_order_of_problems_and_options_means_nothing(
     made: tuple[Dataset, Tally, Rules], seed: int, rng: Random
@@ -135,7 +136,7 @@ def test_choices_of_equal_lots_do_not_hang_on_the_order() -> None:
     assert len(chosen) == 1
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(materials(), st.integers(0, 3))
 def test_kept_and_dropped_are_the_input(made: tuple[Dataset, Tally, Rules], seed: int) -> None:
     """Every problem is chosen, or left out with a reason that is not empty."""

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.conftest import examples
 from winosmith import Dataset, Problem, formats
 from winosmith.blocks import blocks
 from winosmith.errors import DataError, FormatError, ProblemError
@@ -26,7 +27,7 @@ def _of(sheets: tuple[Sheet, ...], test: str) -> list[Sheet]:
     return [sheet for sheet in sheets if sheet.test == test]
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.integers(2, 20), st.integers(0, 12), st.integers(0, 99), st.integers(1, 4))
 def test_every_problem_is_on_one_test_and_halves_are_apart(
     materials: Materials, count: int, texts: int, seed: int, orders: int
@@ -72,7 +73,7 @@ def test_neither_items_nor_order_depend_on_answers(materials: Materials) -> None
     assert records[0] == records[1] == records[2]
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.integers(0, 15), st.integers(2, 15), st.integers(0, 99), st.integers(1, 4))
 def test_questions_on_one_text_follow_each_other(
     materials: Materials, count: int, texts: int, seed: int, orders: int

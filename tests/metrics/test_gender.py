@@ -8,9 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.conftest import examples
 from winosmith import Dataset, Prediction, Problem, formats
 from winosmith.errors import DataError, SameInputError
 from winosmith.metrics import GenderGap, Graded, gender_gap, grade, possible_counts
@@ -135,7 +136,7 @@ def test_other_data_and_unknown_occupations_are_refused() -> None:
         gender_gap(with_cells({}), {k: v for k, v in WOMEN.items() if k != "job0"})
 
 
-@settings(max_examples=10)  # each resamples the occupations
+@examples(10)  # each resamples the occupations
 @given(st.integers(0, 2**32 - 1), st.booleans())
 def test_a_gap_without_the_pronoun_is_arithmetic(seed: int, told: bool) -> None:
     """Of versions that are one input, chance has ΔM = −ΔF; such a gap is refused, file or not."""

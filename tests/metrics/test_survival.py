@@ -9,9 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.conftest import examples
 from winosmith import Dataset, Prediction, Problem, formats
 from winosmith.errors import DataError, MissingExtraError
 from winosmith.extras import require
@@ -113,7 +114,7 @@ def test_the_log_rank_test_is_that_of_the_same_scores() -> None:
     assert compare_survival(first, second).statistic == pytest.approx(expected)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=1, max_size=7))
 def test_the_paired_test_counts_all_swaps(starts: list[tuple[int, int]]) -> None:
     """The p-value is the share of all swaps of whole families with a statistic as large."""

@@ -4,9 +4,10 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.conftest import examples
 from winosmith import validate
 from winosmith.errors import DataError
 from winosmith.practice import ARTIFACTS, PracticeCorpus, _corpus, corpus
@@ -34,7 +35,7 @@ def test_5000_twins_have_no_equal_sentences(large: PracticeCorpus):
     assert len({problem.sentence for problem in large.dataset}) == 10_000
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(
     twins=st.integers(0, 60),
     seed=st.integers(0, 2**32),
@@ -76,7 +77,7 @@ def test_the_same_seed_gives_the_same_corpus():
     assert set(first.dataset.ids).isdisjoint(other.dataset.ids)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(twins=st.integers(0, 60), seed=st.integers(0, 2**32), strength=st.floats(0, 1))
 def test_symmetric_twins_differ_in_the_answers_of_sound_twins_alone(twins, seed, strength):
     """A symmetric corpus is the other one with both answers of some sound twins turned round."""

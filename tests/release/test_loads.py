@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.conftest import absent
+from tests.conftest import absent, examples
 from winosmith import Edit, Extra, Lineage, Origin, Problem, formats
 from winosmith.release import Released
 from winosmith.release._croissant import read_table, table_of, write_table
@@ -154,7 +154,7 @@ def problems(draw: st.DrawFn) -> Problem:
     )
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(held=st.lists(problems(), max_size=3))
 def test_a_table_is_written_and_read_without_loss(
     held: list[Problem], tmp_path_factory: pytest.TempPathFactory

@@ -10,9 +10,10 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 from defusedxml.ElementTree import fromstring
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.conftest import examples
 from winosmith import report
 from winosmith.report._svg import COLOURS
 
@@ -171,7 +172,7 @@ def test_too_many_curves_are_refused() -> None:
         report.curves([0], lines, title="", x="", y="")
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.text(min_size=1, max_size=60))
 def test_any_name_is_drawn_as_text(name: str) -> None:
     """Markup, mathematics and controls in a name stay text: only the text differs."""

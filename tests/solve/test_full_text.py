@@ -11,9 +11,10 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
+from tests.conftest import examples
 from winosmith.errors import FormatError, OutputError
 from winosmith.solve import FullTextIndex, _full_text
 from winosmith.solve._full_text import passages
@@ -122,10 +123,7 @@ def test_operators_are_words(tiny: FullTextIndex, phrases: list[str]) -> None:
     assert bool(found) == expected
 
 
-@settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-    max_examples=300,
-)
+@examples(300, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.lists(st.text(max_size=12), max_size=4))
 def test_no_phrase_is_an_error(tiny: FullTextIndex, phrases: list[str]) -> None:
     """Whatever text is looked for, the answer is a list of sentences that are there."""

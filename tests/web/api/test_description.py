@@ -91,7 +91,7 @@ def _tried(operation: Any, token: str, mode: Any, pinned: str) -> Counter[int]:
     met: Counter[int] = Counter()
 
     @settings(
-        max_examples=EXAMPLES,
+        max_examples=EXAMPLES,  # of each operation: all statuses are to be met, hurried or not
         phases=[Phase.generate],
         database=None,
         deadline=None,

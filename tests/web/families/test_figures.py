@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
-from tests.conftest import needed
+from tests.conftest import examples, needed
 from winosmith import Dataset, Prediction
 from winosmith import metrics as m
 
@@ -245,7 +245,7 @@ def _paths(parents: list[int], wrong: list[bool], depths: list[int]) -> list[tup
     return found
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@examples(60, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.tuples(st.integers(0, 99), st.booleans(), st.integers(1, 6)), max_size=40))
 def test_first_errors_are_those_of_each_path(rows: list[tuple[int, bool, int]]) -> None:
     """Each path from the root ends once: in its first error, or censored at its greatest depth."""

@@ -6,10 +6,11 @@ import contextlib
 from datetime import timedelta
 from typing import Any
 
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
+from tests.conftest import examples
 from tests.web.judge.making import twin  # type: ignore[import-not-found]
 from winosmith.errors import InputError
 
@@ -23,12 +24,7 @@ def test_no_order_of_events_breaks_the_rules(db: Any, rules: Any) -> None:
     rules(judges=K)
     run_state_machine_as_test(
         Judging,
-        settings=settings(
-            max_examples=25,
-            stateful_step_count=30,
-            deadline=None,
-            suppress_health_check=list(HealthCheck),
-        ),
+        settings=examples(25, stateful_step_count=30, suppress_health_check=list(HealthCheck)),
     )
 
 

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
+from tests.conftest import examples
 from tests.web.judge.making import give, twin  # type: ignore[import-not-found]
 from winosmith.errors import InputError
 
@@ -34,7 +35,7 @@ def _judge(problem: Any, people: list[Any], votes: Any) -> None:
         answer(judge, slot.ref, choice, ambiguous=both, associative=associative)
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(20, suppress_health_check=list(HealthCheck))
 @given(votes=VOTES)
 def test_a_download_checked_again_gives_the_same(
     db: Any, rules: Any, person: Maker, tmp_path: Path, votes: Any

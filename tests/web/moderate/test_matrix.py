@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.conftest import examples
 from tests.web.hostile import TEXTS, Page  # type: ignore[import-not-found]
 
 pytestmark = pytest.mark.usefixtures("forgotten")
@@ -109,7 +110,7 @@ TABLES = st.fixed_dictionaries({(a, b): TABLE for a in range(4) for b in range(a
 
 
 @given(TABLES, st.permutations(range(4)))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_other_names_for_judges_change_nothing(
     site: Any, tables: Tables, names: Sequence[int]
 ) -> None:
@@ -132,7 +133,7 @@ def test_other_names_for_judges_change_nothing(
 
 
 @given(TABLES)
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_every_problem_twice_keeps_the_shares(site: Any, tables: Tables) -> None:
     """With each problem twice, shares and kappas stay, and kappa is that of statsmodels."""
     from statsmodels.stats.inter_rater import cohens_kappa

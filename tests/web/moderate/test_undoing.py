@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
+from tests.conftest import examples
 from winosmith.errors import InputError
 
 
@@ -139,11 +140,7 @@ ACTIONS = (
 )  # fmt: skip
 
 
-@settings(
-    max_examples=40,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+@examples(40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     st.sampled_from(["held", "judging", "valid", "rejected"]),
     st.lists(st.tuples(st.sampled_from(ACTIONS), st.integers(0, 1)), max_size=12),

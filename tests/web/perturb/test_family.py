@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
+from tests.conftest import examples
 from tests.web.perturb.conftest import (  # type: ignore[import-not-found]
     CHILD,
     GRANDCHILD,
@@ -36,7 +37,7 @@ TREES = st.lists(st.tuples(sentences(), st.integers(0, 20)), min_size=1, max_siz
 """Sentences, each with which of those before it is its parent."""
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(25, suppress_health_check=list(HealthCheck))
 @given(root=sentences(), tree=TREES)
 def test_depths_are_those_of_the_whole_family(
     db: Any, original: Callable[..., Any], root: str, tree: list[tuple[str, int]]

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
+from tests.conftest import examples
 from tests.waiting import LONGEST  # type: ignore[import-not-found]
 from tests.web import growing  # type: ignore[import-not-found]
 from tests.web.api.calling import Program  # type: ignore[import-not-found]
@@ -672,7 +673,7 @@ ACTS = st.one_of(
 
 
 @given(st.lists(ACTS, max_size=12))
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(60, suppress_health_check=list(HealthCheck))
 def test_no_half_is_ever_published_ahead_of_the_other(
     ready_site: Any, acts: list[tuple[str, Any]]
 ) -> None:
