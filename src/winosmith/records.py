@@ -28,6 +28,7 @@ __all__ = [
     "parsed",
     "problem_of",
     "problem_record",
+    "read_text",
     "read_toml",
 ]
 
@@ -93,6 +94,23 @@ def read_toml(path: str | Path) -> Record:
         raise RecipeError(f"{path}: not a TOML file: its brackets are nested too deep") from None
     except ValueError as error:
         raise RecipeError(f"{path}: not a TOML file: {error}") from None
+
+
+def read_text(path: str | Path) -> str:
+    """Return the text of a file, without a byte order mark.
+
+    Raises:
+        FormatError: it can't be read, or is not UTF-8; with the line.
+    """
+    try:
+        raw = Path(path).read_bytes()
+    except OSError as error:
+        raise FormatError(error.strerror or str(error), path) from error
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise FormatError("the text is not UTF-8; save it as UTF-8 first", path, line) from None
 
 
 def json_lines(text: str, path: str | Path) -> Iterator[tuple[int, Record]]:

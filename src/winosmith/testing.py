@@ -98,7 +98,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
 
 def _completion(reply: Reply) -> Any:
-    told = {"prompt_tokens": reply.tokens_in, "completion_tokens": reply.tokens_out}
+    usage = {"prompt_tokens": reply.tokens_in, "completion_tokens": reply.tokens_out}
     return {
         "object": "chat.completion",
         "choices": [
@@ -108,7 +108,7 @@ def _completion(reply: Reply) -> Any:
                 "finish_reason": reply.finish or "stop",
             }
         ],
-        "usage": {key: value for key, value in told.items() if value is not None},
+        "usage": {key: value for key, value in usage.items() if value is not None},
     }
 
 

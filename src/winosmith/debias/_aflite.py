@@ -535,8 +535,8 @@ def _null(
     """Return the null of a phase, and the scores of its draws; nothing where none is asked for."""
     if run.settings.null == "off":
         return None, []
-    told = None if run.on_draw is None else partial(run.on_draw, number)
-    return chance(ensemble, left, number, run.twins, int(candidates.sum()), told)
+    on_draw = None if run.on_draw is None else partial(run.on_draw, number)
+    return chance(ensemble, left, number, run.twins, int(candidates.sum()), on_draw)
 
 
 def _most(settings: Settings, left: int, groups: NDArray[np.intp] | None) -> int:

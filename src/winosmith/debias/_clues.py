@@ -336,8 +336,8 @@ def _features(reading: Reading, first: int) -> Iterator[tuple[int, tuple[Kind, t
             continue
         for option in (0, 1):
             yield option, ("option", (reading.heads[option], cue))
-            for word in reading.beside[option]:
-                if word != cue and word not in reading.beside[1 - option]:
+            for word in reading.near[option]:
+                if word != cue and word not in reading.near[1 - option]:
                     yield option, ("beside", (word, cue))
 
 
@@ -355,12 +355,12 @@ class Reading:
     Attributes:
         cues: the trigger where the twin is known, and the content words of the local context.
         heads: the last word of each option.
-        beside: for each option, the content words of the clauses that mention it.
+        near: for each option, the content words of the clauses that mention it.
     """
 
     cues: tuple[str, ...]
     heads: tuple[str, str]
-    beside: tuple[tuple[str, ...], tuple[str, ...]]
+    near: tuple[tuple[str, ...], tuple[str, ...]]
 
 
 def read_problem(problem: Problem, other: str | None = None) -> Reading:
@@ -581,12 +581,12 @@ def _passage(problem: MarkedProblem, status: Mapping[int, tuple[str, bool]]) -> 
         parts.append(report.Part(word, "toward" if mark.toward else "away"))
         at = mark.end
     parts.append(report.Part(problem.sentence[at:]))
-    told, kept = status.get(problem.row, ("", None))
+    outcome, kept = status.get(problem.row, ("", None))
     return report.Passage(
         [part for part in parts if part.text],
         problem.options,
         problem.answer,
-        told,
+        outcome,
         kept,
         tuple(_clue(clue, problem) for clue in problem.clues),
     )

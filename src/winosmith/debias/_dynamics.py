@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, FormatError
-from winosmith.records import json_lines
+from winosmith.records import json_lines, read_text
 
 Floats = NDArray[np.float64]
 
@@ -79,7 +79,7 @@ def read_dynamics(path: str | Path, pool: Dataset, *, first: int = 0) -> Dynamic
         name: np.full(len(pool), np.nan) for name in ("confidence", "variability", "correctness")
     }
     seen: set[int] = set()
-    for line, record in _records(path):
+    for line, record in json_lines(read_text(path), path):
         row = _row(record.get("guid"), rows, len(pool), first, path, line)
         if row is None:
             continue
@@ -98,16 +98,6 @@ def read_dynamics(path: str | Path, pool: Dataset, *, first: int = 0) -> Dynamic
         columns["variability"],
         None if np.isnan(correctness).all() else correctness,
     )
-
-
-def _records(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    try:
-        text = Path(path).read_text("utf-8-sig")
-    except OSError as error:
-        raise FormatError(error.strerror or str(error), path) from None
-    except UnicodeDecodeError:
-        raise FormatError("the text is not UTF-8", path) from None
-    return json_lines(text, path)
 
 
 def _row(

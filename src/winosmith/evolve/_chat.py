@@ -136,11 +136,11 @@ class ChatPerturber:
         return self.model(messages)
 
     def _spent(self) -> str:
-        told = "the budget has no room for another turn"
+        reason = "the budget has no room for another turn"
         if isinstance(self.model, Client) and self.model.budget is not None:
             spent = self.model.budget.spent
-            told += f" ({spent.tokens_in:,} tokens in and {spent.tokens_out:,} out were spent)"
-        return f"{told}; raise it, and the same call goes on"
+            reason += f" ({spent.tokens_in:,} tokens in and {spent.tokens_out:,} out were spent)"
+        return f"{reason}; raise it, and the same call goes on"
 
     def _transcript(self, problem: Problem, seed: int) -> Transcript | None:
         if self.folder is None:

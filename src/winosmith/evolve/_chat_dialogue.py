@@ -168,10 +168,10 @@ class Dialogue:
         self.rounds.append(Round(self.size, reply, tuple(rows), tuple(kept)))
         self.accepted += kept
         asks = len(self.rounds) == 1 and not rows and "?" in reply.text
-        told = ANSWER if asks else correction(self.parent, self.rounds[-1], self.accepted)
+        turn = ANSWER if asks else correction(self.parent, self.rounds[-1], self.accepted)
         first = 1 + sum(len(done.rows) for done in self.rounds)
         self._said.append(Message("assistant", reply.text))
-        self._said.append(Message("user", f"{told}\n\n{request(self.size, first)}"))
+        self._said.append(Message("user", f"{turn}\n\n{request(self.size, first)}"))
         return tuple(kept)
 
     def stop(self, reason: Literal["budget"], message: str) -> None:
@@ -206,7 +206,7 @@ class Dialogue:
 
     def _in_vain(self, recent: Sequence[Round]) -> str:
         what = "nothing acceptable" if not self.accepted else "nothing more that is acceptable"
-        told = (
+        reason = (
             f"{what} came in {len(recent)} turns ({len(self.accepted)} of {self.wanted} accepted)"
         )
         found = sum((done.faults() for done in recent), Counter[str]())
@@ -216,7 +216,7 @@ class Dialogue:
             why = "most faults: " + ", ".join(
                 f"{kind} {count}" for kind, count in found.most_common(_SHOWN)
             )
-        return f"{told}; {why}. Take a stronger model, or look at what it says in the transcript"
+        return f"{reason}; {why}. Take a stronger model, or look at what it says in the transcript"
 
 
 def _check(
@@ -490,8 +490,8 @@ def spelt_out(before: str, after: str) -> str:
     'very added (1), far → long (2)'
     """
     script = edit_script(tokens(before), tokens(after))
-    told = (_SIGNS[edit.op].format(old=edit.old, new=edit.new) for edit in script)
-    return ", ".join(f"{edit} ({number})" for number, edit in enumerate(told, 1))
+    signs = (_SIGNS[edit.op].format(old=edit.old, new=edit.new) for edit in script)
+    return ", ".join(f"{edit} ({number})" for number, edit in enumerate(signs, 1))
 
 
 def _example() -> str:

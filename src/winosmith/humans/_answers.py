@@ -17,7 +17,7 @@ from winosmith.answers import Response
 from winosmith.errors import DataError, FormatError, ProblemError
 from winosmith.humans._sheet import AMBIGUOUS, Item, Sheet
 from winosmith.outputs import write_aside
-from winosmith.records import parsed
+from winosmith.records import parsed, read_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,10 +368,7 @@ def read_answer_table(path: str | Path, sheets: Mapping[str, Sheet]) -> list[Sit
 
 def _rows(path: str | Path) -> Iterator[tuple[int, list[str]]]:
     """Yield line number and cells of every row that is not empty."""
-    try:
-        text = Path(path).read_text("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise FormatError(f"the table can't be read: {error}", path) from error
+    text = read_text(path)
     first = text.split("\n", 1)[0]
     delimiter = max(",;\t", key=first.count)  # spreadsheets of many countries save semicolons
     reader = csv.reader(text.splitlines(), delimiter=delimiter)

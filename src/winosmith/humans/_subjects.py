@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from winosmith.errors import DataError, FormatError
 from winosmith.humans._answers import Noted, Sitting
-from winosmith.records import json_lines
+from winosmith.records import json_lines, read_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,10 +209,7 @@ def read_subjects(path: str | Path) -> tuple[Subject, ...]:
     Raises:
         FormatError: it can't be read, or two subjects have one code; with the line.
     """
-    try:
-        text = Path(path).read_text("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise FormatError(f"the subjects can't be read: {error}", path) from error
+    text = read_text(path)
     lines = _json_lines(text, path) if text.lstrip().startswith("{") else _csv_lines(text, path)
     found: dict[str, Subject] = {}
     first: dict[str, int] = {}

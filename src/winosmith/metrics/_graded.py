@@ -297,8 +297,8 @@ def carried(graded: Graded, field: str, column: Sequence[Scalar]) -> Carried:
 
 def seen_by(graded: Graded) -> tuple[Sees | None, int | None]:
     """Return what a solver saw, None where that is not told, and the words ahead of the blank."""
-    told = graded.parameters
-    sees, local = told.get("sees"), told.get("local_context", told.get("local"))
+    run = graded.parameters
+    sees, local = run.get("sees"), run.get("local_context", run.get("local"))
     return sees if sees in ("blank", "pronoun") else None, local if type(local) is int else None
 
 

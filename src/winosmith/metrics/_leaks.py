@@ -436,20 +436,20 @@ def told_overlap(solver: str, record: Mapping[str, Any]) -> list[str]:
     ['Of mine no accuracy is told: 1 of 4 problems may have been seen in training (1: the training \
 set holds its sentence)']
     """
-    told = []
+    lines = []
     if record["withheld"]:
         reasons = "; ".join(f"{count:,}: {reason}" for reason, count in record["reasons"].items())
-        told.append(
+        lines.append(
             f"Of {shown(solver)} no accuracy is told: {record['problems']:,} of {record['n']:,} "
             f"problems may have been seen in training ({reasons})"
         )
     if record["unknown"]:
         corpora = " and ".join(map(shown, record["unknown"]))
-        told.append(
+        lines.append(
             f"{shown(solver)} was trained on {corpora} too, which is not here: whether it saw "
             "these problems there is unknown"
         )
-    return told
+    return lines
 
 
 def overlap(

@@ -447,9 +447,9 @@ def stability_drawings(found: Mapping[str, Stability]) -> Iterator[list[report.S
     rest = iter(found.items())
     while some := dict(islice(rest, report.ALONG)):
         panels = [report.survival({name: _survival_curve(of) for name, of in some.items()})]
-        told = {name: of for name, of in some.items() if of.by_depth}
-        if told:
-            panels.append(_accuracy_by_depth(told))
+        with_depths = {name: of for name, of in some.items() if of.by_depth}
+        if with_depths:
+            panels.append(_accuracy_by_depth(with_depths))
         yield panels
 
 

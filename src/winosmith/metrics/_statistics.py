@@ -507,13 +507,13 @@ class Table5:
         """
         row = self.row
         whose = "It prints" if self.whole else "Its row is of another selection:"
-        told = (
+        counting = (
             f"Counted as table 5 of WinoGrande counts {self.name} ({row.reading}). {whose} "
             f"{row.printed}"
         )
         if row.ours == row.printed:
-            return f"{told}."
-        return f"{told}; the published files give {row.ours}: {row.why}."
+            return f"{counting}."
+        return f"{counting}; the published files give {row.ours}: {row.why}."
 
     def record(self) -> dict[str, Any]:
         """Return it as JSON can hold it."""

@@ -397,5 +397,5 @@ def _gap(
     columns = [cells[0] * graded.credit, cells[0], cells[1] * graded.credit, cells[1]]
     totals = cluster_totals(np.stack(columns, axis=1), labels)
     sums = resampled(totals, seed)
-    kept = sums[(sums[:, 1] > 0) & (sums[:, 3] > 0)]
-    return Gap(plain, caught, percentiles(kept[:, 0] / kept[:, 1] - kept[:, 2] / kept[:, 3]))
+    whole = sums[(sums[:, 1] > 0) & (sums[:, 3] > 0)]
+    return Gap(plain, caught, percentiles(whole[:, 0] / whole[:, 1] - whole[:, 2] / whole[:, 3]))

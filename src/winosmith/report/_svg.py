@@ -112,8 +112,8 @@ def draw(
             engine.execute(canvas)
             canvas.set_layout_engine(None)
         file = io.BytesIO()
-        nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-        canvas.savefig(file, format="svg", metadata=nothing, transparent=True)
+        no_metadata = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+        canvas.savefig(file, format="svg", metadata=no_metadata, transparent=True)
     title, description = clean(title), clean(description)
     return Svg(_tidy(file.getvalue(), title, description), title, description)
 

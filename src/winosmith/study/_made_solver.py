@@ -70,9 +70,9 @@ class _Source:
     def solver(self, **made: Any) -> Solver:
         """Return the solver, of the options and what else was made for it."""
         names = ("seed", "sees", "features", "snippets", "scoring", "device", "swap")
-        told = {name: self.options[name] for name in names if name in self.options}
+        options = {name: self.options[name] for name in names if name in self.options}
         shown = self.options.get("shots", 0)
-        return solve.by_name(self.name, self.train, shown=shown, **{**told, **made})
+        return solve.by_name(self.name, self.train, shown=shown, **{**options, **made})
 
 
 def made_solver(
@@ -280,7 +280,7 @@ def trained_on(rule: SolverRule, folder: Path) -> TrainedOn:
     from winosmith import practice
 
     try:
-        told = TrainedOn.named(rule.options.get("trained_on", ()), folder)
+        stated = TrainedOn.named(rule.options.get("trained_on", ()), folder)
     except InputError as error:
         raise InputError(f"the solver {rule.name}: trained_on: {error}") from None
     # The majority's answer is the same whatever the sentence: it has seen none.
@@ -289,4 +289,4 @@ def trained_on(rule: SolverRule, folder: Path) -> TrainedOn:
     left: tuple[Contents, ...] = ()
     if "model" in rule.options and rule.solver != "chat":
         left = published.contents_beside(folder / str(rule.options["model"]))
-    return TrainedOn((*datasets, *told.datasets), (*left, *told.contents), told.unknown)
+    return TrainedOn((*datasets, *stated.datasets), (*left, *stated.contents), stated.unknown)

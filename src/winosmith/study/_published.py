@@ -407,9 +407,9 @@ def _notes(name: str, found: Mapping[str, Sequence[Solved]]) -> list[Text]:
     """Return what to know of a data set's figures, and their signatures."""
     solved = [(system, one) for system, own in found.items() for one in own if one.data == name]
     notes = dict.fromkeys(note for _, one in solved for note in one.notes)
-    told = [f"{note[0].upper()}{note[1:]}." for note in notes]
+    sentences = [f"{note[0].upper()}{note[1:]}." for note in notes]
     signed = [f"{system}: {one.signature}" for system, one in solved]
-    return [*([Text(told, "note")] if told else []), Text(signed)]
+    return [*([Text(sentences, "note")] if sentences else []), Text(signed)]
 
 
 def _gender(lines: Sequence[GenderLine]) -> Table:

@@ -40,7 +40,7 @@ from winosmith.errors import DataError, FormatError, ProblemError, RecipeError
 from winosmith.lineage import UNVALIDATED
 from winosmith.outputs import write_aside
 from winosmith.problem import Extra, Problem
-from winosmith.records import json_lines
+from winosmith.records import json_lines, read_text
 from winosmith.validate._structure import Examined, Outcome, gather
 
 Agreement = Literal["majority", "unanimous", "off"]
@@ -385,7 +385,9 @@ def read_votes(path: str | Path) -> tuple[Response, ...]:
         FormatError: the file is empty or not UTF-8, a column is missing or unknown, or a response
             can't be read; with the line.
     """
-    text = _read_text(path)
+    text = read_text(path)
+    if not text.strip():
+        raise FormatError("the file is empty", path)
     records = _json_records(text, path) if text.lstrip()[0] in "{[" else csv_records(text, path)
     responses = []
     for line, record in records:
@@ -409,21 +411,6 @@ def write_votes(responses: Iterable[Response], path: str | Path) -> None:
             )
         else:
             write_csv(responses, file)
-
-
-def _read_text(path: str | Path) -> str:
-    try:
-        raw = Path(path).read_bytes()
-    except OSError as error:
-        raise FormatError(error.strerror or str(error), path) from error
-    try:
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        raise FormatError("the text is not UTF-8; save it as UTF-8 first", path, line) from None
-    if not text.strip():
-        raise FormatError("the file is empty", path)
-    return text
 
 
 def check_names(names: Iterable[str], needed: tuple[str, ...], path: str | Path, line: int) -> None:
