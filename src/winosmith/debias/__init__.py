@@ -30,7 +30,6 @@ from winosmith.debias._clues import (
     passages,
 )
 from winosmith.debias._consensus import ConsensusResult, checkpoint_of, consensus
-from winosmith.debias._dynamics import Dynamics, read_dynamics
 from winosmith.debias._fairness import (
     Fairness,
     Figure,
@@ -42,7 +41,7 @@ from winosmith.debias._fairness import (
 from winosmith.debias._mirror import Aim, MirrorResult, mirror
 from winosmith.debias._pmi import PmiResult, PmiVariant, pmi, word_pmi
 from winosmith.debias._probe import Probe, probe
-from winosmith.debias._ranking import Correlation, Ranking, ranking
+from winosmith.debias._ranking import Correlation, Dynamics, Ranking, ranking, read_dynamics
 from winosmith.debias._rows import problem_labels, training_rows
 from winosmith.debias._selection import HISTOGRAM_EDGES, alike, subsample
 from winosmith.debias._units import TwinUnits, option_units, twin_units

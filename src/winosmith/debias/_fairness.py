@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 
 from winosmith.answers import Response
 from winosmith.dataset import Dataset
-from winosmith.debias._dynamics import Dynamics
 from winosmith.debias._ensemble import check_draws
-from winosmith.debias._ranking import Mask, Ranking, ranking
+from winosmith.debias._ranking import Dynamics, Mask, Ranking, ranking
 from winosmith.debias._selection import alike
 from winosmith.errors import DataError
 from winosmith.metrics import clusters, human_accuracy
