@@ -186,12 +186,10 @@ class PostgresServer:
             start_new_session=True,
         )
         log.close()
-        for _ in range(600):
-            ready = [str(self.programs / "pg_isready"), "-q", "-d", self.url()]
+        ready = [str(self.programs / "pg_isready"), "-q", "-d", self.url()]
+        while self.process.poll() is None:
             if subprocess.run(ready, check=False).returncode == 0:
                 return
-            if self.process.poll() is not None:
-                break
             time.sleep(0.05)
         raise RuntimeError(
             f"PostgreSQL did not start:\n{(self.folder / 'log').read_text()[-2000:]}"
@@ -214,11 +212,21 @@ class PostgresServer:
         while any(_runs(pid) for pid in others):
             time.sleep(0.005)
 
-    def stop(self) -> None:
-        """Stop: whoever is connected is sent away."""
-        if self.process and self.process.poll() is None:
-            self.process.send_signal(signal.SIGINT)
-            self.process.wait(30)
+    def stop(self, patience: float = 30.0) -> None:
+        """Stop: whoever is connected is sent away. The server has ended when this returns.
+
+        Args:
+            patience: seconds to wait until all is written; then the server ends without that
+                ("immediate shutdown"), and the next start recovers what was committed.
+        """
+        if self.process is None or self.process.poll() is not None:
+            return
+        self.process.send_signal(signal.SIGINT)
+        try:
+            self.process.wait(patience)
+        except subprocess.TimeoutExpired:
+            self.process.send_signal(signal.SIGQUIT)
+            self.process.wait()
 
     def _run(self, program: str, *arguments: str) -> None:
         done = subprocess.run(
