@@ -71,7 +71,7 @@ def main():
     print(f"{asked.units:,} twins of {asked.columns:,} numbers; AFLite: {theirs:.1f} s "
           f"({work:.1f} s of processors), {len(found.phases)} phases, "
           f"{len(X) - len(found.kept):,} rows removed\n")  # fmt: skip
-    print("| units | aim | s | s of processors | µs of these a unit | removed | AFLite's over them |")
+    print("| units | aim | s | s of processors | µs of these a unit | removed | AFLite's over |")
     print("|---:|---|---:|---:|---:|---:|---:|")
     for part in (8, 4, 2, 1):
         units = asked.units // part
