@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from winosmith.cells import guarded, unguarded
+from winosmith.outputs import guarded, unguarded
 
 
 @given(st.text(alphabet="'=+-@\t\r\n ab＝"))

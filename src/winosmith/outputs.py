@@ -13,7 +13,7 @@ The rules (`OutputFolder.open`):
 - not ours and not empty is refused, even with `force`.
 
 Files are written aside and renamed when they are complete, so a crash leaves either the old file
-or the new one.
+or the new one. `guarded` keeps a spreadsheet from running a cell of a table as a formula.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import errno
 import hashlib
 import json
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -32,7 +33,16 @@ from typing import IO, Any
 
 from winosmith.errors import InputError, OutputError
 
-__all__ = ["MANIFEST", "PRIVATE", "OutputFolder", "sha256", "told", "write_aside"]
+__all__ = [
+    "MANIFEST",
+    "PRIVATE",
+    "OutputFolder",
+    "guarded",
+    "sha256",
+    "unguarded",
+    "write_aside",
+    "write_error",
+]
 
 ROOM = 1 << 20
 """Bytes; with less left, a write that broke off broke off for want of room."""
@@ -59,7 +69,7 @@ def write_aside(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, aside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     except OSError as error:
-        raise told(error, path) from error
+        raise write_error(error, path) from error
     try:
         with os.fdopen(handle, mode, **text) as file:  # type: ignore[call-overload]
             yield file
@@ -71,13 +81,13 @@ def write_aside(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
         Path(aside).unlink(missing_ok=True)
         if error.filename not in (None, aside):  # another file that was read or written meanwhile
             raise
-        raise told(error, path) from error
+        raise write_error(error, path) from error
     except BaseException:
         Path(aside).unlink(missing_ok=True)
         raise
 
 
-def told(error: OSError, path: Path) -> OutputError:
+def write_error(error: OSError, path: Path) -> OutputError:
     """Return the error of a file that can't be written, with what to do about it."""
     hints = {
         errno.ENOSPC: "the disk is full; free some space and run the same command again",
@@ -153,7 +163,7 @@ class OutputFolder:
             try:
                 path.mkdir(parents=True, exist_ok=True)
             except OSError as error:
-                raise told(error, path) from error
+                raise write_error(error, path) from error
             folder = cls(path, recipe, secret=secret)
             folder.save()
             return folder
@@ -286,3 +296,25 @@ def _difference(held: Any, asked: Any, key: str = "") -> str:
         ]
         return "; ".join(found[:4]) + (f"; and {len(found) - 4} more" if len(found) > 4 else "")
     return f"{key} is {held!r} there, {asked!r} here"
+
+
+_FORMULA = re.compile(r"'*(?:[\t\r\n]| *[=+\-@＝＋－＠])")
+"""What spreadsheets take for the beginning of a formula (OWASP, "CSV Injection")."""
+
+
+def guarded(cell: str) -> str:
+    """Return the cell with an apostrophe before what a spreadsheet would run.
+
+    >>> guarded("=1+1"), guarded("a=b")
+    ("'=1+1", 'a=b')
+    """
+    return f"'{cell}" if _FORMULA.match(cell) else cell
+
+
+def unguarded(cell: str) -> str:
+    """Return the cell as it was before `guarded`.
+
+    >>> unguarded("'=1+1"), unguarded("'tis")
+    ('=1+1', "'tis")
+    """
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell

@@ -1,4 +1,4 @@
-"""Spread work over any `concurrent.futures.Executor`, with results in order."""
+"""Spread work over any `concurrent.futures.Executor`, results in order, and tell how far it is."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from winosmith.errors import InputError
 
-__all__ = ["Holder", "ordered_map", "workers_of"]
+__all__ = ["Advance", "Holder", "Step", "ordered_map", "silent", "workers_of"]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -122,3 +122,15 @@ def _gone(error: BrokenExecutor, resume: str) -> InputError:
         "the executor's workers are gone, killed or out of memory "
         f"({str(error) or type(error).__name__}); {resume}"
     )
+
+
+Advance = Callable[[int, str], None]
+"""Is told how much of a step is done, and a note."""
+
+Step = Callable[[str, int | None], AbstractContextManager[Advance]]
+"""Shows a step of the work, given its title and its total when that is known."""
+
+
+def silent(title: str, total: int | None) -> AbstractContextManager[Advance]:
+    """Show nothing."""
+    return nullcontext(lambda done, note: None)

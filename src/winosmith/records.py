@@ -24,6 +24,7 @@ __all__ = [
     "claim_of",
     "claim_record",
     "dropped_problem",
+    "json_file",
     "json_lines",
     "parsed",
     "problem_of",
@@ -136,6 +137,16 @@ def json_lines(text: str, path: str | Path) -> Iterator[tuple[int, Record]]:
         if not isinstance(record, dict):
             raise FormatError("the line is not a JSON object", path, number)
         yield number, record
+
+
+def json_file(path: str | Path) -> Iterator[Record]:
+    """Yield the objects of a file of JSON Lines.
+
+    Raises:
+        OSError: the file can't be read.
+        FormatError: see `json_lines`.
+    """
+    yield from (record for _, record in json_lines(Path(path).read_text("utf-8"), path))
 
 
 def canonical(record: Mapping[str, Any]) -> str:

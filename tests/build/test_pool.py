@@ -9,8 +9,8 @@ import pytest
 
 from winosmith import formats, validate
 from winosmith.answers import Response
-from winosmith.build import read_pool, read_pool_votes, recipe_of, recipe_toml
-from winosmith.errors import FormatError, RecipeError
+from winosmith.build import build, read_pool, read_pool_votes, recipe_of, recipe_toml
+from winosmith.errors import DataError, FormatError, RecipeError
 from winosmith.lineage import perturbed
 from winosmith.testing import made_twins
 
@@ -77,3 +77,15 @@ def test_files_that_cannot_be_a_pool_are_told(folder, data, told):
     named = [one.format(folder.name) if isinstance(one, str) else one for one in data]
     with pytest.raises(RecipeError, match=told):
         _recipe(folder, data=named)
+
+
+def test_a_pool_of_which_nothing_is_left_tells_what_dropped_it(tmp_path):
+    """Where the third options are in no sentence, that rule is named, with its count."""
+    problems = [
+        replace(problem, twin_id=None, options=(*problem.options, "the pot"))
+        for problem in made_twins(3)
+    ]
+    formats.write(problems, tmp_path / "three.jsonl")
+    told = r"no problem is left.*of 6 collected, dropped are 6 by structure \(options\)"
+    with pytest.raises(DataError, match=told):
+        build(_recipe(tmp_path, data="three.jsonl"), tmp_path / "out")

@@ -28,7 +28,7 @@ def _outcome(monkeypatch: pytest.MonkeyPatch, error: BaseException | None) -> in
         if error is not None:
             raise error
 
-    monkeypatch.setattr("winosmith.cli._groups.LazyGroup.get_command", lambda *_: command)
+    monkeypatch.setattr("winosmith.cli._main.LazyGroup.get_command", lambda *_: command)
     return main(["anything"])
 
 

@@ -82,3 +82,11 @@ def test_a_recipe_without_solvers_is_refused_with_its_file(pool, capsys):
     told = capsys.readouterr().err
     assert "round.toml" in told
     assert "[[solvers]]" in told
+
+
+def test_a_database_without_a_site_is_refused(pool, capsys):
+    """--database is of a site, so it does not go with a recipe and a folder; nothing is written."""
+    arguments = ["round", "round.toml", "--out", "1", "--database", "postgresql://nowhere/none"]
+    assert main(arguments) == 2
+    assert "--database is that of a site" in capsys.readouterr().err
+    assert not (pool / "1").exists()

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from tests.conftest import absent, examples
 from winosmith import Edit, Extra, Lineage, Origin, Problem, formats
 from winosmith.release import Released
-from winosmith.release._croissant import read_table, table_of, write_table
+from winosmith.release._interchange import read_table, table_of, write_table
 
 
 def _run(script: str, *arguments: str, where: Path) -> Any:

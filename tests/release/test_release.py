@@ -24,7 +24,7 @@ from winosmith.cli import main
 from winosmith.errors import OutputError, RecipeError
 from winosmith.humans import CANARY
 from winosmith.release import Released, Splitting, read_about, release
-from winosmith.release._parts import sight
+from winosmith.release._content import sight
 
 
 def test_the_folder_is_named_by_what_it_holds(small: Released, tmp_path: Path) -> None:

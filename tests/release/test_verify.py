@@ -12,7 +12,7 @@ from tests.release.conftest import found, rewritten, seal, sets, write_sets
 from tests.release.plants import Plant, in_line, in_record, in_text, placed  # type: ignore[import-not-found]
 from winosmith import Dataset, Extra
 from winosmith.release import Content, Released, about_of, verify
-from winosmith.release._parts import sight
+from winosmith.release._content import sight
 
 
 def _remove(path: str) -> Plant:

@@ -353,7 +353,7 @@ FORMULA = re.compile(r"\s*[=+\-@＝＋－＠]|[\t\r\n]")
 
 def _cells(table: str, separator: str = ",") -> list[str]:
     """Return the cells of a table, none of which a spreadsheet runs, as they were written."""
-    from winosmith.cells import unguarded
+    from winosmith.outputs import unguarded
 
     rows = list(csv.reader(io.StringIO(table, newline=""), delimiter=separator, strict=True))
     assert {len(row) for row in rows} == {len(rows[0])}

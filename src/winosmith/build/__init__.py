@@ -13,6 +13,7 @@ from winosmith.build._debias import Debiased, debias_to_folder, finished_filter
 from winosmith.build._filter import NAMES, FilterRun, kept_as, run_filter
 from winosmith.build._measure import Measures, measure
 from winosmith.build._pool import copies_told, read_pool, read_pool_votes
+from winosmith.build._publish import LastBuild, digest_of, read_last
 from winosmith.build._recipe import (
     ConsensusRecipe,
     EmbedRecipe,
@@ -29,9 +30,9 @@ from winosmith.build._recipe import (
 )
 from winosmith.build._report import columns_told, sides_blocks, sides_told
 from winosmith.build._report_filter import filter_sections, key_figures
-from winosmith.build._split import LastBuild, digest_of, nested_sizes, read_last
+from winosmith.build._split import nested_sizes
 from winosmith.build._vectors import Embedded, Panel, embedded
-from winosmith.progress import Advance, Step, silent
+from winosmith.parallel import Advance, Step, silent
 
 __all__ = [
     "NAMES",

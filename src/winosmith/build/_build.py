@@ -30,20 +30,23 @@ from winosmith.build._pool import (
     without_copies,
 )
 from winosmith.build._publish import (
-    LAST,
+    LastBuild,
     columns_record,
     is_finished,
     problems_digest,
     public_recipe,
     publish,
+    read_last,
     secret_inputs,
+    sides_record,
     with_new_ids,
     write_reports,
     write_run,
     write_scores,
+    write_sides,
 )
 from winosmith.build._recipe import Recipe
-from winosmith.build._split import LastBuild, Split, read_last, sides_record, split, write_sides
+from winosmith.build._split import Split, split
 from winosmith.build._vectors import (
     embedders,
     place_of,
@@ -51,8 +54,9 @@ from winosmith.build._vectors import (
 )
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError, OutputError
+from winosmith.finished import LAST
 from winosmith.outputs import PRIVATE, OutputFolder
-from winosmith.progress import Step, silent
+from winosmith.parallel import Step, silent
 
 VECTORS = f"{PRIVATE}/embeddings.npy"
 TOLD = f"{PRIVATE}/embeddings.json"
@@ -248,6 +252,7 @@ def _carried_out(job: _Job) -> Built:
         check(stages, recipe, job.inputs.votes)
         without_copies(stages, recipe, _published_before(job.last))
         tuning = set_aside(stages, recipe, job.order)
+        stages.refuse_empty()
         pool = stages.rows()
     ran = job.filtering.run(stages.left, job.renamed.select(pool), job.collected.ids, tuning)
     run = ran.run

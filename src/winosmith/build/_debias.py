@@ -40,7 +40,7 @@ from winosmith.build._vectors import (
 from winosmith.dataset import Dataset, Dropped, Filtered
 from winosmith.errors import gone
 from winosmith.outputs import OutputFolder, sha256
-from winosmith.progress import Step, silent
+from winosmith.parallel import Step, silent
 from winosmith.records import canonical, problem_record
 
 PAGE = "report.html"

@@ -23,7 +23,7 @@ from winosmith.build._vectors import Panel, lent
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.outputs import OutputFolder
-from winosmith.progress import Advance, Step
+from winosmith.parallel import Advance, Step
 
 Rows = NDArray[np.intp]
 

@@ -14,7 +14,7 @@ from winosmith.build._filter import FilterRun, kept_apart
 from winosmith.build._recipe import FilterRecipe
 from winosmith.build._vectors import Panel
 from winosmith.errors import DataError
-from winosmith.progress import Step
+from winosmith.parallel import Step
 from winosmith.report import Signature
 
 PROBE_ROWS = 10_000

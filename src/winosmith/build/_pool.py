@@ -23,7 +23,7 @@ from winosmith.answers import Response
 from winosmith.blocks import contradictions, copies, draw
 from winosmith.build._recipe import Copies, Recipe, paths_of
 from winosmith.dataset import Dataset, Filtered
-from winosmith.errors import FormatError, RecipeError
+from winosmith.errors import DataError, FormatError, RecipeError
 from winosmith.problem import Problem
 from winosmith.records import parsed
 
@@ -158,6 +158,21 @@ class Stages:
     def add(self, stage: str, result: Filtered) -> None:
         """Go on with what this stage kept."""
         self.done[stage] = result
+
+    def refuse_empty(self) -> None:
+        """Raise a DataError that says what dropped the problems where none is left."""
+        if len(self.left):
+            return
+        dropped = Counter(
+            f"{stage} ({entry.reason.partition(':')[0]})"
+            for stage, result in self.done.items()
+            for entry in result.dropped
+        )
+        told = ", ".join(f"{count:,} by {what}" for what, count in dropped.most_common())
+        raise DataError(
+            f"no problem is left to filter: of {len(self.collected):,} collected, dropped are "
+            f"{told or 'none'}; winosmith check shows each"
+        )
 
     def verdicts(self) -> dict[int, Verdict]:
         """Return why each dropped problem was dropped, by its row."""

@@ -1,18 +1,19 @@
-"""What a build writes: the files that everybody may have, what stays private, and its reports."""
+"""The files of a build: what everybody may have, what stays private, reports; the last build."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import platform
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from importlib import metadata
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from winosmith import formats
 from winosmith._version import __version__
+from winosmith.blocks import SIDES, Former, Side
 from winosmith.build._filter import FilterRun
 from winosmith.build._pool import Verdict
 from winosmith.build._recipe import Copies, EmbedRecipe, Recipe, again_toml, paths_of, recipe_table
@@ -22,13 +23,25 @@ from winosmith.build._split import Split, nested_sizes
 from winosmith.build._vectors import described, reading
 from winosmith.dataset import Dataset
 from winosmith.debias import AfliteResult
+from winosmith.errors import FormatError, InputError, ProblemError
+from winosmith.finished import DROPPED, IDS, LAST, RECIPE, SCORES, WITHHELD, BuildFiles
 from winosmith.outputs import PRIVATE, OutputFolder, sha256
 from winosmith.problem import Extra, Lineage, Problem
-from winosmith.records import canonical, problem_record
+from winosmith.records import (
+    canonical,
+    dropped_problem,
+    json_file,
+    problem_of,
+    problem_record,
+)
 from winosmith.report import Signature
 
 if TYPE_CHECKING:
     from winosmith.build._build import Built
+
+
+SIDES_FILE = f"{PRIVATE}/sides.jsonl"
+"""What a build writes that follows another: the sides of its pool, and of all that was before."""
 
 
 def with_new_ids(collected: Dataset, name: str) -> Dataset:
@@ -129,13 +142,13 @@ def publish(
         write_problems(f"{PRIVATE}/dev{writer.suffix}", [dataset[row] for row in parts.dev])
     embargoed = {row for row, problem in enumerate(dataset) if problem.embargo}
     hidden = {*parts.withheld, *held_out, *embargoed}
-    with folder.write("dropped.jsonl") as file:
+    with folder.write(DROPPED) as file:
         _write_dropped(
             dataset, [row for row in sorted(verdicts) if row not in hidden], verdicts, file
         )
-    with folder.write(f"{PRIVATE}/withheld.jsonl") as file:
+    with folder.write(WITHHELD) as file:
         _write_dropped(dataset, sorted({*parts.withheld, *embargoed}), verdicts, file)
-    with folder.write(f"{PRIVATE}/ids.jsonl") as file:
+    with folder.write(IDS) as file:
         for new, old in sorted(zip(dataset.ids, old_ids, strict=True)):
             file.write(canonical({"id": new, "old_id": old}) + "\n")
     counts = {name: len(rows) for name, rows in public.items()}
@@ -191,7 +204,7 @@ def write_scores(folder: OutputFolder, run: FilterRun, old_ids: Mapping[str, str
         }
         for row, (id_, own) in enumerate(zip(run.pool.ids, clearest, strict=True))
     }
-    with folder.write(f"{PRIVATE}/scores.jsonl") as file:
+    with folder.write(SCORES) as file:
         for id_ in sorted(of):
             file.write(canonical({"id": id_, "old_id": old_ids[id_], **of[id_]}) + "\n")
 
@@ -219,8 +232,73 @@ def _write_dropped(
         file.write(canonical(record) + "\n")
 
 
-LAST = "checksums.sha256"
-"""The file that a build writes last."""
+def write_sides(
+    folder: OutputFolder, collected: Dataset, parts: Split, last: LastBuild | None
+) -> None:
+    """Write the sides of everything that was ever split, for the next build; private.
+
+    Nothing is written by the first build: its files tell.
+
+    Args:
+        folder: where to.
+        collected: the problems with the ids of the pool.
+        parts: how they were split.
+        last: the build before.
+    """
+    if last is None:
+        return
+    now = [Former(problem, _side_of(problem, row, parts)) for row, problem in enumerate(collected)]
+    told = {_text(former.problem) for former in now}
+    gone = [former for former in last.former if _text(former.problem) not in told]
+    with folder.write(SIDES_FILE) as file:
+        for former in (*_sorted(now), *gone):
+            bare = replace(former.problem, answer=None, extra=Extra())
+            file.write(canonical({**problem_record(bare), "side": former.side}) + "\n")
+
+
+def _side_of(problem: Problem, row: int, parts: Split) -> Side | None:
+    """Return a row's side; what is under embargo was not published, and is on none for that."""
+    side = parts.sides[row]
+    hidden = problem.embargo and side == "train" and row not in parts.old
+    return None if hidden else side
+
+
+def _text(problem: Problem) -> tuple[str, str, tuple[str, ...]]:
+    return problem.id, problem.sentence, problem.options
+
+
+def _sorted(former: Iterable[Former]) -> list[Former]:
+    return sorted(former, key=lambda one: one.problem.id)
+
+
+def sides_record(parts: Split, ids: Sequence[str], last: LastBuild) -> dict[str, Any]:
+    """Return what a build says of the sides: how many problems stayed, are new, or were joined.
+
+    Args:
+        parts: how the problems were split.
+        ids: those that they are published with.
+        last: the build before.
+    """
+    sets: dict[Side, tuple[int, ...]] = {
+        "train": parts.debiased,
+        "dev": parts.dev,
+        "test": parts.test,
+    }
+    published = {row for rows in sets.values() for row in rows}
+    stayed = parts.old.difference(*(joint.rows for joint in parts.joints))
+    return {
+        "last": last.digest,
+        "stayed": {side: sum(row in stayed for row in rows) for side, rows in sets.items()},
+        "new": {side: sum(row not in parts.old for row in rows) for side, rows in sets.items()},
+        "joined": [
+            {
+                "former": list(joint.former),
+                "side": joint.side,
+                "problems": [ids[row] for row in joint.rows if row in published],
+            }
+            for joint in parts.joints
+        ],
+    }
 
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "torch", "transformers")
@@ -324,7 +402,7 @@ def write_reports(folder: OutputFolder, built: Built, recipe: Mapping[str, Any])
         "figures": [asdict(figure) for figure in key_figures(built.run, built.measures)],
         "recipe": recipe,
     }
-    with folder.write("recipe.toml") as file:
+    with folder.write(RECIPE) as file:
         file.write(again_toml(built.recipe, recipe))
     with folder.write("report.json") as file:
         json.dump(record, file, indent=1, ensure_ascii=False, allow_nan=False)
@@ -356,3 +434,84 @@ def write_run(folder: OutputFolder, seconds: float) -> None:
         "versions": versions,
     }
     (folder.path / "run.json").write_text(json.dumps(run, indent=2) + "\n", "utf-8")
+
+
+_PUBLISHED: tuple[tuple[str, Side], ...] = (
+    ("train_xl", "train"),
+    ("train_debiased", "train"),
+    ("dev", "dev"),
+    ("test", "test"),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class LastBuild:
+    """The build before.
+
+    Attributes:
+        digest: by which it is known: that of its checksums.
+        former: every problem that it and those before it had, with its side.
+    """
+
+    digest: str
+    former: tuple[Former, ...]
+
+
+def digest_of(folder: str | Path) -> str:
+    """Return what a build's public files are known by: the digest of their checksums."""
+    return BuildFiles(Path(folder)).digest
+
+
+def read_last(folder: str | Path) -> LastBuild:
+    """Read which problem of a finished build was on which side.
+
+    What was dropped was published with its answer, and so belongs to training.
+
+    Raises:
+        InputError: the folder holds no finished build, or not what is private in it.
+    """
+    files = BuildFiles(Path(folder))
+    for name in (LAST, IDS):
+        if not (files.folder / name).is_file():
+            raise InputError(
+                f"{folder} holds no finished build whose sides could be kept: {name} is missing; "
+                "name the folder of one, or draw the sides anew"
+            )
+    try:
+        stored = (files.folder / SIDES_FILE).is_file()
+        former = _stored(files.folder / SIDES_FILE) if stored else _published(files)
+        return LastBuild(files.digest, tuple(former))
+    except (OSError, ValueError, KeyError, TypeError, ProblemError, FormatError) as error:
+        raise InputError(f"{folder}: the sides of this build can't be read: {error}") from error
+
+
+def _stored(path: Path) -> Iterator[Former]:
+    for record in json_file(path):
+        side = record.pop("side")
+        if side is not None and side not in SIDES:
+            raise ValueError(f"{side!r} is no side")
+        yield Former(problem_of(record), side)
+
+
+def _published(files: BuildFiles) -> Iterator[Former]:
+    """Yield what the files of a build tell, with the ids that its problems had in the pool."""
+    old = files.old_ids()
+    seen = set[str]()
+    for name, side in _PUBLISHED:
+        for problem in files.problems(name):
+            if problem.id not in seen:
+                seen.add(problem.id)
+                yield Former(_in_pool(problem, old), side)
+    for record in files.dropped():
+        if record["id"] not in seen:
+            yield Former(_in_pool(dropped_problem(record), old), "train")
+    for record in files.withheld():
+        yield Former(_in_pool(dropped_problem(record), old), None)
+
+
+def _in_pool(problem: Problem, old: Mapping[str, str]) -> Problem:
+    lineage = problem.lineage
+    if lineage is not None:
+        root, parent = (old.get(id_, id_) for id_ in (lineage.root, lineage.parent))
+        lineage = Lineage(root, parent)
+    return replace(problem, id=old[problem.id], lineage=lineage, answer=None, extra=Extra())

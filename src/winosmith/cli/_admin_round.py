@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from winosmith.cli._groups import Group
+from winosmith.cli._main import Group
 from winosmith.cli._options import json_option
 from winosmith.cli._printing import print_json, print_table, say
 from winosmith.cli.admin import database_option, existing_site, site_argument

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from winosmith.cells import guarded
-from winosmith.cli._groups import Group
+from winosmith.cli._main import Group
 from winosmith.cli._options import json_option
 from winosmith.cli._printing import print_json, print_table, say
 from winosmith.cli.admin import address_option, database_option, existing_site, site_argument
+from winosmith.outputs import guarded
 
 if TYPE_CHECKING:
     from winosmith.web.market.exports import Plan

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from winosmith.cli._groups import Group
+from winosmith.cli._main import Group
 from winosmith.cli._options import asked, data_argument, format_option, json_option, read_data
 from winosmith.cli._printing import print_json, print_table, say
 from winosmith.cli.admin import database_option, existing_site, site_argument

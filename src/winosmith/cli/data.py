@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from winosmith import fetch
-from winosmith.cli._groups import Group
+from winosmith.cli._main import Group
 from winosmith.cli._options import json_option
 from winosmith.cli._printing import print_json, print_table, progress, say
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from winosmith.cli._groups import LazyGroup
+from winosmith.cli._main import LazyGroup
 
 COMMANDS = {
     "sheets": "print test sheets, as PDF and as forms for a browser",

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from winosmith.cli._options import json_option
 from winosmith.cli._printing import print_json, print_table, progress, say
@@ -93,6 +94,9 @@ def command(
         raise InputError("name a recipe and a folder to write (--out), or a site (--site)")
     if name is not None:
         raise InputError("--name is of a round on a site; the recipe names this one")
+    source = click.get_current_context().get_parameter_source("database")
+    if source is ParameterSource.COMMANDLINE:
+        raise InputError("--database is that of a site; name the site with --site, or leave it out")
     from winosmith import rounds
 
     read = rounds.read_round(recipe)

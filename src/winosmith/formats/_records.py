@@ -16,9 +16,9 @@ from xml.etree.ElementTree import Element, ParseError, TreeBuilder, indent, tost
 from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import DefusedXMLParser
 
-from winosmith.cells import guarded, unguarded
 from winosmith.errors import FormatError, ProblemError
 from winosmith.formats._base import Entry, Item, Source, entry
+from winosmith.outputs import guarded, unguarded
 from winosmith.records import DECODER, parsed
 
 Record = Mapping[str, Any]
@@ -196,7 +196,7 @@ def write_rows(
 ) -> None:
     r"""Write a table; a cell with a separator, a quotation mark or a line end is quoted.
 
-    No text runs as a formula when a spreadsheet opens the table (`winosmith.cells`).
+    No text runs as a formula when a spreadsheet opens the table (`winosmith.outputs`).
     Comma-separated rows end in CR LF (RFC 4180), tab-separated ones in LF, as published.
     """
     end = "\r\n" if separator == "," else "\n"

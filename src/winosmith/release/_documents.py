@@ -15,12 +15,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import StringIO
 from typing import Any
 
-from winosmith.cells import guarded
+from winosmith.outputs import guarded
 from winosmith.release._about import SECTIONS, hub_licence
-from winosmith.release._content import Content, canary_text, comment
-from winosmith.release._croissant import COLUMNS
-from winosmith.release._parts import DESCRIPTIONS, TEST, configurations, side
-from winosmith.release._previous import tombstone_lines
+from winosmith.release._content import (
+    DESCRIPTIONS,
+    TEST,
+    Content,
+    canary_text,
+    comment,
+    configurations,
+    side,
+)
+from winosmith.release._interchange import COLUMNS
+from winosmith.release._source import tombstone_lines
 from winosmith.report import shown
 
 

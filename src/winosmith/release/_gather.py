@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from winosmith import formats, validate
 from winosmith.dataset import Dataset
@@ -14,20 +14,34 @@ from winosmith.humans import canary
 from winosmith.metrics import Copies, copies, leaks
 from winosmith.outputs import sha256
 from winosmith.problem import Problem
-from winosmith.records import dropped_problem
+from winosmith.records import dropped_problem, json_file
 from winosmith.release._about import About, DataSource, conflict
-from winosmith.release._content import Content
-from winosmith.release._disjoint import KINDS, check_known, share, straddles
-from winosmith.release._parts import NOTHING_KNOWN, PROBLEMS, TEST, Absent, digest_ids, id_of, sight
-from winosmith.release._previous import (
+from winosmith.release._content import (
+    KINDS,
+    NOTHING_KNOWN,
+    PROBLEMS,
+    TEST,
+    Absent,
+    Content,
+    check_known,
+    digest_ids,
+    id_of,
+    share,
+    sight,
+    straddles,
+)
+from winosmith.release._source import (
     Changes,
+    Judged,
     Previous,
+    Source,
     changelog,
     changes,
     known_answers,
+    test_answers,
     tombstones,
+    with_provenance,
 )
-from winosmith.release._source import Judged, Source, test_answers, with_provenance
 
 _SEEN = ("sentence", "options")
 """Fields that a solver sees: what gives an answer away there is a property of the problems."""
@@ -444,14 +458,14 @@ def read_secrets(folder: str | Path) -> Secrets:
     return Secrets(
         solved,
         dict(_withheld(folder / "withheld.jsonl", {*solved.ids})),
-        frozenset(_old_ids(folder / "ids.jsonl")),
+        frozenset(record["old_id"] for record in _records(folder / "ids.jsonl")),
         frozenset(sha256(path) for path in names),
     )
 
 
 def _withheld(path: Path, test: Collection[str]) -> Iterator[tuple[str, str]]:
     """Yield what is held back; a copy of what is in dev tells nothing that dev does not."""
-    records = list(_lines(path))
+    records = list(_records(path))
     secret = {*test, *(record["id"] for record in records)}
     for record in records:
         if "copy_of" not in record or record["copy_of"] in secret:
@@ -459,18 +473,8 @@ def _withheld(path: Path, test: Collection[str]) -> Iterator[tuple[str, str]]:
             yield sight(problem), problem.id
 
 
-def _old_ids(path: Path) -> Iterator[str]:
-    for record in _lines(path):
-        yield record["old_id"]
-
-
-def _lines(path: Path) -> Iterator[dict[str, str]]:
-    if path.is_file():
-        for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1):
-            try:
-                yield json.loads(line)
-            except ValueError as error:
-                raise InputError(f"{path}:{number}: {error}") from error
+def _records(path: Path) -> Iterator[dict[str, Any]]:
+    return json_file(path) if path.is_file() else iter(())
 
 
 def leaked(

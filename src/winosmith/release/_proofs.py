@@ -29,8 +29,20 @@ from winosmith.outputs import sha256
 from winosmith.problem import Problem
 from winosmith.records import problem_of
 from winosmith.release._about import about_of
-from winosmith.release._content import CHECKSUMS, RECORD, Content, address, digest_of, record_of
-from winosmith.release._croissant import (
+from winosmith.release._content import (
+    CHECKSUMS,
+    DIGITS,
+    PARTS,
+    RECORD,
+    TEST,
+    Content,
+    address,
+    digest_of,
+    record_of,
+    sight,
+)
+from winosmith.release._documents import cell, documents, part_rows
+from winosmith.release._interchange import (
     COLUMNS,
     DataFile,
     croissant,
@@ -38,8 +50,6 @@ from winosmith.release._croissant import (
     same_columns,
     table_of,
 )
-from winosmith.release._documents import cell, documents, part_rows
-from winosmith.release._parts import DIGITS, PARTS, TEST, sight
 from winosmith.release._source import OWN_KEYS
 from winosmith.release._write import labels_of, metadata, write_harness
 

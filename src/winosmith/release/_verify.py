@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from winosmith.errors import InputError
-from winosmith.progress import Step, silent
+from winosmith.parallel import Step, silent
 from winosmith.release._about import about_of
-from winosmith.release._content import Content
-from winosmith.release._disjoint import KINDS, straddles
+from winosmith.release._content import KINDS, Content, straddles
 from winosmith.release._gather import leaked, licence_faults, read_secrets
 from winosmith.release._proofs import (
     AGAIN,

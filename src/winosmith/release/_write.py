@@ -22,25 +22,33 @@ from winosmith.dataset import Dataset
 from winosmith.errors import OutputError
 from winosmith.metrics import Copies
 from winosmith.outputs import PRIVATE, sha256
-from winosmith.progress import Advance, Step, silent
+from winosmith.parallel import Advance, Step, silent
 from winosmith.records import canonical
 from winosmith.release._about import About
 from winosmith.release._content import (
     CHECKSUMS,
+    DEV,
+    PROBLEMS,
     RECORD,
     SOURCE_IDS,
+    TEST,
     Content,
     address,
     checksum_lines,
     record_of,
+    sight,
 )
-from winosmith.release._croissant import DataFile, croissant, table_of, write_table
 from winosmith.release._documents import documents
 from winosmith.release._gather import Splitting, gathered
-from winosmith.release._interchange import inspect_task, lm_eval_task
-from winosmith.release._parts import DEV, PROBLEMS, TEST, sight
-from winosmith.release._previous import read_previous
-from winosmith.release._source import judges_of, read_source
+from winosmith.release._interchange import (
+    DataFile,
+    croissant,
+    inspect_task,
+    lm_eval_task,
+    table_of,
+    write_table,
+)
+from winosmith.release._source import judges_of, read_previous, read_source
 
 _Paths = Sequence[str | Path] | str | Path
 

@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-from winosmith.rounds._recipe import RoundRecipe, read_round, round_of
 from winosmith.rounds._report import (
     Change,
     changes,
@@ -17,7 +16,7 @@ from winosmith.rounds._report import (
     told_of_halves,
     told_of_training,
 )
-from winosmith.rounds._round import Round, differing, run_round
+from winosmith.rounds._round import Round, RoundRecipe, differing, read_round, round_of, run_round
 from winosmith.rounds._simulated import ARMS, SOLVERS, Arm, SimulatedRound, simulate
 from winosmith.rounds._solving import NextRound
 

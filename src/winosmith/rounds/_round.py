@@ -1,14 +1,15 @@
 """One turn of the loop: a pool in; a release, its difficulty, and the next round's roots out.
 
 The steps are the main job's (`winosmith.build`), then EvoGrad's: solve, find what every solver gets
-right and what fools them, and go on from there.
+right and what fools them, and go on from there. A round's recipe says how to build, whom to ask,
+and what to draw for the next round.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,24 +21,105 @@ from winosmith.build import (
     Recipe,
     Step,
     build,
-    digest_of,
     finished_build,
     kept_as,
     read_pool,
     read_pool_votes,
+    recipe_of,
     recipe_table,
     silent,
 )
 from winosmith.dataset import Dataset
 from winosmith.debias import LINEAR
-from winosmith.errors import DataError, InputError
+from winosmith.errors import DataError, InputError, RecipeError
+from winosmith.finished import BuildFiles
 from winosmith.outputs import PRIVATE, OutputFolder, sha256
 from winosmith.problem import Problem
-from winosmith.rounds._recipe import RoundRecipe
+from winosmith.records import read_toml
 from winosmith.rounds._report import RECORD, Change, changes, read_record, round_page
 from winosmith.rounds._solving import Answers, Measured, NextRound, answers_of, measured, next_round
 from winosmith.seen import check_pronouns
+from winosmith.solver_rule import SolverRule
 from winosmith.study import trained_on
+
+ROOTS = 14
+"""EvoGrad's number of roots (section 3.1)."""
+
+OWN = ("solvers", "roots", "redraw")
+"""The keys of a round's file; the others are those of a build."""
+
+
+@dataclass(frozen=True)
+class RoundRecipe:
+    """Everything that determines a round.
+
+    Attributes:
+        build: how the release of this round is built from the pool.
+        solvers: the reference solvers, each with a name of its own. One with `learn` is taught
+            this round's train_xl; the others are asked as they are.
+        roots: how many problems, at most, are drawn for the next round to perturb.
+        redraw: draw train, dev and test anew, in place of leaving everything on the side that it
+            had in the last round.
+        folder: where relative paths of solvers are seen from.
+    """
+
+    build: Recipe
+    solvers: tuple[SolverRule, ...]
+    roots: int = ROOTS
+    redraw: bool = False
+    folder: Path = field(default=Path(), compare=False)
+
+    def __post_init__(self) -> None:
+        if not self.solvers:
+            raise RecipeError("a round needs a [[solvers]] to measure with")
+        names = [rule.name for rule in self.solvers]
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            raise RecipeError(f"two solvers are named {twice[0]!r}; each needs its own name")
+        if self.build.split.dev <= 0:
+            raise RecipeError("split.dev is 0; a round measures its solvers on dev")
+        if self.roots < 0:
+            raise RecipeError(f"roots is {self.roots}; it is a number of problems, 0 or more")
+
+
+def read_round(path: str | Path) -> RoundRecipe:
+    """Read the recipe of a round: that of a build, with `[[solvers]]` and `roots` beside it.
+
+    Files are found from where the recipe lies.
+
+    Raises:
+        RecipeError: not TOML, an unknown key, or a value that can't be used; with the file.
+    """
+    path = Path(path)
+    table = read_toml(path)
+    try:
+        return round_of(table, folder=path.resolve().parent)
+    except RecipeError as error:
+        raise RecipeError(f"{path}: {error}") from None
+
+
+def round_of(table: Mapping[str, Any], *, folder: Path | None = None) -> RoundRecipe:
+    """Return the recipe of a table, as TOML gives it.
+
+    >>> solvers = [{"name": "pairs", "solver": "association", "learn": True}]
+    >>> round_of({"name": "mine", "data": "pool.jsonl", "solvers": solvers}).solvers[0].learn
+    True
+    """
+    solvers, roots = table.get("solvers", []), table.get("roots", ROOTS)
+    if not isinstance(solvers, list):
+        raise RecipeError("solvers is a list of tables: [[solvers]]")
+    if not isinstance(roots, int) or isinstance(roots, bool):
+        raise RecipeError(f"roots is {roots!r}; it is a number of problems")
+    redraw = table.get("redraw", False)
+    if not isinstance(redraw, bool):
+        raise RecipeError(f"redraw is {redraw!r}; it is true or false")
+    return RoundRecipe(
+        recipe_of({key: value for key, value in table.items() if key not in OWN}, folder=folder),
+        tuple(SolverRule.of(rule, learns=True) for rule in solvers),
+        roots,
+        redraw,
+        folder or Path(),
+    )
+
 
 BUILD = "build"
 """The folder, in a round's, that holds the release."""
@@ -107,11 +189,12 @@ def run_round(
     if force or not finished_build(recipe.build, place, parted):
         vectors = None if kept is None else kept / BUILD
         build(recipe.build, place, force=force, step=show, vectors_from=vectors, last=parted)
-    sets = release_sets(recipe.build, place)
+    files = BuildFiles(place)
+    sets = release_sets(files)
     old = None if last is None else _last_dev(Path(last))
     answers = _solved(recipe, folder, sets, old, kept, show)
     with show("measuring", None):
-        record, following = _measured(recipe, place, sets, old, answers)
+        record, following = _measured(recipe, files, sets, old, answers)
     found = tuple(changes(record, before))
     with show("writing", None):
         _write(folder, record, following, found)
@@ -145,12 +228,15 @@ def _shown(recipe: RoundRecipe, before: Mapping[str, Any] | None) -> dict[str, A
     }
 
 
-def _last_dev(folder: Path) -> Dataset:
-    """Return what the last round published for development, with answers."""
-    found = sorted((folder / BUILD).glob("dev.jsonl"))
-    if not found:
-        raise InputError(f"{folder / BUILD} holds no dev set; is this the folder of a round?")
-    return Dataset(formats.read(found[0], as_written=True), "last dev")
+def _last_dev(folder: Path) -> Dataset | None:
+    """Return what the last round published for development, with answers; None where it is none."""
+    try:
+        found = BuildFiles(folder / BUILD).problems("dev")
+    except OSError:
+        raise InputError(
+            f"{folder / BUILD} holds no dev set; is this the folder of a round?"
+        ) from None
+    return Dataset(found, "last dev") if len(found) else None
 
 
 def _solved(
@@ -185,7 +271,7 @@ def _advanced(advance: Advance, done: int) -> None:
 
 def _measured(
     recipe: RoundRecipe,
-    place: Path,
+    files: BuildFiles,
     sets: ReleaseSets,
     last: Dataset | None,
     answers: Mapping[str, Answers],
@@ -203,16 +289,16 @@ def _measured(
         )
         for name, own in answers.items()
     }
-    pool = as_in_pool(recipe.build, place, sets.dev)
+    pool = as_in_pool(recipe.build, files, sets.dev)
     given = {name: own.dev for name, own in answers.items()}
     following = next_round(sets.dev, given, recipe.roots, seed, pool)
-    report = json.loads((place / "report.json").read_text("utf-8"))
+    report = files.report
     record = {
         "winosmith": "round",
         "version": 1,
         "name": recipe.build.name,
         "made by": __version__,
-        "digest": digest_of(place),
+        "digest": files.digest,
         "build": {
             "signature": report["signature"],
             "funnel": report["funnel"],
@@ -221,7 +307,7 @@ def _measured(
         },
         "valid": _valid(report["funnel"]),
         "artifacts": _artifacts(report, kept_as(recipe.build.filter, recipe.build.consensus)),
-        "people": _people(people_on(recipe.build, place, sets.measured)),
+        "people": _people(people_on(recipe.build, files, sets.measured)),
         "solvers": {name: {**answers[name].about, **of.record()} for name, of in found.items()},
         "roots": {"asked": following.asked, "drawn": len(following.roots)},
         **({"sides": report["sides"]} if "sides" in report else {}),
@@ -310,21 +396,14 @@ class ReleaseSets:
         return Dataset((*self.dev, *self.test), "dev and test")
 
 
-def release_sets(recipe: Recipe, folder: Path) -> ReleaseSets:
+def release_sets(files: BuildFiles) -> ReleaseSets:
     """Read the sets of a finished build.
 
     Raises:
         FormatError: a file can't be read.
     """
-    known = formats.format_named(recipe.files.format)
-
-    def read(name: str) -> Dataset:
-        path = folder / f"{name}{known.suffix}"
-        if not path.stat().st_size:
-            return Dataset([], name)
-        return formats.read(path, known.name, as_written=True)
-
-    return ReleaseSets(read("train_xl"), read("dev"), read(f"{PRIVATE}/test"))
+    train, dev, test = map(files.problems, ("train_xl", "dev", f"{PRIVATE}/test"))
+    return ReleaseSets(train, dev, test)
 
 
 @dataclass(frozen=True)
@@ -347,7 +426,7 @@ class People:
     accuracy: metrics.HumanAccuracy | None
 
 
-def people_on(recipe: Recipe, folder: Path, dataset: Dataset) -> People | None:
+def people_on(recipe: Recipe, files: BuildFiles, dataset: Dataset) -> People | None:
     """Return what people said of problems of a build; None where it has no votes.
 
     Raises:
@@ -356,7 +435,7 @@ def people_on(recipe: Recipe, folder: Path, dataset: Dataset) -> People | None:
     """
     if recipe.votes_file is None:
         return None
-    old_of = _old_ids(folder)
+    old_of = files.old_ids()
     new_of = {old_of[problem.id]: problem.id for problem in dataset if problem.id in old_of}
     said = [
         replace(vote, problem_id=new_of[vote.problem_id])
@@ -378,20 +457,14 @@ def people_on(recipe: Recipe, folder: Path, dataset: Dataset) -> People | None:
     )
 
 
-def as_in_pool(recipe: Recipe, folder: Path, dataset: Dataset) -> dict[str, Problem]:
+def as_in_pool(recipe: Recipe, files: BuildFiles, dataset: Dataset) -> dict[str, Problem]:
     """Return problems of a build as they stand in its pool, by the ids that the build gave them.
 
     Raises:
         FormatError: the pool can't be read.
     """
-    pool, old_of = read_pool(recipe), _old_ids(folder)
+    pool, old_of = read_pool(recipe), files.old_ids()
     return {id_: pool[pool.row(old_of[id_])] for id_ in dataset.ids}
-
-
-def _old_ids(folder: Path) -> dict[str, str]:
-    lines = (folder / PRIVATE / "ids.jsonl").read_text("utf-8").splitlines()
-    records = map(json.loads, lines)
-    return {record["id"]: record["old_id"] for record in records}
 
 
 def differing(first: str | Path, second: str | Path) -> list[str]:

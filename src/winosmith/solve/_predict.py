@@ -16,7 +16,7 @@ from winosmith.answers import Prediction
 from winosmith.dataset import Dataset
 from winosmith.errors import OutputError
 from winosmith.locks import try_lock
-from winosmith.outputs import told as told_of
+from winosmith.outputs import write_error
 from winosmith.parallel import ordered_map, workers_of
 from winosmith.problem import Problem
 from winosmith.solve._solver import Solver, predict
@@ -70,7 +70,7 @@ def predict_to_file(
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise told_of(error, path) from error
+        raise write_error(error, path) from error
     part = path.with_name(f".{path.name}.part")
     with _locked(part) as file:
         done = _resumed(part, file, header, force)

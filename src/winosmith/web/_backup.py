@@ -27,7 +27,7 @@ from urllib.parse import unquote, urlsplit
 from winosmith import __version__
 from winosmith.errors import InputError, OutputError
 from winosmith.extras import require
-from winosmith.outputs import sha256, told
+from winosmith.outputs import sha256, write_error
 from winosmith.web._site import Site, is_site_file, site_files
 
 LAYOUT = 2
@@ -76,7 +76,7 @@ def backup(site: Site, file: str | Path) -> Contents:
     try:
         path.absolute().parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise told(error, path) from error
+        raise write_error(error, path) from error
     with _aside(path) as folder:
         kind = "postgresql" if site.database.url else "sqlite"
         dump = folder / DUMPS[kind]

@@ -21,8 +21,8 @@ from typing import Any
 from django.db import IntegrityError
 from django.utils import timezone
 
-from winosmith.cells import unguarded
 from winosmith.errors import InputError
+from winosmith.outputs import unguarded
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Slot
 from winosmith.web.market.keys import digest_of

@@ -19,8 +19,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from winosmith.cells import guarded
 from winosmith.errors import InputError
+from winosmith.outputs import guarded
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Slot
 from winosmith.web.market.ledger import COLUMNS, Ledger, ledger, planned_wage

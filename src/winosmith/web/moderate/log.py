@@ -12,7 +12,7 @@ from django.http import QueryDict
 from django.utils.dateparse import parse_date
 from django.utils.translation import gettext_lazy as _
 
-from winosmith.cells import guarded
+from winosmith.outputs import guarded
 from winosmith.web.moderate.decisions import ACTIONS, UNDO
 from winosmith.web.moderate.people import person_of
 from winosmith.web.people.models import Person, pseudonym

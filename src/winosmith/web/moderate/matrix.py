@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from django.db.models import Count, F, Q, QuerySet
 
-from winosmith.cells import guarded
+from winosmith.outputs import guarded
 from winosmith.web._cache import cached
 from winosmith.web.judge.models import Slot
 from winosmith.web.people.models import Person, pseudonym

@@ -22,6 +22,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from winosmith import Dataset, formats
+from winosmith.finished import BuildFiles
 from winosmith.outputs import write_aside
 from winosmith.records import canonical
 from winosmith.report import shown
@@ -506,8 +507,8 @@ def forget_what_is_left() -> int:
 
 def _forget(folder: Path, gone: Collection[str]) -> int:
     """Drop the lines of some problems, by their ids on the site, from the files of a round."""
-    ids = folder / "results" / "build" / "private" / "ids.jsonl"
-    known = {line["id"] for line in lines_of(ids) if line["old_id"] in gone} | {*gone}
+    old_ids = BuildFiles(folder / "results" / "build").old_ids()
+    known = {new for new, old in old_ids.items() if old in gone} | {*gone}
     files = [path for path in sorted(folder.rglob("*.jsonl")) if _drop(path, known)]
     if files:
         for page in folder.rglob("report.html"):
@@ -531,10 +532,3 @@ def _holds(line: str, gone: Collection[str]) -> bool:
         return False
     record = json.loads(line)
     return "sentence" in record and record.get("id") in gone
-
-
-def lines_of(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the records of a file of a round; none where it is not there."""
-    if path.exists():
-        with path.open(encoding="utf-8") as file:
-            yield from map(json.loads, file)

@@ -23,6 +23,7 @@ from django.utils.translation import gettext_lazy
 from winosmith import formats, locks
 from winosmith.build import Advance
 from winosmith.errors import InputError, OutputError
+from winosmith.finished import BuildFiles
 from winosmith.locks import FileLock
 from winosmith.outputs import OutputFolder
 from winosmith.rounds import Change, RoundRecipe, changes, run_round
@@ -37,7 +38,6 @@ from winosmith.web.problems.models import Problem
 from winosmith.web.problems.records import as_public
 from winosmith.web.problems.states import public_problems
 from winosmith.web.rounds.models import Place, Round
-from winosmith.web.rounds.results import lines_of
 from winosmith.web.rounds.rules import PROBLEMS, VOTES, checked_recipe, recipe_for
 
 POOL, STORING = "handing over", "storing"
@@ -332,23 +332,21 @@ def _change(change: Change) -> list[Any]:
 
 def _places(found: Found) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield for each problem of the pool its id on the site, and what became of it."""
-    build = found.folder / "build"
+    build = BuildFiles(found.folder / "build")
     verdicts = {
         line["id"]: {"stage": line["stage"], "reason": line["reason"]}
-        for name in ("dropped.jsonl", "private/withheld.jsonl")
-        for line in lines_of(build / name)
+        for line in (*build.dropped(), *build.withheld())
     }
-    scores = {line["id"]: _score(line) for line in lines_of(build / "private/scores.jsonl")}
+    scores = {line["id"]: _score(line) for line in build.scores()}
     roots = {problem.id: at for at, problem in enumerate(_read(found.folder / "roots.jsonl"))}
-    for line in lines_of(build / "private/ids.jsonl"):
-        new = line["id"]
+    for new, old in build.old_ids().items():
         yield (
-            line["old_id"],
+            old,
             {
                 **verdicts.get(new, {}),
                 **scores.get(new, {}),
-                "root": roots.get(line["old_id"]),
-                "fools": found.record["fooling"].get(line["old_id"], []),
+                "root": roots.get(old),
+                "fools": found.record["fooling"].get(old, []),
             },
         )
 

@@ -1,0 +1,113 @@
+"""The reader of a finished build, for the next build, for rounds, releases and sites."""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from winosmith import formats
+from winosmith.dataset import Dataset
+from winosmith.errors import FormatError, InputError
+from winosmith.outputs import PRIVATE, sha256
+from winosmith.records import json_file, parsed
+
+__all__ = ["BuildFiles"]
+
+LAST = "checksums.sha256"
+"""The file that a build writes last."""
+
+RECIPE = "recipe.toml"
+DROPPED = "dropped.jsonl"
+WITHHELD = f"{PRIVATE}/withheld.jsonl"
+IDS = f"{PRIVATE}/ids.jsonl"
+SCORES = f"{PRIVATE}/scores.jsonl"
+
+
+@dataclass(frozen=True)
+class BuildFiles:
+    """What a finished build wrote, read file by file as it is asked for.
+
+    Attributes:
+        folder: the build's.
+    """
+
+    folder: Path
+
+    @property
+    def digest(self) -> str:
+        """What the public files are known by: the digest of their checksums."""
+        return hashlib.sha256((self.folder / LAST).read_bytes()).hexdigest()
+
+    @property
+    def there(self) -> bool:
+        """Whether a build has been here, finished or not."""
+        return any((self.folder / name).exists() for name in ("report.json", LAST))
+
+    def check(self) -> None:
+        """Raise InputError unless the public files are there as they were written."""
+        again = "run winosmith build again"
+        try:
+            lines = (self.folder / LAST).read_text("utf-8").splitlines()
+        except OSError as error:
+            raise InputError(
+                f"{self.folder} holds a build that is not finished; {again}"
+            ) from error
+        for number, line in enumerate(lines, start=1):
+            digits, _, name = line.partition("  ")
+            path = self.folder / name
+            if not name or not path.resolve().is_relative_to(self.folder.resolve()):
+                raise FormatError(
+                    f"this is no checksum of a file of the build; {again}",
+                    self.folder / LAST,
+                    number,
+                )
+            if not path.is_file() or sha256(path) != digits:
+                raise InputError(f"{path} is not as the build wrote it; {again}")
+
+    @cached_property
+    def report(self) -> dict[str, Any]:
+        """The object of report.json."""
+        report: dict[str, Any] = parsed((self.folder / "report.json").read_text("utf-8"))
+        return report
+
+    @cached_property
+    def _format(self) -> formats.Format:
+        table = tomllib.loads((self.folder / RECIPE).read_text("utf-8"))
+        return formats.format_named(table["files"]["format"])
+
+    def problems(self, name: str) -> Dataset:
+        """Return the problems of a set, such as "train_xl", "dev" or "private/test".
+
+        Raises:
+            OSError: the build has no such set.
+            FormatError: its file can't be read.
+        """
+        path = self.folder / f"{name}{self._format.suffix}"
+        if not path.stat().st_size:
+            return Dataset([], name)
+        return formats.read(path, self._format.name, as_written=True)
+
+    def dropped(self) -> Iterator[dict[str, Any]]:
+        """Yield the records of what was dropped and published, each with its stage and reason."""
+        return json_file(self.folder / DROPPED)
+
+    def withheld(self) -> Iterator[dict[str, Any]]:
+        """Yield the same of what is not published; nothing where the private files are not here."""
+        return self._private(WITHHELD)
+
+    def scores(self) -> Iterator[dict[str, Any]]:
+        """Yield how well AFLite guessed each problem; nothing where it did not, or as above."""
+        return self._private(SCORES)
+
+    def old_ids(self) -> dict[str, str]:
+        """Return by its id the id that each problem had in the pool; empty as above."""
+        return {record["id"]: record["old_id"] for record in self._private(IDS)}
+
+    def _private(self, name: str) -> Iterator[dict[str, Any]]:
+        path = self.folder / name
+        return json_file(path) if path.is_file() else iter(())
