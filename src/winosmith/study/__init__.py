@@ -8,7 +8,6 @@
 from __future__ import annotations
 
 from winosmith.solver_rule import KINDS, LEARNERS, SolverRule
-from winosmith.study._made_solver import MadeSolver, TrainedOn, made_solver, trained_on
 from winosmith.study._published import (
     MARKS,
     PUBLISHED,
@@ -24,16 +23,20 @@ from winosmith.study._published import (
     published,
     transfer_page,
 )
-from winosmith.study._training import (
+from winosmith.study._solvers import (
     CurveRun,
+    MadeSolver,
     Trainable,
+    TrainedOn,
     apart,
     curve_runs,
     joined,
+    made_solver,
     nested,
     overlap,
     paper_split,
     train_on_all,
+    trained_on,
     write_curve,
 )
 from winosmith.study._transfer import (
