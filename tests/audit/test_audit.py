@@ -206,3 +206,17 @@ def test_the_page_tells_the_verdict_first_and_the_record_is_json() -> None:
     record = json.loads(json.dumps(found.record(), allow_nan=False))
     assert record["splits"]["mine"]["items"] == 120
     assert found.line.startswith("Audited by winosmith")
+
+
+def test_a_field_that_tells_the_key_comes_first_in_the_verdict() -> None:
+    """An id that ends in the key is told before any cue, and breaks the rule on leaks."""
+    data = _worded(80, 0.5)
+    told = Dataset(
+        (Problem(f"{at}-{p.answer}", p.sentence, p.options, p.answer) for at, p in enumerate(data)),
+        "mine",
+    )
+    found = audit.audit(told, cues=audit.CUES[5:6], draws=19, probe_draws=0)
+    assert audit.verdict(found).startswith(
+        "mine gives answers away by a field: the id's last character gives the answer away in 100 %"
+    )
+    assert len(found.failures("leak")) == 1

@@ -16,9 +16,21 @@ from winosmith.audit._null import Battery, Found, battery
 from winosmith.audit._probes import Probe, Word, probes
 from winosmith.audit._report import page, sections, signature, verdict
 from winosmith.audit._review import OneSided, Review, across, near, review
+from winosmith.audit._triage import (
+    Against,
+    Answers,
+    Suspect,
+    Triage,
+    detectable,
+    mid_p,
+    read_answers,
+    triage,
+)
 
 __all__ = [
     "CUES",
+    "Against",
+    "Answers",
     "Audit",
     "Battery",
     "Corpus",
@@ -29,16 +41,22 @@ __all__ = [
     "Part",
     "Probe",
     "Review",
+    "Suspect",
+    "Triage",
     "View",
     "Word",
     "across",
     "audit",
     "battery",
+    "detectable",
+    "mid_p",
     "near",
     "page",
     "probes",
+    "read_answers",
     "review",
     "sections",
     "signature",
+    "triage",
     "verdict",
 ]

@@ -13,6 +13,7 @@ from winosmith.audit._items import Items
 from winosmith.audit._null import Battery, Found, battery
 from winosmith.audit._probes import Probe, probes
 from winosmith.audit._review import Review, across, review
+from winosmith.audit._triage import Answers, Triage, told, triage
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, InputError
 
@@ -32,6 +33,7 @@ class Part:
         probes: that see the options, the question, and both; empty where there are too few items.
         review: the rest of what a reviewer looks for.
         refused: what of the file is no item: where, and why.
+        triage: what models' answers tell; None without.
     """
 
     name: str
@@ -41,6 +43,12 @@ class Part:
     probes: tuple[Probe, ...]
     review: Review
     refused: tuple[str, ...] = ()
+    triage: Triage | None = None
+
+    @property
+    def detectable(self) -> list[tuple[float, float | None]]:
+        """The least difference between two models that the items find, by the share that differ."""
+        return told(self.items)
 
     @property
     def best(self) -> Found | None:
@@ -67,6 +75,8 @@ class Part:
             "draws": self.battery.draws,
             "probes": [probe.record() for probe in self.probes],
             "review": self.review.record(),
+            "detectable": [{"differ": psi, "difference": least} for psi, least in self.detectable],
+            "answers": self.triage and self.triage.record(),
             "refused": {"count": len(self.refused), "examples": list(self.refused[:5])},
         }
 
@@ -142,6 +152,7 @@ def audit(
     probe_draws: int = 200,
     seed: int = 0,
     refused: Mapping[str, Sequence[str]] | None = None,
+    answers: Answers | None = None,
     step: Step = lambda _: None,
 ) -> Audit:
     """Audit a set of any multiple-choice items: what gives its answers away.
@@ -153,11 +164,12 @@ def audit(
         probe_draws: of the null of the probes; 0 leaves the probes out.
         seed: of all draws.
         refused: by split, what of its file is no item.
+        answers: what models chose; the ids of all splits are one name space.
         step: is told what is done next.
 
     Raises:
-        DataError: a split without a single key, two cues of one name, or a cue whose scores don't
-            fit.
+        DataError: a split without a single key, two cues of one name, a cue whose scores don't
+            fit, or answers of which none is for an item.
 
     >>> from winosmith import Problem
     >>> data = Dataset(Problem(f"{n}", f"Cup {n} hit _.", ("jug", "cup"), int(n % 5 > 0))
@@ -173,7 +185,7 @@ def audit(
         raise DataError(f"two cues are named {twice!r}" if twice else "there is no cue to try")
     parts = []
     for name, dataset in splits.items():
-        step(f"{name}: cues")
+        step(f"{name}: cues{_room(dataset, len(cues))}")
         try:
             items = Items.of(dataset)
         except DataError as error:
@@ -184,8 +196,19 @@ def audit(
         probed = probes(items, draws=probe_draws, seed=seed) if probe_draws and learnt else ()
         step(f"{name}: copies, fields, splits")
         left = tuple(refused.get(name, ())) if refused else ()
-        parts.append(Part(name, dataset, items, tried, probed, review(dataset, seed), left))
+        seen = review(dataset, seed)
+        models = triage(items, answers) if answers is not None else None
+        parts.append(Part(name, dataset, items, tried, probed, seen, left, models))
+    if answers and not any(part.triage and any(part.triage.answered.values()) for part in parts):
+        raise DataError("none of the models' answers is for an item: are they of another set?")
     return Audit(tuple(parts), across(splits), seed)
+
+
+def _room(dataset: Dataset, cues: int) -> str:
+    """Return how much memory a large set takes; nothing for others."""
+    most = max((len(problem.options) for problem in dataset), default=0)
+    needed = 24 * len(dataset) * most * (cues + most) / 2**30
+    return f" ({needed:.0f} GiB of memory)" if needed >= 2 else ""
 
 
 LEAST = 50
@@ -237,20 +260,20 @@ def _of_probes(part: Part, points: float) -> list[str]:
     ]
 
 
-def _some(count: int, what: str) -> list[str]:
-    return [f"{count:,} {what}"] if count else []
+def _some(count: int, what: str, more: str = "") -> list[str]:
+    return [f"{count:,} {what}{'s' * (count > 1)}{more}"] if count else []
 
 
 _RULES: dict[str, Callable[[Part, float], list[str]]] = {
     "cue": _of_cues,
     "probe": _of_probes,
     "duplicates": lambda part, _: _some(
-        len(part.review.copies.groups), "groups of identical items"
+        len(part.review.copies.groups), "group", " of identical items"
     ),
     "contradictions": lambda part, _: _some(
-        len(part.review.copies.contradictions), "groups of identical items with different keys"
+        len(part.review.copies.contradictions), "group", " of identical items with different keys"
     ),
     "leak": lambda part, _: [str(leak) for leak in part.review.leaks or ()],
-    "options": lambda part, _: _some(len(part.review.equal), "items with equal options"),
-    "refused": lambda part, _: _some(len(part.refused), "records that are no items"),
+    "options": lambda part, _: _some(len(part.review.equal), "item", " with equal options"),
+    "refused": lambda part, _: _some(len(part.refused), "record", " set aside: no items"),
 }

@@ -12,6 +12,9 @@ from winosmith.audit._probes import Probe
 _DRAWN = 14
 """How many cues are drawn."""
 
+_SUSPECTS = 100
+"""How many keys that may be wrong are listed on the page."""
+
 _ADDED = 0.005
 """So much more must a model get right that sees the question too, for its words to be told."""
 
@@ -22,7 +25,9 @@ def sections(audit: Audit) -> list[report.Section]:
         report.Section("What can be guessed", list(_verdict(audit))),
         *(_cues(part) for part in audit.parts),
         *([report.Section("Probes", list(_probes(audit)))] if _probed(audit) else []),
+        *(_models(part) for part in audit.parts if part.triage),
         report.Section("The rest of a reviewer's list", list(_rest(audit))),
+        report.Section("What difference it can detect", list(_detectable(audit))),
     ]
 
 
@@ -48,7 +53,15 @@ def signature(audit: Audit) -> str:
 
 def verdict(audit: Audit) -> str:
     """Return the first sentence: what can be guessed, by which rule, how surely."""
-    return " ".join(_sentence(part) for part in audit.parts)
+    return " ".join(told for part in audit.parts for told in (*_of_fields(part), _sentence(part)))
+
+
+def _of_fields(part: Part) -> Iterator[str]:
+    """Yield a sentence where a field tells more than any cue can: it comes before them."""
+    leaks = part.review.leaks or ()
+    if leaks:
+        worst = max(leaks, key=lambda leak: leak.accuracy * leak.problems)
+        yield f"{part.name} gives answers away by a field: {worst}."
 
 
 def _sentence(part: Part) -> str:
@@ -249,7 +262,10 @@ def _probes(audit: Audit) -> Iterator[report.Block]:
                     report.Column("right", ".1%"),
                     report.Column("expected", ".1%"),
                 ],
-                [[_word(w.text), w.options, w.right, w.expected] for w in probe.words],
+                [
+                    [_word(w.text), w.options, _percent(w.right), _percent(w.expected)]
+                    for w in probe.words
+                ],
                 note="“^” is the beginning of an option, “$” its end, “a ~ b” a word of the "
                 "question with one of the option.",
                 most=6,
@@ -294,6 +310,7 @@ def _rest(audit: Audit) -> Iterator[report.Block]:
     clean: list[str] = []
     for part in audit.parts:
         seen, n = part.review, part.name
+        refused = [[one] for one in part.refused]
         kinds: list[tuple[str, Sequence[Sequence[str]]]] = [
             ("identical items", seen.copies.groups),
             ("identical items with different keys", seen.copies.contradictions),
@@ -301,9 +318,13 @@ def _rest(audit: Audit) -> Iterator[report.Block]:
             ("options equal but for case or a mark", [[one] for one in seen.equal]),
             ("key that holds another option", [[one] for one in seen.holding]),
             ("key that another option holds", [[one] for one in seen.held]),
-            ("records that are no items", [[one] for one in part.refused]),
+            ("records that are no items", refused),
         ]
-        rows += [[f"{n}: {what}", len(found), _ids(found)] for what, found in kinds if found]
+        rows += [
+            [f"{n}: {what}", len(found), _ids(found, 1 if found == refused else 3)]
+            for what, found in kinds
+            if found
+        ]
         clean += [f"{n}: {what}" for what, found in kinds if not found]
         if seen.leaks is None:
             clean.append(f"{n}: fields (too few items to tell)")
@@ -325,3 +346,72 @@ def _rest(audit: Audit) -> Iterator[report.Block]:
     yield report.Table("What else was found", ["what", "items", "as"], rows)
     if clean:
         yield report.Text([f"Looked for and not found: {'; '.join(clean)}."])
+
+
+def _models(part: Part) -> report.Section:
+    """Return what models' answers tell of a split."""
+    found = part.triage
+    if found is None:
+        return report.Section(part.name, [])
+    texts = {problem.id: problem for problem in part.dataset}
+    rows: list[list[report.Value]] = []
+    for suspect in found.suspects[:_SUSPECTS]:
+        problem = texts[suspect.id]
+        key = "" if problem.answer is None else problem.options[problem.answer]
+        rows.append(
+            [suspect.id, f"{100 * suspect.agreement:.0f} %", problem.options[suspect.other], key]
+        )
+    lead = (
+        f"{len(found.right)} models: {len(found.saturated):,} items that all get right, "
+        f"{len(found.missed):,} that none does."
+    )
+    return report.Section(
+        f"Models' answers to {part.name}",
+        [
+            report.Text([lead]),
+            report.Table(
+                f"Keys of {part.name} that may be wrong",
+                ["item", report.Column("agreement", numeric=True), "models' option", "key"],
+                rows,
+                note="Agreement is the weight of the models that chose this other option, of all "
+                "that answered; a model weighs what it is better than chance. Suspects go to "
+                "people: good models agree on errors, too.",
+                most=8,
+            ),
+            report.Table(
+                f"Models on {part.name}, each beside the next best",
+                ["models", report.Column("difference", numeric=True),
+                 report.Column("differ on", numeric=True), report.Column("p", numeric=True),
+                 report.Column("detectable", numeric=True)],
+                [
+                    [
+                        f"{one.better} − {one.worse}",
+                        _percent(one.difference),
+                        _percent(one.psi),
+                        f"{one.p:.4f}",
+                        None if one.detectable is None else _percent(one.detectable),
+                    ]
+                    for one in found.pairs
+                ],
+                note="McNemar's test, mid-p. Detectable is the difference that four of five such "
+                "sets would find at 0.05, blocks counted as they are.",
+                most=8,
+            ),
+        ],
+    )  # fmt: skip
+
+
+def _detectable(audit: Audit) -> Iterator[report.Block]:
+    yield report.Table(
+        "The least difference between two models that four of five such sets would find",
+        ["split", *(f"differ on {psi:.0%}" for psi, _ in audit.parts[0].detectable)],
+        [
+            [
+                part.name,
+                *(None if least is None else _percent(least) for _, least in part.detectable),
+            ]
+            for part in audit.parts
+        ],
+        note="In points of accuracy, by the share of items on which one of the two is right and "
+        "the other is not; McNemar's test at 0.05, copies counted once; never under 6 items.",
+    )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,6 +13,9 @@ from winosmith.cli._printing import Result, say
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError
 from winosmith.problem import Problem
+
+if TYPE_CHECKING:
+    from winosmith.audit import Answers
 
 
 @click.command()
@@ -25,6 +30,9 @@ from winosmith.problem import Problem
 @click.option("--fail-on", "rules", default="", metavar="RULES",
               help="End with code 1 when a rule is broken: cue=3pt, probe=3pt, duplicates, "
               "contradictions, leak, options, refused; several with commas.")  # fmt: skip
+@click.option("--answers", multiple=True, type=click.Path(exists=True, dir_okay=False),
+              metavar="FILE", help="What models chose: a table with ids and a column of letters a "
+              "model, or predictions of `winosmith solve`; may be repeated.")  # fmt: skip
 @click.option("--out", metavar="FILE.html", help="Write the page there.")
 @json_option
 @click.pass_context
@@ -36,6 +44,7 @@ def command(
     no_probes: bool,
     seed: int,
     rules: str,
+    answers: tuple[str, ...],
     out: str | None,
     as_json: bool,
 ) -> None:
@@ -49,6 +58,7 @@ def command(
     \b
     Example:
         winosmith audit train.jsonl test.jsonl --out audit.html
+        winosmith audit items.jsonl --answers answers.csv
         winosmith audit questions.csv --fail-on cue=3pt,duplicates,leak
     """  # noqa: D301
     from winosmith import audit
@@ -64,6 +74,7 @@ def command(
         probe_draws=0 if no_probes else 200,
         seed=seed,
         refused=refused,
+        answers=_answers(answers, splits) if answers else None,
         step=say,
     )
     broken = found.failures(rules)
@@ -80,6 +91,20 @@ def command(
         say(f"Broken: {told}.")
     if broken:
         ctx.exit(1)
+
+
+def _answers(paths: Sequence[str], splits: Mapping[str, Dataset]) -> Answers:
+    """Return what models chose of all splits' items."""
+    from winosmith import audit
+
+    items = Dataset(problem for split in splits.values() for problem in split)
+    found: dict[str, dict[str, int | None]] = {}
+    for path in paths:
+        for name, given in audit.read_answers(path, items).items():
+            if name in found:
+                raise FormatError(f"the answers of {name!r} are there already", path)
+            found[name] = given
+    return found
 
 
 def _read(path: str, format_name: str | None) -> tuple[Dataset, list[str]]:

@@ -1,0 +1,315 @@
+"""What models' answers tell of the items: wrong keys, saturated items, and what can be detected."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import sqrt
+from pathlib import Path
+from string import ascii_uppercase
+from typing import Any
+
+import numpy as np
+
+from winosmith import formats
+from winosmith.audit._items import Floats, Items
+from winosmith.dataset import Dataset
+from winosmith.errors import DataError, FormatError
+
+Answers = Mapping[str, Mapping[str, int | None]]
+"""By model, the index of the option that it chose of each item, by id; None where it chose none."""
+
+PSI = (0.1, 0.2, 0.3, 0.5)
+"""The shares of items on which two models differ, where no answers are at hand."""
+
+FEWEST = 3
+"""So many models at least must agree for an item to be a suspect."""
+
+_LISTED = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Suspect:
+    """An item whose key may be wrong.
+
+    Attributes:
+        id: of the item.
+        other: the option that models agree on, from 0.
+        agreement: the weight of those that chose it, of all that answered, 0–1.
+        models: how many chose it.
+    """
+
+    id: str
+    other: int
+    agreement: float
+    models: int
+
+
+@dataclass(frozen=True, slots=True)
+class Against:
+    """Two models beside each other.
+
+    Attributes:
+        better, worse: their names.
+        difference: of their shares right.
+        psi: the share of items on which one is right and the other is not.
+        p: by McNemar's test, mid-p.
+        detectable: the least difference that is found in four of five sets as large, at that psi;
+            None where none is.
+        design: by how much blocks widen it, squared: the design effect, 1 or more.
+    """
+
+    better: str
+    worse: str
+    difference: float
+    psi: float
+    p: float
+    detectable: float | None
+    design: float
+
+
+@dataclass(frozen=True, slots=True)
+class Triage:
+    """What models' answers tell.
+
+    Attributes:
+        right: the share of items that each model gets right, the best first.
+        answered: how many items each answered.
+        suspects: items by how strongly good models agree on another option, the strongest first.
+        saturated: items that every model gets right.
+        missed: items that none gets right.
+        pairs: each model beside the next best.
+    """
+
+    right: Mapping[str, float]
+    answered: Mapping[str, int]
+    suspects: tuple[Suspect, ...]
+    saturated: tuple[str, ...]
+    missed: tuple[str, ...]
+    pairs: tuple[Against, ...]
+
+    def record(self) -> dict[str, Any]:
+        """Return it as JSON can hold it."""
+        return {
+            "models": {
+                name: {"right": right, "answered": self.answered[name]}
+                for name, right in self.right.items()
+            },
+            "suspects": [
+                {"id": s.id, "other": s.other, "agreement": s.agreement, "models": s.models}
+                for s in self.suspects
+            ],
+            "saturated": len(self.saturated),
+            "missed": list(self.missed),
+            "pairs": [
+                {
+                    "better": one.better,
+                    "worse": one.worse,
+                    "difference": one.difference,
+                    "psi": one.psi,
+                    "p": one.p,
+                    "detectable": one.detectable,
+                    "design_effect": one.design,
+                }
+                for one in self.pairs
+            ],
+        }
+
+
+def triage(items: Items, answers: Answers) -> Triage:
+    """Rank items by what models chose.
+
+    A model counts by how much more often than by chance it is right; a suspect's agreement is the
+    weight of those that chose one other option, of all that answered.
+
+    Args:
+        items: with their keys.
+        answers: of the models; see `Answers`.
+
+    Raises:
+        DataError: there is no model, or an answer is none of an item's options.
+    """
+    if not answers:
+        raise DataError("there are no models' answers")
+    chosen = np.full((len(answers), len(items)), -1)
+    for model, (name, given) in enumerate(answers.items()):
+        for item, problem in enumerate(items.problems):
+            choice = given.get(problem.id)
+            if choice is None:
+                continue
+            if not 0 <= choice < len(problem.options):
+                raise DataError(
+                    f"{name}: the answer to {problem.id!r} is option {choice + 1}; there are "
+                    f"{len(problem.options)}"
+                )
+            chosen[model, item] = choice
+    there, right = chosen >= 0, chosen == items.keys
+    shares = right.sum(axis=1) / np.maximum(1, there.sum(axis=1))
+    weights = np.clip((shares - items.chance) / (1 - items.chance), 0.0, None)
+    order = sorted(range(len(answers)), key=lambda model: (-shares[model], model))
+    names = list(answers)
+    asked = there.any(axis=0)
+    ids = [problem.id for problem in items.problems]
+    return Triage(
+        {names[model]: float(shares[model]) for model in order},
+        {names[model]: int(there[model].sum()) for model in order},
+        _suspects(items, chosen, weights),
+        tuple(ids[at] for at in np.flatnonzero((right | ~there).all(axis=0) & asked)),
+        tuple(ids[at] for at in np.flatnonzero(~right.any(axis=0) & asked)),
+        tuple(
+            _against(items, names[one], names[other], right[one], right[other],
+                     there[one] & there[other])
+            for one, other in pairwise(order)
+            if (there[one] & there[other]).any()
+        ),
+    )  # fmt: skip
+
+
+def _suspects(items: Items, chosen: Any, weights: Floats) -> tuple[Suspect, ...]:
+    found = []
+    for item, problem in enumerate(items.problems):
+        own = chosen[:, item]
+        total = float(weights[own >= 0].sum())
+        votes = np.bincount(own[own >= 0], weights[own >= 0], minlength=len(problem.options))
+        votes[items.keys[item]] = 0
+        other = int(votes.argmax())
+        models = int((own == other).sum())
+        if total > 0 and votes[other] > 0 and models >= min(FEWEST, len(weights)):
+            found.append(Suspect(problem.id, other, float(votes[other] / total), models))
+    return tuple(sorted(found, key=lambda one: (-one.agreement, one.id))[:_LISTED])
+
+
+def _against(items: Items, better: str, worse: str, one: Any, other: Any, both: Any) -> Against:
+    off = one[both].astype(float) - other[both]
+    n, differ = len(off), int((off != 0).sum())
+    psi = differ / n
+    centred = off - off.mean()
+    of_blocks = np.bincount(items.block[both], centred)
+    square = float((centred**2).sum())
+    design = max(1.0, float((of_blocks**2).sum()) / square) if square else 1.0
+    return Against(
+        better, worse, float(off.mean()), psi, mid_p(int((off > 0).sum()), int((off < 0).sum())),
+        detectable(n, psi, design=design) if differ else None, design,
+    )  # fmt: skip
+
+
+def mid_p(one: int, other: int) -> float:
+    """Return McNemar's p for so many items that only one of two models gets right, mid-p.
+
+    The exact test counts what was seen whole, and is right too seldom; mid-p counts half of it
+    (Fagerland, Lydersen and Laake 2013).
+
+    >>> round(mid_p(3, 9), 4), mid_p(5, 5), mid_p(0, 0)
+    (0.0923, 1.0, 1.0)
+    """
+    from scipy.special import bdtr
+
+    n, least = one + other, min(one, other)
+    if not n or one == other:
+        return 1.0
+    below, upto = (
+        float(bdtr(count, n, 0.5)) if count >= 0 else 0.0 for count in (least - 1, least)
+    )
+    return min(1.0, below + upto)
+
+
+def detectable(
+    n: int, psi: float, *, design: float = 1.0, alpha: float = 0.05, power: float = 0.8
+) -> float | None:
+    """Return the least difference between two models that n items find, 0–1; None for none.
+
+    It solves δ√n = z(1 − α/2) √ψ + z(power) √(ψ − δ²) for δ (Connor 1987), n over the design
+    effect. Fewer than 6 items that differ are significant in no test at 0.05, so it is 6/n at
+    least.
+
+    Args:
+        n: items.
+        psi: the share of items on which the models differ in being right, over 0 up to 1.
+        design: the design effect of blocks.
+        alpha: of the test, two-sided.
+        power: the share of sets in which it is found.
+
+    Raises:
+        DataError: psi or n out of range.
+
+    >>> round(detectable(1000, 0.3), 3), detectable(20, 0.1)
+    (0.048, None)
+    """
+    from scipy.special import ndtri
+
+    if n < 1 or not 0 < psi <= 1:
+        raise DataError(f"n is {n} and psi {psi}; an item at least and a share over 0 are needed")
+    size = n / max(1.0, design)
+    first, second = float(ndtri(1 - alpha / 2)) * sqrt(psi), float(ndtri(power))
+    under = first**2 * size - (size + second**2) * (first**2 - second**2 * psi)
+    least = max((first * sqrt(size) + sqrt(max(0.0, under))) / (size + second**2), 6 / n)
+    return least if least <= psi else None
+
+
+def copied(items: Items) -> float:
+    """Return the design effect of copies: items that are right or wrong together."""
+    counts = np.unique(items.unit, return_counts=True)[1] if len(items) else np.ones(1)
+    weights: Floats = items.weights
+    same = np.bincount(items.unit, weights)  # how many different items a unit has
+    sizes = counts / same
+    return float((sizes**2 * same).sum() / (sizes * same).sum())
+
+
+def read_answers(path: str | Path, dataset: Dataset) -> dict[str, dict[str, int | None]]:
+    """Read what models chose: predictions of ours, or a table with a column a model.
+
+    The table's first column, or that named `id`, holds the items' ids; each other one a model's
+    letters, A for the first option. A cell with anything else is no answer. A few ids may be of
+    records that are no items.
+
+    Args:
+        path: the file.
+        dataset: the items.
+
+    Raises:
+        FormatError: no table, or one of another set.
+    """
+    source = formats.Source(path)
+    if source.start.startswith("{"):
+        found = formats.read_predictions(path)
+        return {found.solver: {p.problem_id: p.choice for p in found.predictions}}
+    rows = list(csv.reader(io.StringIO(source.text)))
+    head = rows[0]
+    at = head.index("id") if "id" in head else 0
+    if len(head) < 2:
+        raise FormatError("a table with ids and a column a model is needed", path, 1)
+    counts = {problem.id: len(problem.options) for problem in dataset}
+    models: dict[str, dict[str, int | None]] = {
+        name: {} for column, name in enumerate(head) if column != at
+    }
+    for line, row in enumerate(rows[1:], 2):
+        if not row:
+            continue
+        if len(row) != len(head):
+            raise FormatError(f"{len(row)} cells; the header has {len(head)}", path, line)
+        for column, name in enumerate(head):
+            if column != at:
+                models[name][row[at]] = _letter(row[column], counts.get(row[at], 0))
+    of_items = sum(row[at] in counts for row in rows[1:] if row)
+    if 2 * of_items < len(rows) - 1:
+        raise FormatError(
+            f"{of_items:,} of {len(rows) - 1:,} ids are those of items: is this of another set?",
+            path,
+        )
+    return models
+
+
+def _letter(cell: str, options: int) -> int | None:
+    """Return the option of a letter; None where the cell holds none of the options' letters."""
+    letters = ascii_uppercase[:options]
+    letter = cell.strip().upper()
+    return letters.index(letter) if len(letter) == 1 and letter in letters else None
+
+
+def told(items: Items, sees: Sequence[float] = PSI) -> list[tuple[float, float | None]]:
+    """Return, for each psi, the least difference that the items find; see `detectable`."""
+    design = copied(items)
+    return [(psi, detectable(len(items), psi, design=design)) for psi in sees]

@@ -1,0 +1,124 @@
+"""Models' answers: wrong keys, saturated items, and what difference a set can detect."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.metrics import roc_auc_score
+
+from winosmith import Dataset, Problem, audit
+from winosmith.errors import DataError, FormatError
+
+
+def _items(n: int) -> Dataset:
+    return Dataset(
+        Problem(
+            f"q{at}", f"What is number {at} of {n} things? _", (f"a{at}", f"b{at}", f"c{at}"), 0
+        )
+        for at in range(n)
+    )
+
+
+def test_items_are_ranked_by_agreement_on_another_option() -> None:
+    """Where all good models choose one other option the key is the first suspect."""
+    data = _items(20)
+    good = {problem.id: 0 for problem in data} | {"q3": 2}
+    poor = {problem.id: 1 for problem in data} | {"q3": 0}
+    found = audit.triage(
+        audit.Items.of(data), {"one": good, "two": good, "three": good, "poor": poor}
+    )
+    assert (found.suspects[0].id, found.suspects[0].other, found.suspects[0].models) == ("q3", 2, 3)
+    assert found.suspects[0].agreement == 1.0
+    assert found.missed == ()
+    assert found.saturated == ()
+    assert next(iter(found.right)) in ("one", "two", "three")
+
+
+def test_saturated_and_missed_items_are_told() -> None:
+    """An item that all get right and one that none does are told by their ids."""
+    data = _items(3)
+    one: dict[str, int | None] = {"q0": 0, "q1": 1, "q2": 0}
+    two: dict[str, int | None] = {"q0": 0, "q1": 2, "q2": None}
+    found = audit.triage(audit.Items.of(data), {"one": one, "two": two})
+    assert (found.saturated, found.missed) == (("q0", "q2"), ("q1",))
+    assert found.answered == {"one": 3, "two": 2}
+
+
+def test_an_answer_that_is_no_option_is_refused() -> None:
+    """Option 4 of 3 names the model and the item."""
+    with pytest.raises(DataError, match="m: the answer to 'q0' is option 4; there are 3"):
+        audit.triage(audit.Items.of(_items(2)), {"m": {"q0": 3}})
+
+
+def test_answers_to_another_set_are_refused() -> None:
+    """Answers of which none is for an item say so, in place of empty tables."""
+    with pytest.raises(DataError, match="another set"):
+        audit.audit(_items(5), draws=19, probe_draws=0, answers={"m": {"x": 0}})
+
+
+@pytest.mark.parametrize(
+    ("n", "psi", "points"), [(1000, 0.1, 2.8), (1000, 0.2, 4.0), (1000, 0.3, 4.8), (1000, 0.5, 6.3)]
+)
+def test_the_detectable_difference_solves_its_equation(n: int, psi: float, points: float) -> None:
+    """The difference found is that at which the two sides of Connor's formula are equal."""
+    found = audit.detectable(n, psi)
+    assert found is not None
+    assert found * np.sqrt(n) == pytest.approx(
+        1.959964 * np.sqrt(psi) + 0.841621 * np.sqrt(psi - found**2), rel=1e-5
+    )
+    assert round(100 * found, 1) == points
+
+
+def test_fewer_than_six_items_are_never_enough() -> None:
+    """The least difference is 6/n however few items differ, and none where they are fewer."""
+    assert audit.detectable(100, 0.07, power=0.5) == pytest.approx(0.06)
+    assert audit.detectable(100, 0.05) is None
+    assert audit.detectable(1000, 0.3, design=2.0) == pytest.approx(
+        audit.detectable(500, 0.3), rel=1e-9
+    )
+
+
+def test_mid_p_halves_what_was_seen() -> None:
+    """Of 3 against 9 the exact p is 0.146, and mid-p takes half of the term that was seen."""
+    assert audit.mid_p(3, 9) == audit.mid_p(9, 3) == pytest.approx(2 * (79 + 110) / 4096)
+    assert audit.mid_p(0, 0) == audit.mid_p(7, 7) == 1.0
+
+
+def test_a_table_of_letters_is_read_by_its_ids(tmp_path: Path) -> None:
+    """Letters are options; another text, or a letter beyond the options, is no answer."""
+    path = tmp_path / "answers.csv"
+    path.write_text("m,id,n\nA,q0,c\nD,q1,I think B\n", encoding="utf-8")
+    assert audit.read_answers(path, _items(2)) == {
+        "m": {"q0": 0, "q1": None},
+        "n": {"q0": 2, "q1": None},
+    }
+    path.write_text("id,m\nq0,A\nx,A\ny,A\n", encoding="utf-8")
+    with pytest.raises(FormatError, match="1 of 3 ids are those of items"):
+        audit.read_answers(path, _items(2))
+    path.write_text("id,m\nq0,A,B\n", encoding="utf-8")
+    with pytest.raises(FormatError, match=r"answers.csv:2: 3 cells"):
+        audit.read_answers(path, _items(2))
+
+
+def test_the_suspects_of_mmlu_redux_are_those_that_experts_marked(data_dir: Path) -> None:
+    """Experts marked 370 of 5,700 items; of wrong keys, agreement on another option finds most."""
+    folder = data_dir / "mmlu_redux"
+    rows = [
+        json.loads(line) for line in (folder / "items.jsonl").read_text("utf-8").split("\n")[:-1]
+    ]
+    assert (sum(row["error_type"] != "ok" for row in rows), len(rows)) == (370, 5700)
+    data = Dataset(
+        Problem(row["id"], row["question"], tuple(row["choices"]), row["answer"], blank=None)
+        for row in rows
+        if len({choice.strip() for choice in row["choices"]}) == len(row["choices"])
+    )
+    found = audit.triage(audit.Items.of(data), audit.read_answers(folder / "answers.csv", data))
+    wrong = {row["id"] for row in rows if row["error_type"] == "wrong_groundtruth"} & {*data.ids}
+    agreement = {suspect.id: suspect.agreement for suspect in found.suspects}
+    marked = [problem.id in wrong for problem in data]
+    assert roc_auc_score(marked, [agreement.get(name, 0.0) for name in data.ids]) > 0.89
+    first = found.suspects[: len(wrong)]
+    assert sum(suspect.id in wrong for suspect in first) / len(wrong) > 0.4
