@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from winosmith import Dataset, Problem, debias, formats
-from winosmith.build import EmbedRecipe, FilterRecipe, debias_to_folder
+from winosmith.build import EmbedRecipe, FilterRecipe, debias_to_folder, run_filter
 from winosmith.cli import main
 from winosmith.embed import EncoderEmbedder, OptionsEmbedder, save_array
 from winosmith.errors import DataError, RecipeError
@@ -156,3 +156,35 @@ def test_an_option_is_read_by_its_words_and_its_length_among_the_others() -> Non
     assert np.array_equal(X[0, 0, :32], X[1, 1, :32])
     assert X[0, :, 32:].tolist() == [[0, 0], [1, 0], [0, 1]]
     assert X[1, :, 32:].tolist() == [[0, 0], [0, 1], [0, 0]]
+
+
+def test_questions_of_two_options_are_read_alone_unless_told(tmp_path: Path) -> None:
+    """A problem without a blank is a question: its options are read without it by default."""
+    asked = Dataset(
+        Problem(p.id, f"Which is number {p.id}?", p.options[:2], 0, blank=None)
+        for p in POOL
+        if p.answer == 0
+    )
+    chosen, signatures = FilterRecipe(method="mirror", again=False), []
+    for reads in (None, "sentence"):
+        recipe = EmbedRecipe(dimensions=64, reads=reads)  # type: ignore[arg-type]
+        done = debias_to_folder(asked, tmp_path / str(reads), embed=recipe, chosen=chosen, splits=0)
+        signatures.append(str(done.measures.signature))
+    assert ["reads:options" in one for one in signatures] == [True, False]
+
+
+def test_twenty_six_options_are_filtered() -> None:
+    """As many options as there can be make one unit of as many keys."""
+    rng = np.random.default_rng(0)
+    pool = Dataset(
+        Problem(f"q{n}", f"Which is {n}?", tuple(f"choice {n} {at}" for at in range(26)),
+                int(rng.integers(26)), blank=None)
+        for n in range(60)
+    )  # fmt: skip
+    X = OptionsEmbedder(32).embed_options(pool)
+    X[np.arange(30), pool.answers[:30], 0] += 5
+    found = run_filter(pool, X, FilterRecipe(method="mirror", aim="chance"), seed=0)
+    assert found.mirror is not None
+    assert set(found.mirror[0].options.tolist()) == {26}
+    assert len(found.kept) < 45
+    assert np.mean(np.setdiff1d(range(60), found.kept) < 30) > 0.8

@@ -71,8 +71,9 @@ class EmbedRecipe:
         array: a .npy or .npz file of vectors, in place of an encoder.
         combine: "difference" of the two filled-in sentences, or "concat".
         reads: "sentence" fills the options in; "options" reads them alone, without what is asked.
-            None is "sentence" where all problems have two options, else "options": what a model
-            guesses by a question and an option together may be known, and need not be given away.
+            None is "sentence" where all problems have two options and a blank, else "options":
+            what a model guesses by a question and an option together may be known, and need not be
+            given away.
             The light embedder reads sentences of two options alone.
         pooling: "mean" or "cls", for encoders; None is "cls" after fine-tuning, else "mean".
         dimensions: of the light embedder.

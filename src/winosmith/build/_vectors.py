@@ -107,7 +107,8 @@ def reading(chosen: EmbedRecipe, dataset: Dataset) -> str:
     """Return what an embedder reads, "sentence" or "options"; see `EmbedRecipe.reads`."""
     if chosen.reads is not None or chosen.array is not None:
         return chosen.reads or "sentence"
-    return "options" if many_options(dataset) else "sentence"
+    asks = any(problem.blank is None for problem in dataset)
+    return "options" if asks or many_options(dataset) else "sentence"
 
 
 def refuse_many_options(dataset: Dataset, embedding: EmbedRecipe, chosen: FilterRecipe) -> None:

@@ -68,8 +68,8 @@ class _Null(click.Choice[str]):
               show_default=True, help="How two filled-in sentences become one vector.")  # fmt: skip
 @click.option("--reads", type=click.Choice(["sentence", "options"]), help="What an embedder "
               "sees of an option: the sentence with it filled in, or the option alone. By default "
-              "the sentence of two options, and more options alone: what is guessed by a question "
-              "and an option may be known, not given away.")  # fmt: skip
+              "the sentence where all have two options and a blank, else the options alone: what "
+              "is guessed by a question and an option may be known, not given away.")  # fmt: skip
 @click.option("--aim", type=click.Choice(["error", "chance"]), default="error", show_default=True,
               help="Of mirror: error finds what gives its answer away; chance leaves as many that "
               "agree with a model as disagree, at every margin.")  # fmt: skip
