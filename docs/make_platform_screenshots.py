@@ -124,8 +124,7 @@ def fill(folder: Path) -> None:
 def _family(people: dict[str, Any], moderator: Any) -> str:
     """Let people perturb the root, and a moderator find all but the last valid; name the last."""
     from winosmith.web.people.gates import new_key
-    from winosmith.web.perturb.checking import Typed
-    from winosmith.web.perturb.rules import perturb
+    from winosmith.web.perturb.rules import Typed, perturb
     from winosmith.web.problems.models import Problem, State
     from winosmith.web.problems.states import move
 

@@ -69,7 +69,7 @@ def _announced(world: Any) -> dict[str, Any]:
     """Let the site have its models; return a form with a new key."""
     from django.conf import settings
 
-    from winosmith.web.predict.register import announce
+    from winosmith.web.predict.asking import announce
 
     announce(settings.RULES.models)
     return _key()(world)

@@ -270,8 +270,8 @@ def drafts(world: Any) -> Shown:
 def topics(world: Any) -> Shown:
     """Draw topics: titles, texts and anchor words."""
     from winosmith.topics import Topic
-    from winosmith.web.write.drafts import start
     from winosmith.web.write.models import Draft
+    from winosmith.web.write.rules import start
 
     owner = world.people["owner"]
     for text in TEXTS:

@@ -38,7 +38,7 @@ def filled(db: Any, person: Callable[..., Any], visit: Callable[..., Any]) -> li
     from winosmith.topics import Topic
     from winosmith.web.people.consent import agree
     from winosmith.web.problems.models import Problem
-    from winosmith.web.write.drafts import start
+    from winosmith.web.write.rules import start
 
     forms, client = [], None
     for n, text in enumerate(TEXTS):

@@ -105,7 +105,7 @@ with connection.cursor() as cursor:
 """
 MODELS = """
 from django.conf import settings
-from winosmith.web.predict.register import announce
+from winosmith.web.predict.asking import announce
 announce(settings.RULES.models)
 """
 

@@ -125,8 +125,7 @@ def make() -> World:
 def _perturbed(world: World) -> str:
     """Let the owner perturb what is public; return the id of the version, which is being judged."""
     from winosmith.web.people.gates import new_key
-    from winosmith.web.perturb.checking import Typed
-    from winosmith.web.perturb.rules import perturb
+    from winosmith.web.perturb.rules import Typed, perturb
 
     public = world.problems["public"]
     typed = Typed(public.sentence.replace("too", "far too"), tuple(public.options), 0)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from winosmith import Dataset
     from winosmith.web import Site
     from winosmith.web.hosting import Imported
-    from winosmith.web.predict.register import Figures
+    from winosmith.web.predict.asking import Figures
 
 COMMANDS = {
     "backup": "the whole site into one archive, while people work",
@@ -202,9 +202,9 @@ def models(folder: str, retry: str | None, database: str | None) -> None:
     What a model can't be loaded for is told here in full, and nowhere on the site.
     """
     site = existing_site(folder, database)
-    from winosmith.web.predict import asking, register
+    from winosmith.web.predict import asking
 
-    known = register.standing()
+    known = asking.all_figures()
     if retry is not None:
         found = next((stand.model for stand in known if stand.model.name == retry), None)
         if found is None:

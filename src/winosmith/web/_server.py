@@ -174,8 +174,8 @@ def run(site: Site, door: socket.socket, *, workers: int) -> None:
     from django.db import connections
 
     from winosmith.web._worker import allow_connections
+    from winosmith.web.predict.asking import announce
     from winosmith.web.predict.process import Leash
-    from winosmith.web.predict.register import announce
 
     announce(site.rules.models)
     connections.close_all()  # a worker must not inherit a connection

@@ -34,7 +34,7 @@ def world(ready_site: Any) -> Iterator[Any]:
     from django.db import transaction
     from django.test import override_settings
 
-    from winosmith.web.predict.register import announce
+    from winosmith.web.predict.asking import announce
 
     rules = replace(settings.RULES, gold_every=0, open_judging=False)
     with override_settings(RULES=rules), transaction.atomic():

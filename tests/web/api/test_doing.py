@@ -124,8 +124,8 @@ def test_a_sentence_is_perturbed_and_predicted(ann: Any) -> None:
     """A version is made once; what models make of it is there as soon as they answered."""
     from django.conf import settings
 
+    from winosmith.web.predict.asking import announce
     from winosmith.web.predict.models import Prediction, Stand
-    from winosmith.web.predict.register import announce
     from winosmith.web.problems.models import Problem, Version
 
     announce(settings.RULES.models)

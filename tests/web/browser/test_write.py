@@ -22,7 +22,7 @@ from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_K
 from winosmith.topics import Topic
 from winosmith.web.people.models import Person
 from winosmith.web.people.gates import SessionStore
-from winosmith.web.write.drafts import start
+from winosmith.web.write.rules import start
 ann = Person.objects.get(name="ann")
 session = SessionStore()
 session[SESSION_KEY] = str(ann.pk)

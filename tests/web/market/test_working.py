@@ -152,7 +152,7 @@ def test_twins_are_work_until_they_are_taken_back(
 ) -> None:
     """Twins written since the beginning count, those withdrawn do not; a moderator looks first."""
     from winosmith.web.judge.submissions import _first_state, withdraw
-    from winosmith.web.market.workers import standing
+    from winosmith.web.market.workers import workload
     from winosmith.web.people.models import Person
 
     made, _ = m.study(2, kind="write")
@@ -162,12 +162,12 @@ def test_twins_are_work_until_they_are_taken_back(
     first, second = _twins(part, 2)
     first.created = part.began - timedelta(hours=1)
     first.save()
-    assert standing(part).done == 1
+    assert workload(part).done == 1
     first.created = part.began
     first.save()
-    assert standing(part).complete
+    assert workload(part).complete
     withdraw(part.person, second)
-    assert standing(part).done == 1
+    assert workload(part).done == 1
     assert _first_state(part.person, []) == "held"
     assert _first_state(Person(name="ann"), []) == "judging"
     assert "1 of 2" in browser.get("/write/").content.decode()  # the way back, above every page

@@ -18,7 +18,7 @@ GRANDCHILD = "The trophy did not fit into the old suitcase because _ was too sma
 
 def typed(sentence: str = CHILD, answer: int | None = 1, **fields: Any) -> Any:
     """Return what a form holds; by default a good perturbation of ROOT."""
-    from winosmith.web.perturb.checking import Typed
+    from winosmith.web.perturb.rules import Typed
 
     return Typed(sentence, **{"options": OPTIONS, "answer": answer, **fields})
 

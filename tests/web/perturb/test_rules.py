@@ -391,7 +391,7 @@ def test_one_edit_beside_a_glued_blank_is_one_edit(
     database: Any, contributor: Callable[..., Any], original: Callable[..., Any]
 ) -> None:
     """One changed word is depth 1, though the blank was typed against a word; the page says so."""
-    from winosmith.web.perturb.checking import Place, Typed, examine, measured
+    from winosmith.web.perturb.rules import Place, Typed, examine, measured
 
     ann, root = contributor(), original()
     glued = Typed.of(form(CHILD.replace("_ was", "_was")), 2)
@@ -406,7 +406,7 @@ def test_one_edit_beside_a_glued_blank_is_one_edit(
 
 def test_a_sentence_without_spaces_is_not_counted_in_words(site: Any) -> None:
     """A Japanese sentence is no word too short, and no number of words is told of it."""
-    from winosmith.web.perturb.checking import Typed, _length
+    from winosmith.web.perturb.rules import Typed, _length
 
     japanese = _length(Typed("茶碗が急須に当たって_が割れた。", ("茶碗", "急須")))
     assert (japanese.verdict, japanese.figure) == ("pass", "")

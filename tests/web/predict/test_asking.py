@@ -19,7 +19,7 @@ RULES = (SolverRule("zeta", "random"), SolverRule("alpha", "majority"))
 @pytest.fixture
 def models(db: Any) -> Any:
     """Return the site with two models that are known by their names alone."""
-    from winosmith.web.predict.register import announce
+    from winosmith.web.predict.asking import announce
 
     with override_settings(RULES=replace(db.rules, models=RULES)):
         announce(RULES)
@@ -60,7 +60,7 @@ def test_asked_again_only_the_urgency_changes(models: Any) -> None:
 @pytest.mark.parametrize("hidden", [{"embargo": True}, {"gold": True}])
 def test_what_is_hidden_is_shown_to_no_model(models: Any, hidden: dict[str, bool]) -> None:
     """No model is asked about what is under embargo, nor about attention questions."""
-    from winosmith.web.predict import asking, work
+    from winosmith.web.predict import asking, worker
     from winosmith.web.predict.asking import of
     from winosmith.web.predict.models import Model
     from winosmith.web.problems.models import Problem
@@ -71,13 +71,12 @@ def test_what_is_hidden_is_shown_to_no_model(models: Any, hidden: dict[str, bool
     assert asking.fill(model) == 0
     asked(2)
     Problem.objects.filter(ref="p2").update(**hidden)  # hidden after it was asked
-    assert work.claim(model, 10, 60) == []
+    assert worker.claim(model, 10, 60) == []
 
 
 def test_a_problem_without_models_costs_one_statement(models: Any) -> None:
     """A site without models stores problems all the same."""
-    from winosmith.web.predict.asking import of
-    from winosmith.web.predict.register import announce
+    from winosmith.web.predict.asking import announce, of
 
     announce(())
     assert of(asked(1)) == []

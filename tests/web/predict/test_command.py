@@ -18,9 +18,9 @@ def _run(site: Any, *arguments: str) -> Any:
 
 def test_the_command_tells_how_each_model_stands(db: Any) -> None:
     """State, progress and troubles of each model, and why one can't be loaded, in full."""
+    from winosmith.web.predict.asking import NOT_LOADED, announce, blame
     from winosmith.web.predict.models import Model
     from winosmith.web.predict.process import fault_file
-    from winosmith.web.predict.register import NOT_LOADED, announce, blame
 
     announce(db.rules.models)
     asked(1).predictions.filter(model__name="hunting").update(stand="failed")
@@ -39,7 +39,7 @@ def test_the_command_tells_how_each_model_stands(db: Any) -> None:
 def test_the_command_lets_a_model_try_again(db: Any) -> None:
     """What failed waits again; a model that there is not is told with those that there are."""
     from winosmith.errors import InputError
-    from winosmith.web.predict.register import announce
+    from winosmith.web.predict.asking import announce
 
     announce(db.rules.models)
     problem = asked(1)

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from tests.waiting import LONGEST  # type: ignore[import-not-found]
-from winosmith.web.predict.process import Bell, Doing, Leash, is_held, look, ring, take
+from winosmith.web.predict.process import Doing, Leash, WakeUp, is_held, look, take, wake_up
 
 
 def test_a_lock_is_had_by_one_and_says_what_is_done(tmp_path: Path) -> None:
@@ -60,16 +60,16 @@ def test_a_bell_wakes_whoever_waits_however_long_the_path(tmp_path: Path) -> Non
     deep = tmp_path / ("a" * 60) / ("b" * 60)
     deep.mkdir(parents=True)
     for folder in (tmp_path, deep):
-        ring(folder)
-        bell = Bell(folder, "one")
+        wake_up(folder)
+        bell = WakeUp(folder, "one")
         assert not bell.wait(0.05)
-        threading.Timer(0.1, ring, [folder]).start()
+        threading.Timer(0.1, wake_up, [folder]).start()
         start = time.monotonic()
         assert bell.wait(LONGEST)
         assert time.monotonic() - start < LONGEST / 2
         assert not bell.wait(0.05)
         bell.close()
-        ring(folder)
+        wake_up(folder)
 
 
 def test_a_leash_ends_with_its_last_writer() -> None:

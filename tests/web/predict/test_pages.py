@@ -19,7 +19,7 @@ def models(db: Any) -> Any:
     """Return the site with two models that are known by their names alone, and nothing else."""
     from dataclasses import replace
 
-    from winosmith.web.predict.register import announce
+    from winosmith.web.predict.asking import announce
 
     with override_settings(RULES=replace(db.rules, models=RULES)):
         announce(RULES)

@@ -190,11 +190,11 @@ result = Prediction.objects.get(problem_id=result).pk
 """)  # fmt: skip
     from dataclasses import replace
 
-    from winosmith.web.predict.process import Hold, look
+    from winosmith.web.predict.process import ModelLock, look
 
     doing = look(site.folder, "still")
     number = os.open(site.folder / "models" / "still.lock", os.O_RDWR)
-    Hold(number).say(replace(doing, until=time.monotonic() + 0.5, rows=[row]))
+    ModelLock(number).say(replace(doing, until=time.monotonic() + 0.5, rows=[row]))
     os.close(number)
     assert settled(site, 2)["still"][:2] == ["late", "The model took too long."]
     assert not lives(process)

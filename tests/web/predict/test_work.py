@@ -21,10 +21,10 @@ RULE = SolverRule("one", "random")
 def model(database: Any) -> Any:
     """Return a model that is registered, without a process."""
     from winosmith import study
-    from winosmith.web.predict import register
+    from winosmith.web.predict import asking
 
-    register.announce([RULE])
-    return register.register(RULE, study.made_solver(RULE, database.folder))
+    asking.announce([RULE])
+    return asking.register(RULE, study.made_solver(RULE, database.folder))
 
 
 def _rows(model: Any) -> list[Any]:
@@ -50,12 +50,12 @@ class Told:
 def _predict(model: Any, solver: Any, most: int = 10, limit: float = 20.0) -> list[int]:
     """Take up and predict a batch; return how large each call's batch was."""
     from winosmith import study
-    from winosmith.web.predict import work, worker
+    from winosmith.web.predict import worker
 
-    tasks = work.claim(model, most, 60)
+    tasks = worker.claim(model, most, 60)
     made, sizes = study.MadeSolver(solver, "d", "r"), []
     found = worker.outcomes(made, tasks, limit, lambda batch: sizes.append(len(batch)))
-    work.write_down(model, found)
+    worker.write_down(model, found)
     return sizes
 
 
@@ -169,21 +169,21 @@ def test_an_error_after_the_limit_is_lateness(model: Any) -> None:
 
 def test_urgent_work_goes_before_what_waits_longer(model: Any) -> None:
     """Urgent rows are taken up first, alone, and background work after them."""
-    from winosmith.web.predict import work
+    from winosmith.web.predict import worker
     from winosmith.web.predict.asking import ask_about
 
     for number in (1, 2):
         ask_about([row(number).pk], [model.pk], urgent=False)
     asked(3)
-    assert [task.datum.id for task in work.claim(model, 10, 60)] == ["p3"]
-    assert [task.datum.id for task in work.claim(model, 10, 60)] == ["p1", "p2"]
+    assert [task.datum.id for task in worker.claim(model, 10, 60)] == ["p3"]
+    assert [task.datum.id for task in worker.claim(model, 10, 60)] == ["p1", "p2"]
 
 
 def test_what_is_leased_is_taken_up_by_nobody_else(model: Any) -> None:
     """Eight that take up rows at once never get the same one."""
     from django.db import connection
 
-    from winosmith.web.predict import work
+    from winosmith.web.predict import worker
 
     for number in range(24):
         asked(number)
@@ -191,7 +191,7 @@ def test_what_is_leased_is_taken_up_by_nobody_else(model: Any) -> None:
 
     def take() -> None:
         try:
-            while tasks := work.claim(model, 3, 60):
+            while tasks := worker.claim(model, 3, 60):
                 taken.extend(task.prediction for task in tasks)
         finally:
             connection.close()
@@ -202,50 +202,50 @@ def test_what_is_leased_is_taken_up_by_nobody_else(model: Any) -> None:
     for thread in threads:
         thread.join()
     assert len(taken) == len(set(taken))
-    taken += [task.prediction for task in work.claim(model, 99, 60)]
+    taken += [task.prediction for task in worker.claim(model, 99, 60)]
     assert sorted(taken) == [one.pk for one in _rows(model)]
 
 
 def test_what_a_process_ended_over_is_tried_alone_and_then_given_up(model: Any) -> None:
     """After an end in the middle of a batch each row is alone, and has failed after three."""
-    from winosmith.web.predict import work
+    from winosmith.web.predict import asking, worker
 
     rows = [asked(number).predictions.get().pk for number in (1, 2)]
     for expected in (rows, [rows[0]], [rows[1]], [rows[0]], [rows[1]]):
-        tasks = work.claim(model, 10, 60)
+        tasks = worker.claim(model, 10, 60)
         assert [task.prediction for task in tasks] == expected
-        work.left_behind(expected, late=False)
-    assert work.claim(model, 10, 60) == []
+        asking.left_behind(expected, late=False)
+    assert worker.claim(model, 10, 60) == []
     assert {(one.stand, one.tries) for one in _rows(model)} == {("failed", 3)}
 
 
 def test_a_row_that_a_process_was_late_with_is_late(model: Any) -> None:
     """Alone it is late; among others it is tried again, alone."""
-    from winosmith.web.predict import work
+    from winosmith.web.predict import asking, worker
 
     rows = [asked(number).predictions.get().pk for number in (1, 2)]
-    work.claim(model, 10, 60)
-    work.left_behind(rows, late=True)
+    worker.claim(model, 10, 60)
+    asking.left_behind(rows, late=True)
     assert {one.stand for one in _rows(model)} == {"waiting"}
-    work.left_behind([task.prediction for task in work.claim(model, 10, 60)], late=True)
+    asking.left_behind([task.prediction for task in worker.claim(model, 10, 60)], late=True)
     assert [one.stand for one in _rows(model)] == ["late", "waiting"]
 
 
 def test_a_late_answer_changes_nothing(model: Any) -> None:
     """What was given up meanwhile is not overwritten by an answer that comes after all."""
-    from winosmith.web.predict import work
+    from winosmith.web.predict import asking, worker
 
     asked(1)
-    [task] = work.claim(model, 10, 60)
-    work.left_behind([task.prediction], late=True)
-    work.write_down(model, [work.Outcome(task, (1.0, 0.0), 9.0)])
+    [task] = worker.claim(model, 10, 60)
+    asking.left_behind([task.prediction], late=True)
+    worker.write_down(model, [worker.Outcome(task, (1.0, 0.0), 9.0)])
     assert [(one.stand, one.choice) for one in _rows(model)] == [("late", None)]
 
 
 def test_a_new_revision_sees_the_past_again(model: Any, database: Any) -> None:
     """Another digest is another row; the old predictions stay, and all of it waits again."""
     from winosmith import study
-    from winosmith.web.predict import asking, register
+    from winosmith.web.predict import asking
     from winosmith.web.predict.asking import of
     from winosmith.web.predict.models import Model
 
@@ -255,14 +255,14 @@ def test_a_new_revision_sees_the_past_again(model: Any, database: Any) -> None:
     _predict(model, Told((1.0, 0.0)))
     asked(2)
     other = SolverRule("one", "random", {"seed": 7})
-    newer = register.register(other, study.made_solver(other, database.folder))
+    newer = asking.register(other, study.made_solver(other, database.folder))
     assert (newer.pk != model.pk, newer.digest != model.digest) == (True, True)
     assert of(problem) == []
     assert asking.fill(newer) == 2
     assert [(one.model_id, one.stand) for one in of(problem)] == [(newer.pk, "waiting")]
     assert list(Model.objects.filter(current=True)) == [newer]
     assert [one.stand for one in _rows(model)] == ["done"]  # what waited for it is gone
-    again = register.register(RULE, study.made_solver(RULE, database.folder))
+    again = asking.register(RULE, study.made_solver(RULE, database.folder))
     assert again.pk == model.pk
     assert [one.stand for one in of(problem)] == ["done"]
 

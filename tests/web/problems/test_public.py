@@ -300,7 +300,7 @@ def _counts(client: Any, world: World) -> Iterator[tuple[str, int, int]]:
     from winosmith.web.predict.models import Model
     from winosmith.web.problems.models import Problem
     from winosmith.web.read.figures import agreement, figures
-    from winosmith.web.write.mine import counts
+    from winosmith.web.write.page import counts
 
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM read_search WHERE read_search MATCH 'cup'")

@@ -66,7 +66,7 @@ def contributor(person: Callable[..., Any]) -> Callable[..., Any]:
 def draft() -> Callable[..., Any]:
     """Return a maker of drafts whose anchor words are "water", "garden" and "hose"."""
     from winosmith.topics import Topic
-    from winosmith.web.write.drafts import start
+    from winosmith.web.write.rules import start
 
     def make(somebody: Any) -> Any:
         text = "Pour the water from a hose. The garden needs water each evening in a dry summer."

@@ -16,7 +16,7 @@ from tests.web.write.conftest import (  # type: ignore[import-not-found]
 def test_counts_are_the_person_s_own(db: Any, contributor: Callable[..., Any]) -> None:
     """Today's twins, those being judged and those valid are counted, each twin once."""
     from winosmith.web.problems.models import Problem
-    from winosmith.web.write.mine import counts
+    from winosmith.web.write.page import counts
 
     ann, bob = contributor(), contributor("bob")
     with rules(review="none"):
@@ -38,7 +38,7 @@ def test_counts_of_many_twins_are_kept_for_their_writer_alone(
     from django.core.cache import cache
 
     from winosmith.web import _cache
-    from winosmith.web.write.mine import counts
+    from winosmith.web.write.page import counts
 
     monkeypatch.setattr(_cache, "A_SECOND", 2)
     ann, bob = contributor(), contributor("bob")

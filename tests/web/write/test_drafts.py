@@ -20,7 +20,7 @@ def test_drafts_are_saved_and_never_overwritten_unseen(
     """Of sixteen windows that save different texts of one version, one wins; the others know."""
     from django.db import connection
 
-    from winosmith.web.write.drafts import Stale, draft_of, save
+    from winosmith.web.write.rules import Stale, draft_of, save
 
     ann = contributor()
     one = draft(ann)
@@ -44,16 +44,16 @@ def test_drafts_are_their_writer_s_alone(
     db: Any, contributor: Callable[..., Any], draft: Callable[..., Any]
 ) -> None:
     """Nobody else opens a draft; untouched topics are no drafts; there are not too many."""
-    from winosmith.web.write import drafts
+    from winosmith.web.write import rules
 
     ann, bob = contributor(), contributor("bob")
     one = draft(ann)
-    assert drafts.draft_of(bob, one.ref) is None
-    assert drafts.draft_of(None, one.ref) is None
-    assert drafts.drafts_of(ann) == []
-    drafts.save(one, typed(), 0)
-    assert drafts.drafts_of(ann) == [one]
-    for _number in range(drafts.MOST - 1):
+    assert rules.draft_of(bob, one.ref) is None
+    assert rules.draft_of(None, one.ref) is None
+    assert rules.drafts_of(ann) == []
+    rules.save(one, typed(), 0)
+    assert rules.drafts_of(ann) == [one]
+    for _number in range(rules.MOST - 1):
         draft(ann)
     with pytest.raises(InputError, match="finish or discard"):
         draft(ann)
@@ -63,13 +63,13 @@ def test_other_words_and_another_topic_keep_what_was_typed(
     db: Any, contributor: Callable[..., Any], draft: Callable[..., Any]
 ) -> None:
     """Drawing again changes topic or words and the version, and no text."""
-    from winosmith.web.write import drafts
+    from winosmith.web.write import rules
 
-    one = drafts.save(draft(contributor()), typed(), 0)
-    words = drafts.redraw(one, "words")
+    one = rules.save(draft(contributor()), typed(), 0)
+    words = rules.redraw(one, "words")
     assert (words.topic, words.version) == ("Water a garden", 2)
     assert set(words.anchors) != {"water", "garden", "hose"}
-    other = drafts.redraw(words, "topic")
+    other = rules.redraw(words, "topic")
     assert other.topic != "Water a garden"
     assert other.typed == typed().as_form()
 

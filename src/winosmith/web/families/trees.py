@@ -11,19 +11,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from django.db import connection
 
 from winosmith.metrics import DepthKind
+from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Problem, State, Version
 from winosmith.web.problems.states import visible_to
-
-if TYPE_CHECKING:
-    from winosmith.web.people.models import Person
-
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]

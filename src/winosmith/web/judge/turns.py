@@ -233,6 +233,31 @@ def _is_cut(problem: Problem) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+class Ahead:
+    """What a judge who holds nothing has ahead of them.
+
+    Attributes:
+        paused: a moderator has to look at their judging first.
+        testing: they are in the middle of a human test.
+        left: there is a problem for them now.
+        none_left: why there is none; None where one is left, or they are paused, or tested.
+    """
+
+    paused: bool
+    testing: bool
+    left: bool
+    none_left: NoneLeft | None
+
+
+def ahead(person: Person, judge: Judge | None) -> Ahead:
+    """Return what a person has ahead, given their place in the queue; None before their first."""
+    paused, testing = stops(judge), in_a_test(person)
+    free = not (paused or testing)
+    left = free and next_slot(person, judge.cursor if judge else 0) is not None
+    return Ahead(paused, testing, left, why_none_left(person) if free and not left else None)
+
+
+@dataclass(frozen=True, slots=True)
 class NoneLeft:
     """What stands in a judge's way to the problems that await somebody.
 

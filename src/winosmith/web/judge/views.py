@@ -21,17 +21,15 @@ from winosmith.web.judge.turns import (
     LONGEST,
     UNDO,
     Gone,
+    ahead,
     answer_and_go_on,
     answer_local,
     current,
     go_on,
-    in_a_test,
-    next_slot,
     shown,
     skip_and_go_on,
     so_far,
     undo,
-    why_none_left,
 )
 from winosmith.web.pages import percent
 from winosmith.web.people.gates import address, agreed, judges_only, new_key, once, rate_limit
@@ -57,18 +55,15 @@ def _turn(request: HttpRequest, person: Person, slot: Slot | None) -> HttpRespon
     if person.hired:
         return _go(request, "market:work")
     judge = Judge.objects.filter(person=person).first()
-    paused, learning = stops(judge), training(judge)
-    testing = in_a_test(person)
-    free = not (paused or testing)
-    left = free and next_slot(person, judge.cursor if judge else 0) is not None
+    found = ahead(person, judge)
     page = {
         **_around(person),
-        "paused": paused,
+        "paused": found.paused,
         "held": judge if judge is not None and judge.held is not None else None,
-        "training": learning if left else None,
-        "testing": testing,
-        "left": left,
-        "nothing": None if left or paused or testing else why_none_left(person),
+        "training": training(judge) if found.left else None,
+        "testing": found.testing,
+        "left": found.left,
+        "none_left": found.none_left,
         "local_first": settings.RULES.local_first,
         "minutes": settings.RULES.lease_minutes,
         "gold_every": settings.RULES.gold_every,

@@ -21,7 +21,6 @@ from winosmith.web._lock import writing
 from winosmith.web.judge.exclusion import confirm, refuse
 from winosmith.web.judge.models import Slot
 from winosmith.web.judge.submissions import may_withdraw, withdraw
-from winosmith.web.market.keys import digest_of
 from winosmith.web.market.models import (
     APPROVED,
     COMPLETE,
@@ -38,7 +37,7 @@ from winosmith.web.market.models import (
     Participation,
     Study,
 )
-from winosmith.web.market.providers import PROVIDERS
+from winosmith.web.market.providers import PROVIDERS, digest_of
 from winosmith.web.market.workers import code_of, end, is_held, twins_of
 from winosmith.web.people.models import pseudonym
 

@@ -17,7 +17,6 @@ from django.utils.translation import gettext as _
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.judge.trust import Pace, pace
-from winosmith.web.market.keys import digest_of, unseal
 from winosmith.web.market.models import (
     COMPLETE,
     LEFT,
@@ -29,6 +28,7 @@ from winosmith.web.market.models import (
     Participation,
     Study,
 )
+from winosmith.web.market.providers import digest_of, unseal
 from winosmith.web.market.workers import count_done, is_held, seconds_of
 from winosmith.web.people.models import pseudonym
 

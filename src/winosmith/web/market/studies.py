@@ -25,9 +25,8 @@ from winosmith.errors import InputError
 from winosmith.outputs import unguarded
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Slot
-from winosmith.web.market.keys import digest_of
 from winosmith.web.market.models import WORKER, Participation, Screen, Study
-from winosmith.web.market.providers import PROVIDERS
+from winosmith.web.market.providers import PROVIDERS, digest_of
 
 HEADERS = ("worker", "worker id", "workerid", "participant id", "prolific_pid", "id")
 """What the column of ids may be called, whatever its capitals."""

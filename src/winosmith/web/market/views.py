@@ -47,7 +47,7 @@ from winosmith.web.market.workers import (
     keep,
     leave,
     part_of,
-    standing,
+    workload,
 )
 from winosmith.web.people.accounts import adopt
 from winosmith.web.people.consent import missing
@@ -212,7 +212,7 @@ def _show(
         "part": part,
         "study": part.study,
         "provider": PROVIDERS[part.study.provider],
-        "standing": standing(part),
+        "workload": workload(part),
         "consent": bool(missing(part.person)),
         "code": code,
         "way_back": PROVIDERS[part.study.provider].way_back(code) if code else "",

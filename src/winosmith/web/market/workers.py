@@ -30,9 +30,8 @@ from winosmith.web.judge.exclusion import refuse
 from winosmith.web.judge.models import Judge, Seen, Skip, Slot
 from winosmith.web.judge.seen import block_of
 from winosmith.web.judge.trust import stops
-from winosmith.web.judge.turns import current, next_slot, why_none_left
+from winosmith.web.judge.turns import ahead, current
 from winosmith.web.judge.votes import give_back
-from winosmith.web.market.keys import carried, carry, digest_of, own_code, seal, unseal
 from winosmith.web.market.models import (
     COMPLETE,
     JUDGE,
@@ -49,7 +48,7 @@ from winosmith.web.market.models import (
     Screen,
     Study,
 )
-from winosmith.web.market.providers import Claim
+from winosmith.web.market.providers import Claim, carried, carry, digest_of, own_code, seal, unseal
 from winosmith.web.market.studies import may_come
 from winosmith.web.people.accounts import close_doors
 from winosmith.web.people.models import Person
@@ -142,7 +141,7 @@ def seconds_of(part: Participation) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Workload:
     """How far somebody is.
 
     Attributes:
@@ -208,18 +207,18 @@ def is_held(part: Participation) -> bool:
     return bool(Judge.objects.filter(person=part.person_id, held__isnull=False).exists())
 
 
-def standing(part: Participation) -> Standing:
+def workload(part: Participation) -> Workload:
     """Return how far somebody is, by what the database holds."""
     done, amount = count_done(part), part.study.amount
     if part.study.kind == WRITE:
-        return Standing(done, amount, False, done < amount, False, None)
+        return Workload(done, amount, False, done < amount, False, None)
     judge = Judge.objects.get(person=part.person_id)
-    paused, holding = stops(judge), current(part.person) is not None
-    if done >= amount or paused or holding:
-        return Standing(done, amount, holding, False, paused, None)
-    left = next_slot(part.person, judge.cursor) is not None
-    until = None if left else why_none_left(part.person).until
-    return Standing(done, amount, False, left, False, until)
+    holding = current(part.person) is not None
+    if holding or done >= amount:
+        return Workload(done, amount, holding, False, stops(judge), None)
+    found = ahead(part.person, judge)
+    until = found.none_left.until if found.none_left else None
+    return Workload(done, amount, False, found.left, found.paused, until)
 
 
 def finish(part: Participation) -> None:
@@ -232,7 +231,7 @@ def finish(part: Participation) -> None:
         part = _locked(part)
         if part.state != WORKING:
             return
-        now = standing(part)
+        now = workload(part)
         if now.complete:
             end(part, COMPLETE)
         elif now.short and now.done:

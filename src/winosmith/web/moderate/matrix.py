@@ -10,9 +10,9 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,9 +22,6 @@ from winosmith.outputs import guarded
 from winosmith.web._cache import cached
 from winosmith.web.judge.models import Slot
 from winosmith.web.people.models import Person, pseudonym
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable
 
 LEAST = 20
 """Problems that two judges both judged, for a cell. From so many on, the 95 % interval of a pair

@@ -1,34 +1,305 @@
-"""What contributors may do: perturb a sentence, revise what they perturbed."""
+"""Perturbing a sentence, and revising that: what a form holds, its live checks, what is made."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 from django.conf import settings
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from winosmith import Lineage
 from winosmith import Problem as Datum
 from winosmith.errors import InputError
-from winosmith.lineage import edit_script
+from winosmith.lineage import Depths, edit_script
+from winosmith.problem import BLANK
 from winosmith.records import problem_record
-from winosmith.text import tokens
+from winosmith.text import edit_distance, tokens, with_blank_apart, words, writing
 from winosmith.web.judge.submissions import enter, may_revise, replace
 from winosmith.web.people.consent import has_agreed
 from winosmith.web.people.gates import once
-from winosmith.web.people.models import Done
-from winosmith.web.perturb.checking import Place, Typed, examine
+from winosmith.web.people.models import Done, Person
 from winosmith.web.predict.asking import ask
 from winosmith.web.predict.models import Model
-from winosmith.web.problems.checks import Refused, by_field, hints
-from winosmith.web.problems.family import lock, may_perturb, path_to, place
+from winosmith.web.problems.checks import (
+    LONGEST_OPTION,
+    LONGEST_SENTENCE,
+    Check,
+    Refused,
+    Verdict,
+    by_field,
+    hints,
+    tidy,
+    told_apart,
+)
+from winosmith.web.problems.family import depths_of, digest_of, lock, may_perturb, path_to, place
 from winosmith.web.problems.lookalikes import Half
-from winosmith.web.problems.models import Problem, Twin, Version, new_ref
-from winosmith.web.problems.states import locked
+from winosmith.web.problems.models import Problem, State, Twin, Version, new_ref
+from winosmith.web.problems.states import GONE, locked, visible_to
 
-if TYPE_CHECKING:
-    from winosmith.web.people.models import Person
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """What the form holds.
+
+    Attributes:
+        sentence: perhaps without a blank; one that was typed against a word stands apart from it.
+        options: as many as the parent has, some perhaps empty.
+        answer: the 0-based index of the right option; None while none is chosen.
+        declared: the depth that the contributor states, as typed; "" for none.
+        against: the name of the model that they want to fool; "" for none.
+        parted: whether the blank had to be set apart.
+    """
+
+    sentence: str
+    options: tuple[str, ...]
+    answer: int | None = None
+    declared: str = ""
+    against: str = ""
+    parted: bool = field(default=False, compare=False)
+
+    @classmethod
+    def of(cls, form: Mapping[str, Any], options: int) -> Typed:
+        """Return what a form holds, as far as it is one.
+
+        Args:
+            form: as it was sent.
+            options: how many there are.
+        """
+        answer = str(form.get("answer", ""))
+        written = tidy(str(form.get("sentence", "")))
+        sentence = with_blank_apart(written)
+        return cls(
+            sentence,
+            tuple(tidy(str(form.get(f"option_{n}", ""))) for n in range(1, options + 1)),
+            int(answer) if answer in map(str, range(options)) else None,
+            tidy(str(form.get("declared", "")))[:20],
+            tidy(str(form.get("against", "")))[:30],
+            sentence != written,
+        )
+
+    @classmethod
+    def copied(cls, problem: Problem, against: str = "") -> Typed:
+        """Return a problem as the form shows it first: its answer is to be chosen anew."""
+        return cls(problem.sentence, tuple(problem.options), None, "", against)
+
+    @classmethod
+    def again(cls, problem: Problem, against: str = "") -> Typed:
+        """Return a version as it was typed."""
+        declared = (problem.record.get("lineage") or {}).get("declared")
+        return cls(
+            problem.sentence,
+            tuple(problem.options),
+            problem.answer,
+            "" if declared is None else str(declared),
+            against,
+        )
+
+    @property
+    def depth(self) -> int | None:
+        """The declared depth; None where none, or none that can be used, is stated."""
+        usable = self.declared.isascii() and self.declared.isdigit() and len(self.declared) < 4
+        return int(self.declared) if usable else None
+
+
+FEWEST_WORDS = 5
+"""Words below which nothing can be told apart; WinoGrande's 15 to 30 are for twins."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a sentence goes.
+
+    Attributes:
+        person: who writes it; None for somebody who has written nothing here yet.
+        path: from the root to the parent.
+        revises: the version that it replaces; None for a new one.
+    """
+
+    person: Person | None
+    path: Sequence[Problem]
+    revises: Problem | None = None
+
+    @property
+    def root(self) -> Problem:
+        """The root of the family."""
+        return self.path[0]
+
+    @property
+    def parent(self) -> Problem:
+        """What is perturbed."""
+        return self.path[-1]
+
+
+def usable(typed: Typed) -> bool:
+    """Tell whether the options can be told apart, and none is too long."""
+    short = all(len(option) <= LONGEST_OPTION for option in typed.options)
+    return short and told_apart(typed.options)
+
+
+def measured(typed: Typed, place: Place) -> Depths | None:
+    """Return the depths of what is typed; None while it has not one blank."""
+    if typed.sentence.count(BLANK) != 1:
+        return None
+    return depths_of(place.path, typed.sentence, declared=typed.depth)
+
+
+def examine(typed: Typed, place: Place) -> list[Check]:
+    """Return every check, in the order of the form."""
+    checks = [
+        _blank(typed),
+        _length(typed),
+        _changed(typed, place),
+        _new(typed, place),
+        _options(typed),
+        _occur(typed),
+        _answer(typed, place),
+    ]
+    return [*checks, _declared(typed, place)] if typed.declared else checks
+
+
+def _blank(typed: Typed) -> Check:
+    blanks = typed.sentence.count(BLANK)
+    verdict: Verdict = "pass" if blanks == 1 else "fail" if typed.sentence else "todo"
+    if blanks > 1:
+        advice = _("Leave one underscore “_”; there are %d.") % blanks
+    else:
+        advice = _("Put an underscore “_” where the option belongs.")
+    figure = _("set apart from the word beside it") if typed.parted else ""
+    return Check("blank", verdict, _("One blank"), figure, advice, "sentence")
+
+
+def _length(typed: Typed) -> Check:
+    number = len(words(typed.sentence))
+    figure = ngettext("%d word", "%d words", number) % number if number else ""
+    label = _("A whole sentence, not too long")
+    if len(typed.sentence) > LONGEST_SENTENCE:
+        advice = _("Shorten it to %d characters.") % LONGEST_SENTENCE
+        return Check("length", "fail", label, figure, advice, "sentence")
+    if writing(typed.sentence) == "unspaced":  # there are no words to count
+        return Check("length", "pass", label, "", "", "sentence")
+    advice = _("Write %d words or more.") % FEWEST_WORDS
+    short: Verdict = "fail" if typed.sentence else "todo"
+    verdict = "pass" if number >= FEWEST_WORDS else short
+    return Check("length", verdict, label, figure, advice, "sentence")
+
+
+def _changed(typed: Typed, place: Place) -> Check:
+    """Compare with the parent, whatever the order of the options."""
+    parent = place.parent
+    same = digest_of(typed.sentence, typed.options) == digest_of(parent.sentence, parent.options)
+    edits = edit_distance(tokens(parent.sentence), tokens(typed.sentence))
+    figure = ngettext("%d edit", "%d edits", edits) % edits if edits else ""
+    label, advice = (
+        _("Something is changed"),
+        _("Change a word: the sentence is still the parent’s."),
+    )
+    return Check("changed", "todo" if same else "pass", label, figure, advice, "sentence")
+
+
+def _new(typed: Typed, place: Place) -> Check:
+    label = _("New in its family")
+    digest = digest_of(typed.sentence, typed.options)
+    parent = place.parent
+    if digest == digest_of(parent.sentence, parent.options) or not typed.sentence:
+        return Check("new", "todo", label, "", "", "sentence")
+    advice = _copy(place, digest)
+    return Check("new", "fail" if advice else "pass", label, "", advice, "sentence")
+
+
+def _copy(place: Place, digest: str) -> str:
+    """Return what is known of a version that is the same; "" when there is none.
+
+    Versions under embargo do not count: that one exists is not to be felt by guessing.
+    """
+    same = (
+        Version.objects.filter(root=place.root, digest=digest)
+        .exclude(problem__state__in=(*GONE, State.REJECTED))
+        .exclude(problem__embargo=True)
+    )
+    if place.revises:
+        same = same.exclude(problem=place.revises)
+    found = same.select_related("problem__twin").first()
+    if found is None:
+        return _half(place, digest)
+    own = place.person is not None and found.problem.twin.contributor_id == place.person.pk
+    if own:
+        return _("You have sent this sentence already; change one thing more.")
+    if found.parent_id is None:
+        return _("This is the original again; change one thing more.")
+    return _("Somebody has sent this sentence already; change one thing more.")
+
+
+def _half(place: Place, digest: str) -> str:
+    """Tell when it is the other half of the root's twin, as far as its reader may know that."""
+    halves = Problem.objects.select_related("twin").filter(twin=place.root.twin_id)
+    for half in halves.exclude(pk=place.root.pk):
+        seen = half.state not in GONE and visible_to(place.person, half)
+        if seen and digest_of(half.sentence, half.options) == digest:
+            return _("This is the other half of the original’s twin; change one thing more.")
+    return ""
+
+
+def _options(typed: Typed) -> Check:
+    folded = [option.casefold() for option in typed.options]
+    verdict: Verdict = "pass" if usable(typed) else "fail" if all(folded) else "todo"
+    field = f"option_{folded.index('') + 1}" if "" in folded else "option_1"
+    if "" in folded:
+        advice = _("Fill in each option.")
+    elif len(set(folded)) < len(folded):
+        advice = _("The options must differ.")
+    elif any(BLANK in option for option in folded):
+        advice = _("An option holds no blank.")
+    else:
+        advice = _("An option has %d characters at most.") % LONGEST_OPTION
+    return Check("options", verdict, _("The options can be told apart"), "", advice, field)
+
+
+def _occur(typed: Typed) -> Check:
+    """Look for each option in the sentence; the article may differ, and capitals."""
+    label = _("The options stand in the sentence")
+    if not usable(typed) or not typed.sentence:
+        return Check("occur", "todo", label, "", "", "option_1")
+    said = _plain(typed.sentence)
+    lacking = [option for option in typed.options if f" {_bare(option)} " not in said]
+    advice = _("Not in the sentence: %s. Change the option along with the word, if you meant to.")
+    advice %= ", ".join(f"“{option}”" for option in lacking)
+    return Check("occur", "note" if lacking else "pass", label, "", advice, "option_1")
+
+
+def _plain(text: str) -> str:
+    return f" {' '.join(tokens(text))} ".casefold()
+
+
+def _bare(option: str) -> str:
+    said = _plain(option).split()
+    return " ".join(said[1:] if len(said) > 1 and said[0] in ("a", "an", "the") else said)
+
+
+def _answer(typed: Typed, place: Place) -> Check:
+    before = place.parent.answer
+    figure = ""
+    if typed.answer is not None and before is not None:
+        figure = _("stays") if typed.answer == before else _("flipped")
+    advice = _("Read your sentence again, and say what the blank stands for now.")
+    verdict: Verdict = "todo" if typed.answer is None else "pass"
+    return Check("answer", verdict, _("The answer is chosen"), figure, advice, "answer")
+
+
+def _declared(typed: Typed, place: Place) -> Check:
+    label = _("A declared depth that can be")
+    found = measured(typed, place)
+    advice = ""
+    if typed.depth is None:
+        advice = _("A depth is a whole number from 0 to 999; or leave it empty.")
+    elif typed.depth == 0 and found is not None and found.edit:
+        advice = _("0 is the depth of the original; this differs from it.")
+    return Check(
+        "declared", "fail" if advice else "pass", label, typed.declared, advice, "declared"
+    )
+
 
 SOURCE = "person"
 """Who perturbed, as EvoGrad has it: people, a chat model, WordNet."""

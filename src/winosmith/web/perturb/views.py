@@ -21,9 +21,8 @@ from winosmith.web.people.consent import missing
 from winosmith.web.people.gates import TooMany, agreed, existing_writer, new_key, rate_limit, writer
 from winosmith.web.people.models import Person
 from winosmith.web.perturb import rules
-from winosmith.web.perturb.checking import Place, Typed
-from winosmith.web.perturb.choosing import Choices, examples, listed
-from winosmith.web.perturb.page import checked, outcome, page
+from winosmith.web.perturb.page import Choices, checked, examples, listed, outcome, page
+from winosmith.web.perturb.rules import Place, Typed
 from winosmith.web.problems.checks import Refused
 from winosmith.web.problems.family import folded, may_perturb, path_to, steps
 from winosmith.web.problems.models import Problem, State, Version

@@ -6,8 +6,8 @@ the server; whichever finds a process late ends it. All know the same from the l
 gives the lock back however a process ends, and what stands in the file tells what it was at. The
 process loads the model once, and predicts until the pipe ends.
 
-Bells are sockets in the site's folder, by which a commit wakes the processes. A lost ring costs a
-second at most: whoever waits at a bell looks by itself every second, too.
+A commit wakes the processes by sockets in the site's folder. A wake-up that is lost costs a second
+at most: whoever waits looks by itself every second, too.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ LONGEST = 100
 """Bytes of a path that every system takes for the address of a socket."""
 
 
-def ring(folder: Path) -> None:
+def wake_up(folder: Path) -> None:
     """Wake every process of a model that waits in the site of a folder; never fail for it."""
     with contextlib.suppress(OSError), _socket() as sender:
         sender.setblocking(False)
-        for bell in (folder / PLACE).glob("*.bell"):
-            with contextlib.suppress(OSError), _reachable(bell) as address:
+        for path in (folder / PLACE).glob("*.bell"):
+            with contextlib.suppress(OSError), _reachable(path) as address:
                 sender.sendto(b"!", address)
 
 
-class Bell:
+class WakeUp:
     """Where the process of one model waits; of processes of one name the last is rung."""
 
     def __init__(self, folder: Path, name: str) -> None:
@@ -113,7 +113,7 @@ class Doing:
     rows: list[int] = field(default_factory=list)
 
 
-class Hold(FileLock):
+class ModelLock(FileLock):
     """The lock of a model, which this process has."""
 
     def say(self, doing: Doing) -> None:
@@ -125,9 +125,9 @@ class Hold(FileLock):
         return _doing(self.read())
 
 
-def take(folder: Path, name: str) -> Hold | None:
+def take(folder: Path, name: str) -> ModelLock | None:
     """Take the lock of a model; None while somebody has it."""
-    return Hold.take(_path(folder, name))
+    return ModelLock.take(_path(folder, name))
 
 
 def is_held(folder: Path, name: str) -> bool:
@@ -178,13 +178,13 @@ def main(name: str) -> NoReturn:
     rule = next(rule for rule in site.rules.models if rule.name == name)
     number = int(os.environ[LOCK])
     os.set_inheritable(number, False)
-    hold = Hold(number)
-    before = hold.said()
-    hold.say(
+    lock = ModelLock(number)
+    before = lock.said()
+    lock.say(
         Doing(os.getpid(), before.failures, before.since, until=time.monotonic() + LOADING, rows=[])
     )
     site.activate()
-    worker = _loaded(site, rule, hold)
+    worker = _loaded(site, rule, lock)
     if worker is not None:
         worker.work()
     sys.stderr.flush()
@@ -208,10 +208,10 @@ def end_with(leash: int) -> None:
     threading.Thread(target=wait, name="leash", daemon=True).start()
 
 
-def _loaded(site: Site, rule: SolverRule, hold: Hold) -> Worker | None:
+def _loaded(site: Site, rule: SolverRule, lock: ModelLock) -> Worker | None:
     """Load the model and register it; None, with the reason written down, where that fails."""
     from winosmith import study
-    from winosmith.web.predict import register
+    from winosmith.web.predict import asking
     from winosmith.web.predict.worker import Worker
 
     told = fault_file(site.folder, rule.name)
@@ -223,15 +223,15 @@ def _loaded(site: Site, rule: SolverRule, hold: Hold) -> Worker | None:
             patience=site.rules.model_seconds,
         )
         _warm(made, rule)
-        model = register.register(rule, made)
+        model = asking.register(rule, made)
     except Exception as error:  # noqa: BLE001 - whatever it is, the site goes on
         _LOG.error("the model %s can't be loaded: %s: %s", rule.name, type(error).__name__, error)
         told.write_text(f"{error or type(error).__name__}\n")
         with contextlib.suppress(Exception):
-            register.blame(rule.name, register.NOT_LOADED)
+            asking.blame(rule.name, asking.NOT_LOADED)
         return None
     told.unlink(missing_ok=True)
-    return Worker(site, rule, hold, made, model)
+    return Worker(site, rule, lock, made, model)
 
 
 def _warm(made: MadeSolver, rule: SolverRule) -> None:
@@ -330,29 +330,29 @@ class Watcher:
 
     def look_after(self, rule: SolverRule) -> None:
         """Start the process of a model where there is none, and end it where it is late."""
-        hold = take(self.site.folder, rule.name)
-        if hold is None:
+        lock = take(self.site.folder, rule.name)
+        if lock is None:
             self._end_late(rule)
             return
         try:
-            doing = hold.said()
+            doing = lock.said()
             if doing.rows:
                 _settle(doing)
-                hold.say(Doing(0, doing.failures, doing.since))
+                lock.say(Doing(0, doing.failures, doing.since))
             if time.monotonic() >= doing.since + _wait(doing.failures) or _rebooted(doing):
-                self._start(rule, hold, doing.failures)
+                self._start(rule, lock, doing.failures)
         finally:
-            hold.close()
+            lock.close()
 
     def _end_late(self, rule: SolverRule) -> None:
         doing = look(self.site.folder, rule.name)
         if doing.until is not None and time.monotonic() > doing.until:
             _end(doing.process)
 
-    def _start(self, rule: SolverRule, hold: Hold, failures: int) -> None:
+    def _start(self, rule: SolverRule, lock: ModelLock, failures: int) -> None:
         """Start a process that inherits the lock, and keeps it when this worker is gone."""
-        hold.say(Doing(0, failures + 1, time.monotonic()))
-        self.started.append(self.leash.start(self.site, rule, hold.number))
+        lock.say(Doing(0, failures + 1, time.monotonic()))
+        self.started.append(self.leash.start(self.site, rule, lock.number))
 
 
 def _wait(failures: int) -> float:
@@ -368,7 +368,7 @@ def _rebooted(doing: Doing) -> bool:
 def _settle(doing: Doing) -> None:
     from django.db import connection
 
-    from winosmith.web.predict.work import left_behind
+    from winosmith.web.predict.asking import left_behind
 
     late = doing.until is not None and time.monotonic() > doing.until
     try:

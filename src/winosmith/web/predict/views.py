@@ -10,14 +10,14 @@ from django.views.decorators.http import require_GET, require_POST
 
 from winosmith.errors import InputError
 from winosmith.web.people.gates import moderators_only, new_key, once
-from winosmith.web.predict import asking, register
+from winosmith.web.predict import asking
 from winosmith.web.predict.models import Model
 
 
 @require_GET
 def models(request: HttpRequest) -> HttpResponse:
     """List the models that perturbations are sent to, and how far each has come."""
-    return render(request, "predict/models.html", {"models": register.standing()})
+    return render(request, "predict/models.html", {"models": asking.all_figures()})
 
 
 @require_GET
@@ -29,10 +29,10 @@ def model(request: HttpRequest, name: str) -> HttpResponse:
         request,
         "predict/model.html",
         {
-            "stand": register.figures(found),
+            "stand": asking.figures(found),
             "about": [(key, value) for key, value in found.about.items() if key != "solver"],
-            "revisions": register.revisions(found),
-            "failures": register.failures(found) if moderates else (),
+            "revisions": asking.revisions(found),
+            "failures": asking.failures(found) if moderates else (),
             "moderates": moderates,
             "key": new_key(),
         },

@@ -1,34 +1,186 @@
-"""A loaded model at work: it waits at its bell, predicts in batches, and says what it does.
+"""A loaded model at work: it takes up what waits by a lease, predicts in batches, writes it down.
 
 The solver may be slow, wrong, or broken over one of its tasks; the others get their predictions.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
 import math
 import os
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.db import Error, connection
+from django.db.models import Q, QuerySet
+from django.utils import timezone
 from django.utils.translation import gettext_noop
 
+from winosmith import Problem as Datum
+from winosmith.answers import best_of
 from winosmith.chat import ChatError
 from winosmith.errors import DataError, InputError
 from winosmith.study import MadeSolver
-from winosmith.web.predict import asking, work
-from winosmith.web.predict.process import Bell, Hold
-from winosmith.web.predict.work import Outcome, Task
+from winosmith.web._lock import writing
+from winosmith.web.predict import asking
+from winosmith.web.predict.asking import TOO_LATE, waiting
+from winosmith.web.predict.models import Model, Prediction, Stand
+from winosmith.web.predict.process import ModelLock, WakeUp
+from winosmith.web.problems.models import State
 
 if TYPE_CHECKING:
     from winosmith.solver_rule import SolverRule
     from winosmith.web._site import Site
-    from winosmith.web.predict.models import Model
+
+
+MOST_TRIES = 3
+"""How often a process may end over a problem before the problem is taken for the cause."""
+
+BROKE_DOWN = gettext_noop("The model broke down over this sentence, several times.")
+
+
+@dataclass(frozen=True)
+class Task:
+    """One prediction to make.
+
+    Attributes:
+        prediction: the number of its row.
+        datum: all that the model sees: the sentence, the options, the pronoun. No answer, nothing
+            of who wrote it, nor of what it was made from.
+        answer: what the contributor says; compared after the model has answered.
+        urgent, tries: as in the row.
+    """
+
+    prediction: int
+    datum: Datum
+    answer: int | None
+    urgent: bool
+    tries: int
+
+    @property
+    def input(self) -> str:
+        """The digest of what the model is shown, 64 hexadecimal digits."""
+        shown = [self.datum.sentence, list(self.datum.options), self.datum.pronoun]
+        return hashlib.sha256(json.dumps(shown, ensure_ascii=False).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a task.
+
+    Attributes:
+        task: which.
+        scores: one finite score an option; empty where there is none.
+        seconds: how long it took; in a batch, its share.
+        error: why there are no scores, in words for people.
+        late: that is because it took too long.
+    """
+
+    task: Task
+    scores: tuple[float, ...] = ()
+    seconds: float = 0.0
+    error: str = ""
+    late: bool = False
+
+    def columns(self) -> dict[str, Any]:
+        """Return the columns of the row."""
+        told: dict[str, Any] = {
+            "seconds": round(self.seconds, 4),
+            "answered_at": timezone.now(),
+            "leased_until": None,
+            "input": self.task.input,
+        }
+        if not self.scores:
+            stand = Stand.LATE if self.late else Stand.FAILED
+            return {**told, "stand": stand, "error": TOO_LATE if self.late else self.error}
+        best = best_of(self.scores)
+        answer, tie = self.task.answer, len(best) > 1
+        return {
+            **told,
+            "stand": Stand.DONE,
+            "scores": list(self.scores),
+            "choice": best[0],
+            "right": None if answer is None or tie else best[0] == answer,
+            "tie": tie,
+            "error": "",
+        }
+
+
+def turn(model: Model, outcomes: Sequence[Outcome], most: int, seconds: float) -> list[Task]:
+    """Write down what came of the last tasks and take up the next ones, in one transaction."""
+    if not outcomes:
+        return claim(model, most, seconds)
+    with writing():
+        write_down(model, outcomes)
+        return claim(model, most, seconds)
+
+
+def claim(model: Model, most: int, seconds: float) -> list[Task]:
+    """Take up what waits for a model, for so many seconds: urgent rows first, of one urgency.
+
+    What a process ended over before is taken up alone, and after a third time it has failed.
+    """
+    if not _free(model).exists():
+        return []
+    with writing():
+        rows = list(_locked(_free(model).select_related("problem"))[:most])
+        hopeless = [row.pk for row in rows if row.tries >= MOST_TRIES]
+        if hopeless:
+            waiting(hopeless).update(
+                stand=Stand.FAILED, error=BROKE_DOWN, leased_until=None, answered_at=timezone.now()
+            )
+            rows = [row for row in rows if row.tries < MOST_TRIES]
+        if not rows:
+            return []
+        alike = [row for row in rows if row.urgent == rows[0].urgent and not row.tries]
+        rows = rows[:1] if rows[0].tries else alike
+        waiting([row.pk for row in rows]).update(
+            leased_until=timezone.now() + timedelta(seconds=seconds), tries=rows[0].tries + 1
+        )
+    return [_task(row) for row in rows]
+
+
+def write_down(model: Model, outcomes: Sequence[Outcome]) -> None:
+    """Write what came of the tasks, all at once; what was decided meanwhile stays."""
+    with writing():
+        for outcome in outcomes:
+            waiting([outcome.task.prediction]).update(**outcome.columns())
+        Model.objects.filter(pk=model.pk).update(seen=timezone.now())
+
+
+def _free(model: Model) -> QuerySet[Prediction]:
+    """Return what waits for a model, is leased by nobody, and may be shown to it."""
+    waiting = Prediction.objects.filter(model=model, stand=Stand.WAITING)
+    return waiting.filter(
+        Q(leased_until=None) | Q(leased_until__lt=timezone.now()),
+        problem__embargo=False,
+        problem__gold=False,
+    ).exclude(problem__state=State.WITHDRAWN)
+
+
+def _locked(rows: QuerySet[Prediction]) -> QuerySet[Prediction]:
+    ordered = rows.order_by("-urgent", "tries", "pk")
+    if connection.features.has_select_for_update_skip_locked:
+        return ordered.select_for_update(skip_locked=True, of=("self",))
+    return ordered
+
+
+def _task(row: Prediction) -> Task:
+    problem = row.problem
+    datum = Datum(
+        problem.ref,
+        problem.sentence,
+        tuple(problem.options),
+        pronoun=problem.record.get("pronoun"),
+    )
+    return Task(row.pk, datum, problem.answer, row.urgent, row.tries + 1)
 
 
 LONGEST_BATCH = 0.3
@@ -154,13 +306,13 @@ class Worker:
     """A loaded model at work."""
 
     def __init__(
-        self, site: Site, rule: SolverRule, hold: Hold, made: MadeSolver, model: Model
+        self, site: Site, rule: SolverRule, lock: ModelLock, made: MadeSolver, model: Model
     ) -> None:
-        self.site, self.made, self.model, self.hold = site, made, model, hold
+        self.site, self.made, self.model, self.lock = site, made, model, lock
         self.limit = float(site.rules.model_seconds)
-        self.bell = Bell(site.folder, rule.name)
+        self.wake_up = WakeUp(site.folder, rule.name)
         self.pace = Pace(made.at_once)
-        self.doing = hold.said()
+        self.doing = lock.said()
         self.due = 0.0
         self.found: list[Outcome] = []
         own = rule.options.get("memory_gb")
@@ -173,7 +325,7 @@ class Worker:
             try:
                 if not self._step():
                     self._settled()
-                    self.bell.wait(EVERY)
+                    self.wake_up.wait(EVERY)
             except Error as error:  # the database is away: whatever waits, waits on
                 _LOG.warning("the model %s has no database: %s", self.model.name, error)
                 connection.close()
@@ -186,7 +338,7 @@ class Worker:
         What was predicted last is written in one transaction with the next claim.
         """
         room = self.pace.size if _memory() < self.most else 0
-        tasks = work.turn(self.model, self.found, room, self.limit + 30)
+        tasks = turn(self.model, self.found, room, self.limit + 30)
         self._written()
         if tasks:
             start = time.monotonic()
@@ -195,9 +347,9 @@ class Worker:
             self.pace.note(took, len(tasks))
             self._say(None, self.doing.rows)  # in time; to be written
             if not tasks[0].urgent:
-                work.write_down(self.model, self.found)
+                write_down(self.model, self.found)
                 self._written()
-                self.bell.wait(min(took, LONGEST_REST))  # pages, and other models, come first
+                self.wake_up.wait(min(took, LONGEST_REST))  # pages, and other models, come first
             return True
         if time.monotonic() < self.due:
             return False
@@ -225,7 +377,7 @@ class Worker:
     def _say(self, until: float | None, rows: list[int], failures: int | None = None) -> None:
         failures = self.doing.failures if failures is None else failures
         self.doing = replace(self.doing, until=until, rows=rows, failures=failures)
-        self.hold.say(self.doing)
+        self.lock.say(self.doing)
 
 
 def _memory() -> float:

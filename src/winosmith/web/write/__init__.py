@@ -14,7 +14,7 @@ class Config(AppConfig):
         """Connect what the site does with drafts."""
         from winosmith.web.people.accounts import adopting
         from winosmith.web.people.erasure import erasing, tidying
-        from winosmith.web.write.drafts import adopt_drafts, drop_drafts, drop_old_drafts
+        from winosmith.web.write.rules import adopt_drafts, drop_drafts, drop_old_drafts
 
         tidying["write"] = drop_old_drafts
         erasing.append(drop_drafts)

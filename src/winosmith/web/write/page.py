@@ -1,24 +1,39 @@
-"""What the page of a draft shows: the form, the checklist, the preview, the meter."""
+"""What pages of writing show: a draft's form, checklist and preview; counts; one's own twins."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from django.conf import settings
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from winosmith.lineage import Change, differing
+from winosmith.lineage import Change, changes, differing
 from winosmith.problem import BLANK
+from winosmith.web._cache import cached
+from winosmith.web.judge.submissions import may_revise, may_withdraw, own_problems
+from winosmith.web.judge.votes import Vote, votes_of
+from winosmith.web.moderate import decisions
+from winosmith.web.people.gates import new_key
+from winosmith.web.people.models import Person
 from winosmith.web.problems.association import association
-from winosmith.web.problems.checks import LONGEST_OPTION, LONGEST_SENTENCE, Check, text_hints
+from winosmith.web.problems.checks import (
+    LONGEST_OPTION,
+    LONGEST_SENTENCE,
+    Check,
+    live_hints,
+    text_hints,
+)
+from winosmith.web.problems.family import root_of
 from winosmith.web.problems.lookalikes import lookalikes_of
+from winosmith.web.problems.models import Problem, State, Twin, Version
+from winosmith.web.problems.states import public_problems, visible_to, waits_until
+from winosmith.web.write import rules
 from winosmith.web.write.checking import DOMAINS, Typed, examine
-
-if TYPE_CHECKING:
-    from winosmith.web.people.models import Person
-    from winosmith.web.write.models import Draft
+from winosmith.web.write.models import Draft
 
 
 class Piece(NamedTuple):
@@ -186,3 +201,181 @@ def _near(draft: Draft, typed: Typed, person: Person) -> list[dict[str, Any]]:
         return []
     near = lookalikes_of(begun, without=draft.revises_id, reader=person, most=MOST_NEAR)
     return [{"one": one, "percent": round(one.share * 100)} for one in near]
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many.
+
+    Attributes:
+        today: twins that the person wrote since midnight, in the site's time.
+        waiting: twins of theirs of which a half awaits a moderator.
+        judging: of which a half is being judged.
+        valid: of which both halves were found valid.
+        site: public problems of the site.
+        goal: how many valid problems the site wants; 0 for none.
+    """
+
+    today: int
+    waiting: int
+    judging: int
+    valid: int
+    site: int
+    goal: int
+
+    @property
+    def share(self) -> int:
+        """How much of the goal is reached, in per cent, 0–100."""
+        return min(100, self.site * 100 // self.goal) if self.goal else 0
+
+
+def counts(person: Person | None) -> Counts:
+    """Return the counts of a person; None for somebody who has not written yet.
+
+    Where there are many problems, or many of the person, the counts are those of a moment ago.
+    """
+    site, goal = (
+        cached("write.public", lambda: _Counted(public_problems().count())).problems,
+        settings.RULES.goal,
+    )
+    if person is None:
+        return Counts(0, 0, 0, 0, site, goal)
+    mine = cached(f"write.counts.{person.pk}", lambda: _mine_now(person))
+    today, waiting, judging, valid = mine.counts
+    return Counts(today, waiting, judging, valid, site, goal)
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """What is kept: over how many problems was counted, and the counts of a person's twins."""
+
+    problems: int
+    counts: Sequence[int] = ()
+
+
+def _mine_now(person: Person) -> _Counted:
+    midnight = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
+    halves = Problem.objects.filter(twin=OuterRef("pk"), gold=False)
+    having = {
+        state: Exists(halves.filter(state=state))
+        for state in (State.HELD, State.JUDGING, State.VALID)
+    }
+    all_valid = having[State.VALID] & ~Exists(halves.exclude(state=State.VALID))
+    found = Twin.objects.filter(contributor=person).aggregate(
+        today=Count("pk", filter=Exists(halves) & Q(created__gte=midnight)),
+        waiting=Count("pk", filter=having[State.HELD]),
+        judging=Count("pk", filter=having[State.JUDGING]),
+        valid=Count("pk", filter=all_valid),
+        twins=Count("pk"),
+    )
+    twins = found.pop("twins")
+    return _Counted(2 * twins, tuple(found.values()))
+
+
+def place_of(person: Person | None, twin: Twin) -> dict[str, Any] | None:
+    """Return what stands beside a perturbed problem of one's own; None beside a twin.
+
+    The problem, its version with the depths, and its parent with the edits from it: None where the
+    parent is not, or no longer, for this person to see.
+    """
+    return places_of(person, [twin]).get(twin.pk)
+
+
+def places_of(person: Person | None, twins: Iterable[Twin]) -> dict[int, dict[str, Any]]:
+    """Return the same for many twins at once, by their keys; original ones are left out."""
+    rows = Version.objects.filter(problem__twin__in=list(twins), parent__isnull=False)
+    found: dict[int, dict[str, Any]] = {}
+    for version in rows.select_related("problem", "parent__twin").order_by("problem"):
+        problem, above = version.problem, version.parent
+        parent = above if above and visible_to(person, above) else None
+        told = {
+            "problem": problem,
+            "version": version,
+            "parent": parent,
+            "pieces": changes(parent.sentence, problem.sentence) if parent else None,
+        }
+        found.setdefault(problem.twin_id, told)
+    return found
+
+
+SIZE = 20
+"""Twins on a page."""
+
+
+def twins_of(person: Person | None) -> QuerySet[Twin]:
+    """Return somebody's twins with their halves, the newest first; attention questions aside."""
+    halves = Problem.objects.filter(twin=OuterRef("pk"), gold=False)
+    mine = Twin.objects.filter(contributor=person) if person else Twin.objects.none()
+    return mine.filter(Exists(halves)).prefetch_related("problems").order_by("-pk")
+
+
+def about(person: Person, found: Twin, error: str = "", sent: Any = None) -> dict[str, Any]:
+    """Return what the page of one's own twin shows.
+
+    Args:
+        person: who wrote it.
+        found: the twin.
+        error: why nothing came of what was asked for.
+        sent: the form that was sent, to be shown again.
+    """
+    problems = own_problems(person, found)
+    held = any(problem.state == State.HELD for problem in problems)
+    sent = sent or {}
+    readings = preview(rules.typed_of(found)) if len(problems) == 2 else [()] * len(problems)
+    return {
+        "twin": found,
+        "version": place_of(person, found),
+        "halves": [
+            {
+                "problem": problem,
+                "state": State(problem.state),
+                "until": waits_until(problem),
+                "readings": reading,
+                "votes": _votes(problem),
+                "history": _history(problem),
+                "appeal": decisions.open_appeal(problem),
+                "may_appeal": decisions.may_appeal(person, problem),
+                "typed": sent.get("text", "") if sent.get("problem") == problem.ref else "",
+                "key": new_key(),
+            }
+            for problem, reading in zip(problems, readings, strict=True)
+        ],
+        "held": held,
+        "hints": _hints(person, found, problems) if held else [],
+        "anonymous": person.anonymous,
+        "may_withdraw": may_withdraw(person, found),
+        "may_revise": may_revise(person, found),
+        "later": Twin.objects.filter(revises=found).first(),
+        "key": new_key(),
+        "error": error,
+        "longest_appeal": decisions.LONGEST,
+    }
+
+
+def _hints(person: Person, found: Twin, problems: list[Problem]) -> list[str]:
+    family = root_of(problems[0])
+    return live_hints(problems, person, without=found.pk, family=family)
+
+
+def _votes(problem: Problem) -> list[dict[str, Any]]:
+    """Return what judges said, once nobody is asked any more."""
+    if problem.decided is None or problem.state == State.JUDGING:
+        return []
+    return [
+        {"vote": vote, "choice": _option(problem, vote.choice), "first": _local(problem, vote)}
+        for vote in votes_of(problem)
+    ]
+
+
+def _local(problem: Problem, vote: Vote) -> str:
+    return "" if vote.local_choice is None else _option(problem, vote.local_choice)
+
+
+def _option(problem: Problem, choice: int | None) -> str:
+    return _("neither") if choice is None else str(problem.options[choice])
+
+
+def _history(problem: Problem) -> list[Any]:
+    """Return what was done to a problem and why, without telling who did it."""
+    events = problem.events.exclude(reason="").order_by("pk")
+    return [(event.at, event.reason, event.kind) for event in events]

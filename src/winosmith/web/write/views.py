@@ -1,20 +1,25 @@
-"""The pages on which twins are written."""
+"""The pages on which twins are written, and those of one's own twins."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib import messages
+from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.formats import time_format
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from winosmith.errors import InputError
+from winosmith.web.judge.submissions import own_problems
+from winosmith.web.judge.submissions import withdraw as take_back
+from winosmith.web.moderate import decisions
 from winosmith.web.people.consent import has_agreed
 from winosmith.web.people.gates import (
     TooMany,
@@ -27,12 +32,21 @@ from winosmith.web.people.gates import (
 )
 from winosmith.web.people.models import Person
 from winosmith.web.problems.checks import Refused
-from winosmith.web.write import drafts, rules
+from winosmith.web.problems.models import Twin
+from winosmith.web.write import rules
 from winosmith.web.write.checking import Typed
-from winosmith.web.write.drafts import Stale
-from winosmith.web.write.mine import counts
 from winosmith.web.write.models import Draft
-from winosmith.web.write.page import checked, page
+from winosmith.web.write.page import (
+    SIZE,
+    about,
+    checked,
+    counts,
+    page,
+    place_of,
+    places_of,
+    twins_of,
+)
+from winosmith.web.write.rules import Stale
 
 STARTS = 5
 """Topics that may be drawn for each twin that may be written."""
@@ -49,7 +63,7 @@ def start(request: HttpRequest) -> HttpResponse:
         except InputError as refused:
             error = str(refused)
     person = existing_writer(request)
-    shown = [(one, Typed.of(one.typed)) for one in drafts.drafts_of(person)]
+    shown = [(one, Typed.of(one.typed)) for one in rules.drafts_of(person)]
     context = {"drafts": shown, "counts": counts(person), "error": error, "key": new_key()}
     return render(request, "write/start.html", context, status=422 if error else 200)
 
@@ -63,15 +77,15 @@ def _begun(request: HttpRequest) -> str:
     Raises:
         InputError: the form has no key, the site has no topics, or the person too many drafts.
     """
-    person, topic = writer(request), drafts.draw()
+    person, topic = writer(request), rules.draw()
 
     def act() -> dict[str, str]:
         rate_limit(request, "topic", STARTS * settings.RULES.writes_per_hour)
-        return {"draft": drafts.start(person, topic).ref}
+        return {"draft": rules.start(person, topic).ref}
 
     result, new = once(person, request.POST.get("key", ""), request.path, act)
     ref = str(result["draft"])
-    there = new or drafts.draft_of(person, ref) is not None or rules.sent(person, ref)
+    there = new or rules.draft_of(person, ref) is not None or rules.sent(person, ref)
     return reverse("write:draft", args=[ref]) if there else reverse("write:start")
 
 
@@ -79,7 +93,7 @@ def _begun(request: HttpRequest) -> str:
 def draft(request: HttpRequest, ref: str) -> HttpResponse:
     """Show a draft to whoever writes it, and do what its buttons say."""
     person = existing_writer(request)
-    found = drafts.draft_of(person, ref)
+    found = rules.draft_of(person, ref)
     if found is None or person is None:
         return _sent_already(request, person, ref)
     if request.method != "POST":
@@ -88,20 +102,20 @@ def draft(request: HttpRequest, ref: str) -> HttpResponse:
     if do == "copy":
         typed = _copied(typed)
     try:
-        drafts.stop_if_long(typed)
+        rules.stop_if_long(typed)
         _stop_if_stale(request, found, typed)
         if do == "submit":
             return _submit(request, person, found, typed)
-        saved = drafts.save(found, typed, _version(request))
+        saved = rules.save(found, typed, _version(request))
         if do in ("topic", "words"):
-            drafts.redraw(saved, "topic" if do == "topic" else "words")
+            rules.redraw(saved, "topic" if do == "topic" else "words")
     except Stale as stale:
         return _shown(request, page(found, typed, person, stored=stale.draft), 409)
     except Refused as refused:
-        kept = drafts.save(found, typed, _version(request))
+        kept = rules.save(found, typed, _version(request))
         return _shown(request, page(kept, typed, person, faults=refused.faults), 422)
     except TooMany:
-        drafts.save(found, typed, _version(request))
+        rules.save(found, typed, _version(request))
         raise
     except InputError as refused:
         return _shown(request, page(found, typed, person, error=str(refused)), 422)
@@ -116,7 +130,7 @@ def check(request: HttpRequest, ref: str) -> HttpResponse:
     A check that was on its way when the twin was sent changes nothing on the page (204).
     """
     person = existing_writer(request)
-    found = drafts.draft_of(person, ref)
+    found = rules.draft_of(person, ref)
     if person is None or found is None:
         if rules.sent(person, ref):
             return HttpResponse(status=204)
@@ -128,14 +142,14 @@ def check(request: HttpRequest, ref: str) -> HttpResponse:
 def save(request: HttpRequest, ref: str) -> HttpResponse:
     """Save what a window holds; tell the version, or what another window saved meanwhile."""
     person = existing_writer(request)
-    found = drafts.draft_of(person, ref)
+    found = rules.draft_of(person, ref)
     if found is None:
         twin = rules.sent(person, ref)
         where = reverse("write:twin", args=[twin]) if twin else reverse("write:start")
         return JsonResponse({"sent": bool(twin), "where": where}, status=410)
     typed = Typed.of(request.POST)
     try:
-        saved = drafts.save(found, typed, _version(request))
+        saved = rules.save(found, typed, _version(request))
     except Stale as stale:
         other = Typed.of(stale.draft.typed)
         context = {"draft": found, "stored": stale.draft, "stored_typed": other, "typed": typed}
@@ -149,16 +163,16 @@ def save(request: HttpRequest, ref: str) -> HttpResponse:
 @require_POST
 def discard(request: HttpRequest, ref: str) -> HttpResponse:
     """Throw a draft away; again, it does nothing."""
-    found = drafts.draft_of(existing_writer(request), ref)
+    found = rules.draft_of(existing_writer(request), ref)
     if found is not None:
-        drafts.discard(found)
+        rules.discard(found)
         messages.info(request, _("The draft on “%s” is gone.") % found.topic)
     return redirect("write:start")
 
 
 def _submit(request: HttpRequest, person: Person, found: Draft, typed: Typed) -> HttpResponse:
     if not has_agreed(person):
-        drafts.save(found, typed, _version(request))
+        rules.save(found, typed, _version(request))
         return redirect(f"{reverse('people:consent')}?{urlencode({'next': request.path})}")
     twin = rules.submit(
         person,
@@ -200,3 +214,91 @@ def _copied(typed: Typed) -> Typed:
 
 def _shown(request: HttpRequest, context: dict[str, object], status: int = 200) -> HttpResponse:
     return render(request, "write/draft.html", context, status=status)
+
+
+@require_safe
+def twins(request: HttpRequest) -> HttpResponse:
+    """Show one's twins, the newest first."""
+    person = existing_writer(request)
+    page = Paginator(twins_of(person), SIZE).get_page(request.GET.get("page"))
+    places = places_of(person, page.object_list)
+    context = {
+        "twins": [(twin, places.get(twin.pk)) for twin in page.object_list],
+        "page": {
+            "newer": f"page={page.number - 1}" if page.has_previous() else "",
+            "older": f"page={page.number + 1}" if page.has_next() else "",
+        },
+        "counts": counts(person),
+    }
+    return render(request, "write/mine.html", context)
+
+
+@require_safe
+def twin(request: HttpRequest, ref: str) -> HttpResponse:
+    """Show one of one's twins, with what the judges said once it is decided."""
+    person, found = _own(request, ref)
+    return render(request, "write/twin.html", about(person, found))
+
+
+@require_POST
+def withdraw(request: HttpRequest, ref: str) -> HttpResponse:
+    """Take a twin back."""
+
+    def act(person: Person, found: Twin) -> str:
+        take_back(person, found, request.POST.get("reason", "").strip()[:500])
+        return _("It is withdrawn: nobody but you and the moderators sees it any more.")
+
+    return _acted(request, ref, act)
+
+
+@require_POST
+def revise(request: HttpRequest, ref: str) -> HttpResponse:
+    """Open the form, filled with a twin, to write a version that replaces it."""
+    person, found = _own(request, ref)
+    version = place_of(person, found)
+    if version is not None:
+        return redirect("perturb:revise", version["problem"].ref)
+    try:
+        return redirect("write:draft", rules.revise(person, found).ref)
+    except InputError as refused:
+        return render(request, "write/twin.html", about(person, found, str(refused)), status=422)
+
+
+@require_POST
+def appeal(request: HttpRequest, ref: str) -> HttpResponse:
+    """Ask a moderator to look again at one half."""
+
+    def act(person: Person, found: Twin) -> str:
+        wanted = request.POST.get("problem", "")
+        half = next((one for one in own_problems(person, found) if one.ref == wanted), None)
+        if half is None:
+            raise InputError(_("This half is not part of the twin; open the page again."))
+        decisions.appeal(person, half, request.POST.get("text", ""))
+        return _("A moderator will read your appeal and answer here.")
+
+    return _acted(request, ref, act)
+
+
+def _acted(request: HttpRequest, ref: str, act: Callable[[Person, Twin], str]) -> HttpResponse:
+    """Do something to a twin once for a form, and lead back to its page."""
+    person, found = _own(request, ref)
+    try:
+        result, _new = once(
+            person,
+            request.POST.get("key", ""),
+            request.path,
+            lambda: {"said": act(person, found)},
+        )
+    except InputError as refused:
+        context = about(person, found, str(refused), request.POST)
+        return render(request, "write/twin.html", context, status=422)
+    messages.success(request, str(result["said"]))
+    return redirect("write:twin", ref)
+
+
+def _own(request: HttpRequest, ref: str) -> tuple[Person, Twin]:
+    person = existing_writer(request)
+    found = Twin.objects.select_related("revises").filter(ref=ref, contributor=person).first()
+    if person is None or found is None or not own_problems(person, found):
+        raise Http404
+    return person, found

@@ -17,7 +17,7 @@ from winosmith.web.api.v1.access import Key, acted, asks, done_before, note, own
 from winosmith.web.api.v1.shapes import Asked, Check, Near, Ref, Shape
 from winosmith.web.people.gates import rate_limit
 from winosmith.web.people.models import Person
-from winosmith.web.write import drafts, rules
+from winosmith.web.write import rules
 from winosmith.web.write.checking import Typed
 from winosmith.web.write.models import Draft as Row
 from winosmith.web.write.page import checked
@@ -129,17 +129,17 @@ router = Router(tags=["write"])
 @router.get("/drafts", response=list[ShortDraft], summary="List your drafts", **asks("read"))
 def list_drafts(request: HttpRequest) -> list[Any]:
     """List your drafts, the last saved first."""
-    return drafts.drafts_of(owner(request))
+    return rules.drafts_of(owner(request))
 
 
 @router.post("/drafts", response={201: Draft}, summary="Draw a topic", **asks("write", agreed=True))
 def start_draft(request: HttpRequest, key: Key) -> dict[str, Any]:
     """Draw a topic with anchor words, and open a draft on it."""
-    person, topic = owner(request), drafts.draw()
+    person, topic = owner(request), rules.draw()
 
     def act() -> dict[str, Any]:
         rate_limit(person, "topic", STARTS * settings.RULES.writes_per_hour)
-        return {"draft": drafts.start(person, topic).ref}
+        return {"draft": rules.start(person, topic).ref}
 
     return _draft(_own(person, acted(request, key, act)["draft"]), person)
 
@@ -154,13 +154,13 @@ def read_draft(request: HttpRequest, ref: Ref) -> dict[str, Any]:
 def save_draft(request: HttpRequest, ref: Ref, saved: Saved) -> dict[str, Any]:
     """Save what is written; 409 where it was saved elsewhere since the version was read."""
     person = owner(request)
-    return _draft(drafts.save(_own(person, ref), saved.typed(), saved.version), person)
+    return _draft(rules.save(_own(person, ref), saved.typed(), saved.version), person)
 
 
 @router.delete("/drafts/{ref}", response={204: None}, summary="Discard a draft", **asks("write"))
 def discard_draft(request: HttpRequest, ref: Ref) -> HttpResponse:
     """Throw a draft away."""
-    drafts.discard(_own(owner(request), ref))
+    rules.discard(_own(owner(request), ref))
     return HttpResponse(status=204)
 
 
@@ -176,7 +176,7 @@ def redraw(request: HttpRequest, ref: Ref, redrawn: Redrawn, key: Key) -> dict[s
     """Draw another topic, or other words of the same one; what is written stays."""
     person = owner(request)
     found = _own(person, ref)
-    acted(request, key, lambda: {"draft": drafts.redraw(found, redrawn.what).ref})
+    acted(request, key, lambda: {"draft": rules.redraw(found, redrawn.what).ref})
     return _draft(_own(person, ref), person)
 
 
@@ -194,7 +194,7 @@ def submit(request: HttpRequest, ref: Ref, sent: DraftVersion, key: Key) -> dict
         return known
     draft = _own(person, ref)
     if draft.version != sent.version:
-        raise drafts.Stale(draft)
+        raise rules.Stale(draft)
 
     def before() -> None:
         rate_limit(person, "write", settings.RULES.writes_per_hour)
@@ -219,7 +219,7 @@ def _sent(person: Person, ref: str) -> dict[str, Any] | None:
 
 def _own(person: Person, ref: str) -> Row:
     """Return one's own draft; of anybody else's nobody learns that it exists."""
-    found = drafts.draft_of(person, ref)
+    found = rules.draft_of(person, ref)
     if found is None:
         raise Http404
     return found

@@ -19,7 +19,7 @@ from winosmith.errors import InputError
 from winosmith.web.pages import AGAIN
 from winosmith.web.people.gates import TooMany
 from winosmith.web.problems.checks import Refused
-from winosmith.web.write.drafts import Stale
+from winosmith.web.write.rules import Stale
 
 TYPE = "application/problem+json"
 

@@ -27,7 +27,8 @@ from winosmith.web.people.consent import missing
 from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.problems.models import Problem as Row
 from winosmith.web.problems.models import Twin as TwinRow
-from winosmith.web.write import mine, rules
+from winosmith.web.write import page as pages
+from winosmith.web.write import rules
 
 
 class Token(Shape):
@@ -173,7 +174,7 @@ def read_me(request: HttpRequest) -> dict[str, Any]:
             request.build_absolute_uri(reverse("people:text", args=[text.kind, text.version]))
             for text in missing(person)
         ],
-        "counts": mine.counts(person),
+        "counts": pages.counts(person),
         "token": caller(request).token,
     }
 
@@ -196,7 +197,7 @@ def revoke_token(request: HttpRequest) -> HttpResponse:
 @router.get("/me/twins", response=Twins, summary="List what you wrote", **asks("read"))
 def list_twins(request: HttpRequest, wanted: Query[TwinsWanted]) -> dict[str, Any]:
     """List your twins and perturbations, the newest first."""
-    page = Paginator(mine.twins_of(owner(request)), mine.SIZE).get_page(wanted.page)
+    page = Paginator(pages.twins_of(owner(request)), pages.SIZE).get_page(wanted.page)
     return {
         "items": [_short(twin) for twin in page.object_list],
         "page": page.number,
@@ -236,7 +237,7 @@ def revise(request: HttpRequest, ref: Ref, key: Key) -> dict[str, Any]:
     """Open the draft that revises a twin; a perturbation is revised by /versions/{ref}/revise."""
     person = owner(request)
     twin = _own(person, ref)
-    version = mine.place_of(person, twin)
+    version = pages.place_of(person, twin)
     if version is not None:
         return {"draft": None, "version": version["problem"].ref}
     made = acted(request, key, lambda: {"draft": rules.revise(person, twin).ref})
@@ -274,7 +275,7 @@ def _short(twin: TwinRow) -> dict[str, Any]:
 
 
 def _whole(person: Person, twin: TwinRow) -> dict[str, Any]:
-    told = mine.about(person, twin)
+    told = pages.about(person, twin)
     return {
         "ref": twin.ref,
         "created": twin.created,

@@ -21,8 +21,8 @@ from winosmith.web.judge.seen import note_read
 from winosmith.web.people.gates import new_key, rate_limit
 from winosmith.web.people.models import Person
 from winosmith.web.perturb import rules
-from winosmith.web.perturb.checking import Place, Typed
 from winosmith.web.perturb.page import Shown, checked, outcome
+from winosmith.web.perturb.rules import Place, Typed
 from winosmith.web.problems.family import may_perturb, path_to
 from winosmith.web.problems.models import Problem as ProblemRow
 from winosmith.web.problems.models import State

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from winosmith.web.api.v1.access import asks
 from winosmith.web.api.v1.shapes import Shape
-from winosmith.web.predict import register
+from winosmith.web.predict import asking
 from winosmith.web.predict.models import Model as Row
 
 router = Router(tags=["models"])
@@ -58,7 +58,7 @@ class WholeModel(Model):
 @router.get("/models", response=list[Model], summary="Models", **asks("read", public=True))
 def list_models(request: HttpRequest) -> list[dict[str, Any]]:
     """List the models that perturbations are sent to."""
-    return [_model(request, figures) for figures in register.standing()]
+    return [_model(request, figures) for figures in asking.all_figures()]
 
 
 @router.get("/models/{name}", response=WholeModel, summary="A model", **asks("read", public=True))
@@ -66,19 +66,19 @@ def read_model(request: HttpRequest, name: Name) -> dict[str, Any]:
     """Read what determines a model's predictions, and its former revisions."""
     row = get_object_or_404(Row, name=name, current=True)
     return {
-        **_model(request, register.figures(row)),
+        **_model(request, asking.figures(row)),
         "about": row.about,
         "revisions": [
             {
                 **{field: getattr(one, field) for field in ("revision", "digest", "since")},
                 "predictions": count,
             }
-            for one, count in register.revisions(row)
+            for one, count in asking.revisions(row)
         ],
     }
 
 
-def _model(request: HttpRequest, figures: register.Figures) -> dict[str, Any]:
+def _model(request: HttpRequest, figures: asking.Figures) -> dict[str, Any]:
     row = figures.model
     counts = ("state", "alive", "done", "late", "failed", "waiting", "total", "seconds")
     file = reverse("families:file", args=[f"{row.name}.jsonl"])
