@@ -94,12 +94,12 @@ def test_nobody_else_lets_a_model_try_again(
 
 def test_no_address_writes_a_prediction(models: Any, visit: Callable[..., Any]) -> None:
     """The addresses of models take no form but the one that asks for another try."""
-    from winosmith.web.predict import urls
+    from winosmith.web.urls import AREAS
 
     problem = asked(1)
     for path in ("/models/", "/models/zeta/"):
         assert visit().post(path, {"choice": "1", "right": "true"}).status_code == 405
-    assert [str(one.pattern) for one in urls.urlpatterns] == [
+    assert [str(one.pattern) for one in AREAS["predict"][1]] == [
         "",
         "<slug:name>/",
         "<slug:name>/again/",
