@@ -15,8 +15,14 @@ from __future__ import annotations
 
 from winosmith.embed._array import ArrayEmbedder, load_array, save_array
 from winosmith.embed._embedder import Combine, Embedder, Vectors
-from winosmith.embed._encoder import EncoderEmbedder, cache_folder
-from winosmith.embed._finetune import N_DEV, N_TRAIN, finetune_split, finetuned_embedder
+from winosmith.embed._encoder import (
+    N_DEV,
+    N_TRAIN,
+    EncoderEmbedder,
+    cache_folder,
+    finetune_split,
+    finetuned_embedder,
+)
 from winosmith.embed._hashed import HashedEmbedder
 from winosmith.embed._light import LightEmbedder
 from winosmith.embed._options import OptionsEmbedder

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from winosmith.formats._base import Entry, Format, Item, Source
 from winosmith.formats._jsonl import lines
-from winosmith.formats._losses import Losses, losses
 from winosmith.formats._predictions import (
     Predictions,
     prediction_header,
@@ -23,9 +22,11 @@ from winosmith.formats._predictions import (
 from winosmith.formats._read import (
     FORMATS,
     Contents,
+    Losses,
     ReadingNote,
     detect,
     format_named,
+    losses,
     read,
     read_claims,
     read_items,

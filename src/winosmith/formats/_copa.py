@@ -25,17 +25,15 @@ from winosmith.formats._base import (
     Item,
     Source,
     cannot_write,
-    entry,
-    option_number,
-    problems_of,
-    tidy,
-)
-from winosmith.formats._records import (
     child_text,
     elements,
+    entry,
     json_lines,
     legal,
+    option_number,
+    problems_of,
     text_field,
+    tidy,
     whole_number,
     write_tree,
 )

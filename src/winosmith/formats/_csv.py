@@ -22,13 +22,16 @@ from winosmith.formats._base import (
     Entry,
     Format,
     Item,
+    Row,
     Source,
     cannot_write,
+    has_columns,
     option_number,
     problems_of,
+    table,
+    write_rows,
 )
 from winosmith.formats._evograd import is_evograd
-from winosmith.formats._records import Row, has_columns, table, write_rows
 from winosmith.formats._twins import would_be_paired
 from winosmith.problem import MAX_OPTIONS, Problem, Scalar
 from winosmith.records import canonical, parsed, problem_of, problem_record

@@ -16,8 +16,19 @@ from itertools import groupby
 from typing import IO
 
 from winosmith.errors import ProblemError
-from winosmith.formats._base import Entry, Format, Item, Source, entry, halves, problems_of
-from winosmith.formats._records import Row, has_columns, rows, write_rows
+from winosmith.formats._base import (
+    Entry,
+    Format,
+    Item,
+    Row,
+    Source,
+    entry,
+    halves,
+    has_columns,
+    problems_of,
+    rows,
+    write_rows,
+)
 from winosmith.formats._twins import paired
 from winosmith.problem import BLANK, Extra, Problem
 

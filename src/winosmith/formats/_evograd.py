@@ -22,13 +22,15 @@ from winosmith.formats._base import (
     Entry,
     Format,
     Item,
+    Row,
     Source,
     cannot_write,
     entry,
     option_number,
     problems_of,
+    rows,
+    write_rows,
 )
-from winosmith.formats._records import Row, rows, write_rows
 from winosmith.lineage import DISTANCE, MEASURED
 from winosmith.problem import Extra, Lineage, Problem
 from winosmith.text import edit_distance, tokens

@@ -10,8 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from typing import IO, Any
 
-from winosmith.formats._base import Entry, Format, Item, Source
-from winosmith.formats._records import json_lines
+from winosmith.formats._base import Entry, Format, Item, Source, json_lines
 from winosmith.formats._twins import would_be_paired
 from winosmith.problem import Claim, Problem
 from winosmith.records import canonical, claim_of, claim_record, problem_of, problem_record

@@ -24,14 +24,15 @@ from winosmith.formats._base import (
     Item,
     Source,
     answer_among,
+    array_records,
     cannot_write,
     entry,
     problems_of,
     restored,
     scalars,
+    text_field,
     tidy,
 )
-from winosmith.formats._records import array_records, text_field
 from winosmith.problem import BLANK, Extra, Problem
 
 _KEY = "knowref"

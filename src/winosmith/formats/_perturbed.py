@@ -16,8 +16,17 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from winosmith.errors import ProblemError
-from winosmith.formats._base import Entry, Format, Source, entry, scalars, tidy
-from winosmith.formats._records import Row, has_columns, rows
+from winosmith.formats._base import (
+    Entry,
+    Format,
+    Row,
+    Source,
+    entry,
+    has_columns,
+    rows,
+    scalars,
+    tidy,
+)
 from winosmith.formats._twins import paired
 from winosmith.formats._wsc_xml import letter_index
 from winosmith.problem import BLANK, Extra, Lineage, Problem

@@ -20,8 +20,18 @@ from itertools import groupby
 from typing import IO, Any
 
 from winosmith.errors import ProblemError
-from winosmith.formats._base import Entry, Format, Item, Source, cannot_write, entry, problems_of
-from winosmith.formats._records import array_records, text_field, whole_number
+from winosmith.formats._base import (
+    Entry,
+    Format,
+    Item,
+    Source,
+    array_records,
+    cannot_write,
+    entry,
+    problems_of,
+    text_field,
+    whole_number,
+)
 from winosmith.formats._twins import paired
 from winosmith.problem import BLANK, Problem
 

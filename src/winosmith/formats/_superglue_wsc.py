@@ -16,8 +16,17 @@ from dataclasses import replace
 from typing import IO, Any
 
 from winosmith.errors import ProblemError
-from winosmith.formats._base import Entry, Format, Item, Source, cannot_write, tidy, whole_word
-from winosmith.formats._records import json_lines, text_field
+from winosmith.formats._base import (
+    Entry,
+    Format,
+    Item,
+    Source,
+    cannot_write,
+    json_lines,
+    text_field,
+    tidy,
+    whole_word,
+)
 from winosmith.problem import BLANK, Claim, Extra, Scalar
 
 _KEY = "superglue_wsc"

@@ -19,13 +19,17 @@ from winosmith.formats._base import (
     Entry,
     Format,
     Item,
+    Row,
     Source,
     cannot_write,
     entry,
+    has_columns,
     problems_of,
     restored,
+    rows,
+    table,
+    write_rows,
 )
-from winosmith.formats._records import Row, has_columns, rows, table, write_rows
 from winosmith.problem import BLANK, Extra, Problem
 
 _COLUMNS = ("sentid", "sentence")

@@ -33,11 +33,12 @@ from winosmith.formats._base import (
     Item,
     Source,
     cannot_write,
+    json_lines,
     option_number,
     problems_of,
     scalars,
+    text_field,
 )
-from winosmith.formats._records import json_lines, text_field
 from winosmith.formats._twins import paired
 from winosmith.problem import Extra, Lineage, Problem
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from winosmith.errors import ProblemError
-from winosmith.formats._base import Entry, Format, Source, blanked, tidy
-from winosmith.formats._records import Row, has_columns, table
+from winosmith.formats._base import Entry, Format, Row, Source, blanked, has_columns, table, tidy
 from winosmith.formats._twins import paired
 from winosmith.problem import Extra, Problem
 

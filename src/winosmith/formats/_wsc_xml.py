@@ -30,13 +30,16 @@ from winosmith.formats._base import (
     Source,
     blanked,
     cannot_write,
+    child_text,
+    elements,
     entry,
     halves,
+    legal,
     problems_of,
     restored,
     tidy,
+    write_tree,
 )
-from winosmith.formats._records import child_text, elements, legal, write_tree
 from winosmith.formats._twins import paired
 from winosmith.problem import Extra, Problem, Scalar
 

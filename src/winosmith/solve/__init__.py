@@ -27,8 +27,7 @@ from winosmith.solve._language import (
     MaskedScore,
     shots,
 )
-from winosmith.solve._predict import predict_to_file
-from winosmith.solve._solver import Scores, Solver, TwoWay, predict
+from winosmith.solve._solver import Scores, Solver, TwoWay, predict, predict_to_file
 
 __all__ = [
     "Causal",
