@@ -173,6 +173,14 @@ def _is_printed(block: report.Block) -> bool:
     return has_table or isinstance(block, report.Table | report.Text)
 
 
+def _ends_empty(blocks: Sequence[report.Block]) -> bool:
+    """Tell whether the last of blocks that are printed ends with an empty line, as tables do."""
+    from winosmith import report
+
+    last = [block for block in blocks if _is_printed(block)][-1]
+    return not isinstance(last, report.Text) or last.kind == "list"
+
+
 def _print_table(table: report.Table, *, cut: bool) -> None:
     rows = [[_cut(cell) if cut else cell for cell in row] for row in table.rows[: table.most]]
     print_table(table.caption, [head.title for head in table.heads], rows)
@@ -239,7 +247,7 @@ class Result:
             click.secho(f"{self.verdict}\n", bold=True)
         printed = [section for section in self.sections if any(map(_is_printed, section.blocks))]
         for number, section in enumerate(printed):
-            if self.apart and number:
+            if self.apart and number and not _ends_empty(printed[number - 1].blocks):
                 click.echo()
             print_blocks(section.blocks, cut=self.cut)
         self._print_signatures()

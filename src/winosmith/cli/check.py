@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
@@ -11,7 +10,7 @@ from typing import Any
 
 import click
 
-from winosmith import formats, validate
+from winosmith import formats, report, validate
 from winosmith.answers import Response
 from winosmith.cli._options import (
     data_argument,
@@ -20,7 +19,7 @@ from winosmith.cli._options import (
     read_data,
     unmarked_twins,
 )
-from winosmith.cli._printing import print_json, print_table, say
+from winosmith.cli._printing import Result, Rows, say
 from winosmith.dataset import Dataset, Dropped
 from winosmith.errors import DataError
 from winosmith.metrics import HumanAccuracy, copies, human_accuracy
@@ -115,7 +114,7 @@ def _shown(name: str, help: str, **settings: Any) -> Callable[[Any], Any]:  # no
     "--out",
     type=click.Path(file_okay=False),
     metavar="DIR",
-    help="Write kept.jsonl and dropped.jsonl there.",
+    help="Write kept.jsonl, dropped.jsonl and report.html there.",
 )
 @click.option("--force", is_flag=True, help="Replace what another check wrote to DIR.")
 @click.option("--strict", is_flag=True, help="End with code 1 when a problem is dropped.")
@@ -151,12 +150,16 @@ def command(
         say(f"{advice}.")
     responses = validate.read_votes(votes_path) if votes_path else None
     checked = validate.check(dataset, responses, structure, votes)
+    result = Result(
+        f"{dataset.name}: checked",
+        check_record(data, checked, responses, examples),
+        list(_sections(data, checked, responses, examples)),
+        signature=checked.signature,
+        apart=True,
+    )
     if out:
-        _write(checked, out, force)
-    if as_json:
-        print_json(check_record(data, checked, responses, examples))
-    else:
-        print_check(data, checked, responses, examples)
+        _write(checked, result, out, force)
+    result.tell(as_json=as_json, out=None)
     if strict and checked.result.dropped:
         click.get_current_context().exit(1)
 
@@ -186,8 +189,8 @@ def _say_what_is_gone(dataset: Dataset, path: str) -> None:
         )
 
 
-def _write(checked: Checked, out: str, force: bool) -> None:
-    """Write what was kept and what was dropped, as JSON Lines."""
+def _write(checked: Checked, result: Result, out: str, force: bool) -> None:
+    """Write what was kept and what was dropped, as JSON Lines, and the report."""
     folder = OutputFolder.open(
         Path(out), {"command": "check", "signature": str(checked.signature)}, force=force
     )
@@ -195,7 +198,9 @@ def _write(checked: Checked, out: str, force: bool) -> None:
         file.writelines(formats.lines(checked.kept))
     with folder.write("dropped.jsonl") as file:
         file.writelines(canonical(_dropped(entry)) + "\n" for entry in checked.result.dropped)
-    say(f"Wrote {folder.path / 'kept.jsonl'} and {folder.path / 'dropped.jsonl'}.")
+    with folder.write("report.html") as file:
+        file.write(result.page())
+    say(f"Wrote kept.jsonl, dropped.jsonl and report.html in {folder.path}.")
 
 
 def _dropped(entry: Dropped) -> dict[str, Any]:
@@ -241,86 +246,92 @@ def check_record(
     }
 
 
-def print_check(
+def _sections(
     data: str, checked: Checked, responses: Sequence[Response] | None, examples: int
-) -> None:
-    """Print the report as text; the first lines say which rules were used, and why."""
-    for line in checked.applied.lines:
-        click.echo(textwrap.fill(line, 80, subsequent_indent="  "))
-    click.echo()
+) -> Iterator[report.Section]:
+    """Yield the report; it begins with which rules were used, and why."""
+    yield report.Section("Rules that were used", [report.Text(list(checked.applied.lines))])
+    yield report.Section("What was kept", _funnel(checked))
+    broken = list(_examples_of_rules(data, checked, examples))
+    if broken:
+        yield report.Section("Examples", [report.Text(broken, "warning")])
+    if responses is not None:
+        yield report.Section("People", list(_responses(checked, responses)))
+    rest = [*_unvalidated(checked), *map(shown, copies(checked.stages[0].dataset).told())]
+    if rest:
+        yield report.Section("What else is to be known", [report.Text(rest)])
+
+
+def _funnel(checked: Checked) -> list[report.Block]:
+    """Return how many each stage kept, and what each rule found."""
     collected, kept = checked.funnel.collected, checked.funnel.kept
     steps = [("collected", collected), *((step.stage, step.kept) for step in checked.funnel.steps)]
-    print_table(
-        f"Kept at each stage: {shown(kept.problems)} of {shown(collected.problems)} problems"
-        + (f", {shown(checked.funnel.share, '.1%')}" if collected.problems else ""),
-        ("stage", "problems", "twins", "singles"),
-        [(name, count.problems, count.twins, count.singles) for name, count in steps],
-    )
-    print_table(
-        "Dropped, each problem under the first rule that it breaks",
-        ("stage", "rule", "problems"),
-        [
-            (step.stage, rule, count)
-            for step in checked.funnel.steps
-            for rule, count in step.dropped.items()
-        ],
-    )
-    print_table(
-        "Rules, in problems",
-        ("stage", "rule", "checked", "not checked", "broken"),
-        [
-            (stage.stage, rule, count, len(stage.dataset) - count, len(stage.failed(rule)))
-            for stage, rule, count in _counted_rules(checked)
-        ],
-    )
-    _print_examples(data, checked, examples)
-    if responses is not None:
-        _print_responses(checked, responses)
-    _print_unvalidated(checked)
-    for line in copies(checked.stages[0].dataset).told():
-        click.echo(textwrap.fill(shown(line), 80, subsequent_indent="  "))
-    click.echo(f"Signature: {checked.signature}")
+    dropped: Rows = [
+        [step.stage, rule, count]
+        for step in checked.funnel.steps
+        for rule, count in step.dropped.items()
+    ]
+    rules: Rows = [
+        [stage.stage, rule, count, len(stage.dataset) - count, len(stage.failed(rule))]
+        for stage, rule, count in _counted_rules(checked)
+    ]
+    tables = [
+        report.Table(
+            f"Kept at each stage: {shown(kept.problems)} of {shown(collected.problems)} problems"
+            + (f", {shown(checked.funnel.share, '.1%')}" if collected.problems else ""),
+            ["stage", "problems", "twins", "singles"],
+            [[name, count.problems, count.twins, count.singles] for name, count in steps],
+        ),
+        report.Table(
+            "Dropped, each problem under the first rule that it breaks",
+            ["stage", "rule", "problems"],
+            dropped,
+        ),
+        report.Table(
+            "Rules, in problems", ["stage", "rule", "checked", "not checked", "broken"], rules
+        ),
+    ]
+    return [table for table in tables if table.rows]
 
 
-def _print_unvalidated(checked: Checked) -> None:
-    """Say how many generated problems are kept, and how many of them nobody has judged yet."""
+def _unvalidated(checked: Checked) -> Iterator[str]:
+    """Yield how many generated problems are kept, and how many of them nobody has judged yet."""
     marked, left = unvalidated(checked.result.kept), unvalidated(checked.kept)
     if marked:
-        click.echo(
+        yield (
             f"Generated problems kept: {marked:,}; {marked - left:,} of them found valid by "
             f"judges, {left:,} not judged yet"
         )
 
 
-def _print_examples(data: str, checked: Checked, examples: int) -> None:
+def _examples_of_rules(data: str, checked: Checked, examples: int) -> Iterator[str]:
     for stage, rule, _ in _counted_rules(checked):
         for found in _examples(stage, rule, examples):
             ids = " and ".join(map(shown, _ids(stage, found)))
-            click.echo(f"{data}:{ids}: {rule}: {shown(found.detail)}")
+            yield f"{data}:{ids}: {rule}: {shown(found.detail)}"
         more = len([f for f in stage.findings if f.rule == rule]) - examples
         if more > 0 and examples:
-            click.echo(f"  … and {more:,} more of {rule}")
-    if examples and any(stage.findings for stage in checked.stages):
-        click.echo()
+            yield f"  … and {more:,} more of {rule}"
 
 
-def _print_responses(checked: Checked, responses: Sequence[Response]) -> None:
+def _responses(checked: Checked, responses: Sequence[Response]) -> Iterator[report.Block]:
     aside = _set_aside(checked)
     if aside:
-        print_table(
+        yield report.Table(
             f"Responses set aside: {len(checked.set_aside):,} of {len(responses):,}",
-            ("reason", "responses"),
-            list(aside.items()),
+            ["reason", "responses"],
+            [[reason, count] for reason, count in aside.items()],
         )
     people = _people(checked, responses)
     if isinstance(people, HumanAccuracy):
         low, high = people.interval
-        click.echo(
+        told = (
             f"Human accuracy, by the majority on {people.problems:,} problems: "
             f"{people.accuracy * 100:.1f} % ({low * 100:.1f} to {high * 100:.1f} %)"
         )
     else:
-        click.echo(textwrap.fill(f"Human accuracy is not measured: {people}.", 80))
+        told = f"Human accuracy is not measured: {people}."
+    yield report.Text([told])
 
 
 def _people(checked: Checked, responses: Sequence[Response]) -> HumanAccuracy | str:

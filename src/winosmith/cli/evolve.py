@@ -16,10 +16,10 @@ from typing import Any
 
 import click
 
-from winosmith import evolve, formats
+from winosmith import evolve, formats, report
 from winosmith.answers import Prediction
 from winosmith.cli._options import cluster_option, format_option, json_option, on_cluster, read_data
-from winosmith.cli._printing import print_json, print_table, progress, say
+from winosmith.cli._printing import Result, Rows, progress, say
 from winosmith.dataset import Dataset, Dropped
 from winosmith.errors import DataError, InputError
 from winosmith.evolve import Evolved, Perturber, Roots, Sets, draw_roots, not_solved
@@ -124,44 +124,50 @@ def command(**options: Any) -> None:
             --with chat --model qwen3:8b --base-url http://localhost:11434/v1 \\
             --with wordnet --sets --out evograd
     """  # noqa: D301
-    report = run(settled(options))
-    if options["as_json"]:
-        print_json(report)
-    else:
-        _print(report)
+    _result(run(settled(options))).tell(as_json=options["as_json"], out=None)
 
 
-def _print(report: Mapping[str, Any]) -> None:
-
-    made, perturbed = report["made"], report["perturbed"]
-    found = {letter for part in report["parts"].values() for letter in part["answers"]} - {"—"}
-    letters = ascii_uppercase[: ascii_uppercase.index(max(found | {"B"})) + 1]
-    print_table(
+def _result(found: Mapping[str, Any]) -> Result:
+    """Return what is told of a folder of families."""
+    made, perturbed = found["made"], found["perturbed"]
+    told = (
         f"{shown(made)} {'child' if made == 1 else 'children'} of "
-        f"{shown(perturbed)} {'problem' if perturbed == 1 else 'problems'}",
-        ("set", "problems", "families", " / ".join(letters), "mean depth", "not judged"),
-        [
-            (
-                name,
-                part["problems"],
-                part["families"],
-                " / ".join(str(part["answers"].get(place, 0)) for place in letters),
-                "—" if part["mean_edit_depth"] is None else f"{part['mean_edit_depth']:.1f}",
-                part["unvalidated"],
+        f"{shown(perturbed)} {'problem' if perturbed == 1 else 'problems'}"
+    )
+    blocks: list[report.Block] = [_sets_table(told, found["parts"])]
+    if found["left_out"]:
+        rows: Rows = [[count, reason] for reason, count in found["left_out"].items()]
+        blocks.append(report.Table("Left out", ["problems", "because"], rows))
+    if found["sources"]:
+        names = ", ".join(found["sources"])
+        blocks.append(
+            report.Text(
+                [
+                    f"Roots come from {names}: after training on these families, a figure there "
+                    "is no test any more."
+                ]
             )
-            for name, part in report["parts"].items()
-        ],
-    )
-    print_table(
-        "Left out",
-        ("problems", "because"),
-        [(count, reason) for reason, count in report["left_out"].items()],
-    )
-    if report["sources"]:
-        names = ", ".join(report["sources"])
-        click.echo(f"Roots come from {names}: after training on these families, a figure there")
-        click.echo("is no test any more.\n")
-    click.echo(report["signature"])
+        )
+    sections = [report.Section("What came about", blocks)]
+    return Result(told, found, sections, signature=found["signature"])
+
+
+def _sets_table(title: str, parts: Mapping[str, Mapping[str, Any]]) -> report.Table:
+    found = {letter for part in parts.values() for letter in part["answers"]} - {"—"}
+    letters = ascii_uppercase[: ascii_uppercase.index(max(found | {"B"})) + 1]
+    rows: Rows = [
+        [
+            name,
+            part["problems"],
+            part["families"],
+            " / ".join(str(part["answers"].get(place, 0)) for place in letters),
+            "—" if part["mean_edit_depth"] is None else f"{part['mean_edit_depth']:.1f}",
+            part["unvalidated"],
+        ]
+        for name, part in parts.items()
+    ]
+    heads = ["set", "problems", "families", " / ".join(letters), "mean depth", "not judged"]
+    return report.Table(title, heads, rows)
 
 
 def settled(options: Options) -> Options:
@@ -281,7 +287,7 @@ _OF_SETS = {"grow", "augment", "split"}
 
 
 def run(options: Options) -> dict[str, Any]:
-    """Perturb, write the folder, and return the report.
+    """Perturb, write the folder, and return the record.
 
     Raises:
         InputError: options that do not go together, or files that do not fit.
@@ -303,9 +309,9 @@ def run(options: Options) -> dict[str, Any]:
             stages.append(_generation(number, kind, data, small, options, folder))
             data = stages[-1].dataset
         families, parts, sets = data, {"evolved": data}, None
-    report = _report(roots, stages, sets, parts, families, str(signature))
-    _write(folder, parts, _left_out(stages, sets), report)
-    return report
+    record = _record(roots, stages, sets, parts, families, str(signature))
+    _write(folder, parts, _left_out(stages, sets), record)
+    return record
 
 
 def _parameters(options: Options) -> dict[str, Any]:
@@ -397,7 +403,7 @@ def _left_out(stages: Sequence[Evolved], sets: Sets | None) -> list[Dropped]:
     return [*repeated, *(sets.dropped if sets else ())]
 
 
-def _report(
+def _record(
     roots: Roots,
     stages: Sequence[Evolved],
     sets: Sets | None,
@@ -428,7 +434,7 @@ def _write(
     folder: OutputFolder,
     parts: Mapping[str, Dataset],
     left_out: Iterable[Dropped],
-    report: Mapping[str, Any],
+    record: Mapping[str, Any],
 ) -> None:
     for name, part in parts.items():
         _jsonl(folder, f"{name}.jsonl", part)
@@ -438,9 +444,11 @@ def _write(
             for one in left_out
         )
     with folder.write("report.json") as file:
-        file.write(canonical(report) + "\n")
+        file.write(canonical(record) + "\n")
+    with folder.write("report.html") as file:
+        file.write(_result(record).page())
     names = [f"{name}.jsonl" for name in parts]
-    say(f"Wrote {folder.path}: {', '.join(names)}, left-out.jsonl and report.json.")
+    say(f"Wrote {folder.path}: {', '.join(names)}, left-out.jsonl, report.json and report.html.")
 
 
 def _jsonl(folder: OutputFolder, name: str, problems: Iterable[Problem]) -> None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
 
-from winosmith import formats
+from winosmith import formats, report
 from winosmith.cli._options import format_option, json_option, pairing_column, unmarked_twins
-from winosmith.cli._printing import print_json, print_table, say
+from winosmith.cli._printing import Result, Rows, say
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError
 from winosmith.metrics import (
@@ -39,12 +38,14 @@ _HINT = "; add --skip-bad FILE to set such records aside and go on"
     help="Set records that can't be read aside in FILE, and go on.",
 )
 @click.option("--seed", default=0, show_default=True, help="Of the search for leaks.")
+@click.option("--out", metavar="FILE.html", help="Write a report there.")
 @json_option
 def command(
     data: tuple[str, ...],
     format_name: str | None,
     skip_bad: str | None,
     seed: int,
+    out: str | None,
     as_json: bool,
 ) -> None:
     """Count a data set, or several files as one, and find fields that give the answer away.
@@ -61,31 +62,12 @@ def command(
         winosmith stats train.c.txt test.c.txt
     """  # noqa: D301
     asked = _read(data, format_name, skip_bad)
-    if not isinstance(asked, Dataset):
-        _tell_claims(" + ".join(Path(path).stem for path in data), claim_statistics(asked), as_json)
-        return
-    found, families = statistics(asked, seed), lineage_statistics(asked)
-    pairs, advice = unmarked_twins(asked)
-    if as_json:
-        lineages = {"lineages": families.record()} if families else {}
-        told = {"unmarked_twins": pairs} if pairs else {}
-        print_json({"data": asked.name, **found.record(), **told, **lineages})
-        return
-    _print(asked.name, found)
-    _print_table5(found)
-    if pairs:
-        click.echo(textwrap.fill(shown(advice), 80, subsequent_indent="  ") + "\n")
-    for line in found.copies.told():
-        click.echo(textwrap.fill(shown(line), 80, subsequent_indent="  ") + "\n")
-    if families:
-        _print_lineages(families)
-        if found.uncounted:
-            click.echo(
-                f"Depths count tokens: of the {found.uncounted:,} problems without spaces between "
-                "words\nthey tell nothing.\n"
-            )
-    _print_leaks(found)
-    click.echo(f"Signature: {found.signature}")
+    result = (
+        _of_problems(asked, seed)
+        if isinstance(asked, Dataset)
+        else _of_claims(" + ".join(Path(path).stem for path in data), claim_statistics(asked))
+    )
+    result.tell(as_json=as_json, out=out)
 
 
 def _read(
@@ -118,89 +100,119 @@ def _read(
     return joined(parts, " + ".join(Path(path).stem for path in paths))
 
 
-def _counts(found: Statistics | ClaimStatistics) -> list[tuple[str, str]]:
+def _counts(found: Statistics | ClaimStatistics) -> Rows:
     """Return what is told of tokens, or that there are none to count."""
     if found.average_length is None or found.vocabulary is None:
         none = "not counted: no spaces between words"
-        return [("average length", none), ("vocabulary", none)]
+        return [["average length", none], ["vocabulary", none]]
     but = f", without {found.uncounted:,} unspaced problems" if found.uncounted else ""
     return [
-        ("average length", f"{found.average_length:.2f} tokens{but}"),
-        ("vocabulary", f"{found.vocabulary:,} tokens{but}"),
+        ["average length", f"{found.average_length:.2f} tokens{but}"],
+        ["vocabulary", f"{found.vocabulary:,} tokens{but}"],
     ]
 
 
-def _print_table5(found: Statistics | ClaimStatistics) -> None:
-    if found.table5 is not None:
-        click.echo(textwrap.fill(str(found.table5), 80) + "\n")
-
-
-def _tell_claims(name: str, found: ClaimStatistics, as_json: bool) -> None:
-    if as_json:
-        print_json({"data": name, **found.record()})
-        return
+def _of_claims(name: str, found: ClaimStatistics) -> Result:
+    """Return what is told of true-or-false claims."""
     words = ("true", "false", "withheld")
-    told = [f"{word}: {n:,}" for word, n in zip(words, found.holds, strict=True) if n]
-    rows = [("claims", f"{found.claims:,}"), *_counts(found), ("they hold", ", ".join(told))]
-    print_table(shown(name), ("", ""), rows)
-    _print_table5(found)
+    holds = [f"{word}: {n:,}" for word, n in zip(words, found.holds, strict=True) if n]
+    rows: Rows = [["claims", f"{found.claims:,}"], *_counts(found), ["they hold", ", ".join(holds)]]
+    return Result(
+        f"{name}: counted",
+        {"data": name, **found.record()},
+        [report.Section("Counts", [report.Table(shown(name), ["", ""], rows), *_table5(found)])],
+        apart=True,
+    )
 
 
-def _print(name: str, found: Statistics) -> None:
+def _of_problems(dataset: Dataset, seed: int) -> Result:
+    """Return what is told of problems: counts, copies, families, fields that give answers away."""
+    found, families = statistics(dataset, seed), lineage_statistics(dataset)
+    pairs, advice = unmarked_twins(dataset)
+    return Result(
+        f"{dataset.name}: counted",
+        {
+            "data": dataset.name,
+            **found.record(),
+            **({"unmarked_twins": pairs} if pairs else {}),
+            **({"lineages": families.record()} if families else {}),
+        },
+        list(_sections(dataset.name, found, families, advice)),
+        signature=found.signature,
+        apart=True,
+    )
+
+
+def _sections(
+    name: str, found: Statistics, families: LineageStatistics | None, advice: str
+) -> Iterator[report.Section]:
+    counts = report.Table(shown(name), ["", ""], _rows(found))
+    yield report.Section("Counts", [counts, *_table5(found)])
+    repeated = [shown(line) for line in (advice, *found.copies.told()) if line]
+    if repeated:
+        yield report.Section("Twins and copies", [report.Text(repeated)])
+    if families:
+        yield report.Section("Families", list(_lineages(families, found.uncounted)))
+    yield report.Section("Fields that give the answer away", [_leaks(found)])
+
+
+def _table5(found: Statistics | ClaimStatistics) -> list[report.Block]:
+    return [] if found.table5 is None else [report.Text([str(found.table5)])]
+
+
+def _rows(found: Statistics) -> Rows:
     answers = [f"option {index + 1}: {count:,}" for index, count in enumerate(found.answers)]
     if found.withheld:
         answers = [*(answers if any(found.answers) else []), f"withheld: {found.withheld:,}"]
     missing = len(found.missing_options)
     more = f", {found.comparisons:,} comparisons" if found.comparisons > found.problems else ""
     marked, labelled = found.associative
-    print_table(
-        shown(name),
-        ("", ""),
+    share = f"{missing / max(1, found.problems) * 100:.1f} %"
+    rows: Rows = [
+        ["problems", f"{found.problems:,}{more}"],
+        *_counts(found),
+        ["twins", f"{found.twins:,}"],
+        ["singles", f"{found.singles:,}"],
+        ["answers", ", ".join(answers)],
+        ["options", ", ".join(f"{n} in {of:,} problems" for n, of in found.options.items())],
+        ["copies", f"{sum(map(len, found.copies.groups)):,} problems"],
         [
-            ("problems", f"{found.problems:,}{more}"),
-            *_counts(found),
-            ("twins", f"{found.twins:,}"),
-            ("singles", f"{found.singles:,}"),
-            ("answers", ", ".join(answers)),
-            ("options", ", ".join(f"{n} in {of:,} problems" for n, of in found.options.items())),
-            ("copies", f"{sum(map(len, found.copies.groups)):,} problems"),
-            (
-                "option missing",
-                f"{missing:,} problems ({missing / max(1, found.problems) * 100:.1f} %)"
-                + (f", as {found.missing_options[0]}" if missing else ""),
-            ),
-            *(
-                [("associative", f"{marked:,} of {labelled:,} ({marked / labelled * 100:.1f} %)")]
-                if labelled
-                else []
-            ),
+            "option missing",
+            f"{missing:,} problems ({share})"
+            + (f", as {found.missing_options[0]}" if missing else ""),
         ],
-    )
+    ]
+    if labelled:
+        told = f"{marked:,} of {labelled:,} ({marked / labelled * 100:.1f} %)"
+        rows.append(["associative", told])
+    return rows
 
 
-def _print_lineages(found: LineageStatistics) -> None:
-    """Print the families and their three depths, and why those of one problem differ."""
+def _lineages(found: LineageStatistics, uncounted: int) -> Iterator[report.Block]:
+    """Yield the families and their three depths, and why those of one problem differ."""
     families = f"{found.families:,} {'family' if found.families == 1 else 'families'}"
     unvalidated = f", {found.unvalidated:,} of them unvalidated" if found.unvalidated else ""
-    print_table(
+    yield report.Table(
         f"{found.perturbed:,} perturbed problems in {families}{unvalidated}",
-        ("depth", "known", "mean", "greatest", "as edit depth"),
-        [(name, of.known, of.mean, of.greatest, of.equal) for name, of in found.depths.items()],
+        ["depth", "known", "mean", "greatest", "as edit depth"],
+        [[name, of.known, of.mean, of.greatest, of.equal] for name, of in found.depths.items()],
     )
     if found.example is not None:
-        click.echo(f"The depths of {shown(found.example)!r} differ most:")
-        for line in found.explained.splitlines():
-            click.echo(
-                textwrap.fill(shown(line), 78, initial_indent="  ", subsequent_indent="    ")
-            )
-        click.echo()
+        yield report.Text([f"The depths of {shown(found.example)!r} differ most:"])
+        yield report.Text([shown(line) for line in found.explained.splitlines()], "list")
+    if uncounted:
+        yield report.Text(
+            [
+                f"Depths count tokens: of the {uncounted:,} problems without spaces between words "
+                "they tell nothing."
+            ]
+        )
 
 
-def _print_leaks(found: Statistics) -> None:
+def _leaks(found: Statistics) -> report.Text:
+    if found.leaks:
+        return report.Text([f"LEAK {shown(str(leak))}" for leak in found.leaks], "warning")
     if found.leaks is None:
-        click.echo("Too few answers are known to tell whether a field gives them away.")
-    elif not found.leaks:
-        click.echo("No field was found that gives the answer away.")
-    for leak in found.leaks or ():
-        click.secho("LEAK ", nl=False, fg="red", bold=True)
-        click.echo(textwrap.fill(shown(str(leak)), 74, subsequent_indent=" " * 5))
+        few = "Too few answers are known to tell whether a field gives them away."
+        return report.Text([few])
+    return report.Text(["No field was found that gives the answer away."])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -16,7 +15,7 @@ from click.core import ParameterSource
 from winosmith.cli import solve as solve_command
 from winosmith.cli._options import json_option
 from winosmith.cli._predictions import overlaps, trained_option
-from winosmith.cli._printing import print_json, print_table, progress, say
+from winosmith.cli._printing import Result, progress, say
 from winosmith.cli._solvers import SOLVERS, TAKES, check_options, made, sees
 from winosmith.cli.score import women_by_occupation
 from winosmith.errors import DataError, InputError
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from winosmith.metrics import Overlap
     from winosmith.seen import Sees
     from winosmith.solve import Solver
-    from winosmith.study import Line, Solved, Target
+    from winosmith.study import Solved, Target
 
 Options = dict[str, Any]
 
@@ -85,11 +84,10 @@ def command(ctx: click.Context, /, **options: Any) -> None:
         for data, found in seen.items()
         if found.withheld
     }
-    found = _found(targets, seen, withheld, options)
-    if options["as_json"]:
-        print_json(record(found, withheld))
-    else:
-        print_report(found, withheld, options["out"])
+    _result(_found(targets, seen, withheld, options), withheld).tell(
+        as_json=options["as_json"], out=None
+    )
+    say(f"Written to {options['out']}: report.html, results.json, predictions")
 
 
 command.params[2:2] = [
@@ -335,13 +333,12 @@ def _tell_step(advance: Callable[[int, str], None], done: int, of: int, note: st
 def _write(
     folder: OutputFolder, found: dict[str, list[Solved]], withheld: Mapping[str, str]
 ) -> None:
-    from winosmith import study
-
+    result = _result(found, withheld)
     with folder.write("results.json") as file:
-        json.dump(record(found, withheld), file, indent=2, ensure_ascii=False)
+        json.dump(result.record, file, indent=2, ensure_ascii=False)
         file.write("\n")
     with folder.write("report.html") as file:
-        file.write(study.transfer_page(found, tuple(withheld.values())))
+        file.write(result.page())
 
 
 Found = Mapping[str, Sequence["Solved"]]
@@ -385,59 +382,17 @@ def record(found: Found, withheld: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def print_report(found: Found, withheld: Mapping[str, str], out: str) -> None:
-    """Print a table for each data set, with the user's rows marked, and what to know of them."""
-    from winosmith import study
+def _result(found: Found, withheld: Mapping[str, str]) -> Result:
+    """Return a table for each data set, with the user's rows marked, and what to know of them."""
+    from winosmith import report, study
 
-    for name, lines in study.beside(found).items():
-        rows = [_row(line) for line in lines]
-        print_table(study.TARGETS[name], ("", "system", "%", "95 % interval", "printed in"), rows)
-        notes = {n for own in found.values() for one in own if one.data == name for n in one.notes}
-        notes |= {
-            f"{'impossible: ' if line.impossible else ''}{line.system}: {line.counts}"
-            for line in lines
-            if line.counts
-        }
-        for note in sorted(notes):
-            click.echo(textwrap.fill(f"- {note}", 79, subsequent_indent="  "))
-        for system, own in found.items():
-            for solved in own:
-                if solved.data == name:
-                    click.echo(f"Signature: {system}: {solved.signature}")
-        click.echo()
-    _print_gender(found)
-    for reason in withheld.values():
-        click.echo(textwrap.fill(f"- {reason}", 79, subsequent_indent="  "))
-    click.echo(textwrap.fill(study.MARKS, 79))
-    click.secho(f"Written to {out}: report.html, results.json, predictions", bold=True)
-
-
-def _row(line: Line) -> tuple[str, ...]:
-    if line.own is None:
-        where = f"table {line.table}" if line.table else "section 1"
-        return "", line.system, line.printed, "", where
-    low, high = line.own.interval
-    return (
-        "→",
-        line.system,
-        f"{100 * line.accuracy:.1f}",
-        f"{100 * low:.1f}–{100 * high:.1f}",
-        line.own.told,
+    return Result(
+        "Transfer",
+        record(found, withheld),
+        [
+            *study.transfer_sections(found, tuple(withheld.values())),
+            report.Section("What the marks mean", [report.Text([f"{study.MARKS}."])]),
+        ],
+        subtitle=f"{', '.join(found)} beside the tables of WinoGrande (AAAI 2020).",
+        apart=True,
     )
-
-
-def _print_gender(found: Found) -> None:
-    from winosmith import study
-
-    rows = [
-        (
-            line.system,
-            " ".join(f"{cell:.1f}" for cell in line.plain),
-            " ".join(f"{cell:.1f}" for cell in line.gotcha),
-            " ".join(f"{gap:+.1f}" for gap in line.gaps),
-            " ".join(line.printed),
-        )
-        for line in study.beside_gender(found)
-    ]
-    head = ("system", "plain F, M", "gotcha F, M", "ΔF, ΔM", "|ΔF|, |ΔM| printed")
-    print_table("Gender gap on Winogender (table 7)", head, rows)

@@ -21,7 +21,7 @@ from winosmith.study._published import (
     beside,
     beside_gender,
     published,
-    transfer_page,
+    transfer_sections,
 )
 from winosmith.study._solvers import (
     CurveRun,
@@ -89,6 +89,6 @@ __all__ = [
     "test_files",
     "train_on_all",
     "trained_on",
-    "transfer_page",
+    "transfer_sections",
     "write_curve",
 ]

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from importlib import resources
 
-from winosmith._version import __version__
 from winosmith.metrics import Proportion, possible_counts, possible_sums
-from winosmith.report import Column, Section, Table, Text, page
+from winosmith.report import Column, Section, Table, Text
 from winosmith.study._transfer import TARGETS, Solved
 
 CELL = 120
@@ -330,8 +329,10 @@ MARKS = (
 """What the marks of the tables mean."""
 
 
-def transfer_page(found: Mapping[str, Sequence[Solved]], withheld: Sequence[str] = ()) -> str:
-    """Return the page: a table for each data set, table 7, and the printed figures that can't be.
+def transfer_sections(
+    found: Mapping[str, Sequence[Solved]], withheld: Sequence[str] = ()
+) -> list[Section]:
+    """Return a table for each data set, table 7, and the printed figures that can't be.
 
     Args:
         found: the user's systems by name, with what each solved.
@@ -351,13 +352,7 @@ def transfer_page(found: Mapping[str, Sequence[Solved]], withheld: Sequence[str]
         sections.append(Section("Gender gap on Winogender (table 7)", [_gender(gender)], GENDER))
     if withheld:
         sections.append(Section("Not solved", [Text([f"{reason}." for reason in withheld])]))
-    sections.append(Section("Printed figures that can't be", [_impossible(lines)], IMPOSSIBLE))
-    return page(
-        "Transfer",
-        sections,
-        subtitle=f"{', '.join(found)} beside the tables of WinoGrande (AAAI 2020). {MARKS}.",
-        footer=f"winosmith {__version__}",
-    )
+    return [*sections, Section("Printed figures that can't be", [_impossible(lines)], IMPOSSIBLE)]
 
 
 GENDER = (
