@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from winosmith.cli._main import Group
-from winosmith.cli._options import json_option
+from winosmith.cli._options import FILE, json_option
 from winosmith.cli._printing import print_json, print_table, say
 from winosmith.cli.admin import address_option, database_option, existing_site, site_argument
 from winosmith.outputs import guarded
@@ -92,10 +92,10 @@ def _money(_: click.Context, option: click.Parameter, text: str | None) -> Decim
 )
 @click.option("--market-study", default="", metavar="ID", help="The market's id of the study, "
               "which links must name then.")  # fmt: skip
-@click.option("--only", type=click.Path(exists=True, dir_okay=False), metavar="FILE",
+@click.option("--only", type=FILE, metavar="FILE",
               help="Those alone may come whose ids are in FILE: one a line, or a table with "
               "qualifications.")  # fmt: skip
-@click.option("--never", type=click.Path(exists=True, dir_okay=False), metavar="FILE",
+@click.option("--never", type=FILE, metavar="FILE",
               help="Those may not come.")  # fmt: skip
 @click.option("--require", multiple=True, metavar="COLUMN>=NUMBER", help="What a column of --only "
               "must hold; as often as wanted.")  # fmt: skip
@@ -245,7 +245,7 @@ def _words(value: object) -> str:
     "reconcile", short_help="what the market's export says: votes count from then on, or don't"
 )
 @click.argument("name")
-@click.argument("export", type=click.Path(exists=True, dir_okay=False))
+@click.argument("export", type=FILE)
 @click.option("--final", is_flag=True, help="EXPORT holds all submissions there will be: whoever "
               "is not in it did not come from the market.")  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
@@ -312,7 +312,7 @@ def _list(export: str, told: Sequence[tuple[int, str]]) -> None:
 @click.option("--bonuses", type=click.Path(dir_okay=False), metavar="FILE",
               help="Write what is due beside the reward as the market takes it: its ids, and "
               "amounts. Delete FILE when it is paid.")  # fmt: skip
-@click.option("--paid", type=click.Path(exists=True, dir_okay=False), metavar="FILE",
+@click.option("--paid", type=FILE, metavar="FILE",
               help="Note the bonuses of FILE as paid.")  # fmt: skip
 @database_option
 @json_option

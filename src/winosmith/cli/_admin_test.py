@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from winosmith.cli._main import Group
-from winosmith.cli._options import asked, data_argument, format_option, json_option, read_data
+from winosmith.cli._options import FILE, asked, data_argument, format_option, json_option, read_data
 from winosmith.cli._printing import print_json, print_table, say
 from winosmith.cli.admin import database_option, existing_site, site_argument
 from winosmith.humans import DECLARED, TITLE
@@ -45,7 +45,7 @@ REASONS = 5
 @click.option("--title", default=TITLE, show_default=True, help="What stands at the top.")
 @click.option("--ask", multiple=True, metavar="NAME=QUESTION", help="Ask this, too, before; as "
               "often as wanted. Nobody must answer.")  # fmt: skip
-@click.option("--consent", type=click.Path(exists=True, dir_okay=False), metavar="FILE",
+@click.option("--consent", type=FILE, metavar="FILE",
               help="What people agree to before, instead of the text that ships.")  # fmt: skip
 @click.option("--public-too", is_flag=True, help="Ask also what is public on the site already.")
 @click.option("--new-ids", is_flag=True, help="Under ids that tell nothing and clash with none.")

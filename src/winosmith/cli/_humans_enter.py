@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from winosmith.answers import Response
-from winosmith.cli._options import json_option
+from winosmith.cli._options import FILE, json_option
 from winosmith.cli._printing import print_json, print_table, say
 from winosmith.errors import DataError, FormatError, InputError, Interrupted
 from winosmith.humans import (
@@ -36,8 +36,6 @@ from winosmith.records import parsed
 from winosmith.report import shown
 
 _PATH = click.Path(exists=True)
-_FILE = click.Path(exists=True, dir_okay=False)
-
 AGAIN = "again-"
 """What the file of the second typist begins with; the first one's begins with "answers-"."""
 
@@ -50,7 +48,7 @@ AGAIN = "again-"
               "and compare.")  # fmt: skip
 @click.option("--answers", multiple=True, type=_PATH, metavar="FILE", help="Read a table (CSV), "
               "the file of a form, or a folder of them; may be given again.")  # fmt: skip
-@click.option("--subjects", type=_FILE, metavar="FILE", help="What is known of the people: a CSV "
+@click.option("--subjects", type=FILE, metavar="FILE", help="What is known of the people: a CSV "
               "with subject, native, started, ended, recognised, words.")  # fmt: skip
 @click.option("--out", default=".", show_default=True, type=click.Path(file_okay=False),
               metavar="DIR", help="Where the answers go.")  # fmt: skip

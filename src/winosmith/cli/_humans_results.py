@@ -10,7 +10,7 @@ import click
 
 from winosmith import report
 from winosmith.answers import Response
-from winosmith.cli._options import data_argument, format_option, json_option, read_data
+from winosmith.cli._options import FILE, data_argument, format_option, json_option, read_data
 from winosmith.cli._printing import Result, Rows, percent, probability, span
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, InputError
@@ -32,14 +32,12 @@ from winosmith.humans import (
 from winosmith.metrics import Reliability
 from winosmith.report import Signature, sign
 
-_FILE = click.Path(exists=True, dir_okay=False)
-
 
 @click.command("results")
 @data_argument()
-@click.argument("responses", nargs=-1, type=_FILE)
+@click.argument("responses", nargs=-1, type=FILE)
 @format_option
-@click.option("--subjects", type=_FILE, metavar="FILE", help="What is known of the people: "
+@click.option("--subjects", type=FILE, metavar="FILE", help="What is known of the people: "
               "subjects.jsonl of `winosmith humans enter`, or a CSV.")  # fmt: skip
 @click.option("--without", "weakest", type=click.IntRange(min=0), default=3, show_default=True,
               help="Lowest scores to leave out in the second reading.")  # fmt: skip

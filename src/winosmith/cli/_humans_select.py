@@ -11,7 +11,7 @@ import click
 
 from winosmith import formats
 from winosmith.answers import Response
-from winosmith.cli._options import data_argument, format_option, json_option, read_data
+from winosmith.cli._options import FILE, data_argument, format_option, json_option, read_data
 from winosmith.cli._printing import print_json, print_table, progress, say
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, InputError
@@ -32,12 +32,10 @@ from winosmith.report import Signature, sign
 _REASONS = 10
 """How many of the reasons are told, the most frequent first."""
 
-_FILE = click.Path(exists=True, dir_okay=False)
-
 
 @click.command("select")
 @data_argument()
-@click.argument("responses", nargs=-1, type=_FILE)
+@click.argument("responses", nargs=-1, type=FILE)
 @format_option
 @click.option("--size", type=click.IntRange(min=1), help="Problems to choose; as many as possible "
               "when left out.")  # fmt: skip
@@ -246,7 +244,7 @@ canary, so that training data can be searched for it; please leave the line wher
 
 @click.command("publish")
 @data_argument()
-@click.argument("used", type=click.Path(exists=True, dir_okay=False))
+@click.argument("used", type=FILE)
 @format_option
 @click.option("--out", type=click.Path(file_okay=False), required=True, metavar="DIR",
               help="Write released.jsonl and private/withheld.jsonl there.")  # fmt: skip

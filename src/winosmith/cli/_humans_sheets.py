@@ -10,7 +10,15 @@ from typing import Any
 
 import click
 
-from winosmith.cli._options import asked, data_argument, format_option, json_option, read_data
+from winosmith.cli._options import (
+    FILE,
+    FOLDER,
+    asked,
+    data_argument,
+    format_option,
+    json_option,
+    read_data,
+)
 from winosmith.cli._printing import print_json, print_table, progress, say
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError
@@ -54,14 +62,14 @@ _REASONS = 5
               help="Orders of each test; parts of it move on from order to order.")  # fmt: skip
 @click.option("--large-print", is_flag=True, help="Print each sheet large, too.")
 @click.option("--form", "as_form", is_flag=True, help="Make a form for a browser of each, too.")
-@click.option("--subjects", type=click.Path(exists=True, dir_okay=False), metavar="FILE",
+@click.option("--subjects", type=FILE, metavar="FILE",
               help="Codes of subjects, one a line: give each a sheet, and print it with the code "
               "on it.")  # fmt: skip
 @click.option("--ask", multiple=True, metavar="NAME=QUESTION", help="Ask this, too, at the end; "
               "as often as wanted. Nobody must answer.")  # fmt: skip
 @click.option("--title", default=TITLE, show_default=True, help="What stands at the top.")
 @click.option("--paper", type=click.Choice(["a4", "us-letter"]), default="a4", show_default=True)
-@click.option("--fonts", type=click.Path(exists=True, file_okay=False), metavar="DIR",
+@click.option("--fonts", type=FOLDER, metavar="DIR",
               help="Folder of fonts to print with, for writing that this machine has none "
               "for.")  # fmt: skip
 @click.option("--no-pdf", is_flag=True, help="Make no PDF: with --form, forms alone.")
@@ -264,7 +272,7 @@ LEDGER = "ledger.json"
 
 
 @click.command("assign")
-@click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False))
+@click.argument("folder", metavar="DIR", type=FOLDER)
 @click.argument("subjects", nargs=-1, metavar="SUBJECT...")
 @click.option("--test", metavar="NAME", help="Give this test, such as a, or nothing.")
 @click.option("--another", is_flag=True, help="They are done with their sheet, and have the time "

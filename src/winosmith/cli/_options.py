@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from winosmith.cli._printing import say
+from winosmith.errors import FormatError
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -16,12 +17,15 @@ if TYPE_CHECKING:
     from winosmith.dataset import Dataset
     from winosmith.humans import Declared
 
+FILE = click.Path(exists=True, dir_okay=False)
+FOLDER = click.Path(exists=True, file_okay=False)
+
 _PAIR_BY = "pair_by"
 
 
 def data_argument(name: str = "data") -> Callable[[Any], Any]:
     """Add the argument DATA: an existing file of problems in any known format."""
-    return click.argument(name, metavar=name.upper(), type=click.Path(exists=True, dir_okay=False))
+    return click.argument(name, metavar=name.upper(), type=FILE)
 
 
 def gone_option(name: str, instead: str) -> Callable[[Any], Any]:
@@ -71,6 +75,22 @@ def pairing_column() -> str | None:
     """Return the column that `--pair-by` names; None without it."""
     column: str | None = click.get_current_context().meta.get(_PAIR_BY)
     return column
+
+
+def skip_bad_option(function: Any) -> Any:
+    """Add `--skip-bad FILE`."""
+    return click.option(
+        "--skip-bad",
+        type=click.Path(dir_okay=False),
+        metavar="FILE",
+        help="Set records that can't be used aside in FILE, and go on.",
+    )(function)
+
+
+def with_skip_bad(error: FormatError) -> FormatError:
+    """Return the error of a bad record, with what `--skip-bad` would do."""
+    hint = "add --skip-bad FILE to set such records aside and go on"
+    return FormatError(f"{error.reason}; {hint}", error.path, error.line)
 
 
 def unmarked_twins(dataset: Dataset) -> tuple[int, str]:

@@ -14,7 +14,7 @@ import click
 
 from winosmith import formats
 from winosmith.answers import Prediction
-from winosmith.cli._options import read_data
+from winosmith.cli._options import FILE, read_data
 from winosmith.cli._printing import say
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, FormatError, InputError, ProblemError
@@ -32,7 +32,7 @@ def predictions_argument(function: Any) -> Any:
         nargs=-1,
         required=True,
         metavar="PREDICTIONS...",
-        type=click.Path(exists=True, dir_okay=False),
+        type=FILE,
     )(function)
 
 
@@ -47,7 +47,7 @@ def labels_option(function: Any) -> Any:
     """Add `--labels FILE`."""
     return click.option(
         "--labels",
-        type=click.Path(exists=True, dir_okay=False),
+        type=FILE,
         metavar="FILE",
         help="The answers, for data without them: one label a line, from 1.",
     )(function)

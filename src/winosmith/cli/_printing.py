@@ -32,7 +32,7 @@ def say(message: str) -> None:
 
 
 @contextmanager
-def told() -> Iterator[None]:
+def log_shown() -> Iterator[None]:
     """Say what is logged at level INFO while the block runs: files that take room, compiling."""
     import logging
 

@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from winosmith.cli._main import LazyGroup
-from winosmith.cli._options import data_argument, format_option, json_option, read_data
+from winosmith.cli._options import (
+    FILE,
+    FOLDER,
+    data_argument,
+    format_option,
+    json_option,
+    read_data,
+)
 from winosmith.cli._printing import print_json, progress
 from winosmith.errors import InputError
 
@@ -68,9 +75,7 @@ def command() -> None:
 
 def site_argument(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the argument DIR, a site's folder."""
-    return click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False))(
-        function
-    )
+    return click.argument("folder", metavar="DIR", type=FOLDER)(function)
 
 
 def database_option(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -273,7 +278,7 @@ def backup(folder: str, file: str, database: str | None) -> None:
 
 
 @click.command("restore")
-@click.argument("file", type=click.Path(exists=True, dir_okay=False))
+@click.argument("file", type=FILE)
 @click.argument("folder", metavar="DIR", type=click.Path())
 @database_option
 def restore(file: str, folder: str, database: str | None) -> None:

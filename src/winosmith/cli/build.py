@@ -10,16 +10,16 @@ from typing import Any
 
 import click
 
-from winosmith.cli._options import json_option
-from winosmith.cli._printing import progress, say, told
+from winosmith.cli._options import FILE, FOLDER, json_option
+from winosmith.cli._printing import log_shown, progress, say
 
 
 @click.command()
-@click.argument("recipe", type=click.Path(exists=True, dir_okay=False))
+@click.argument("recipe", type=FILE)
 @click.option("--out", required=True, metavar="DIR", help="The folder to write; made if need be.")
 @click.option("--force", is_flag=True, help="Replace the files of another recipe in that "
               "folder, or build this one again.")  # fmt: skip
-@click.option("--last", metavar="DIR", type=click.Path(exists=True, file_okay=False),
+@click.option("--last", metavar="DIR", type=FOLDER,
               help="The folder of the build before: what it had in train, dev or test stays "
               "there, and only what is new is drawn.")  # fmt: skip
 @json_option
@@ -46,7 +46,7 @@ def command(recipe: str, out: str, force: bool, last: str | None, as_json: bool)
     """  # noqa: D301
     from winosmith.build import build, finished_build, read_recipe
 
-    with told():
+    with log_shown():
         read = read_recipe(recipe)
     if not force and finished_build(read, out, last):
         say(f"{out} holds the finished build of this recipe; add --force to build it again")

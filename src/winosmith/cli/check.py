@@ -13,6 +13,7 @@ import click
 from winosmith import formats, report, validate
 from winosmith.answers import Response
 from winosmith.cli._options import (
+    FILE,
     data_argument,
     format_option,
     json_option,
@@ -59,7 +60,7 @@ def _shown(name: str, help: str, **settings: Any) -> Callable[[Any], Any]:  # no
 @click.option(
     "--votes",
     "votes_path",
-    type=click.Path(exists=True, dir_okay=False),
+    type=FILE,
     metavar="FILE",
     help="The judges' responses, as CSV or JSON Lines.",
 )

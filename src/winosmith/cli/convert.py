@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from winosmith import formats
-from winosmith.cli._options import json_option
+from winosmith.cli._options import FILE, json_option, skip_bad_option, with_skip_bad
 from winosmith.cli._printing import print_json, say
 from winosmith.errors import FormatError, OutputError
 from winosmith.formats import Contents, Entry, Format, Item, Losses
@@ -30,11 +30,9 @@ HARNESSES = ("lm-eval", "inspect-ai")
 _REASONS = 5
 """How many of the reasons are told, the most frequent first."""
 
-_HINT = "; add --skip-bad FILE to set such records aside and go on"
-
 
 @click.command()
-@click.argument("source", metavar="IN", type=click.Path(exists=True, dir_okay=False))
+@click.argument("source", metavar="IN", type=FILE)
 @click.argument("target", metavar="OUT", type=click.Path())
 @click.option(
     "--from",
@@ -62,12 +60,7 @@ _HINT = "; add --skip-bad FILE to set such records aside and go on"
     type=click.Choice(["problems", "claims"]),
     help="Turn true-or-false claims into problems, or problems into claims.",
 )
-@click.option(
-    "--skip-bad",
-    metavar="FILE",
-    type=click.Path(dir_okay=False),
-    help="Set what can't be read, grouped or written aside in this file, and go on.",
-)
+@skip_bad_option
 @click.option(
     "--with-embargo",
     is_flag=True,
@@ -118,7 +111,7 @@ def command(
     check_paths(source, target, skip_bad, force)
     contents = formats.scan(source, format_name, pair_by=pair_by)
     if contents.bad and skip_bad is None:
-        raise _hinted(contents.first_error(source))
+        raise with_skip_bad(contents.first_error(source))
     made = _written(made_of(contents, kind, with_embargo), target, into, skip_bad)
     if made.aside and skip_bad is not None:
         formats.set_aside(made.aside, skip_bad)
@@ -133,10 +126,6 @@ _LIST = "\n".join(f"  {known.name:<20}  {known.title}" for known in formats.FORM
 command.epilog = f"\b\nFormats:\n{_LIST}"
 
 
-def _hinted(error: FormatError) -> FormatError:
-    return FormatError(error.reason + _HINT, error.path, error.line)
-
-
 def _written(made: Made, target: str, into: Format, skip_bad: str | None) -> Made:
     """Write what there is; what does not fit ends the command or, with --skip-bad, is left over."""
     try:
@@ -145,7 +134,7 @@ def _written(made: Made, target: str, into: Format, skip_bad: str | None) -> Mad
         if not (made.items and all(isinstance(item, into.holds) for item in made.items)):
             raise
         if skip_bad is None:
-            raise _hinted(error) from error
+            raise with_skip_bad(error) from error
         made = made.fitting(into)
         _write(made, target, into)
     return made

@@ -12,7 +12,7 @@ import click
 import numpy as np
 
 from winosmith import report
-from winosmith.cli._options import json_option
+from winosmith.cli._options import FILE, json_option
 from winosmith.cli._printing import Result, Rows, percent, probability
 from winosmith.errors import FormatError
 from winosmith.metrics import FORMS, Extrapolation, LearningCurve
@@ -28,7 +28,7 @@ AtChance = tuple[int, int, float, float]
 
 
 @click.command()
-@click.argument("file", metavar="FILE.csv", type=click.Path(exists=True, dir_okay=False))
+@click.argument("file", metavar="FILE.csv", type=FILE)
 @click.option("--human", default=94.0, show_default=True, type=click.FloatRange(0, 100),
               help="The level to reach, in percent; 94.1 on WinoGrande's dev.")  # fmt: skip
 @click.option("--take", type=click.Choice(["best", "mean"]), default="best", show_default=True,

@@ -18,7 +18,7 @@ from winosmith.cli._options import (
     on_cluster,
     read_data,
 )
-from winosmith.cli._printing import progress, say, told
+from winosmith.cli._printing import log_shown, progress, say
 from winosmith.cli.build import tell_filter
 from winosmith.errors import InputError
 
@@ -163,7 +163,7 @@ def command(**options: Any) -> None:
     if not options["force"] and finished_filter(data, out, **asked):
         say(f"{out} holds the finished results of this command; add --force to filter again")
     else:
-        with told(), on_cluster(options["cluster"]) as executor:
+        with log_shown(), on_cluster(options["cluster"]) as executor:
             debias_to_folder(
                 data,
                 out,

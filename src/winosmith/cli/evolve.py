@@ -18,7 +18,15 @@ import click
 
 from winosmith import evolve, formats, report
 from winosmith.answers import Prediction
-from winosmith.cli._options import cluster_option, format_option, json_option, on_cluster, read_data
+from winosmith.cli._options import (
+    FILE,
+    FOLDER,
+    cluster_option,
+    format_option,
+    json_option,
+    on_cluster,
+    read_data,
+)
 from winosmith.cli._printing import Result, Rows, progress, say
 from winosmith.dataset import Dataset, Dropped
 from winosmith.errors import DataError, InputError
@@ -44,7 +52,7 @@ def perturber_options(function: Any) -> Any:
         click.option("--count", type=click.IntRange(min=1), default=2, show_default=True,
                      help="Of wordnet, wordnet-paper and masked: children of a problem at most."),
         click.option("--wordnet", "wordnet_folder", metavar="FOLDER",
-                     type=click.Path(exists=True, file_okay=False),
+                     type=FOLDER,
                      help="Of wordnet and wordnet-paper: its dictionary files, where they are not "
                      "found."),
         click.option("--wide", is_flag=True, help="Of wordnet: take synonyms that are less sure; "
@@ -70,11 +78,8 @@ def perturber_options(function: Any) -> Any:
     return function
 
 
-_FILE = click.Path(exists=True, dir_okay=False)
-
-
 @click.command()
-@click.argument("data", nargs=-1, required=True, metavar="DATA...", type=_FILE)
+@click.argument("data", nargs=-1, required=True, metavar="DATA...", type=FILE)
 @click.option("--with", "kinds", multiple=True, required=True, type=click.Choice(KINDS),
               help="Who perturbs; given again, the next one perturbs all that there is by "
               "then.")  # fmt: skip
@@ -82,11 +87,11 @@ _FILE = click.Path(exists=True, dir_okay=False)
               help="The folder to write.")  # fmt: skip
 @click.option("--roots", type=click.IntRange(min=1), multiple=True, metavar="N",
               help="Draw so many roots from each DATA; once for all, or for each.")  # fmt: skip
-@click.option("--right", multiple=True, metavar="PREDICTIONS", type=_FILE,
+@click.option("--right", multiple=True, metavar="PREDICTIONS", type=FILE,
               help="Draw only what this solver gets right; may be given again.")  # fmt: skip
 @click.option("--sets", is_flag=True, help="Write small, medium and large, split by root; the "
               "first --with makes medium, the second large.")  # fmt: skip
-@click.option("--people", metavar="FILE", type=_FILE, help="Of --sets: what people made of the "
+@click.option("--people", metavar="FILE", type=FILE, help="Of --sets: what people made of the "
               "roots, with lineage; it belongs to small.")  # fmt: skip
 @click.option("--grow", type=click.Choice(["roots", "small"]), default="roots", show_default=True,
               help="Of --sets: what medium grows from.")  # fmt: skip

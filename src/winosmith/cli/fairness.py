@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from winosmith import report
-from winosmith.cli._options import data_argument, format_option, json_option, read_data
+from winosmith.cli._options import FILE, data_argument, format_option, json_option, read_data
 from winosmith.cli._predictions import graded
 from winosmith.cli._printing import (
     Result,
@@ -38,16 +38,16 @@ MOST = 6
 @data_argument("pool")
 @click.argument("kept", nargs=-1, required=True, metavar="KEPT...",
                 type=click.Path(exists=True))  # fmt: skip
-@click.option("--votes", type=click.Path(exists=True, dir_okay=False), metavar="FILE",
+@click.option("--votes", type=FILE, metavar="FILE",
               help="What people said: how far they agree with what is kept.")  # fmt: skip
-@click.option("--dynamics", type=click.Path(exists=True, dir_okay=False), metavar="FILE.jsonl",
+@click.option("--dynamics", type=FILE, metavar="FILE.jsonl",
               help="A data map of POOL (guid, confidence, variability, correctness a line): signs "
               "of wrong labels.")  # fmt: skip
 @click.option("--first-guid", default=0, show_default=True, metavar="NUMBER",
               help="The guid of POOL's first row, where guids are numbers.")  # fmt: skip
-@click.option("--planted", type=click.Path(exists=True, dir_okay=False), metavar="FILE.json",
+@click.option("--planted", type=FILE, metavar="FILE.json",
               help="The ids of problems known to hold an artifact.")  # fmt: skip
-@click.option("--predictions", multiple=True, type=click.Path(exists=True, dir_okay=False),
+@click.option("--predictions", multiple=True, type=FILE,
               metavar="FILE", help="A model's predictions for POOL, as one option each; two or "
               "more: whether models stay in their order.")  # fmt: skip
 @click.option("--draws", default=999, show_default=True, help="Random subsets for each kept set.")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from winosmith.cli._options import json_option
+from winosmith.cli._options import FILE, json_option
 from winosmith.cli._printing import Result, percent, span
 from winosmith.errors import FormatError, InputError
 
@@ -19,13 +19,11 @@ if TYPE_CHECKING:
     from winosmith import report
     from winosmith.metrics import Proportion
 
-_FILE = click.Path(exists=True, dir_okay=False)
-
 
 @click.command()
-@click.argument("predictions", metavar="PREDICTIONS.lst", type=_FILE)
-@click.option("--labels", type=_FILE, metavar="LABELS.lst", help="The answers, one a line, from 1.")
-@click.option("--data", type=_FILE, metavar="DATA", help="The problems: their answers in place of "
+@click.argument("predictions", metavar="PREDICTIONS.lst", type=FILE)
+@click.option("--labels", type=FILE, metavar="LABELS.lst", help="The answers, one a line, from 1.")
+@click.option("--data", type=FILE, metavar="DATA", help="The problems: their answers in place of "
               "labels, and their twins for the intervals.")  # fmt: skip
 @click.option("--seed", default=0, show_default=True, help="Of the bootstrap.")
 @click.option("--out", metavar="FILE.html", help="Write a report with a figure there.")

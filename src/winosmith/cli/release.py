@@ -7,24 +7,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from winosmith.cli._options import json_option
+from winosmith.cli._options import FILE, FOLDER, json_option
 from winosmith.cli._printing import print_json, progress, say
 from winosmith.errors import InputError
 
 if TYPE_CHECKING:
     from winosmith.release import Released
 
-_FILE = click.Path(exists=True, dir_okay=False)
-_FOLDER = click.Path(exists=True, file_okay=False)
-
 
 @click.command()
 @click.argument("source", nargs=-1, type=click.Path(exists=True))
-@click.option("--about", type=_FILE, metavar="FILE", help="What you say of it: a release.toml.")
+@click.option("--about", type=FILE, metavar="FILE", help="What you say of it: a release.toml.")
 @click.option("--out", metavar="DIR", type=click.Path(file_okay=False),
               help="The folder for releases; each gets one of its own there.")  # fmt: skip
 @click.option("--template", is_flag=True, help="Print a release.toml to fill in, and end.")
-@click.option("--previous", type=_FOLDER, metavar="RELEASE",
+@click.option("--previous", type=FOLDER, metavar="RELEASE",
               help="The release before: for the changelog, what was withdrawn, and the sides of a "
               "file that is split.")  # fmt: skip
 @click.option("--version", "version", metavar="X", help="In place of the version in release.toml.")
@@ -36,9 +33,9 @@ _FOLDER = click.Path(exists=True, file_okay=False)
 @click.option("--test", type=click.FloatRange(0, 1), default=0.14, show_default=True,
               help="The share of test.")  # fmt: skip
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the order of the split.")
-@click.option("--votes", type=_FILE, metavar="FILE", multiple=True,
+@click.option("--votes", type=FILE, metavar="FILE", multiple=True,
               help="Who judged: tells how many for each. May be given again.")  # fmt: skip
-@click.option("--collected", type=_FILE, metavar="FILE", multiple=True,
+@click.option("--collected", type=FILE, metavar="FILE", multiple=True,
               help="The problems that the votes name, of a build without private/.")  # fmt: skip
 @click.option("--ids", type=click.Choice(["keep", "digest"]), default="keep", show_default=True,
               help="Of files: keep ids, or make them from what a solver sees. A build's problems "

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
-from winosmith.cli._options import json_option
+from winosmith.cli._options import FOLDER, json_option
 from winosmith.cli._printing import print_json, print_table, progress, say
 from winosmith.cli.admin import database_option, existing_site
 from winosmith.errors import InputError, OutputError
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
               "one: the round that was broken off, else round-1, round-2 and so on; of one that "
               "failed or was cancelled: let it go on.")  # fmt: skip
 @database_option
-@click.option("--last", metavar="DIR", type=click.Path(exists=True, file_okay=False),
+@click.option("--last", metavar="DIR", type=FOLDER,
               help="The folder of the last round, to be compared with. What it had in train, dev "
               "or test stays there, and only what is new is drawn.")  # fmt: skip
 @click.option("--redraw", is_flag=True, help="Draw all sides anew, as if there were no last round; "
               "answers that it published may then be in test.")  # fmt: skip
-@click.option("--stored", metavar="DIR", type=click.Path(exists=True, file_okay=False),
+@click.option("--stored", metavar="DIR", type=FOLDER,
               help="A finished folder of the same round: take its vectors and predictions, ask no "
               "model, and say whether every file has the same bytes.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Replace the results of another recipe.")

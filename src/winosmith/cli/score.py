@@ -16,7 +16,7 @@ import click
 
 from winosmith import formats, metrics, report
 from winosmith.answers import Response
-from winosmith.cli._options import data_argument, format_option, json_option
+from winosmith.cli._options import FILE, data_argument, format_option, json_option
 from winosmith.cli._predictions import (
     LINEAGE,
     answered,
@@ -55,8 +55,6 @@ from winosmith.metrics import (
 )
 from winosmith.records import parsed
 
-_FILE = click.Path(exists=True, dir_okay=False)
-
 
 @click.command()
 @data_argument()
@@ -69,15 +67,15 @@ _FILE = click.Path(exists=True, dir_okay=False)
               "perturbation; may be given again.")  # fmt: skip
 @depth_option
 @trained_option
-@click.option("--people", type=_FILE, metavar="FILE", help="Responses of fresh people (purpose "
+@click.option("--people", type=FILE, metavar="FILE", help="Responses of fresh people (purpose "
               "`test`), as CSV or JSON Lines: their accuracy stands beside.")  # fmt: skip
-@click.option("--marks", type=_FILE, multiple=True, metavar="FILE.json", help="Trichelair's labels "
+@click.option("--marks", type=FILE, multiple=True, metavar="FILE.json", help="Trichelair's labels "
               "of the Winograd Schema Challenge; may be given again.")  # fmt: skip
-@click.option("--switched", type=_FILE, multiple=True, metavar="FILE", help="Predictions for the "
+@click.option("--switched", type=FILE, multiple=True, metavar="FILE", help="Predictions for the "
               "same problems with the options switched, one file for each of PREDICTIONS; needs "
               "--switched-data.")  # fmt: skip
-@click.option("--switched-data", type=_FILE, metavar="FILE", help="Those problems.")
-@click.option("--occupations", type=_FILE, metavar="FILE.tsv", help="Winogender's "
+@click.option("--switched-data", type=FILE, metavar="FILE", help="Those problems.")
+@click.option("--occupations", type=FILE, metavar="FILE.tsv", help="Winogender's "
               "occupations-stats.tsv: the gender gap in both readings.")  # fmt: skip
 @click.option("--seed", default=0, show_default=True, help="Of bootstraps and nulls.")
 @click.option("--out", metavar="FILE.html", help="Write a report with figures there.")

@@ -11,6 +11,7 @@ import click
 from click.core import ParameterSource
 
 from winosmith.cli._options import (
+    FILE,
     cluster_option,
     data_argument,
     format_option,
@@ -43,7 +44,7 @@ Options = dict[str, Any]
 @click.option("--solver", required=True, type=click.Choice(list(SOLVERS)), help="Who answers.")
 @click.option("--out", required=True, metavar="FILE.jsonl", help="The predictions to write.")
 @click.option("--train", metavar="DATA", help="Solved problems to learn from, or to draw --shots "
-              "from.", type=click.Path(exists=True, dir_okay=False))  # fmt: skip
+              "from.", type=FILE)  # fmt: skip
 @click.option("--model", metavar="HUB_ID|FOLDER", multiple=True, help="Several make an ensemble. "
               "Of chat: the server's name for it; OPENAI_MODEL if not told.")  # fmt: skip
 @click.option("--scoring", metavar="KIND", help="Of causal: partial (if not told), full, each also "
@@ -102,7 +103,7 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     """  # noqa: D301
     from winosmith import formats
 
-    told = {name for name in options if _is_told(ctx, name)}
+    told = {name for name in options if _on_command_line(ctx, name)}
     own = {option for needed, other in TAKES.values() for option in needed | other}
     check_options(options["solver"], told & own)
     if options["cluster"] and options["solver"] in ("chat", "hunting"):
@@ -116,7 +117,7 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     _report(dataset, predictions, interviewed(solver, dataset), options)
 
 
-def _is_told(ctx: click.Context, name: str) -> bool:
+def _on_command_line(ctx: click.Context, name: str) -> bool:
     return ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 

@@ -8,7 +8,15 @@ from pathlib import Path
 import click
 
 from winosmith import formats, report
-from winosmith.cli._options import format_option, json_option, pairing_column, unmarked_twins
+from winosmith.cli._options import (
+    FILE,
+    format_option,
+    json_option,
+    pairing_column,
+    skip_bad_option,
+    unmarked_twins,
+    with_skip_bad,
+)
 from winosmith.cli._printing import Result, Rows, say
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError
@@ -23,20 +31,11 @@ from winosmith.metrics import (
 from winosmith.problem import Claim, Problem
 from winosmith.report import shown
 
-_HINT = "; add --skip-bad FILE to set such records aside and go on"
-
 
 @click.command()
-@click.argument(
-    "data", nargs=-1, required=True, metavar="DATA...", type=click.Path(exists=True, dir_okay=False)
-)
+@click.argument("data", nargs=-1, required=True, metavar="DATA...", type=FILE)
 @format_option
-@click.option(
-    "--skip-bad",
-    type=click.Path(dir_okay=False),
-    metavar="FILE",
-    help="Set records that can't be read aside in FILE, and go on.",
-)
+@skip_bad_option
 @click.option("--seed", default=0, show_default=True, help="Of the search for leaks.")
 @click.option("--out", metavar="FILE.html", help="Write a report there.")
 @json_option
@@ -80,8 +79,7 @@ def _read(
         contents = formats.scan(path, format_name, pair_by=pairing_column())
         contents.tell(path)
         if contents.bad and skip_bad is None:
-            error = contents.first_error(path)
-            raise FormatError(error.reason + _HINT, error.path, error.line)
+            raise with_skip_bad(contents.first_error(path))
         if not contents.items:
             raise FormatError("the file holds no record that can be read", path)
         bad += contents.bad

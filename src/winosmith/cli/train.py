@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from winosmith.cli._options import json_option
+from winosmith.cli._options import FILE, json_option
 from winosmith.cli._printing import percent, print_json, print_table, progress, say
 from winosmith.errors import InputError
 from winosmith.models import GRIDS, Grid, TrainingSettings
@@ -25,11 +25,9 @@ if TYPE_CHECKING:
 
 Options = dict[str, Any]
 
-_FILE = click.Path(exists=True, dir_okay=False)
-
 
 @click.command()
-@click.argument("train", metavar="TRAIN...", nargs=-1, required=True, type=_FILE)
+@click.argument("train", metavar="TRAIN...", nargs=-1, required=True, type=FILE)
 @click.option("--dev", required=True, metavar="DATA|N", help="What chooses the epoch and the run: "
               "a file, or so many problems of TRAIN, drawn in whole twins.")  # fmt: skip
 @click.option("--model", required=True, metavar="HUB_ID|FOLDER",
@@ -45,7 +43,7 @@ _FILE = click.Path(exists=True, dir_okay=False)
 @click.option("--batch-size", type=int, multiple=True, help="Likewise, in problems.")
 @click.option("--seeds", type=click.IntRange(min=1), metavar="N", help="Seeds 0 to N − 1 in place "
               "of the grid's.")  # fmt: skip
-@click.option("--then", metavar="TARGET", multiple=True, type=_FILE, help="Train the result on "
+@click.option("--then", metavar="TARGET", multiple=True, type=FILE, help="Train the result on "
               "this next, by the same grid; DIR/first and DIR/then hold the two.")  # fmt: skip
 @click.option("--then-dev", metavar="DATA|N", help="The dev part of TARGET.")
 @click.option("--on-all", is_flag=True, help="Train once more on train and dev, as chosen on dev; "

@@ -13,7 +13,7 @@ import click
 from click.core import ParameterSource
 
 from winosmith.cli import solve as solve_command
-from winosmith.cli._options import json_option
+from winosmith.cli._options import FILE, json_option
 from winosmith.cli._predictions import overlaps, trained_option
 from winosmith.cli._printing import Result, progress, say
 from winosmith.cli._solvers import SOLVERS, TAKES, check_options, made, sees
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 Options = dict[str, Any]
 
-_FILE = click.Path(exists=True, dir_okay=False)
-
 _OCCUPATIONS = "occupations-stats.tsv"
 
 _OF_SOLVERS = {option for needed, other in TAKES.values() for option in needed | other}
@@ -45,7 +43,7 @@ _OF_SOLVERS = {option for needed, other in TAKES.values() for option in needed |
 @click.option("--out", required=True, metavar="DIR", help="The report, results.json, and the "
               "predictions.")  # fmt: skip
 @click.option("--name", help="What the tables call your system; its model's name if not told.")
-@click.option("--tune", metavar="TRAIN", multiple=True, type=_FILE, help="Of encoder: fine-tune on "
+@click.option("--tune", metavar="TRAIN", multiple=True, type=FILE, help="Of encoder: fine-tune on "
               "this before its data set is solved once more (-ft); the data set is told by the "
               "format. May be given again.")  # fmt: skip
 @click.option("--grid", type=click.Choice(list(GRIDS)), default="one", show_default=True,
