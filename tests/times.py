@@ -40,13 +40,13 @@ class Times:
     Attributes:
         seconds: by folder and phase.
         tests: by folder.
-        whole: of all processes that ran tests, from their start.
+        loading: of all processes that ran tests, until they had collected them.
     """
 
     def __init__(self) -> None:
         self.seconds: Counter[tuple[str, str]] = Counter()
         self.tests: Counter[str] = Counter()
-        self.whole = 0.0
+        self.loading = 0.0
         self._began = 0.0
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -69,17 +69,16 @@ class Times:
         self.seconds[folder, report.when] += getattr(report, "processor", 0.0)
         self.tests[folder] += report.when == "setup"
 
-    def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Let a worker tell what it used in all."""
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Note what this process has used until now; a worker tells it at its end."""
+        self.loading = processor_seconds()
         if hasattr(session.config, "workeroutput"):
-            session.config.workeroutput["processor"] = processor_seconds()
-        elif not self.whole:  # no workers
-            self.whole = processor_seconds()
+            session.config.workeroutput["processor"] = self.loading
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """Add what a worker used in all."""
-        self.whole += getattr(node, "workeroutput", {}).get("processor", 0.0)
+        """Add what a worker used before its first test."""
+        self.loading += getattr(node, "workeroutput", {}).get("processor", 0.0)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Print the table, the longest folder first."""
@@ -98,8 +97,8 @@ class Times:
                 _row(name, self.tests[name], sum(of[name]), *of[name])
                 for name in sorted(of, key=lambda name: -sum(of[name]))
             ),
-            _row("loading and collecting", "", max(0.0, self.whole - spent)),
-            _row("all", tests, max(self.whole, spent)),
+            _row("loading and collecting", "", self.loading),
+            _row("all", tests, spent + self.loading),
         ]
 
 

@@ -272,6 +272,7 @@ def test_partial_predictions_show_the_problems_that_all_answered(capsys: TEXT) -
     assert page.count('class="depth"') == 26
 
 
+@pytest.mark.long
 @pytest.mark.data
 def test_the_kinds_of_the_perturbed_wsc_are_scored_as_families(
     data_dir: Path, capsys: TEXT

@@ -72,6 +72,7 @@ def clustered_null(seed: int, runs: int, twins: int) -> tuple[int, int, int]:
     return ours, mcnemar, interval
 
 
+@pytest.mark.long
 def test_equal_solvers_are_called_different_in_one_of_twenty() -> None:
     """On clustered nulls the error is 4–6 % but for chance; McNemar's is above 10 %."""
     runs = 600

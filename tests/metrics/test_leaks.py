@@ -198,6 +198,7 @@ def test_clean_data_have_no_leak(kind: dict[str, int]) -> None:
     assert [metrics.leaks(clean(**kind, seed=seed)) for seed in range(25)] == [()] * 25
 
 
+@pytest.mark.long
 def test_the_chance_of_a_false_alarm_is_what_is_promised(monkeypatch: pytest.MonkeyPatch) -> None:
     """Asked for a false alarm in 1 of 5 clean data sets at most, floor or not, it keeps to it."""
     monkeypatch.setattr(_leaks, "ALPHA", 0.2)

@@ -99,6 +99,7 @@ def test_consistency_counts_families_with_everything_right() -> None:
     assert (found.right, found.n, found.chance) == (1, 3, 1 / 8)
 
 
+@pytest.mark.long
 def test_a_coin_flipper_scores_the_mean_depth_of_the_set() -> None:
     """The null of guessing is the mean depth, and 95 of 100 coin flippers lie in its interval."""
     values = []

@@ -119,6 +119,7 @@ def test_37_of_273_winograd_schemas_are_associative(data_dir: Path) -> None:
     assert round(marked / labelled, 4) == 0.1355
 
 
+@pytest.mark.long
 @pytest.mark.data
 def test_what_is_wrong_with_the_released_files(data_dir: Path) -> None:
     """WinoGrande lacks no option and contradicts itself twice; KnowRef repeats 23 problems."""

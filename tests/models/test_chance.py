@@ -32,6 +32,7 @@ def test_with_twins_only_whole_twins_count(halves: list[tuple[bool, bool]]) -> N
     assert p_value == pytest.approx(expected)
 
 
+@pytest.mark.long
 def test_the_null_is_calibrated_for_twins_and_singles() -> None:
     """Guessers that answer both halves alike or not are called lucky in about 5 % of the cases."""
     rng = np.random.default_rng(0)

@@ -75,6 +75,7 @@ def _run(script: str, *arguments: str, where: Path) -> Any:
     return json.loads(done.stdout.split("RESULT", 1)[1])
 
 
+@pytest.mark.long
 @pytest.mark.models
 def test_the_harness_gives_our_scores(make_language_model: MakeModel, tmp_path: Path) -> None:
     """lm-evaluation-harness, run on the exports, gives the scores of `solve.Causal` to 1e-4."""

@@ -112,6 +112,7 @@ print("RESULT" + json.dumps([log.status, log.results.scores[0].metrics["accuracy
 """
 
 
+@pytest.mark.long
 def test_inspect_scores_a_release(small: Released, copied: Path, tmp_path: Path) -> None:
     """inspect_ai runs the release's task; a model that says B gets the share that B is right."""
     _needs("inspect_ai", "test-harness")

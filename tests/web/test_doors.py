@@ -162,6 +162,7 @@ def test_a_site_that_keeps_sessions_as_they_are_is_found_out(trials: None) -> No
     assert _tried("clear-sessions")["a reader of the whole database"][1] > 0
 
 
+@pytest.mark.long
 def test_django_s_admin_shows_no_secret_and_no_digest_of_one(world: Any) -> None:
     """No page there holds a live key, a digest of one, a password's hash, a salt, a form's key."""
     from django.apps import apps
