@@ -24,8 +24,8 @@ Start = Callable[..., Any]
 
 
 @pytest.fixture
-def served(served: Start) -> Start:
-    """Start each site as who types `winosmith serve` does."""
+def typed(served: Start) -> Start:
+    """Start each site as who types `winosmith serve` does, and not by a fork."""
     return functools.partial(served, afresh=True)
 
 
@@ -70,9 +70,9 @@ def _is_read(wire: socket.socket) -> bool:
 @pytest.mark.parametrize(
     "database", ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)]
 )
-def test_a_site_is_served(served: Start, database: str) -> None:
+def test_a_site_is_served(typed: Start, database: str) -> None:
     """The server says where the data are, lets the first admin in once, and answers."""
-    site = served(database=database, title="Cups & jugs")
+    site = typed(database=database, title="Cups & jugs")
     where = site.folder / "site.sqlite3" if database == "sqlite" else "postgresql://127.0.0.1"
     assert f"Database    {where}" in site.printed
     assert site.admin_link.startswith(site.url)
@@ -110,18 +110,18 @@ def test_a_folder_has_one_server(served: Start) -> None:
 
 
 @pytest.mark.long
-def test_a_killed_server_makes_room(served: Start) -> None:
+def test_a_killed_server_makes_room(typed: Start) -> None:
     """When the master is killed its workers end by themselves, and the next server starts."""
-    site = served()
+    site = typed()
     site.process.kill()
     site.process.wait()
     assert site.start().get("/").status == 200
 
 
 @pytest.mark.long
-def test_a_killed_worker_is_replaced(served: Start) -> None:
+def test_a_killed_worker_is_replaced(typed: Start) -> None:
     """When a worker is killed the others answer, and a new one comes."""
-    site = served()
+    site = typed()
     children = Path(f"/proc/{site.process.pid}/task/{site.process.pid}/children")
     if not children.exists():
         pytest.skip("the kernel does not list children")
@@ -143,12 +143,12 @@ def _two(children: Path, without: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("sign", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)])
-def test_a_request_is_answered_before_the_server_ends(served: Start, sign: int, code: int) -> None:
+def test_a_request_is_answered_before_the_server_ends(typed: Start, sign: int, code: int) -> None:
     """Ctrl-C, which reaches the workers as well, and SIGTERM let open requests end first.
 
     The database is one file then.
     """
-    site = served()
+    site = typed()
     with _half_a_request(site) as wire:
         os.killpg(site.process.pid, sign) if sign == signal.SIGINT else site.process.send_signal(
             sign
@@ -256,9 +256,9 @@ def test_settings_hold_from_the_next_start(served: Start) -> None:
 
 
 @pytest.mark.postgres
-def test_a_password_is_nowhere_to_be_seen(served: Start) -> None:
+def test_a_password_is_nowhere_to_be_seen(typed: Start) -> None:
     """The password of a database address is neither printed nor among the process's arguments."""
-    site = served(database="postgresql")
+    site = typed(database="postgresql")
     site.stop()
     site.database = site.database.replace("postgres@", "postgres:hush-hush@")
     site.start()
