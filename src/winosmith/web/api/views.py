@@ -41,8 +41,8 @@ _GONE = {
 @csrf_exempt  # who somebody is comes from the Authorization header, which no other site can send
 def door(request: HttpRequest, rest: str) -> HttpResponse:
     """Answer a request of a program; HEAD as GET, without the body."""
-    from winosmith.web.api.v1 import faults
     from winosmith.web.api.v1.app import resolver
+    from winosmith.web.api.v1.door import answer as refuse
 
     head = request.method == "HEAD"
     if head:
@@ -52,14 +52,14 @@ def door(request: HttpRequest, rest: str) -> HttpResponse:
     except Resolver404:
         for was, page in _GONE.items():
             if was.fullmatch(rest):
-                return faults.answer(410, _("People do this, in a browser: %s") % page)
-        return faults.answer(404)
+                return refuse(410, _("People do this, in a browser: %s") % page)
+        return refuse(404)
     answer: HttpResponse = found.func(request, *found.args, **found.kwargs)
     if head:
         request.method = "HEAD"
     if answer.status_code == 405 and "problem" not in answer.headers["Content-Type"]:
         allowed = answer.headers["Allow"]
-        answer = faults.answer(405, headers={"Allow": allowed})
+        answer = refuse(405, headers={"Allow": allowed})
     patch_vary_headers(answer, ("Authorization",))
     return _kept(request, answer)
 
@@ -78,7 +78,7 @@ def _kept(request: HttpRequest, answer: HttpResponse) -> Any:
 def index(request: HttpRequest) -> HttpResponse:
     """Show how the API is used, and every operation with what it takes and gives."""
     from winosmith.web.api.v1.app import reference
-    from winosmith.web.api.v1.faults import MEANINGS
+    from winosmith.web.api.v1.door import MEANINGS
 
     context = {
         **reference(),

@@ -18,17 +18,8 @@ from ninja import NinjaAPI
 from ninja.params.models import QueryModel
 
 from winosmith import __version__
-from winosmith.web.api.v1 import (
-    drafts,
-    families,
-    faults,
-    own,
-    perturbing,
-    predictors,
-    reading,
-)
-from winosmith.web.api.v1.faults import MEANINGS, TYPE
-from winosmith.web.api.v1.shapes import Error
+from winosmith.web.api.v1 import drafts, families, own, perturbing, reading
+from winosmith.web.api.v1.door import MEANINGS, TYPE, Error, Malformed, join
 
 
 def _known_alone(operation: Any) -> None:
@@ -47,7 +38,7 @@ def _known_alone(operation: Any) -> None:
     @wraps(act)
     def acted(request: HttpRequest, *args: Any, **named: Any) -> Any:
         if unknown := sorted(set(request.GET) - known):
-            raise faults.Malformed(
+            raise Malformed(
                 {f"query.{name}": ["Extra inputs are not permitted"] for name in unknown}
             )
         return act(request, *args, **named)
@@ -62,12 +53,12 @@ api = NinjaAPI(
     openapi_url=None,
     urls_namespace="api-v1",
 )
-for _area in (reading, families, predictors, own, drafts, perturbing):
+for _area in (reading, families, own, drafts, perturbing):
     for _path in _area.router.path_operations.values():
         for _operation in _path.operations:
             _known_alone(_operation)
     api.add_router("", _area.router)
-faults.join(api)
+join(api)
 
 resolver = URLResolver(RegexPattern(r"^"), api.urls[0])
 """Finds the operation of an address below the version's."""

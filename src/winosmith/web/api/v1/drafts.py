@@ -13,8 +13,19 @@ from django.http import Http404, HttpRequest, HttpResponse
 from ninja import Router
 from pydantic import Field
 
-from winosmith.web.api.v1.access import Key, acted, asks, done_before, note, owner
-from winosmith.web.api.v1.shapes import Asked, Check, Near, Ref, Shape
+from winosmith.web.api.v1.door import (
+    Asked,
+    Check,
+    Key,
+    Near,
+    Ref,
+    Shape,
+    acted,
+    asks,
+    done_before,
+    note,
+    owner,
+)
 from winosmith.web.people.gates import rate_limit
 from winosmith.web.people.models import Person
 from winosmith.web.write import rules

@@ -1,20 +1,22 @@
-"""Families: how they grew, and how far each model follows.
+"""Families: how they grew, and how far each model follows; the models of the site.
 
-The shapes of what is asked and told come first, then the operations.
+The shapes of what is asked and told come before the operations.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from datetime import datetime
+from typing import Annotated, Any, Literal
 
 from django.http import HttpRequest
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
 from ninja import Query, Router
 from pydantic import Field
 
-from winosmith.web.api.v1.access import asks, reader
-from winosmith.web.api.v1.shapes import Asked, Problem, Ref, Shape, problems
+from winosmith.web.api.v1.door import Asked, Problem, Ref, Shape, asks, problems, reader
 from winosmith.web.families.figures import (
     Answers,
     accuracy_by_depth,
@@ -28,8 +30,10 @@ from winosmith.web.families.measuring import measured
 from winosmith.web.families.page import place_of, root_of
 from winosmith.web.families.trees import DEPTHS, Tree, tree_of
 from winosmith.web.judge.seen import note_read
+from winosmith.web.predict import asking
 from winosmith.web.predict.asking import current_models
-from winosmith.web.predict.models import Model, Prediction
+from winosmith.web.predict.models import Model as ModelRow
+from winosmith.web.predict.models import Prediction
 from winosmith.web.problems.models import Problem as Row
 from winosmith.web.problems.search import parse
 
@@ -298,7 +302,7 @@ def _root(request: HttpRequest, ref: str) -> Row:
     return found if version is None else root_of(version.root.ref, reader(request))
 
 
-def _counted(family: Counted, root: dict[str, Any], models: Sequence[Model]) -> dict[str, Any]:
+def _counted(family: Counted, root: dict[str, Any], models: Sequence[ModelRow]) -> dict[str, Any]:
     return {
         "root": root,
         "versions": family.versions,
@@ -315,7 +319,7 @@ def _counted(family: Counted, root: dict[str, Any], models: Sequence[Model]) -> 
     }
 
 
-def _follows(model: Model, of: Answers) -> dict[str, Any]:
+def _follows(model: ModelRow, of: Answers) -> dict[str, Any]:
     return {
         "model": model.name,
         "waiting": of.waiting,
@@ -350,5 +354,90 @@ def _predictions(keys: list[int]) -> dict[tuple[int, int], dict[str, Any]]:
     }
 
 
-def _unasked(model: Model) -> dict[str, Any]:
+def _unasked(model: ModelRow) -> dict[str, Any]:
     return {"model": model.name, "choice": None, "right": None, "tie": False}
+
+
+Name = Annotated[str, Field(pattern=r"^[-A-Za-z0-9_]{1,30}$")]
+
+
+class Model(Shape):
+    """A model, and how far it has come."""
+
+    name: str
+    solver: str
+    revision: str
+    digest: str
+    state: str
+    alive: bool
+    done: int
+    late: int
+    failed: int
+    waiting: int
+    total: int
+    seconds: float | None
+    predictions: str = Field(description="the address of a file with all that it answered")
+
+
+class Revision(Shape):
+    """A former revision of a model."""
+
+    revision: str
+    digest: str
+    since: datetime
+    predictions: int
+
+
+class WholeModel(Model):
+    """A model, what determines its predictions, and its former revisions."""
+
+    about: dict[str, Any]
+    revisions: list[Revision]
+
+
+@router.get(
+    "/models",
+    operation_id="predictors_list_models",
+    tags=["models"],
+    response=list[Model],
+    summary="Models",
+    **asks("read", public=True),
+)
+def list_models(request: HttpRequest) -> list[dict[str, Any]]:
+    """List the models that perturbations are sent to."""
+    return [_model(request, figures) for figures in asking.all_figures()]
+
+
+@router.get(
+    "/models/{name}",
+    operation_id="predictors_read_model",
+    tags=["models"],
+    response=WholeModel,
+    summary="A model",
+    **asks("read", public=True),
+)
+def read_model(request: HttpRequest, name: Name) -> dict[str, Any]:
+    """Read what determines a model's predictions, and its former revisions."""
+    row = get_object_or_404(ModelRow, name=name, current=True)
+    return {
+        **_model(request, asking.figures(row)),
+        "about": row.about,
+        "revisions": [
+            {
+                **{field: getattr(one, field) for field in ("revision", "digest", "since")},
+                "predictions": count,
+            }
+            for one, count in asking.revisions(row)
+        ],
+    }
+
+
+def _model(request: HttpRequest, figures: asking.Figures) -> dict[str, Any]:
+    row = figures.model
+    counts = ("state", "alive", "done", "late", "failed", "waiting", "total", "seconds")
+    file = reverse("families:file", args=[f"{row.name}.jsonl"])
+    return {
+        **{name: getattr(row, name) for name in ("name", "solver", "revision", "digest")},
+        **{name: getattr(figures, name) for name in counts},
+        "predictions": request.build_absolute_uri(f"{file}?of=all"),
+    }

@@ -18,8 +18,18 @@ from pydantic import Field
 
 from winosmith.errors import InputError
 from winosmith.web.api import tokens
-from winosmith.web.api.v1.access import Key, acted, asks, caller, owner
-from winosmith.web.api.v1.shapes import Asked, Problem, Ref, Shape, problems
+from winosmith.web.api.v1.door import (
+    Asked,
+    Key,
+    Problem,
+    Ref,
+    Shape,
+    acted,
+    asks,
+    caller,
+    owner,
+    problems,
+)
 from winosmith.web.judge.submissions import own_problems
 from winosmith.web.judge.submissions import withdraw as take_back
 from winosmith.web.moderate import decisions

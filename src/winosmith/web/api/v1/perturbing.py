@@ -14,9 +14,20 @@ from django.utils.translation import gettext as _
 from ninja import Router
 from pydantic import Field
 
-from winosmith.web.api.v1.access import Key, acted, asks, owner, reader
-from winosmith.web.api.v1.faults import Malformed
-from winosmith.web.api.v1.shapes import Asked, Check, Problem, Ref, Shape, problems
+from winosmith.web.api.v1.door import (
+    Asked,
+    Check,
+    Key,
+    Malformed,
+    Problem,
+    Ref,
+    Shape,
+    acted,
+    asks,
+    owner,
+    problems,
+    reader,
+)
 from winosmith.web.judge.seen import note_read
 from winosmith.web.people.gates import new_key, rate_limit
 from winosmith.web.people.models import Person

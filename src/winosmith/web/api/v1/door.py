@@ -1,0 +1,447 @@
+"""What every operation shares: who calls, a write that acts once, the shapes, and what goes wrong.
+
+A caller is the token's owner alone, as far as its scopes reach. A writing call acts once, however
+often a program sends it with its `Idempotency-Key`. Errors are problem details (RFC 9457).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Annotated, Any
+
+from django.core.exceptions import SuspiciousOperation
+from django.core.signals import got_request_exception
+from django.db import InterfaceError, OperationalError
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+from ninja import Header
+from ninja.errors import HttpError, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
+
+from winosmith.errors import InputError
+from winosmith.records import problem_record
+from winosmith.web.api import tokens
+from winosmith.web.pages import AGAIN
+from winosmith.web.people.consent import missing
+from winosmith.web.people.gates import Reused, TooMany, once
+from winosmith.web.people.models import Done
+from winosmith.web.problems.checks import Refused
+from winosmith.web.problems.models import Problem as Row
+from winosmith.web.problems.records import as_public
+from winosmith.web.write.rules import Stale
+
+TYPE = "application/problem+json"
+
+MEANINGS: Mapping[int, Any] = {
+    400: gettext_lazy("The request can’t be read."),
+    401: gettext_lazy("A token is needed, and this is none that works."),
+    403: gettext_lazy("The token, or its owner, may not do this."),
+    404: gettext_lazy("There is nothing here that you can see."),
+    405: gettext_lazy("This is not done here; see Allow for what is."),
+    409: gettext_lazy("Something has changed meanwhile; look again."),
+    410: gettext_lazy("People do this, in a browser; the answer says on which page."),
+    422: gettext_lazy("A rule is broken; nothing was written."),
+    429: gettext_lazy("Too many in an hour; see Retry-After."),
+    500: gettext_lazy("The site failed; nothing was written."),
+    503: gettext_lazy("The database is away; try again in a moment."),
+}
+"""What each status means, whatever was asked."""
+
+_LOG = logging.getLogger("django.request")
+
+
+class Denied(Exception):  # noqa: N818 - it tells of a decision, not of a fault
+    """The token is none that works (401), or it, or its owner, may not do this (403)."""
+
+    def __init__(self, status: int, detail: str, error: str = "", scope: str = ""):
+        self.status, self.detail, self.error, self.scope = status, detail, error, scope
+        super().__init__(detail)
+
+    @property
+    def challenge(self) -> str:
+        """How to come in, as RFC 6750 section 3 has it."""
+        said = {"error": self.error, "scope": self.scope}
+        parts = [f'{name}="{value}"' for name, value in said.items() if value]
+        return f"Bearer {', '.join(parts)}".strip()
+
+
+class Malformed(InputError):  # noqa: N818
+    """Parts of a request that contradict each other; `faults` has what to do, by part."""
+
+    def __init__(self, faults: dict[str, list[str]]):
+        self.faults = faults
+        super().__init__(" ".join(text for texts in faults.values() for text in texts))
+
+
+class Mismatch(InputError):  # noqa: N818
+    """An Idempotency-Key that another request was sent with."""
+
+
+def answer(
+    status: int,
+    detail: str = "",
+    errors: Iterable[Mapping[str, str]] = (),
+    headers: Mapping[str, str] | None = None,
+    **more: Any,
+) -> HttpResponse:
+    """Return an error as problem details.
+
+    Args:
+        status: of HTTP.
+        detail: what is wrong here, and what to do.
+        errors: one for each field: `where`, and `detail` as above.
+        headers: of the answer.
+        more: what else the body says.
+    """
+    body = {
+        "type": f"/api/#status-{status}",
+        "title": HTTPStatus(status).phrase,
+        "status": status,
+        "detail": detail or str(MEANINGS[status]),
+        "errors": list(errors),
+        **more,
+    }
+    return JsonResponse(body, status=status, content_type=TYPE, headers=dict(headers or {}))
+
+
+def join(api: Any) -> None:
+    """Let an API answer each error of the site's rules in this form."""
+    for error, handler in _HANDLERS.items():
+        api.add_exception_handler(error, handler)
+
+
+def _denied(request: HttpRequest, error: Denied) -> HttpResponse:
+    headers = {"WWW-Authenticate": error.challenge} if error.error or error.status == 401 else {}
+    return answer(error.status, error.detail, headers=headers)
+
+
+def _missing(request: HttpRequest, error: Exception) -> HttpResponse:
+    return answer(404)
+
+
+def _unreadable(request: HttpRequest, error: Exception) -> HttpResponse:
+    return answer(400)
+
+
+def _http(request: HttpRequest, error: Any) -> HttpResponse:
+    return answer(error.status_code)
+
+
+def _malformed(request: HttpRequest, error: Any) -> HttpResponse:
+    """Tell of each part of a request that is not as the description says."""
+    errors = [{"where": _where(one["loc"]), "detail": str(one["msg"])} for one in error.errors]
+    said = ngettext(
+        "%d part of the request is not as /api/openapi.json says.",
+        "%d parts of the request are not as /api/openapi.json says.",
+        len(errors),
+    )
+    return answer(422, said % len(errors), errors)
+
+
+def _where(place: Sequence[str | int]) -> str:
+    """Return where something is, without the name that a body has in the code."""
+    parts = [str(part) for part in place]
+    return ".".join(parts[:1] + parts[2:] if parts[0] == "body" else parts)
+
+
+def _refused(request: HttpRequest, error: Any) -> HttpResponse:
+    errors = [
+        {"where": field, "detail": advice}
+        for field, advices in error.faults.items()
+        for advice in advices
+    ]
+    return answer(422, _("This can’t be taken as it is; each error says what to do."), errors)
+
+
+def _broken(request: HttpRequest, error: Exception) -> HttpResponse:
+    return answer(422, str(error))
+
+
+def _changed(request: HttpRequest, error: Exception) -> HttpResponse:
+    return answer(409, str(error))
+
+
+def _too_many(request: HttpRequest, error: Any) -> HttpResponse:
+    return answer(429, str(error), headers={"Retry-After": str(error.seconds)})
+
+
+def _away(request: HttpRequest, error: Exception) -> HttpResponse:
+    return answer(503, headers={"Retry-After": str(AGAIN)})
+
+
+def _failed(request: HttpRequest, error: Exception) -> HttpResponse:
+    """Tell the log of a fault, as Django does for pages; the program learns that there is one."""
+    got_request_exception.send(sender=None, request=request)
+    _LOG.error("Internal Server Error: %s", request.path, exc_info=error)
+    made = answer(500)
+    made._has_been_logged = True
+    return made
+
+
+_HANDLERS: dict[type[Exception], Any] = {
+    Exception: _failed,
+    OperationalError: _away,
+    InterfaceError: _away,
+    SuspiciousOperation: _unreadable,
+    Http404: _missing,
+    HttpError: _http,
+    ValidationError: _malformed,
+    Denied: _denied,
+    InputError: _broken,
+    TooMany: _too_many,
+    Malformed: _refused,
+    Refused: _refused,
+    Stale: _changed,
+}
+
+
+Ref = Annotated[str, Field(min_length=1, max_length=80, pattern=r"^[^/\x00-\x1f]+$")]
+"""An id: of a problem, a twin, a draft, a batch."""
+
+
+class Shape(BaseModel):
+    """What the API answers with."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+
+class Asked(BaseModel):
+    """What a program sends: nothing that the API does not know."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Fault(Shape):
+    """One thing that is wrong: where, and what to do."""
+
+    where: str
+    detail: str
+
+
+class Error(Shape):
+    """An error, as problem details (RFC 9457)."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    errors: list[Fault]
+
+
+class Origin(Shape):
+    """Where a problem comes from; who wrote it stands there by a pseudonym."""
+
+    source: str | None = None
+    author: str | None = None
+    created: str | None = None
+    domain: str | None = None
+    anchor: str | None = None
+    licence: str | None = None
+
+
+class Edit(Shape):
+    """One change of a token."""
+
+    op: str
+    at: int
+    old: str = ""
+    new: str = ""
+
+
+class Lineage(Shape):
+    """The root of a family, the problem that was perturbed, and how."""
+
+    root: str
+    parent: str
+    edits: list[Edit] = []
+    declared: int | None = None
+
+
+class Problem(Shape):
+    """A problem as the downloads have it: `winosmith` reads it."""
+
+    id: str
+    sentence: str
+    options: list[str]
+    answer: int | None = None
+    twin_id: str | None = None
+    pronoun: str | None = None
+    origin: Origin | None = None
+    lineage: Lineage | None = None
+    embargo: bool = False
+    extra: dict[str, str | int | float | bool | None] = {}
+
+
+class Check(Shape):
+    """What one rule says of what is being written.
+
+    `verdict`: "pass", "fail", "note" (no hindrance), or "todo" where too little is written to tell.
+    """
+
+    rule: str
+    half: int | None = None
+    verdict: str
+    label: str
+    figure: str
+    advice: str
+    field: str
+
+
+class Near(Shape):
+    """A sentence that shares most of its words; its text only where you may see it."""
+
+    where: str
+    ref: str
+    share: float
+    sentence: str | None
+
+
+def problems(rows: Iterable[Row]) -> list[dict[str, Any]]:
+    """Return problems as everyone may have them: no edit tells of a parent that is not public.
+
+    Args:
+        rows: with their twins and contributors; who asks may see them.
+    """
+    found: Sequence[Row] = list(rows)
+    return [problem_record(datum) for datum in as_public(found)]
+
+
+if TYPE_CHECKING:
+    from winosmith.web.api.models import Token
+    from winosmith.web.people.models import Person
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who sent a request: a token and its owner; neither for a visitor."""
+
+    token: Token | None = None
+
+    @property
+    def person(self) -> Person | None:
+        """The owner."""
+        return self.token.person if self.token else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Gate:
+    """Lets those through who may do what an operation does.
+
+    Attributes:
+        scope: what the token must be for; "" for any that works.
+        public: a visitor without a token may, too.
+        agreed: the owner must have agreed to the texts that hold now.
+    """
+
+    scope: str
+    public: bool
+    agreed: bool
+
+    def __call__(self, request: HttpRequest) -> Caller:
+        said = request.headers.get("Authorization")
+        if said is None and self.public:
+            return Caller()
+        scheme, _space, text = (said or "").partition(" ")
+        token = tokens.find(text.strip()) if scheme.lower() == "bearer" else None
+        if token is None:
+            raise Denied(401, "", "invalid_token" if said else "")
+        if self.scope and self.scope not in token.scopes:
+            detail = _("This token is not for “%s”; make one that is.") % self.scope
+            raise Denied(403, detail, "insufficient_scope", self.scope)
+        if self.agreed and missing(token.person):
+            raise Denied(403, _("Log in and agree to the site’s texts first: /people/consent/"))
+        return Caller(token)
+
+
+def asks(scope: str = "", *, public: bool = False, agreed: bool = False) -> dict[str, Any]:
+    """Return what an operation's decorator needs so that only those come in who may.
+
+    >>> # @router.get("/problems", response=Problems, **asks("read", public=True))
+    """
+    wanted: list[dict[str, list[str]]] = [{"token": [scope] if scope else []}]
+    described = {"security": [*wanted, {}] if public else wanted}
+    return {"auth": _Gate(scope, public, agreed), "openapi_extra": described}
+
+
+def caller(request: HttpRequest) -> Caller:
+    """Return who sent a request that has come in."""
+    found: Caller = request.auth
+    return found
+
+
+def reader(request: HttpRequest) -> Person | None:
+    """Return who reads; None for a visitor."""
+    return caller(request).person
+
+
+def owner(request: HttpRequest) -> Person:
+    """Return who acts, where an operation is for those with a token alone."""
+    person = caller(request).person
+    assert person is not None  # noqa: S101 - the gate lets no one else in
+    return person
+
+
+Key = Annotated[
+    str,
+    Header(
+        alias="Idempotency-Key",
+        pattern="^[0-9A-Za-z]{16,64}$",
+        description="New for each act, the same when the same request is sent again: it acts once.",
+    ),
+]
+"""16 to 64 letters and digits, made by the program: `secrets.token_hex(16)`."""
+
+
+def acted(request: HttpRequest, key: str, act: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Do something for the first request with this key; for the others return what came of it.
+
+    Args:
+        request: whose method, path and body the key belongs to from now on.
+        key: of the header.
+        act: does the writing, and returns what JSON can hold.
+
+    Raises:
+        Mismatch: another request was sent with this key.
+    """
+    try:
+        kept, _new = once(owner(request), key, _print(request), lambda: {"result": act()})
+    except Reused:
+        raise _mismatch() from None
+    return dict(kept["result"])
+
+
+def done_before(request: HttpRequest, key: str) -> dict[str, Any] | None:
+    """Return what came of this request the first time; None where it was not sent.
+
+    Raises:
+        Mismatch: another request was sent with this key.
+    """
+    found = Done.objects.filter(person=owner(request), key=key).first()
+    if found is None:
+        return None
+    if found.result.get("form") != _print(request):
+        raise _mismatch()
+    return dict(found.result["result"])
+
+
+def note(request: HttpRequest, key: str, result: dict[str, Any]) -> None:
+    """Write down what comes of this request, in a transaction that does what it asks.
+
+    Raises:
+        Mismatch: another request was sent with this key.
+    """
+    acted(request, key, lambda: result)
+
+
+def _mismatch() -> Mismatch:
+    return Mismatch(_("This Idempotency-Key was sent with another request; make a new one."))
+
+
+def _print(request: HttpRequest) -> str:
+    said = f"{request.method} {request.get_full_path()}\n".encode() + request.body
+    return hashlib.sha256(said).hexdigest()
