@@ -51,7 +51,7 @@ from winosmith.metrics import (
     PersonAccuracy,
     Proportion,
     Score,
-    told_overlap,
+    overlap_sentences,
 )
 from winosmith.records import parsed
 
@@ -439,7 +439,7 @@ def _main(
         notes.append(TIES)
     notes += off_scores({solver: found.against_scores for solver, found in scores.items()})
     for solver, overlap in seen.items():
-        notes += told_overlap(solver, overlap.record())
+        notes += overlap_sentences(solver, overlap.record())
     heads = [*header, *(["both halves", "95 %"] if twins else [])]
     return report.Table(title, heads, rows, " ".join(f"{note}." for note in notes))
 

@@ -149,9 +149,9 @@ def _not_seen(targets: list[Target], options: Options) -> tuple[list[Target], di
 
 
 def _told(name: str, seen: Overlap) -> str:
-    from winosmith.metrics import told_overlap
+    from winosmith.metrics import overlap_sentences
 
-    return "; ".join(told_overlap(name, seen.record()))
+    return "; ".join(overlap_sentences(name, seen.record()))
 
 
 def _problems(target: Target) -> Dataset:
@@ -364,7 +364,7 @@ def record(found: Found, withheld: Mapping[str, str]) -> dict[str, Any]:
                 }
                 for line in lines
             ]
-            for name, lines in study.beside(found).items()
+            for name, lines in study.accuracy_lines(found).items()
         },
         "gender": [
             {
@@ -374,7 +374,7 @@ def record(found: Found, withheld: Mapping[str, str]) -> dict[str, Any]:
                 "gaps": list(line.gaps),
                 "printed": list(line.printed),
             }
-            for line in study.beside_gender(found)
+            for line in study.gender_lines(found)
         ],
         **({"withheld": dict(withheld)} if withheld else {}),
     }

@@ -383,11 +383,11 @@ def read_problem(problem: Problem, other: str | None = None) -> Reading:
     return Reading(
         _once([cue for cue in cues if cue not in own]),
         (heads[0], heads[1]),
-        _beside(tokens, (heads[0], heads[1]), own),
+        _near(tokens, (heads[0], heads[1]), own),
     )
 
 
-def _beside(
+def _near(
     tokens: Sequence[str], heads: tuple[str, str], own: set[str]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     found: tuple[list[str], list[str]] = ([], [])

@@ -210,7 +210,7 @@ class Transcript:
         Raises:
             OutputError: the folder can't be used, or is damaged.
         """
-        with self._told():
+        with self._explained():
             self.folder.mkdir(parents=True, exist_ok=True)
             for said, reply in self._turns():
                 dialogue.take(reply, said)
@@ -229,7 +229,7 @@ class Transcript:
 
     def write_readable(self, dialogue: Dialogue) -> None:
         """Write the dialogue anew, to read."""
-        with self._told(), write_aside(self.folder / _READABLE) as file:
+        with self._explained(), write_aside(self.folder / _READABLE) as file:
             file.writelines(_readable(dialogue))
 
     def _turns(self) -> Iterator[tuple[str, Reply]]:
@@ -255,13 +255,13 @@ class Transcript:
 
     def _append(self, name: str, records: Iterable[Mapping[str, Any]]) -> None:
         lines = "".join(map(_line, records))
-        with self._told(), (self.folder / name).open("ab") as file:
+        with self._explained(), (self.folder / name).open("ab") as file:
             file.write(lines.encode("utf-8", "surrogatepass"))
             file.flush()
             os.fsync(file.fileno())
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _explained(self) -> Iterator[None]:
         """Turn the system's errors into ones that say what to do."""
         try:
             yield

@@ -41,7 +41,7 @@ from winosmith.metrics._depth import (
     error_depth,
 )
 from winosmith.metrics._graded import Carried, Graded, carried, clusters, columns, grade
-from winosmith.metrics._leaks import Leak, Overlap, leaks, overlap, told_overlap
+from winosmith.metrics._leaks import Leak, Overlap, leaks, overlap, overlap_sentences
 from winosmith.metrics._people import (
     Annotator,
     Annotators,
@@ -204,6 +204,7 @@ __all__ = [
     "margins",
     "marked",
     "overlap",
+    "overlap_sentences",
     "pair_counts",
     "person_accuracy",
     "pmi_of_counts",
@@ -217,7 +218,6 @@ __all__ = [
     "statistics",
     "switched",
     "switched_sentences",
-    "told_overlap",
     "twin_score",
     "wilson_interval",
     "word_counts",

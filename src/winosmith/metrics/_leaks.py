@@ -425,14 +425,14 @@ class Overlap:
         }
 
 
-def told_overlap(solver: str, record: Mapping[str, Any]) -> list[str]:
+def overlap_sentences(solver: str, record: Mapping[str, Any]) -> list[str]:
     """Return sentences, without points, on what a solver may have seen; none where nothing.
 
     Args:
         solver: its name.
         record: of an `Overlap`.
 
-    >>> told_overlap("mine", Overlap({0: "the training set holds its sentence"}, 4).record())
+    >>> overlap_sentences("mine", Overlap({0: "the training set holds its sentence"}, 4).record())
     ['Of mine no accuracy is told: 1 of 4 problems may have been seen in training (1: the training \
 set holds its sentence)']
     """

@@ -11,7 +11,7 @@ from typing import Any
 from winosmith import report
 from winosmith.build import sides_blocks
 from winosmith.errors import InputError
-from winosmith.metrics import told_overlap
+from winosmith.metrics import overlap_sentences
 from winosmith.problem import Edit, Problem
 from winosmith.report import shown
 from winosmith.rounds._solving import NextRound
@@ -162,7 +162,7 @@ def told_of_training(record: Mapping[str, Any]) -> list[str]:
         line
         for name, solver in record["solvers"].items()
         if "seen" in solver
-        for line in told_overlap(name, solver["seen"])
+        for line in overlap_sentences(name, solver["seen"])
     ]
 
 

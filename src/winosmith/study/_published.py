@@ -230,7 +230,7 @@ class Line:
     counts: str = ""
 
 
-def beside(
+def accuracy_lines(
     found: Mapping[str, Sequence[Solved]], tables: Sequence[int] = (0, 3, 6)
 ) -> dict[str, list[Line]]:
     """Return, for each data set that was solved, all systems by increasing accuracy.
@@ -294,7 +294,7 @@ class GenderLine:
     printed: tuple[str, ...] = ()
 
 
-def beside_gender(found: Mapping[str, Sequence[Solved]]) -> list[GenderLine]:
+def gender_lines(found: Mapping[str, Sequence[Solved]]) -> list[GenderLine]:
     """Return table 7 with the user's systems as its last rows; nothing without a gap."""
     mine = [
         GenderLine(
@@ -338,7 +338,7 @@ def transfer_sections(
         found: the user's systems by name, with what each solved.
         withheld: why other data sets were not solved.
     """
-    lines = beside(found)
+    lines = accuracy_lines(found)
     sections = [
         Section(
             TARGETS[name],
@@ -347,7 +347,7 @@ def transfer_sections(
         )
         for name, own in lines.items()
     ]
-    gender = beside_gender(found)
+    gender = gender_lines(found)
     if gender:
         sections.append(Section("Gender gap on Winogender (table 7)", [_gender(gender)], GENDER))
     if withheld:
