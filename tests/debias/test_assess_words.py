@@ -52,14 +52,14 @@ def test_the_published_example_is_read_as_its_authors_read_it() -> None:
     reading = read_problem(monkey, MONKEY.format("dull"))
     assert reading.cues == ("exciting", "found")
     assert reading.heads == ("balls", "blocks")
-    assert reading.beside == (("monkey", "loved", "play"), ("ignored",))
+    assert reading.near == (("monkey", "loved", "play"), ("ignored",))
 
 
 def test_where_one_clause_mentions_both_options_words_follow_their_mention() -> None:
     """In "Ann helped Bob paint", helping is Ann's and painting is Bob's."""
     sentence = "Yesterday Ann helped Bob paint, so _ was grateful."
     reading = read_problem(Problem("a", sentence, ("Ann", "Bob"), 1))
-    assert reading.beside == (("helped",), ("paint",))
+    assert reading.near == (("helped",), ("paint",))
     assert reading.cues == ("paint", "grateful")
 
 
