@@ -17,14 +17,6 @@ from winosmith.models._encoder import (
     load_encoder,
     new_choice_model,
 )
-from winosmith.models._folder import (
-    OnProgress,
-    Precision,
-    length_batches,
-    model_folder,
-    shuffled_batches,
-    weights_digest,
-)
 from winosmith.models._grid import GRIDS, Grid, Trained, train_grid
 from winosmith.models._masked import (
     Gap,
@@ -35,6 +27,14 @@ from winosmith.models._masked import (
     hidden_one_by_one,
     hidden_options,
     load_masked_model,
+)
+from winosmith.models._network import (
+    OnProgress,
+    Precision,
+    length_batches,
+    model_folder,
+    shuffled_batches,
+    weights_digest,
 )
 from winosmith.models._texts import (
     SplitPoint,

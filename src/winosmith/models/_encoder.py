@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from winosmith.errors import InputError
 from winosmith.extras import require
-from winosmith.models._folder import (
+from winosmith.models._network import (
     OnProgress,
     in_memory,
     length_batches,

@@ -13,7 +13,7 @@ from typing import Any
 
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError, OutputError
-from winosmith.models._folder import model_folder, weights_digest
+from winosmith.models._network import model_folder, weights_digest
 from winosmith.models._texts import questions
 from winosmith.models._training import (
     MODEL,

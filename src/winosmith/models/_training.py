@@ -17,7 +17,7 @@ from winosmith.dataset import Dataset
 from winosmith.errors import InputError, Interrupted
 from winosmith.extras import require
 from winosmith.models._encoder import HowRead, new_choice_model
-from winosmith.models._folder import (
+from winosmith.models._network import (
     free,
     is_out_of_memory,
     model_folder,

@@ -1,8 +1,7 @@
-"""A model's folder: found here or on the hub, told by a digest, and loaded from.
+"""A network: found in a folder or on the hub, known by a digest, loaded, and fed in batches.
 
-Weights are safetensors only, no foreign code runs, and every weight is accounted for. What is fed
-to a model goes in batches of similar length, so that little is padding; they are halved where
-memory runs out.
+Weights are safetensors only, no foreign code runs, and every weight is accounted for. Batches are
+of similar length, so that little is padding; they are halved where memory runs out.
 """
 
 from __future__ import annotations
