@@ -19,6 +19,7 @@ from winosmith.errors import InputError
 from winosmith.extras import require
 from winosmith.models._network import (
     OnProgress,
+    best_device,
     in_memory,
     length_batches,
     load_configuration,
@@ -180,12 +181,7 @@ def load_reader(folder: Path, config: Any, *, device: str | None, max_length: in
     tokeniser.truncation_side = "left"
     positions = getattr(config, "max_position_embeddings", None) or tokeniser.model_max_length
     limit = min(int(tokeniser.model_max_length), int(positions))
-    return Reader(tokeniser, device or _best_device(), min(limit, max_length or limit))
-
-
-def _best_device() -> str:
-    torch = require("torch", "models")
-    return "cuda" if torch.cuda.is_available() else "cpu"
+    return Reader(tokeniser, device or best_device(), min(limit, max_length or limit))
 
 
 HEAD = "choice_head"

@@ -215,10 +215,14 @@ def load_language_model(
     return folder, *_placed(network, device, folder)
 
 
+def best_device() -> str:
+    """Return "cuda" where torch finds a GPU, else "cpu"."""
+    return "cuda" if require("torch", "models").cuda.is_available() else "cpu"
+
+
 def _placed(network: Any, device: str | None, folder: Path) -> tuple[Any, Any, str]:
-    torch = require("torch", "models")
     transformers = require("transformers", "models")
-    device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+    device = device or best_device()
     try:
         with quiet():
             tokeniser = transformers.AutoTokenizer.from_pretrained(
