@@ -10,6 +10,24 @@ from winosmith import Dataset, formats
 from winosmith.build import build, recipe_of
 from winosmith.testing import made_twins
 
+TABLE = {
+    "name": "small",
+    "data": "twins.jsonl",
+    "embed": {"dimensions": 8},
+    "split": {"dev": 0.2, "test": 0.3},
+    "measure": {"splits": 2},  # each filters the two halves apart
+}
+"""The recipe of a small build, but for its filter."""
+
+AFLITE = {
+    "ensemble_size": 16,
+    "train_size": 60,
+    "cutoff": 10,
+    "threshold": 0.6,
+    "target_size": 160,
+}
+"""The filter of `small_build`."""
+
 
 @pytest.fixture(scope="session")
 def make_build(tmp_path_factory):
@@ -18,14 +36,7 @@ def make_build(tmp_path_factory):
     def make(dataset, *, out=None, **tables):
         folder = tmp_path_factory.mktemp("build")
         formats.write(dataset.problems, folder / "twins.jsonl")
-        table = {
-            "name": "small",
-            "data": "twins.jsonl",
-            "embed": {"dimensions": 8},
-            "split": {"dev": 0.2, "test": 0.3},
-            **tables,
-        }
-        return build(recipe_of(table, folder=folder), out or folder / "out")
+        return build(recipe_of({**TABLE, **tables}, folder=folder), out or folder / "out")
 
     return make
 
@@ -41,13 +52,4 @@ def telling_twins():
 @pytest.fixture(scope="session")
 def small_build(make_build, telling_twins):
     """Return a build by AFLite from twins whose ids and order give the answers away."""
-    return make_build(
-        telling_twins,
-        filter={
-            "ensemble_size": 16,
-            "train_size": 60,
-            "cutoff": 10,
-            "threshold": 0.6,
-            "target_size": 160,
-        },
-    )
+    return make_build(telling_twins, filter=AFLITE)

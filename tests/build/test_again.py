@@ -17,13 +17,20 @@ SMALL = {"ensemble_size": 16, "train_size": 60, "cutoff": 8, "null_draws": 20}
 def run(out: Path, **chosen: object) -> dict[str, object]:
     """Filter, and return the report."""
     recipe = FilterRecipe(**{**SMALL, **chosen})  # type: ignore[arg-type]
-    debias_to_folder(DATA, out, embed=EmbedRecipe(dimensions=32), chosen=recipe)
+    debias_to_folder(DATA, out, embed=EmbedRecipe(dimensions=32), chosen=recipe, splits=0)
     return dict(json.loads((out / "report.json").read_text("utf-8")))
 
 
-def test_the_report_says_what_goes_again(tmp_path: Path) -> None:
-    """AFLite's report compares it with another seed and with shaken vectors, deterministically."""
-    record = run(tmp_path / "a")
+@pytest.fixture(scope="module")
+def reported(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, object]]:
+    """Return the folder of a filter with its other runs, and its report."""
+    out = tmp_path_factory.mktemp("again") / "with"
+    return out, run(out)
+
+
+def test_the_report_says_what_goes_again(reported: tuple[Path, dict[str, object]]) -> None:
+    """AFLite's report compares it with another seed and with shaken vectors."""
+    out, record = reported
     again = record["again"]
     assert list(again) == ["another seed", "shaken vectors"]  # type: ignore[call-overload]
     told = again["another seed"]  # type: ignore[index]
@@ -32,16 +39,16 @@ def test_the_report_says_what_goes_again(tmp_path: Path) -> None:
     assert told["share"] == told["both"] / told["removed"]
     labels = [figure["label"] for figure in record["figures"]]  # type: ignore[attr-defined]
     assert "of the removed go with another seed too" in labels
-    assert "Would the same go again?" in (tmp_path / "a" / "report.html").read_text("utf-8")
-    assert run(tmp_path / "b")["again"] == again
+    assert "Would the same go again?" in (out / "report.html").read_text("utf-8")
 
 
-def test_what_is_kept_does_not_depend_on_it(tmp_path: Path) -> None:
+def test_what_is_kept_does_not_depend_on_it(
+    reported: tuple[Path, dict[str, object]], tmp_path: Path
+) -> None:
     """With the other runs and without them the same bytes are kept and dropped."""
-    run(tmp_path / "with")
     assert run(tmp_path / "without", again=False)["again"] == {}
     for name in ("kept.jsonl", "dropped.jsonl"):
-        both = [(tmp_path / folder / name).read_bytes() for folder in ("with", "without")]
+        both = [(folder / name).read_bytes() for folder in (reported[0], tmp_path / "without")]
         assert both[0] == both[1]
 
 

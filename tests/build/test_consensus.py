@@ -29,7 +29,7 @@ from winosmith.errors import DataError, InputError, RecipeError
 from winosmith.testing import made_twins
 from winosmith.validate import write_votes
 
-SMALL = {"ensemble_size": 16, "train_size": 40, "cutoff": 6, "threshold": 0.85, "null_draws": 20}
+SMALL = {"ensemble_size": 16, "train_size": 40, "cutoff": 6, "threshold": 0.85, "again": False}
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def _recipe(folder, **vote):
     table = {
         "name": "mine", "data": "twins.jsonl", "votes_file": "votes.csv",
         "embed": {"array": "a.npz"}, "filter": SMALL, "split": {"dev": 0.2, "test": 0.2},
-        "consensus": {"embedders": ["b.npz"], **vote},
+        "consensus": {"embedders": ["b.npz"], **vote}, "measure": {"splits": 1},
     }  # fmt: skip
     return recipe_of(table, folder=folder)
 

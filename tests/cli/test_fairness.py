@@ -94,7 +94,7 @@ def test_what_cannot_be_compared_ends_with_code_2(here, capsys, asked, told):
 def test_debias_takes_the_vote_of_several_embedders(here, capsys):
     """With --with, kept and dropped are the input, and what is dropped two embedders guessed."""
     command = ["debias", "pool.jsonl", "--out", "voted", "--ensemble-size", "8", "--cutoff", "8",
-               "--train-size", "40", "--threshold", "0.8"]  # fmt: skip
+               "--train-size", "40", "--threshold", "0.8", "--no-again", "--splits=0"]  # fmt: skip
     vote = ["--with", "light:concat", "--least", "2"]
     assert main([*command, *vote]) == 0
     kept = formats.read("voted/kept.jsonl")
