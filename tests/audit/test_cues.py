@@ -68,6 +68,18 @@ def test_a_second_copy_of_every_item_changes_no_p(dataset: Dataset) -> None:
     assert two.positions_p == one.positions_p
 
 
+def test_a_copy_whose_options_are_reordered_shares_its_draw() -> None:
+    """Copies with their options in reverse leave each content cue's place in its null as it was."""
+    data = _lengths(60, 0.7)
+    again = [
+        replace(p, id=f"{p.id}x", options=p.options[::-1], answer=1 - (p.answer or 0)) for p in data
+    ]
+    one = audit.battery(audit.Items.of(data), draws=39).found
+    two = audit.battery(audit.Items.of(Dataset([*data, *again])), draws=39).found
+    told = [{f.cue: round(f.z, 6) for f in of if f.about == "content"} for of in (one, two)]
+    assert told[0] == told[1]
+
+
 def _picked(name: str, question: str, options: tuple[str, ...]) -> set[int]:
     """Return the options that a cue picks of an item."""
     cue = next(cue for cue in CUES if cue.name == name)
