@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -85,6 +86,8 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     _result(_found(targets, seen, withheld, options), withheld).tell(
         as_json=options["as_json"], out=None
     )
+    if not options["as_json"]:
+        click.echo(textwrap.fill(f"{study.MARKS}.", 80))
     say(f"Written to {options['out']}: report.html, results.json, predictions")
 
 
@@ -382,15 +385,12 @@ def record(found: Found, withheld: Mapping[str, str]) -> dict[str, Any]:
 
 def _result(found: Found, withheld: Mapping[str, str]) -> Result:
     """Return a table for each data set, with the user's rows marked, and what to know of them."""
-    from winosmith import report, study
+    from winosmith import study
 
     return Result(
         "Transfer",
         record(found, withheld),
-        [
-            *study.transfer_sections(found, tuple(withheld.values())),
-            report.Section("What the marks mean", [report.Text([f"{study.MARKS}."])]),
-        ],
-        subtitle=f"{', '.join(found)} beside the tables of WinoGrande (AAAI 2020).",
+        study.transfer_sections(found, tuple(withheld.values())),
+        subtitle=f"{', '.join(found)} beside the tables of WinoGrande (AAAI 2020). {study.MARKS}.",
         apart=True,
     )

@@ -342,7 +342,7 @@ def transfer_sections(
     sections = [
         Section(
             TARGETS[name],
-            [_table(name, own), *_notes(name, found)],
+            [_table(name, own), *_notes(name, found, own)],
             _lead(own),
         )
         for name, own in lines.items()
@@ -383,28 +383,26 @@ def _table(name: str, lines: Sequence[Line]) -> Table:
             ""
             if line.own is None
             else f"{100 * line.own.interval[0]:.1f}–{100 * line.own.interval[1]:.1f}",
-            "yours" if line.table is None else f"table {line.table}" if line.table else "section 1",
-            line.counts,
+            line.own.told if line.own else f"table {line.table}" if line.table else "section 1",
         ]
         for line in lines
     ]
-    head: list[Column | str] = [
-        "system",
-        Column("accuracy, %", numeric=True),
-        "95 % interval",
-        "printed in",
-        "of counts",
-    ]
+    head: list[Column | str] = ["system", Column("%", numeric=True), "95 % interval", "printed in"]
     return Table(f"Accuracy on {TARGETS[name]}", head, rows)
 
 
-def _notes(name: str, found: Mapping[str, Sequence[Solved]]) -> list[Text]:
-    """Return what to know of a data set's figures, and their signatures."""
+def _notes(name: str, found: Mapping[str, Sequence[Solved]], lines: Sequence[Line]) -> list[Text]:
+    """Return what to know of a data set's figures, and the signatures of the user's."""
     solved = [(system, one) for system, own in found.items() for one in own if one.data == name]
     notes = dict.fromkeys(note for _, one in solved for note in one.notes)
-    sentences = [f"{note[0].upper()}{note[1:]}." for note in notes]
-    signed = [f"{system}: {one.signature}" for system, one in solved]
-    return [*([Text(sentences, "note")] if sentences else []), Text(signed)]
+    counts = [
+        f"{'impossible: ' if line.impossible else ''}{line.system}: {line.counts}"
+        for line in lines
+        if line.counts
+    ]
+    signed = [f"Signature: {system}: {one.signature}" for system, one in solved]
+    told = [*notes, *counts]
+    return [*([Text(told, "list")] if told else []), Text(signed)]
 
 
 def _gender(lines: Sequence[GenderLine]) -> Table:
