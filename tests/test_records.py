@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 from inspect import isfunction
+from pathlib import Path
 
+import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from winosmith import Claim, Edit, Extra, Lineage, Origin, Problem, records
 from winosmith.errors import ProblemError
-from winosmith.records import canonical, claim_of, claim_record, problem_of, problem_record
+from winosmith.records import (
+    canonical,
+    claim_of,
+    claim_record,
+    problem_of,
+    problem_record,
+    schema,
+)
 
 texts = st.text(st.characters(codec="utf-8", exclude_characters="_"), min_size=1, max_size=12)
 names = texts.filter(str.strip)
@@ -182,3 +192,46 @@ def test_a_wrong_place_in_a_record_is_refused() -> None:
     record = {"id": "a", "sentence": "A _ b.", "options": ["x", "y"], "blank": 3}
     with pytest.raises(ProblemError, match="is at the offset 2, not at 3"):
         problem_of(record)
+
+
+def test_the_schema_lists_every_key() -> None:
+    """The JSON Schema has the keys of problems and claims, no more; the docs hold it as it is."""
+    found = schema()["$defs"]
+    for kind, name in ((Problem, "problem"), (Claim, "claim")):
+        assert set(found[name]["properties"]) == {f.name for f in fields(kind)}
+    for kind, name in ((Origin, "origin"), (Lineage, "lineage")):
+        inside = found["problem"]["properties"][name]["properties"]
+        assert set(inside) == {f.name for f in fields(kind)}
+    page = Path(__file__).parents[1] / "docs/reference/problems.schema.json"
+    assert json.loads(page.read_text("utf-8")) == schema()
+
+
+@pytest.mark.parametrize(
+    ("record", "good"),
+    [
+        ({"id": "a", "sentence": "A _ b.", "options": ["x", "y"], "answer": 1}, True),
+        ({"id": "a", "sentence": "Why?", "options": ["x", "y"], "blank": None}, True),
+        ({"id": "a", "sentence": "A _ _.", "options": ["x", "y"], "blank": 4}, True),
+        ({"id": "a", "sentence": "A _.", "options": ["x", "y"], "extra": {"a.b": 1.5}}, True),
+        ({"id": "a", "sentence": "A _.", "options": ["x", "y"], "origin": {"source": "s"}}, True),
+        ({"id": "a", "sentence": "A _.", "options": ["x", "y"],
+          "lineage": {"root": "r", "parent": "r", "edits": [{"op": "insert", "at": 0, "new": "A"}]}
+          }, True),
+        ({"problem_id": "a", "sentence": "A _.", "candidate": "x", "holds": True}, True),
+        ({"id": "a", "sentence": "A _.", "options": ["x"]}, False),
+        ({"id": "a", "sentence": "A _.", "options": ["x", "y"], "answr": 1}, False),
+        ({"id": "a", "sentence": "A _.", "options": ["x", "y"], "extra": {"colour": 1}}, False),
+        ({"id": "a", "sentence": "A _.", "options": ["x", "y"], "origin": {"where": "s"}}, False),
+        ({"id": " ", "sentence": "A _.", "options": ["x", "y"]}, False),
+        ({"problem_id": "a", "sentence": "A b.", "candidate": "x"}, False),
+    ],
+)  # fmt: skip
+def test_the_schema_takes_what_is_read(record: dict[str, object], good: bool) -> None:
+    """A record is good by the schema where it is read as a problem or a claim, and only there."""
+    assert jsonschema.Draft202012Validator(schema()).is_valid(record) == good
+    read = claim_of if "candidate" in record else problem_of
+    if good:
+        read(record)
+    else:
+        with pytest.raises(ProblemError):
+            read(record)

@@ -43,7 +43,7 @@ ONLY = -1
 
 Scalar = str | int | float | bool | None
 
-_EXTRA_KEY = re.compile(r"[a-z][a-z0-9_]*\.[A-Za-z0-9_]+")
+EXTRA_KEY = re.compile(r"[a-z][a-z0-9_]*\.[A-Za-z0-9_]+")
 
 
 class Extra(Mapping[str, Scalar]):
@@ -67,7 +67,7 @@ class Extra(Mapping[str, Scalar]):
         if not isinstance(items, Mapping):
             raise ProblemError(f"extra must map keys to values, not {items!r}")
         for key, value in items.items():
-            if not isinstance(key, str) or not _EXTRA_KEY.fullmatch(key):
+            if not isinstance(key, str) or not EXTRA_KEY.fullmatch(key):
                 raise ProblemError(f"the extra key {key!r} must read 'format.field'")
             if isinstance(value, str):
                 _check_text(key, value)

@@ -268,3 +268,22 @@ def test_convert_tells_what_was_mended(tmp_path: Path, capsys: TEXT) -> None:
     again = ["convert", str(tmp_path / "t.csv"), str(tmp_path / "o.jsonl"), "--force", "--json"]
     assert main(again) == 0
     assert "1 sentence has its blank" in json.loads(capsys.readouterr().out)["notes"][0]
+
+
+def test_questions_are_read_by_the_columns_that_are_named(tmp_path: Path, capsys: TEXT) -> None:
+    """Rows with columns of any names are read where these are named; a bad name says which are."""
+    rows = [{"Q": f"Is {n} odd?", "yes": "yes", "no": "no", "K": "no yes".split()[n % 2]}
+            for n in range(8)]  # fmt: skip
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    assert main(["stats", str(path)]) == 2
+    assert "with --question, --choices and --answer" in capsys.readouterr().err
+    named = ["--question", "Q", "--choices", "yes,no", "--answer", "K"]
+    assert main(["stats", str(path), *named, "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert (report["problems"], report["missing_options"]["count"]) == (8, 0)
+    assert main(["stats", str(path), "--question", "R", "--choices", "yes,no"]) == 2
+    assert "there is no column 'R'; there are Q, yes, no, K" in capsys.readouterr().err
+    out = tmp_path / "ours.jsonl"
+    assert main(["convert", str(path), str(out), *named]) == 0
+    assert formats.read(out).answers == (1, 0, 1, 0, 1, 0, 1, 0)

@@ -196,3 +196,19 @@ def test_an_array_keeps_the_same_promises() -> None:
     assert embedder.embed(PROBLEMS).tobytes() == X.tobytes()
     assert embedder.embed(PROBLEMS.blind()).tobytes() == X.tobytes()
     assert embedder.embed(PROBLEMS[::-1]).tobytes() == X[::-1].tobytes()
+
+
+def test_questions_of_two_options_are_embedded(make: MakeEmbedder, combine: Combine) -> None:
+    """Questions get finite vectors that differ where the questions do; of more options, none."""
+    asked = [
+        Problem(
+            f"{n}", f"Which {word} is kept in the old _lamp_?", ("the cup", "a jug"), blank=None
+        )
+        for n, word in enumerate(("vessel", "of the heavier vessels", "book"))
+    ]
+    X = make(combine).embed(asked)
+    assert X.shape[0] == 3
+    assert np.isfinite(X).all()
+    more = Problem("more", "Which?", ("a", "b", "c"), blank=None)
+    with pytest.raises(DataError, match="two options"):
+        make(combine).embed([more])

@@ -145,6 +145,9 @@ nurse\tpatient\t0\tThe $OCCUPATION told the $PARTICIPANT that $NOM_PRONOUN was o
 0,The cup hit the jug and _ broke.,the cup,the jug,2,0
 1,The cup hit the jug and _ bounced.,the cup,the jug,1,1
 """,
+    "questions": """{"question": "What broke as the cup hit the jug?", "choices": ["the cup", "the jug"], "answer": 1}
+{"question": "What bounced as the cup hit the jug?", "choices": ["the cup", "the jug"], "answer": 0}
+""",
 }  # fmt: skip
 """A small file in each format: a right and a wrong answer, in two records."""
 
@@ -183,6 +186,7 @@ BROKEN = {
     "perturbed-wsc": ("and it bounced", "and she bounced", 3, "the pronoun 'it' is not in the"),
     "perturbed-wsc-jsonl": ('"q11"', '"wsc11"', 2, "the qID 'wsc11' is not 'q', a digit"),
     "evograd": ("the jug,1,1", "the jug,1,far", 3, "the distance is 'far'; it must be a whole"),
+    "questions": (', "the jug"], "answer": 0', '], "answer": 0', 2, "there are 1 options; 2 to 26"),
 }  # fmt: skip
 """How to break the second record: what is replaced, by what, its line, and what is told of it."""
 

@@ -117,6 +117,7 @@ SHAPES = {
     "superglue-copa": copa,
     "copa-xml": copa,
     "winogender": winogender,
+    "questions": lambda problem: replace(problem, blank=None, pronoun=None, twin_id=None),
     "perturbed-wsc-jsonl": lambda problem: replace(two_options(problem), id="q110"),
 }
 """What makes a problem likely to fit into a format; the others need two options."""

@@ -42,6 +42,18 @@ MORE = tuple(
     for n in (3, 4, 5)
 )  # fmt: skip
 
+QUESTIONS = tuple(
+    Problem(f"{n} choices", "Which of these is in __init__.py, or in the kettle?",
+            ("amber", "the yarn", "a kettle_lid", "ladder", "an old lamp", "it")[:n], blank=None)
+    for n in range(2, 7)
+)  # fmt: skip
+"""Questions, whose options come after them; they may hold `_`."""
+
+PLACES = (
+    Problem("place", "The amber called __init__ on the _ of yarn.", ("amber_", "yarn"), blank=33),
+)
+"""A blank beside other `_`."""
+
 PROBLEMS = Dataset((*MADE, *ODD))
 
 
@@ -63,7 +75,7 @@ def _hunting(folder: Path) -> solve.Solver:
 def _replies(messages: chat.Messages) -> chat.Reply:
     """Answer as no model would, but always the same: by the length of what was asked last."""
     said = messages[-1].content
-    return chat.Reply(f"Option {1 + len(said) % said.count('Option')}.")
+    return chat.Reply(f"Option {1 + len(said) % max(2, said.count('Option'))}.")
 
 
 def _trained(encoder: Path, folder: Path) -> solve.Solver:
@@ -237,3 +249,28 @@ def test_what_determines_the_scores_is_told(solver: solve.Solver) -> None:
     if not isinstance(solver, Own):
         told = solver.parameters  # type: ignore[attr-defined]
         assert json.loads(json.dumps(told)) == told
+
+
+NEED_A_BLANK = {"local association", "local two-way pairs", "local causal", "hunting"}
+"""Those that refuse questions, by name."""
+
+
+def test_questions_are_answered_or_refused_by_name(named: tuple[str, solve.Solver]) -> None:
+    """Questions of two to six options get a score an option, or are refused with the reason."""
+    name, solver = named
+    for question in QUESTIONS:
+        refused = name in NEED_A_BLANK or (name in TWO_ONLY and len(question.options) > 2)
+        if refused:
+            with pytest.raises(DataError, match=r"needs sentences with a blank|two options"):
+                solver.score([question])
+            continue
+        [scores] = solver.score([question])
+        assert len(scores) == len(question.options)
+        assert all(map(math.isfinite, scores))
+
+
+def test_a_blank_beside_other_underscores_is_asked_about(solver: solve.Solver) -> None:
+    """Where a sentence holds several `_`, there is a finite score an option all the same."""
+    [scores] = solver.score(PLACES)
+    assert len(scores) == 2
+    assert all(map(math.isfinite, scores))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -148,3 +149,14 @@ def test_copas_published_baselines(
     assert pair.mcnemar == pytest.approx(p_value, rel=1e-4)
     assert pair.p_value == pytest.approx(pair.mcnemar)  # COPA has no twins
     assert pair.agreement.kappa == pytest.approx(2 * pair.agreement.share - 1)
+
+
+def test_ties_among_any_numbers_of_options_are_compared() -> None:
+    """With ties among 17, 19, 23, 25 and 26 options, p is that of all signs, within the draws."""
+    ties = np.array([1 / options for options in (17, 19, 23, 25, 26)] * 2)
+    first, second = np.append(ties, [1, 1]), np.append(np.zeros(10), [0, 1])
+    gained = first - second
+    signs = np.array(list(product((-1, 1), repeat=12)))
+    exact = (np.abs(signs @ gained) >= abs(gained.sum()) - 1e-9).mean()
+    assert compare_pair(first, second, np.arange(12)) == pytest.approx(exact, abs=0.01)
+    assert compare_pair(first, first, np.arange(12)) == 1

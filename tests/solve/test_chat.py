@@ -235,7 +235,7 @@ def test_the_signature_names_what_decides() -> None:
 )
 def test_first_tokens_are_shares(first: list[tuple[str, float]], scores: list[float]) -> None:
     """The options' numbers share the first token's probability; what isn't told has the least."""
-    found = _first_token_scores(Reply("1", first_token=tuple(first)), 2)
+    found = _first_token_scores(Reply("1", first_token=tuple(first)), ("1", "2"))
     assert found == pytest.approx(scores, abs=1e-4)
 
 
@@ -244,4 +244,19 @@ def test_log_probabilities_need_a_client_and_a_server() -> None:
     with pytest.raises(DataError, match=r"told to a chat\.Client only"):
         ChatSolver(Model(lambda _: "1"), scoring="logprobs")
     with pytest.raises(ChatError, match="tells no log-probabilities"):
-        _first_token_scores(Reply("1"), 2)
+        _first_token_scores(Reply("1"), ("1", "2"))
+
+
+def test_a_question_is_asked_with_letters() -> None:
+    """A question stands with its options in letters, as do the shots before it and the answers."""
+    shot = Problem("s", "What is hot?", ("ice", "tea"), 1, blank=None)
+    asked = Problem("q", "What is in __init__.py?", (*"vwxyz", "u_"), 0, blank=None)
+    model = Model(lambda _: "F. u_")
+    assert ChatSolver(model, ((shot,),)).score([asked]) == [(0, 0, 0, 0, 0, 1)]
+    said = [turn.content for turn in model.asked[-1]]
+    assert said[0].endswith("nothing else.\n\nQuestion: What is hot?\nA. ice\nB. tea")
+    assert "letter of that option" in said[0]
+    assert said[1:] == [
+        "B",
+        "Question: What is in __init__.py?\nA. v\nB. w\nC. x\nD. y\nE. z\nF. u_",
+    ]

@@ -15,12 +15,29 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from winosmith.dataset import Dataset
+    from winosmith.formats import Columns
     from winosmith.humans import Declared
 
 FILE = click.Path(exists=True, dir_okay=False)
 FOLDER = click.Path(exists=True, file_okay=False)
 
 _PAIR_BY = "pair_by"
+
+_COLUMNS = {
+    "question": (
+        "COLUMN",
+        "Column of the question, where rows of questions have another name for it; several, with "
+        "commas, are joined.",
+    ),
+    "choices": ("COLUMN", "Column of the choices; or one a choice, such as A,B,C,D."),
+    "answer": ("COLUMN", "Column of the right choice."),
+    "answer_is": (
+        "KIND",
+        "What that holds: letter, 0 or 1 (numbers from there on), text or label; told by the whole "
+        "file when left out.",
+    ),
+}
+"""The options by which `read_data` finds the columns of questions."""
 
 
 def data_argument(name: str = "data") -> Callable[[Any], Any]:
@@ -38,11 +55,26 @@ def gone_option(name: str, instead: str) -> Callable[[Any], Any]:
     return click.option(name, hidden=True, expose_value=False, callback=refuse)
 
 
-def format_option(function: Any) -> Any:
-    """Add `--from FORMAT` and `--pair-by COLUMN`: how `read_data` is to read the file.
+def columns_option(function: Any) -> Any:
+    """Add the options of `_COLUMNS`, which `named_columns` gathers."""
+    for name, (value, told) in reversed(_COLUMNS.items()):
+        function = click.option(
+            "--" + name.replace("_", "-"),
+            f"of_{name}",
+            metavar=value,
+            expose_value=False,
+            callback=_kept(name),
+            help=told,
+        )(function)
+    return function
 
-    The command gets `format_name`; the column waits in click's context for `read_data`.
+
+def format_option(function: Any) -> Any:
+    """Add `--from`, `--pair-by` and `columns_option`'s: how `read_data` is to read the file.
+
+    The command gets `format_name`; the others wait in click's context for `read_data`.
     """
+    function = columns_option(function)
     function = click.option(
         "--pair-by",
         _PAIR_BY,
@@ -60,15 +92,40 @@ def format_option(function: Any) -> Any:
     )(function)
 
 
+def _kept(name: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
+    """Return the callback that keeps an option's value in click's context."""
+
+    def keep(context: click.Context, _: click.Parameter, value: Any) -> Any:
+        context.meta[name] = value
+        return value
+
+    return keep
+
+
+def named_columns() -> Columns | None:
+    """Return the columns of questions that the options name; None without any."""
+    from winosmith.formats import Columns
+
+    meta = click.get_current_context().meta
+    given = {name: meta.get(name) for name in _COLUMNS}
+    if not any(given.values()):
+        return None
+    several = {
+        name: tuple(part.strip() for part in (given[name] or "").split(",") if part.strip())
+        for name in ("question", "choices")
+    }
+    return Columns(**several, answer=given["answer"], answer_is=given["answer_is"])
+
+
 def read_data(path: str, format_name: str | None) -> Dataset:
-    """Read a command's DATA as its options `--from` and `--pair-by` say.
+    """Read a command's DATA as its options say; see `format_option`.
 
     Raises:
         FormatError: see `winosmith.formats.read`.
     """
     from winosmith import formats
 
-    return formats.read(path, format_name, pair_by=pairing_column())
+    return formats.read(path, format_name, pair_by=pairing_column(), columns=named_columns())
 
 
 def pairing_column() -> str | None:

@@ -12,7 +12,14 @@ from typing import Any
 import click
 
 from winosmith import formats
-from winosmith.cli._options import FILE, json_option, skip_bad_option, with_skip_bad
+from winosmith.cli._options import (
+    FILE,
+    columns_option,
+    json_option,
+    named_columns,
+    skip_bad_option,
+    with_skip_bad,
+)
 from winosmith.cli._printing import print_json, say
 from winosmith.errors import FormatError, OutputError
 from winosmith.formats import Contents, Entry, Format, Item, Losses
@@ -47,6 +54,7 @@ _REASONS = 5
     help="A further column of IN that both halves of a twin share; left out, twins are found by "
     "their ids, or else by their texts.",
 )
+@columns_option
 @click.option(
     "--to",
     "to_name",
@@ -109,7 +117,7 @@ def command(
         return
     into = target_format(target, to_name)
     check_paths(source, target, skip_bad, force)
-    contents = formats.scan(source, format_name, pair_by=pair_by)
+    contents = formats.scan(source, format_name, pair_by=pair_by, columns=named_columns())
     if contents.bad and skip_bad is None:
         raise with_skip_bad(contents.first_error(source))
     made = _written(made_of(contents, kind, with_embargo), target, into, skip_bad)

@@ -12,6 +12,7 @@ from winosmith.cli._options import (
     FILE,
     format_option,
     json_option,
+    named_columns,
     pairing_column,
     skip_bad_option,
     unmarked_twins,
@@ -76,7 +77,9 @@ def _read(
     parts: list[Dataset | tuple[Claim, ...]] = []
     bad: list[formats.Entry] = []
     for path in paths:
-        contents = formats.scan(path, format_name, pair_by=pairing_column())
+        contents = formats.scan(
+            path, format_name, pair_by=pairing_column(), columns=named_columns()
+        )
         contents.tell(path)
         if contents.bad and skip_bad is None:
             raise with_skip_bad(contents.first_error(path))

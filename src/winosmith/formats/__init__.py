@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from winosmith.formats._base import Entry, Format, Item, Source
-from winosmith.formats._jsonl import lines
+from winosmith.formats._jsonl import frame, lines
 from winosmith.formats._predictions import (
     Predictions,
     prediction_header,
@@ -19,6 +19,7 @@ from winosmith.formats._predictions import (
     read_predictions,
     write_predictions,
 )
+from winosmith.formats._questions import AnswerIs, Columns
 from winosmith.formats._read import (
     FORMATS,
     Contents,
@@ -40,6 +41,8 @@ from winosmith.formats._winogrande import read_labels, read_submission, write_la
 
 __all__ = [
     "FORMATS",
+    "AnswerIs",
+    "Columns",
     "Contents",
     "Entry",
     "Format",
@@ -51,6 +54,7 @@ __all__ = [
     "alike",
     "detect",
     "format_named",
+    "frame",
     "lines",
     "losses",
     "prediction_header",

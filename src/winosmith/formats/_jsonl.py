@@ -62,6 +62,28 @@ def lines(items: Iterable[Item], marked: bool | None = None) -> Iterator[str]:
         yield canonical(record) + "\n"
 
 
+def frame(problems: Iterable[Problem]) -> Any:
+    """Return problems as a pandas DataFrame, which `formats.read` reads as they were.
+
+    Its columns are the keys of our JSON Lines, `id`, `sentence`, `blank`, `options`, `answer` and
+    those that a problem has; a value that a problem lacks is None.
+
+    >>> frame([Problem("q", "Why?", ("a", "b"), 1, blank=None)]).loc[0, "options"]
+    ['a', 'b']
+    """
+    import pandas
+
+    records = [{"answer": None, **problem_record(p), "blank": p.blank} for p in problems]
+    named = dict.fromkeys(name for record in records for name in record)
+    first = [name for name in ("id", "sentence", "blank", "options", "answer") if name in named]
+    return pandas.DataFrame(
+        {
+            name: pandas.Series([record.get(name) for record in records], dtype=object)
+            for name in dict.fromkeys([*first, *named])
+        }
+    )
+
+
 def _write(items: Iterable[Item], file: IO[str]) -> None:
     file.writelines(lines(items))
 

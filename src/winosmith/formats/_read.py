@@ -15,11 +15,11 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from io import StringIO
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeAlias
 
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, ProblemError
-from winosmith.formats._base import Entry, Format, Item, Source, cannot_write, named
+from winosmith.formats._base import Entry, Format, Item, Source, cannot_write, entry, named
 from winosmith.formats._copa import COPA_XML, SUPERGLUE_COPA
 from winosmith.formats._csv import CSV
 from winosmith.formats._dpr import DPR
@@ -28,6 +28,17 @@ from winosmith.formats._evograd import EVOGRAD
 from winosmith.formats._jsonl import JSONL
 from winosmith.formats._knowref import KNOWREF
 from winosmith.formats._perturbed import PERTURBED_WSC
+from winosmith.formats._questions import (
+    QUESTIONS,
+    Columns,
+    Told,
+    is_parquet,
+    is_table,
+    parquet_rows,
+    read_questions,
+    source_rows,
+    table_rows,
+)
 from winosmith.formats._substitutions import SUBSTITUTIONS
 from winosmith.formats._superglue_wsc import SUPERGLUE_WSC
 from winosmith.formats._twins import paired_apart, paired_by
@@ -38,7 +49,7 @@ from winosmith.formats._wsc_xml import PDP_XML, WSC_XML
 from winosmith.lineage import apply_edits, check_lineages, edit_script
 from winosmith.outputs import write_aside
 from winosmith.problem import BLANK, Claim, Problem
-from winosmith.records import claim_record, problem_record
+from winosmith.records import claim_record, problem_of, problem_record
 from winosmith.text import tokens, with_blank_apart
 
 
@@ -140,6 +151,10 @@ def _only_renamed(written: Sequence[Item], read_back: Sequence[Item]) -> bool:
     return one_to_one and all((before is None) == (after is None) for before, after in pairs)
 
 
+Readable: TypeAlias = str | Path | Any
+"""A file; or a pandas DataFrame, or a data set of Hugging Face's library."""
+
+
 FORMATS: tuple[Format, ...] = (
     JSONL,
     CSV,
@@ -160,6 +175,7 @@ FORMATS: tuple[Format, ...] = (
     PERTURBED_WSC,
     PERTURBED_JSONL,
     EVOGRAD,
+    QUESTIONS,
 )
 """The formats that are known, in the order in which they are named to the user."""
 
@@ -183,7 +199,9 @@ def detect(source: Source) -> Format:
     Raises:
         FormatError: none, or more than one, recognises it.
     """
-    found = [known for known in FORMATS if known.recognises(source)]
+    found = [known for known in FORMATS if known is not QUESTIONS and known.recognises(source)]
+    if not found and QUESTIONS.recognises(source):
+        return QUESTIONS
     if len(found) == 1:
         return found[0]
     names = ", ".join(known.name for known in (found or FORMATS))
@@ -191,7 +209,11 @@ def detect(source: Source) -> Format:
         what = "more than one format fits its content"
     else:
         what = f"no known format fits its content{_nearest(source)}"
-    raise FormatError(f"{what}; name one with --from ({names})", source.path)
+    raise FormatError(
+        f"{what}; name one with --from ({names}), or the columns of questions with --question, "
+        "--choices and --answer",
+        source.path,
+    )
 
 
 _JSON_LINES = frozenset({"winosmith", "winogrande", "superglue-wsc", "superglue-copa"})
@@ -270,36 +292,38 @@ class Contents:
 
 
 def scan(
-    path: str | Path,
+    path: Readable,
     format_name: str | None = None,
     *,
     pair_by: str | None = None,
     as_written: bool = False,
+    columns: Columns | None = None,
 ) -> Contents:
     """Read every record of a file, the bad ones with the reason.
 
     Args:
-        path: the file.
+        path: the file; or a table in memory, a pandas DataFrame or a data set of Hugging Face's
+            library, whose rows are our own records or questions.
         format_name: its format; found from its content when None.
         pair_by: a further column, or key of `extra`, that the halves of a twin share; it takes the
             place of all that the file else says of twins.
         as_written: look for no twins that the file does not mark itself, and leave a blank that
             stands against a word ("because _had") where it is.
+        columns: which columns hold question, choices and answer; the file is then read as rows
+            of questions.
 
     Raises:
-        FormatError: the file can't be opened or decoded, no format fits, or nothing can be paired
-            by that column.
+        FormatError: the file can't be opened or decoded, no format fits, nothing can be paired
+            by that column, or the columns of questions can't be told.
     """
-    source = Source(path)
-    known = format_named(format_name) if format_name else detect(source)
-    entries: list[Entry] = list(_distinct(known.read(source)))
-    notes: list[str] = []
+    known, all_entries, notes, source = _entries(path, format_name, columns)
+    entries = list(_distinct(all_entries))
     if not as_written:
         entries, apart = with_blanks_apart(entries)
         notes += apart
     if pair_by is not None:
-        entries = _paired_by(entries, pair_by, path)
-    elif known.silent_on_twins and not as_written and known.silent_on_twins(source):
+        entries = _paired_by(entries, pair_by, place(path))
+    elif source and known.silent_on_twins and not as_written and known.silent_on_twins(source):
         entries, told = _with_twins_found(entries)
         notes += told
     contents = Contents(known, [], [], [], tuple(notes))
@@ -310,6 +334,45 @@ def scan(
             contents.items.append(found.item)
             contents.lines.append(found.line)
     return contents
+
+
+def _entries(
+    path: Readable, format_name: str | None, columns: Columns | None
+) -> tuple[Format, Iterable[Entry], list[str], Source | None]:
+    """Return the format, its entries, what was done to read them, and the text of a file."""
+    asked = columns is not None or format_name == QUESTIONS.name
+    if is_table(path) or is_parquet(path):
+        told = list(table_rows(path) if is_table(path) else parquet_rows(path))
+        first = next((row for _, _, row, _ in told if row is not None), {})
+        if not asked and JSONL.needs <= first.keys():
+            return JSONL, map(_own, told), [], None
+        entries, notes = read_questions(told, columns, place(path))
+        return QUESTIONS, entries, notes, None
+    source = Source(path)
+    if columns is not None and format_name not in (None, QUESTIONS.name):
+        raise FormatError(
+            f"columns are named for {QUESTIONS.name!r}, not for {format_name!r}", source.path
+        )
+    known = QUESTIONS if asked else format_named(format_name) if format_name else detect(source)
+    if known is not QUESTIONS:
+        return known, known.read(source), [], source
+    entries, notes = read_questions(source_rows(source), columns, source.path)
+    return known, entries, notes, source
+
+
+def _own(told: Told) -> Entry:
+    line, raw, row, reason = told
+    if row is None:
+        return Entry(line, raw, reason=reason)
+    kept = {
+        key: value for key, value in row.items() if value is not None or key in ("answer", "blank")
+    }
+    return entry(line, raw, lambda: problem_of(kept))
+
+
+def place(path: Readable) -> str:
+    """Return what a message calls a file, or a table in memory."""
+    return f"<{type(path).__name__}>" if is_table(path) else str(path)
 
 
 def _distinct(entries: Iterable[Entry]) -> Iterator[Entry]:
@@ -440,12 +503,13 @@ def with_lineages_checked(entries: Iterable[Entry]) -> list[Entry]:
 
 
 def read_items(
-    path: str | Path,
+    path: Readable,
     format_name: str | None = None,
     *,
     skip_bad: str | Path | None = None,
     pair_by: str | None = None,
     as_written: bool = False,
+    columns: Columns | None = None,
 ) -> list[Item]:
     """Read the problems or claims of a file, in order.
 
@@ -459,18 +523,19 @@ def read_items(
             ends the reading.
         pair_by: a further column that the halves of a twin share; see `scan`.
         as_written: neither look for twins nor mend blanks; see `scan`.
+        columns: which columns hold question, choices and answer; see `scan`.
 
     Raises:
         FormatError: no format fits, a record can't be read (file, line, reason), or none is left.
     """
-    contents = scan(path, format_name, pair_by=pair_by, as_written=as_written)
+    contents = scan(path, format_name, pair_by=pair_by, as_written=as_written, columns=columns)
     if contents.bad and skip_bad is None:
-        raise contents.first_error(path)
+        raise contents.first_error(place(path))
     if contents.bad and skip_bad is not None:
         set_aside(contents.bad, skip_bad)
     if not contents.items:
-        raise FormatError("the file holds no record that can be read", path)
-    contents.tell(path)
+        raise FormatError("the file holds no record that can be read", place(path))
+    contents.tell(place(path))
     return contents.items
 
 
@@ -483,27 +548,37 @@ def set_aside(bad: Sequence[Entry], path: str | Path) -> None:
 
 
 def read(
-    path: str | Path,
+    path: Readable,
     format_name: str | None = None,
     *,
     skip_bad: str | Path | None = None,
     pair_by: str | None = None,
     as_written: bool = False,
+    columns: Columns | None = None,
 ) -> Dataset:
     """Read a file of problems as a data set named after the file; see `read_items`.
+
+    A table in memory, a pandas DataFrame or a data set of Hugging Face's library, is read too.
 
     Raises:
         FormatError: as `read_items`, or the file holds claims.
     """
-    items = read_items(path, format_name, skip_bad=skip_bad, pair_by=pair_by, as_written=as_written)
+    items = read_items(
+        path,
+        format_name,
+        skip_bad=skip_bad,
+        pair_by=pair_by,
+        as_written=as_written,
+        columns=columns,
+    )
     problems = [item for item in items if isinstance(item, Problem)]
     if len(problems) < len(items):
         raise FormatError(
             "the file holds true-or-false claims, not problems; regroup them first with: "
             "winosmith convert --recast problems",
-            path,
+            place(path),
         )
-    return Dataset(problems, Path(path).stem)
+    return Dataset(problems, "table" if is_table(path) else Path(path).stem)
 
 
 def read_claims(

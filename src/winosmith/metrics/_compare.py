@@ -29,6 +29,10 @@ from winosmith.seen import inputs
 
 Tested = TypeVar("Tested", "Pair", "AgainstRoot")
 
+_LONGEST, _FLIPS = 2_000_000, 20_000
+"""Beyond which sum of the clusters' differences, in parts of a credit, signs are drawn, and how
+often: ties among 17, 19 and 23 options have more sums than can be counted."""
+
 CREDITS = math.lcm(*range(1, MAX_OPTIONS + 1))
 """Every credit, and every difference of two, is a whole number of its parts."""
 
@@ -139,7 +143,8 @@ def compare_pair(
     paired differences (Fisher 1935, section 21; Pitman 1937), which takes differences of any size:
     where one is right and the other tied between two options, it is one half. When every cluster
     has one problem and there is no tie, it is McNemar's exact test (Edwards 1948: the binomial test
-    of the discordant pairs).
+    of the discordant pairs). Where ties among many different numbers of options leave more sums
+    than can be counted, signs are drawn 20,000 times, and p = (1 + #) / (1 + 20,000).
 
     Args:
         first: what the one's answer to each problem is worth, (n,), 0–1; a tie's 1 / (options).
@@ -156,6 +161,8 @@ def compare_pair(
     whole = np.rint(gained * CREDITS).astype(np.int64)
     difference = whole // max(1, int(np.gcd.reduce(whole)))
     by_cluster = np.abs(cluster_totals(difference[:, None], clusters)[:, 0]).astype(np.int64)
+    if by_cluster.sum() > _LONGEST:
+        return _drawn_p_value(by_cluster[by_cluster > 0], abs(int(difference.sum())))
     distribution = np.ones(1)  # of (sum + largest sum) / 2
     for size, count in zip(*np.unique(by_cluster[by_cluster > 0], return_counts=True), strict=True):
         step = np.zeros(size * count + 1)
@@ -163,6 +170,16 @@ def compare_pair(
         distribution = np.convolve(distribution, step)
     sums = 2 * np.arange(len(distribution)) - (len(distribution) - 1)
     return float(min(1.0, distribution[np.abs(sums) >= abs(difference.sum())].sum()))
+
+
+def _drawn_p_value(sizes: npt.NDArray[np.int64], observed: int) -> float:
+    """Return how often drawn signs give a sum as large, (1 + #) / (1 + draws)."""
+    rng = np.random.default_rng(0)
+    reached = 0
+    for at in range(0, _FLIPS, 500):
+        signs = rng.integers(0, 2, (min(500, _FLIPS - at), len(sizes)), np.int8).astype(np.int64)
+        reached += int((np.abs((2 * signs - 1) @ sizes) >= observed).sum())
+    return (1 + reached) / (1 + _FLIPS)
 
 
 def _pair(first: str, second: str, a: Graded, b: Graded, seed: int) -> Pair:

@@ -45,7 +45,7 @@ class Statistics:
         copies: identical problems, those that contradict each other, and twin ids that three
             problems or more share.
         missing_options: the ids of problems with an option that is not in the sentence, in any
-            case of the letters.
+            case of the letters; no questions, whose options need not be there.
         associative: how many problems are marked as answered by word association, and how many
             are labelled at all: have an extra key that ends in ".associative". Of WSC273, 37 of
             273 are (Trichelair et al. 2018; 13.55 %, printed as 13.5).
@@ -180,7 +180,11 @@ def statistics(dataset: Dataset, seed: int = 0) -> Statistics:
         withheld=len(dataset) - answered.total(),
         options=dict(sorted(Counter(len(problem.options) for problem in dataset).items())),
         copies=copies(dataset),
-        missing_options=tuple(p.id for p in dataset if not _holds_options(p.sentence, p.options)),
+        missing_options=tuple(
+            p.id
+            for p in dataset
+            if p.blank is not None and not _holds_options(p.sentence, p.options)
+        ),
         associative=_associative(dataset),
         leaks=leaks(dataset, seed),
         signature=sign(dataset, seed),

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from string import ascii_uppercase
 from typing import IO, Any, Literal
 
 from winosmith.dataset import Dataset
@@ -20,7 +21,7 @@ from winosmith.errors import DataError
 from winosmith.extras import require
 from winosmith.models import sentence_parts
 from winosmith.outputs import OutputFolder
-from winosmith.problem import Extra, Problem, Scalar
+from winosmith.problem import Problem, Scalar
 from winosmith.release._content import Content
 from winosmith.release._source import JUDGED_BY, JUDGES, PHASE, REMOVED_BY
 
@@ -96,12 +97,15 @@ def _row(problem: Problem) -> dict[str, Any]:
         "judged_by": str(names).split(" ") if names is not None else None,
         "removed_by": problem.extra.get(REMOVED_BY),
         "phase": problem.extra.get(PHASE),
-        "extra": _rest(problem.extra),
+        "extra": _rest(problem),
     }
 
 
-def _rest(extra: Extra) -> str | None:
-    rest: dict[str, Scalar] = {k: v for k, v in extra.items() if k not in _OUT_OF_EXTRA}
+def _rest(problem: Problem) -> str | None:
+    """Return what has no column: of `extra`, and where the blank is if the texts don't tell it."""
+    rest: dict[str, Scalar] = {k: v for k, v in problem.extra.items() if k not in _OUT_OF_EXTRA}
+    if not problem.blank_is_plain:
+        rest["blank"] = problem.blank
     return json.dumps(rest, ensure_ascii=False, separators=(",", ":")) if rest else None
 
 
@@ -340,8 +344,6 @@ def noted(canary: str) -> str:
     return f"# {canary}\n" if canary else ""
 
 
-_LETTERS = "ABCDE"
-
 _QUESTION = "Which option fills the blank (_) in this sentence?"
 
 _INSPECT = '''"""%(title)s as a task of inspect_ai.
@@ -402,11 +404,18 @@ def _sample(problem: Problem, canary: str) -> dict[str, Any]:
     answer = -1 if problem.answer is None else problem.answer  # `check` saw to it
     return {
         "id": problem.id,
-        "input": f"{_QUESTION}\n\n{problem.sentence}",
+        "input": _asked(problem),
         "choices": list(problem.options),
-        "target": _LETTERS[answer],
+        "target": ascii_uppercase[answer],
         "metadata": {"twin": problem.twin_id or problem.id, **marked(canary)},
     }
+
+
+def _asked(problem: Problem) -> str:
+    if problem.blank is None:
+        return problem.sentence
+    shown = problem.sentence if problem.blank_is_plain else problem.put("[_]")
+    return f"{_QUESTION}\n\n{shown}"
 
 
 _UTILS = '''"""Loads the problems that lie beside this file, after the prompt where there is one."""

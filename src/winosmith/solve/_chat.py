@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from string import ascii_lowercase, ascii_uppercase
 from typing import Any, Literal
 
 import numpy as np
@@ -40,8 +41,10 @@ class ChatSolver:
             is asked once for each. Zero-shot is one empty draw.
         swap: also ask with the options in other places, against a liking for the first or last.
         scoring: "reply" reads the text. "logprobs" takes the probabilities of the options'
-            numbers as the reply's first token, from a `chat.Client` whose server tells them.
-        instruction: what every conversation begins with; what suits `sees` when None.
+            numbers, or letters of a question, as the reply's first token, from a `chat.Client`
+            whose server tells them.
+        instruction: what every conversation begins with; what suits `sees`, or a question, when
+            None.
         sees: the blank; or the pronoun, set off by asterisks, and the question what it refers to.
         heard: a list to which everything is added that was asked and replied; it is in nobody's
             way and grows for ever, so a server has none.
@@ -119,8 +122,12 @@ class ChatSolver:
 
     @property
     def opening(self) -> str:
-        """What every conversation begins with."""
+        """What every conversation about a blank begins with."""
         return INSTRUCTIONS[self.sees] if self.instruction is None else self.instruction
+
+    def _opening(self, problem: Problem) -> str:
+        asks = problem.blank is None and self.instruction is None
+        return INSTRUCTIONS["question"] if asks else self.opening
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -176,7 +183,9 @@ class ChatSolver:
         for problem in problems:
             for draw, shots in enumerate(self.shots):
                 for order in orders(len(problem.options), swap=self.swap):
-                    messages = conversation(self.opening, shots, problem, order, self.sees)
+                    messages = conversation(
+                        self._opening(problem), shots, problem, order, self.sees
+                    )
                     yield problem, draw, order, messages
 
     def _replies(self, conversations: Sequence[Messages]) -> list[Reply]:
@@ -189,7 +198,7 @@ class ChatSolver:
 
     def _read(self, problem: Problem, draw: int, order: tuple[int, ...], reply: Reply) -> Asked:
         if self.scoring == "logprobs":
-            shown = _first_token_scores(reply, len(order))
+            shown = _first_token_scores(reply, _names(problem))
             place = None if len(set(shown)) == 1 else shown.index(max(shown))
         else:
             options = [problem.options[option] for option in order]
@@ -214,19 +223,19 @@ class ChatSolver:
             )
 
 
-def _first_token_scores(reply: Reply, options: int) -> list[float]:
-    """Return the share that each option's number has of the first token's probability.
+def _first_token_scores(reply: Reply, names: Sequence[str]) -> list[float]:
+    """Return the share that each option's name has of the first token's probability.
 
-    A number that isn't among the tokens told is given the least that was told: it has no more.
+    A name that isn't among the tokens told is given the least that was told: it has no more.
     """
     if not reply.first_token:
         raise ChatError(
             "the server tells no log-probabilities; score by the reply instead (scoring='reply')"
         )
     tokens = [(token.strip(), math.exp(logprob)) for token, logprob in reply.first_token]
-    found = [[p for token, p in tokens if token == str(n)] for n in range(1, options + 1)]
+    found = [[p for token, p in tokens if token == name] for name in names]
     if not any(found):
-        return [1 / options] * options
+        return [1 / len(names)] * len(names)
     least = min(p for _, p in tokens)
     mass = [math.fsum(own) if own else least for own in found]
     return [own / math.fsum(mass) for own in mass]
@@ -328,7 +337,7 @@ class Interview:
         }
 
 
-INSTRUCTIONS: dict[Sees, str] = {
+INSTRUCTIONS: dict[Sees | Literal["question"], str] = {
     "blank": """\
 Each sentence below has one blank, written as an underscore (_). Choose the option that belongs \
 in the blank, so that the sentence makes sense. Reply with the number of that option, and nothing \
@@ -336,10 +345,13 @@ else.""",
     "pronoun": """\
 Each sentence below has one pronoun set off by asterisks, such as **she**. Choose the option that \
 this pronoun refers to. Reply with the number of that option, and nothing else.""",
+    "question": """\
+Each question below has several options. Choose the option that answers the question. Reply with \
+the letter of that option, and nothing else.""",
 }
-"""What every conversation begins with, by what the model sees; EvoGrad (2024, section 4.1) doesn't
-print its own. With the pronoun the question is that of GPT-3's SuperGLUE-WSC (Brown et al. 2020,
-appendix G)."""
+"""What every conversation begins with, by what the model sees, or of a question; EvoGrad (2024,
+section 4.1) doesn't print its own. With the pronoun the question is that of GPT-3's SuperGLUE-WSC
+(Brown et al. 2020, appendix G)."""
 
 Order = tuple[int, ...]
 """The options as they are shown: the index in the problem of each."""
@@ -374,17 +386,25 @@ def conversation(
     for shot in shots:
         if shot.answer is not None:
             turns.append(Message("user", _shown(shot, tuple(range(len(shot.options))), sees)))
-            turns.append(Message("assistant", str(shot.answer + 1)))
+            turns.append(Message("assistant", _names(shot)[shot.answer]))
     turns.append(Message("user", _shown(problem, order, sees)))
     first = Message("user", f"{instruction}\n\n{turns[0].content}")
     return (first, *turns[1:])
 
 
+def _names(problem: Problem) -> Sequence[str]:
+    """Return what the options are called as they are shown: numbers, or letters of a question."""
+    count = len(problem.options)
+    letters = ascii_uppercase[:count]
+    return letters if problem.blank is None else [str(n) for n in range(1, count + 1)]
+
+
 def _shown(problem: Problem, order: Order, sees: Sees) -> str:
-    listed = (
-        f"Option {number}: {problem.options[option].strip()}"
-        for number, option in enumerate(order, 1)
-    )
+    names = zip(_names(problem), order, strict=True)
+    if problem.blank is None:
+        listed = [f"{name}. {problem.options[option].strip()}" for name, option in names]
+        return "\n".join((f"Question: {problem.sentence.strip()}", *listed))
+    listed = [f"Option {name}: {problem.options[option].strip()}" for name, option in names]
     if sees == "blank":
         return "\n".join((f"Sentence: {problem.sentence.strip()}", *listed))
     asked = f"What does the pronoun **{(problem.pronoun or '').strip()}** refer to?"
@@ -398,6 +418,7 @@ _ORDINALS = (
     ("3", "three", "third", "3rd", "c"),
     ("4", "four", "fourth", "4th", "d"),
     ("5", "five", "fifth", "5th", "e"),
+    *((str(place), letter) for place, letter in enumerate(ascii_lowercase[5:], 6)),
 )
 """The names of the places; "former" and "latter" are those of two."""
 

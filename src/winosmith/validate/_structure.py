@@ -376,14 +376,16 @@ class Rule(NamedTuple):
 
 
 def _length(problem: Problem, group: Sequence[Problem], limits: tuple[int, int]) -> str | None:
-    if text.writing(problem.sentence) == "unspaced":
+    if problem.blank is None or text.writing(problem.sentence) == "unspaced":
         return None
     low, high = limits
     count = len(text.words(problem.sentence))
     return "" if low <= count <= high else f"{count} words; {low} to {high} are asked for"
 
 
-def _options(problem: Problem, group: Sequence[Problem], _: bool) -> str:
+def _options(problem: Problem, group: Sequence[Problem], _: bool) -> str | None:
+    if problem.blank is None:
+        return None
     sentence = problem.sentence.casefold()
     return _missing([option for option in problem.options if _plain(option) not in sentence])
 

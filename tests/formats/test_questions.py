@@ -1,0 +1,223 @@
+"""Rows of multiple-choice questions: their columns, their choices, and what their answers are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import datasets
+import pandas
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from winosmith import Problem, formats
+from winosmith.errors import FormatError
+from winosmith.formats import AnswerIs, Columns
+
+SETS = {
+    "openbookqa/test.jsonl": (500, 0, {4}),
+    "openbookqa/train.jsonl": (4954, 3, {4}),
+    "mmlu_redux/items.jsonl": (5693, 7, {4}),
+    "arc/challenge-test.jsonl": (1172, 0, {3, 4, 5}),
+    "arc/easy-train.jsonl": (2251, 0, {3, 4, 5}),
+    "piqa/dev.jsonl": (1838, 0, {2}),
+    "social_iqa/dev.jsonl": (1949, 5, {3}),
+}
+"""Of each shared set: questions, items with two equal options, numbers of options."""
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=9).filter(str.strip)
+
+
+def written(folder: Path, records: Sequence[dict[str, Any]]) -> Path:
+    """Return a new file with these records, one a line."""
+    path = folder / "rows.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
+    return path
+
+
+def rows(
+    answers: Sequence[Any], choices: Sequence[Any] = ("w", "x", "y", "z")
+) -> list[dict[str, Any]]:
+    """Return a record for each answer."""
+    return [
+        {"question": f"Which is number {n}?", "choices": list(choices), "answer": answer}
+        for n, answer in enumerate(answers)
+    ]
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_the_shared_sets_are_read(data_dir: Path, name: str) -> None:
+    """Each shared set is read as questions; what is not is an item with two equal options."""
+    found = formats.scan(data_dir / name)
+    assert (len(found.items), len(found.bad), found.format.name) == (*SETS[name][:2], "questions")
+    assert all("two options are equal" in str(bad.reason) for bad in found.bad)
+    assert {len(item.options) for item in found.items} == SETS[name][2]  # type: ignore[union-attr]
+    assert all(item.blank is None and item.answer is not None for item in found.items)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("answers", "read"),
+    [
+        ([0, 3, 2], [0, 3, 2]),
+        ([1, 4, 2], [0, 3, 1]),
+        (["0", "3"], [0, 3]),
+        (["A", "d", "(B)", "C."], [0, 3, 1, 2]),
+        (["w", " z ", "x"], [0, 3, 1]),
+        ([[2], [0]], [2, 0]),
+        ([0, None, -1, ""], [0, None, None, None]),
+    ],
+)
+def test_answers_are_letters_numbers_or_texts(
+    tmp_path: Path, answers: list[Any], read: list[int | None]
+) -> None:
+    """What an answer is follows from all answers of a file."""
+    found = formats.read(written(tmp_path, rows(answers)))
+    assert list(found.answers) == read
+
+
+@pytest.mark.parametrize(
+    ("records", "said", "read"),
+    [
+        (rows([1, 2, 3]), "1", [0, 1, 2]),
+        (rows([1, 2, 3]), "0", [1, 2, 3]),
+        (rows(["2", "3"], ("1", "2", "3", "4")), "text", [1, 2]),
+        (rows(["A", "B"], ("B", "A", "C", "D")), "letter", [0, 1]),
+    ],
+)
+def test_what_the_answers_do_not_tell_is_asked_for(
+    tmp_path: Path, records: list[dict[str, Any]], said: AnswerIs, read: list[int]
+) -> None:
+    """Answers that could be two things are refused, with what to say; saying it settles them."""
+    path = written(tmp_path, records)
+    with pytest.raises(FormatError, match=r"rows\.jsonl:1: the answers may be .* --answer-is"):
+        formats.read(path)
+    assert list(formats.read(path, columns=Columns(answer_is=said)).answers) == read
+
+
+@pytest.mark.parametrize(
+    ("record", "reason"),
+    [
+        ({"answer": 4}, "the answer is 4; answers are numbers from 0 on here"),
+        ({"answer": "B"}, "the answer is 'B'; answers are numbers from 0 on here"),
+        ({"answer": [0, 2]}, r"it has 2 right answers ([0, 2]); one is needed"),
+        ({"choices": ["w"]}, "there are 1 options; 2 to 26 are needed"),
+        ({"choices": ["w", " w"]}, "two options are equal: 'w', ' w'"),
+        ({"choices": ["w", ""]}, "an option is empty"),
+        ({"choices": [f"{n}" for n in range(1000)]}, "there are 1000 options; 2 to 26 are needed"),
+        ({"choices": 7}, "'choices' must be a list of choices, not '7'"),
+        ({"question": " "}, "the question is empty"),
+        ({"question": None}, "the row has no 'question'"),
+    ],
+)
+def test_a_bad_row_is_named_and_the_others_are_read(
+    tmp_path: Path, record: dict[str, Any], reason: str
+) -> None:
+    """Every bad row has its line and its reason, and hides none of the others."""
+    good = rows([0, 1, 2, 3] * 10)
+    path = written(tmp_path, [*good, {**rows([0])[0], **record}])
+    found = formats.scan(path)
+    [bad] = found.bad
+    assert (len(found.items), bad.line) == (40, 41)
+    assert reason in str(bad.reason)
+
+
+def test_answers_of_several_kinds_are_refused(tmp_path: Path) -> None:
+    """Where half of the answers are letters and half numbers, nothing is read."""
+    with pytest.raises(FormatError, match="the answers may be"):
+        formats.read(written(tmp_path, rows(["A", "B", 0, 1])))
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"question": "Why?", "choices": ["x", "y"], "answer": 1},
+        {"question": "Why?", "choices": {"text": ["x", "y"], "label": ["1", "2"]},
+         "answerKey": "2"},
+        {"question": {"stem": "Why?", "choices": [{"text": "x", "label": "A"},
+         {"text": "y", "label": "B"}]}, "answerKey": "B"},
+        {"question": "Why?", "options": ["A. x", "B) y"], "answer": "B"},
+        {"goal": "Why?", "sol1": "x", "sol2": "y", "label": "y"},
+        {"ctx": "Why?", "endings": ["x", "y"], "label": "B"},
+        {"question": "Why?", "A": "x", "B": "y", "C": "", "answer": "B"},
+        {"query": "Why?", "option_a": "x", "option_b": "y", "correct_answer": "y"},
+        {"question": "Why?", "choices": {"A": "x", "B": "y"}, "answer": "B"},
+        {"question": "Why?", "choices": "['x', 'y']", "answer": "B"},
+    ],
+)  # fmt: skip
+def test_the_columns_of_others_are_known(tmp_path: Path, record: dict[str, Any]) -> None:
+    """Questions are the same in whichever of the published ways they are written."""
+    kept = [record, {**record, "answer": 0}] if record.get("answer") == 1 else [record]
+    [first, *_] = formats.read(written(tmp_path, kept))
+    assert (first.sentence, first.options, first.answer) == ("Why?", ("x", "y"), 1)
+
+
+def test_columns_can_be_named(tmp_path: Path) -> None:
+    """Columns of any names are read where they are named; the others are kept in `extra`."""
+    path = tmp_path / "rows.csv"
+    path.write_text("Nr,About,Asked,one,two,key,Level of it\n7,Tea.,Hot?,yes,no,two,3\n")
+    columns = Columns(("About", "Asked"), ("one", "two"), "key")
+    [problem] = formats.read(path, columns=columns)
+    assert (problem.sentence, problem.options, problem.answer) == ("Tea. Hot?", ("yes", "no"), 1)
+    assert dict(problem.extra) == {"questions.Nr": "7", "questions.Level_of_it": "3"}
+    with pytest.raises(FormatError, match="there is no column 'Frage'; there are Nr, About"):
+        formats.read(path, columns=Columns(("Frage",)))
+    with pytest.raises(FormatError, match="name it with --question"):
+        formats.read(path, "questions")
+
+
+def test_labels_of_pairs_are_their_choices() -> None:
+    """A premise and a hypothesis are one question; the labels of all rows are its choices."""
+    features = datasets.Features(
+        {
+            "premise": datasets.Value("string"),
+            "hypothesis": datasets.Value("string"),
+            "label": datasets.ClassLabel(names=["yes", "maybe", "no"]),
+        }
+    )
+    table = datasets.Dataset.from_dict(
+        {"premise": ["A.", "B.", "C.", "D."], "hypothesis": ["a"] * 4, "label": [0, 2, 1, -1]},
+        features=features,
+    )
+    with pytest.warns(formats.ReadingNote):
+        found = formats.read(table)
+    assert [found[0].options[answer] for answer in found.answers[:3] if answer is not None] == [
+        "yes",
+        "no",
+        "maybe",
+    ]
+    assert (found.answers[3], found[0].sentence) == (None, "A. a")
+    assert found[0].extra["questions.hypothesis"] == "a"
+
+
+def test_tables_in_memory_and_parquet_are_read_as_files_are(data_dir: Path, tmp_path: Path) -> None:
+    """A DataFrame, a data set of Hugging Face's library, CSV and Parquet give the same problems."""
+    path = data_dir / "openbookqa" / "test.jsonl"
+    whole = formats.read(path).problems
+    table = pandas.read_json(path, lines=True)
+    table.to_parquet(tmp_path / "p.parquet")
+    table.to_csv(tmp_path / "p.csv", index=False)
+    for same in (table, datasets.Dataset.from_pandas(table), *tmp_path.iterdir()):
+        assert formats.read(same).problems == whole
+
+
+@given(
+    st.lists(
+        st.tuples(
+            TEXTS,
+            st.lists(TEXTS, min_size=2, max_size=26, unique_by=str.strip).map(tuple),
+            st.booleans(),
+        ),
+        min_size=1,
+        max_size=3,
+    )
+)
+def test_a_frame_gives_problems_back(drawn: list[tuple[str, tuple[str, ...], bool]]) -> None:
+    """Any problems put into a DataFrame are read from it as they were."""
+    problems = tuple(
+        Problem(str(n), f"{text}_", options, n % 2, blank=len(text) if blank else None)
+        for n, (text, options, blank) in enumerate(drawn)
+    )
+    assert formats.read(formats.frame(problems), as_written=True).problems == problems
