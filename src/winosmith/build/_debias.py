@@ -116,7 +116,11 @@ class Filtering:
             pool: the same with those that they are filtered by, which settle ties.
             collected_ids: of everything that was collected, as the rows of an array without ids.
             tuning: the problems that fine-tune an encoder, for training and for development.
+
+        Raises:
+            DataError: problems with more options than the filter or the embedder takes.
         """
+        refuse_many_options(collected, self.embed, self.filter)
         found = {
             name: self._embedded(place, chosen, collected, collected_ids, tuning)
             for place, (name, chosen) in enumerate(self.embedders.items())
