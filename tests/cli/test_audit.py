@@ -64,3 +64,31 @@ def test_a_misspelt_rule_is_refused(told: Path, capsys: pytest.CaptureFixture[st
     """A rule that there is not would never break, so it ends with code 2."""
     assert main(["audit", str(told), "--draws", "19", "--fail-on", "cues=3pt"]) == 2
     assert "there is no rule" in capsys.readouterr().err
+
+
+def test_any_table_of_questions_is_read_and_models_answers_beside_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A CSV with letters as answers is audited, and a table of letters ranks its keys."""
+    rows = ["id,question,A,B,C,answer"]
+    rows += [f"q{at},What is __{at}__?,a{at},b{at},c{at},{'ABC'[at % 3]}" for at in range(30)]
+    quiz, answers = tmp_path / "quiz.csv", tmp_path / "answers.csv"
+    quiz.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    told = ["id,one,two,three"]
+    told += [f"q{at}," + ",".join("ABC"[(at + (at == 4)) % 3] * 3) for at in range(30)]
+    answers.write_text("\n".join(told) + "\n", encoding="utf-8")
+    given = [
+        "audit",
+        str(quiz),
+        "--draws",
+        "19",
+        "--no-probes",
+        "--json",
+        "--answers",
+        str(answers),
+    ]
+    assert main(given) == 0
+    record = json.loads(capsys.readouterr().out)["splits"]["quiz"]
+    assert record["items"] == 30
+    assert [suspect["id"] for suspect in record["answers"]["suspects"]] == ["q4"]
+    assert record["answers"]["saturated"] == 29

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from winosmith.cli._options import format_option, json_option, pairing_column
+from winosmith.cli._options import format_option, json_option, named_columns, pairing_column
 from winosmith.cli._printing import Result, say
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError
@@ -111,7 +111,7 @@ def _read(path: str, format_name: str | None) -> tuple[Dataset, list[str]]:
     """Return the items of a file, and what of it is none: where, and why."""
     from winosmith import formats
 
-    contents = formats.scan(path, format_name, pair_by=pairing_column())
+    contents = formats.scan(path, format_name, pair_by=pairing_column(), columns=named_columns())
     contents.tell(path)
     problems = [item for item in contents.items if isinstance(item, Problem)]
     if not problems:
