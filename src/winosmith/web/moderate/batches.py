@@ -130,7 +130,7 @@ def undo_one(person: Person, event: Event, reason: str) -> Batch:
     """Undo one decision, whatever it was done together with.
 
     Raises:
-        InputError: it can't be taken back; see `deciding.undo`.
+        InputError: it can't be taken back; see `decisions.undo`.
     """
     _check(person, UNDO, reason)
     with writing():
