@@ -26,7 +26,13 @@ PASSWORD = serving.PASSWORD
 
 @pytest.fixture(scope="session", autouse=True)
 def _django(site: Any) -> None:
-    """Set Django up before the first test: no test is the one that needs another before it."""
+    """Set Django up before the first test: no test is the one that needs another before it.
+
+    Sixteen threads at once on a slow machine wait for each other longer than a request may.
+    """
+    from winosmith.web import _lock
+
+    _lock.PATIENCE = 600.0
 
 
 @pytest.fixture(scope="session")

@@ -87,3 +87,6 @@ def opened(folder: Path, database: str | None, **rules: Any) -> None:
         text = "".join(f"{name} = {json.dumps(value)}\n" for name, value in rules.items())
         (folder / "site.toml").write_text(text)
     hosting.prepare(Site.open(folder, database=database))
+    from winosmith.web import _lock
+
+    _lock.PATIENCE = 600.0  # no request waits here, and what a race comes to is no matter of speed

@@ -34,7 +34,8 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError, WinosmithError
-from winosmith.web._lock import PATIENCE, since, writing
+from winosmith.web import _lock
+from winosmith.web._lock import since, writing
 from winosmith.web.people.consent import missing
 from winosmith.web.people.models import Done, Hits, Person, Session, keyed
 
@@ -208,7 +209,7 @@ def rate_limit_reading(somebody: HttpRequest | Person | str, what: str, most: in
     Raises:
         TooMany: the hour is full.
     """
-    with suppress(OperationalError), since(PATIENCE - SOON):
+    with suppress(OperationalError), since(_lock.PATIENCE - SOON):
         rate_limit(somebody, what, most)
 
 
