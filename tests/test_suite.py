@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import signal
 import subprocess
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests import forking
+from tests.conftest import needed
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -232,3 +234,18 @@ def test_every_folder_of_tests_is_collected() -> None:
     collected = set(re.findall(r"^tests/([\w/]+\.py)", done.stdout, re.MULTILINE))
     there = {p.relative_to(ROOT / "tests").as_posix() for p in ROOT.glob("tests/**/test_*.py")}
     assert there - collected == set()
+
+
+def test_no_test_needs_django_set_up_before_it_is_collected() -> None:
+    """What tests import of the platform at their top can be imported before any site is open."""
+    found = {
+        node.module
+        for file in (ROOT / "tests").rglob("*.py")
+        for node in ast.parse(file.read_bytes()).body
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("winosmith.web")
+    }
+    assert "winosmith.web.hosting" in found
+    needed("django")
+    told = "".join(f"import {module}\n" for module in sorted(found))
+    done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

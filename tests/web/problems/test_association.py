@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from winosmith import Dataset, Problem, solve
-from winosmith.web.problems.lookalikes import Half
 
 SENTENCE = "They dropped the cup and the jug and the _ {}."
 
@@ -17,6 +16,12 @@ BROKEN = [
     for number in range(5)
     for word, answer in (("broke", 0), ("survived", 1))
 ]
+
+
+def _half(sentence: str, options: tuple[str, ...], answer: int | None) -> Any:
+    from winosmith.web.problems.lookalikes import Half
+
+    return Half(sentence, options, answer)
 
 
 @pytest.fixture
@@ -31,11 +36,11 @@ def test_a_half_that_its_words_give_away_is_read_so(pairs: Any) -> None:
     """What was always right with a word gets most of the share, and the word is named."""
     from winosmith.web.problems.association import reading
 
-    given_away = reading(Half("The _ broke.", ("cup", "jug"), 0), pairs)
+    given_away = reading(_half("The _ broke.", ("cup", "jug"), 0), pairs)
     assert given_away.share is not None
     assert given_away.share > 0.8
     assert given_away.words[0] == "broke"
-    against = reading(Half("The _ broke.", ("cup", "jug"), 1), pairs)
+    against = reading(_half("The _ broke.", ("cup", "jug"), 1), pairs)
     assert against.share == pytest.approx(1 - given_away.share)
     assert against.words == ()
 
@@ -44,15 +49,15 @@ def test_the_order_of_the_options_tells_nothing(pairs: Any) -> None:
     """The reading is the same whichever option stands first."""
     from winosmith.web.problems.association import reading
 
-    first = reading(Half("The _ broke.", ("cup", "jug"), 0), pairs)
-    assert reading(Half("The _ broke.", ("jug", "cup"), 1), pairs) == first
+    first = reading(_half("The _ broke.", ("cup", "jug"), 0), pairs)
+    assert reading(_half("The _ broke.", ("jug", "cup"), 1), pairs) == first
 
 
 def test_words_that_nobody_knows_tell_nothing(pairs: Any) -> None:
     """Unknown words leave the options even."""
     from winosmith.web.problems.association import Reading, reading
 
-    assert reading(Half("A _ sings.", ("lark", "owl"), 1), pairs) == Reading(0.5, ())
+    assert reading(_half("A _ sings.", ("lark", "owl"), 1), pairs) == Reading(0.5, ())
 
 
 @pytest.mark.parametrize(
@@ -72,7 +77,7 @@ def test_an_unfinished_half_has_no_share(
     """Without two options and an answer among them there is nothing to read."""
     from winosmith.web.problems.association import Reading, reading
 
-    assert reading(Half("The _ broke.", options, answer), pairs) == Reading(None, ())
+    assert reading(_half("The _ broke.", options, answer), pairs) == Reading(None, ())
 
 
 def test_the_share_is_that_of_the_solver(pairs: Any) -> None:

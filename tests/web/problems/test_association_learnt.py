@@ -12,11 +12,14 @@ import numpy as np
 import pytest
 
 from winosmith import practice, solve
-from winosmith.web.problems.lookalikes import Half
-
-HALVES = [Half("The _ fenced.", ("vicar", "monk"), 0), Half("", (), None)]
 
 SHIPPED = len(practice.handwritten())
+
+
+def _half(sentence: str, options: tuple[str, ...], answer: int | None) -> Any:
+    from winosmith.web.problems.lookalikes import Half
+
+    return Half(sentence, options, answer)
 
 
 @pytest.fixture
@@ -66,7 +69,7 @@ def test_only_what_is_public_is_learnt_from(db: Any, fields: dict[str, Any], lea
         _write(f"p{number}", **fields)
     pairs = learn()
     assert pairs.problems == SHIPPED + 3 * learnt
-    words = reading(Half("The _ fenced.", ("vicar", "monk"), 0), pairs).words
+    words = reading(_half("The _ fenced.", ("vicar", "monk"), 0), pairs).words
     assert words == (("fenced",) if learnt else ())
 
 
@@ -102,15 +105,16 @@ def test_a_site_learns_in_the_background_and_not_again_too_soon(
     monkeypatch.setattr(association, "_LEARNING", learning)
     for number in range(3):
         _write(f"p{number}")
-    association.association(HALVES)
+    halves = [_half("The _ fenced.", ("vicar", "monk"), 0), _half("", (), None)]
+    association.association(halves)
     learning.background.wait()
-    first = association.association(HALVES)
+    first = association.association(halves)
     assert first.problems == SHIPPED + 3
     assert first.readings[0].words == ("fenced",)
     assert first.readings[1].share is None
     pairs, thread = learning.pairs, learning.background.thread
     learning.background.due = 0.0
-    association.association(HALVES)
+    association.association(halves)
     assert (learning.pairs, learning.background.thread) == (pairs, thread)
 
 
