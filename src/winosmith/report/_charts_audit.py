@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from winosmith.report._svg import GONE, INK, MUTED, NULL, Svg, draw
-from winosmith.report._text import cut, shown
+from winosmith.report._text import cut, percent_tick, shown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -53,7 +53,7 @@ def dots(rows: Sequence[Dot], *, title: str) -> Svg:
                  ylim=(len(rows) - 0.4, -0.7))  # fmt: skip
         axes.set_yticks(range(len(rows)), [cut(row.name, 34) for row in rows], color=INK)
         axes.tick_params(axis="y", length=0)
-        axes.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f} %")
+        axes.xaxis.set_major_formatter(percent_tick)
         axes.grid(axis="x")
 
     description = "; ".join(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from winosmith.report._svg import GONE, INK, KEPT, MUTED, NULL, ONE, RULE, TWO, Svg, draw
-from winosmith.report._text import clean, shown
+from winosmith.report._text import clean, percent_tick, shown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -118,7 +118,7 @@ def subject_scores(rows: Sequence[SubjectScore], *, mean: float, chance: float, 
         axes.set(xlim=(max(0, left), 1.02), ylim=(len(ordered) - 0.5, -1.6))
         axes.set_yticks(range(len(ordered)), [clean(row.subject) for row in ordered])
         axes.tick_params(axis="y", length=0)
-        axes.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f} %")
+        axes.xaxis.set_major_formatter(percent_tick)
         axes.grid(axis="x")
         axes.set_title(clean(title), pad=10)
         if any(row.group for row in ordered):
@@ -161,7 +161,7 @@ def over_the_sheet(parts: Sequence[SheetPart], *, title: str, note: str = "") ->
         axes.plot(x, [p.share for p in parts], color=ONE, marker="o", markersize=5, linewidth=1.6)
         low = min([0.5, *(p.low for p in parts)])
         axes.set(ylim=(low - 0.03, 1.03), ylabel="right")
-        axes.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f} %")
+        axes.yaxis.set_major_formatter(percent_tick)
         axes.grid(axis="y")
         axes.set_title(clean(title), pad=24 if note else 12)
         if note:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from winosmith.report._svg import GONE, INK, KEPT, MUTED, NULL, ONE, RULE, TWO, Svg, draw
-from winosmith.report._text import clean, cut, shown
+from winosmith.report._text import clean, cut, percent_tick, shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,7 +60,7 @@ def accuracies(
                  ylim=(len(rows) - 0.5, -1.2))  # fmt: skip
         axes.set_yticks(range(len(rows)), [cut(row.name, 20) for row in rows])
         axes.tick_params(axis="y", length=0)
-        axes.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f} %")
+        axes.xaxis.set_major_formatter(percent_tick)
         axes.grid(axis="x")
 
     description = "; ".join(
@@ -136,7 +136,7 @@ def curves(
             axes.locator_params(axis="x", integer=True)
         if percent:
             axes.set_ylim(-0.02, 1.02)
-            axes.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f} %")
+            axes.yaxis.set_major_formatter(percent_tick)
         if lines:
             canvas.legend(loc="outside upper left", ncols=2, handlelength=2.6)
 
@@ -225,7 +225,7 @@ def learning(
                   markersize=6, linewidth=1.2, color=INK)  # fmt: skip
         low = min([0.5, *(value for _, value in (*points, *runs))])
         axes.set(xlabel="training problems", ylim=(low - 0.03, 1.01))
-        axes.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f} %")
+        axes.yaxis.set_major_formatter(percent_tick)
         axes.grid(axis="y")
         _size_axis(axes)
         if lines or runs:
@@ -337,7 +337,7 @@ def reliability(rows: Sequence[Stated], *, name: str, note: str = "") -> Svg:
         axes.set(xlim=(left, 1.02), ylim=(-0.02, 1.02), ylabel="right")
         counts.set(xlabel="stated confidence", ylabel="problems", yticks=[])
         for each in (axes.yaxis, counts.xaxis):
-            each.set_major_formatter(lambda value, _: f"{100 * value:.0f} %")
+            each.set_major_formatter(percent_tick)
         axes.grid(axis="y")
         axes.set_title(clean(name), pad=22 if note else 12)
         if note:
@@ -467,7 +467,7 @@ def _finish_depths(canvas: Canvas, axes: Axes, lines: int) -> None:
     from matplotlib.ticker import MaxNLocator
 
     axes.set_ylim(-0.02, 1.02)
-    axes.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f} %")
+    axes.yaxis.set_major_formatter(percent_tick)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.grid(axis="y")
     if lines:

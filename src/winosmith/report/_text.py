@@ -63,6 +63,17 @@ def shown(value: object, form: str = "") -> str:
     return clean(value)
 
 
+def percent_tick(value: float, _position: float = 0) -> str:
+    """Return what stands at a tick of an axis of shares, with the decimals that the tick has.
+
+    Rounded to whole percents, ticks at 42.5, 45 and 47.5 % would stand at "42", "45" and "48 %".
+
+    >>> percent_tick(0.425), percent_tick(0.45)
+    ('42.5 %', '45 %')
+    """
+    return f"{round(100 * value, 2):g} %".replace("-", "−")
+
+
 @dataclass(frozen=True)
 class Signature:
     """What determines a figure: data, number of problems, parameters, seed and version.
