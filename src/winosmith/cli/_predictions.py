@@ -164,7 +164,7 @@ def _of_table(source: formats.Source, columns: Sequence[str]) -> Iterator[Predic
 
 
 LINEAGE = "lineage"
-"""What `--by` takes for all of this."""
+"""What `--by` takes for error depths, and for what else follows from families."""
 
 
 def depth_option(function: Any) -> Any:

@@ -1,9 +1,8 @@
-"""Scores, and which rows a phase removes: Algorithm 1, lines 10 to 13, of WinoGrande.
+"""Which rows a phase removes by their scores (Algorithm 1, lines 10 to 13), or chance does.
 
 Scores are ratios of whole numbers and are compared as such: 3 of 4 votes are at the threshold
-0.75, whatever floating point makes of either.
-
-And random subsets: the baseline that any filter has to beat, and what blind choice would show.
+0.75, whatever floating point makes of either. Random subsets are the baseline that any filter has
+to beat, and show what blind choice would.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The practice corpora: twins of which it is known which hold an artifact, and twins by hand.
-
-And a simulated crowd that votes on them.
-"""
+"""The practice corpora: twins whose artifacts are known, votes of a crowd, and twins by hand."""
 
 from __future__ import annotations
 
@@ -72,7 +69,7 @@ def corpus(
 
     The twins are rendered from handwritten frames in the social and the physical domain, keep
     every rule of `winosmith.validate.structure`, and no two of their sentences are equal. How
-    sound twins are balanced is said in `_frames`, what is planted in the others in `_artifacts`.
+    sound twins are balanced, and what is planted in the others, is said in `_artifacts`.
 
     Args:
         twins: how many; each gives two problems.

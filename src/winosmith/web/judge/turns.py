@@ -337,7 +337,7 @@ def answer(
         ambiguous: both options are plausible.
         associative: nearby words give the answer away.
         comment: for the contributor and the moderators; LONGEST characters or fewer.
-        address: from which it comes, by `limits.address`; a digest of it is kept for an hour or
+        address: from which it comes, by `gates.address`; a digest of it is kept for an hour or
             two.
 
     Raises:

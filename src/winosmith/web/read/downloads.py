@@ -5,7 +5,7 @@ A download is two walks over the same rows. The first makes the digest, the one 
 writes. Formats whose records stand one after another are written while the browser reads, tables
 in parts that all have the columns of the whole file; the others are written aside first. A row
 that is withdrawn between the walks ends the download with an error: a file is never other than its
-digest says. The judges' answers are a file of their own, in the form that `winosmith validate`
+digest says. The judges' answers are a file of their own, in the form that `winosmith check`
 reads.
 """
 

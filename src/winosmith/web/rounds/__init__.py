@@ -1,4 +1,4 @@
-"""Rounds of the benchmark on the site: started by an admin, published, told to contributors."""
+"""Rounds of the benchmark on the site: carried out, published, told to contributors."""
 
 from __future__ import annotations
 

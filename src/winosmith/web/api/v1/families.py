@@ -176,7 +176,7 @@ class TreeVersions(Shape):
 
 
 class Measured(Shape):
-    """What was measured of a model over all families; see `winosmith score --stability`."""
+    """What was measured of a model over all families; see `winosmith score --by lineage`."""
 
     name: str
     revision: str
