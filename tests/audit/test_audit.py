@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -35,7 +36,7 @@ def test_a_probe_finds_a_word_that_tells() -> None:
     assert options.right > 0.7
     assert options.p == both.p == 0.02
     assert question.p > 0.05
-    assert options.words[0].text in ("granite", "velvety", "^ granite", "^ velvety")
+    assert options.words[0].text.removesuffix(", at the start") in ("granite", "velvety")
     assert options.low < options.expected < options.high < options.right
     assert len(options.solved) == pytest.approx(options.right * 200, abs=2)
 
@@ -44,6 +45,22 @@ def test_a_probe_of_random_keys_is_within_its_null() -> None:
     """Where no word tells, the share guessed lies among those of keys dealt anew."""
     probe = audit.probes(audit.Items.of(_worded(200, 0.5, seed=4)), draws=49)[0]
     assert probe.low <= probe.right <= probe.high
+
+
+def test_items_of_a_template_whose_options_are_classes_are_drawn_one_by_one() -> None:
+    """Two hundred questions in the same words with yes and no as options are as many draws."""
+    data = Dataset(
+        _item(str(at), f"Is the number {at} a prime number?", ("no", "yes"), int(at % 5 > 0))
+        for at in range(200)
+    )
+    items = audit.Items.of(data)
+    assert (len(items.leads), int(items.block.max()) + 1) == (200, 200)
+    twins = Dataset(
+        _item(f"{at}{half}", f"w{at} x{at} y{at} z{at} was {word}", (f"a{at}", f"b{at}"), half)
+        for at in range(200)
+        for half, word in enumerate(["big", "small"])
+    )
+    assert len(audit.Items.of(twins).leads) == 200
 
 
 def test_a_question_that_tells_its_position_is_found() -> None:
@@ -62,8 +79,30 @@ def test_a_question_that_tells_its_position_is_found() -> None:
     options, question, _ = audit.probes(audit.Items.of(data), draws=49)
     assert question.right > 0.9
     assert question.p == 0.02
-    assert "denied → option 1" in {word.text for word in question.words}
+    assert "option 1, where the question has denied" in {word.text for word in question.words}
     assert options.p > 0.05
+
+
+def test_a_long_question_is_paired_by_its_end() -> None:
+    """Of a passage with its question at the end, the last forty content words meet the options."""
+    data = [
+        replace(p, sentence=" ".join(["early", *(f"w{at}x{n}" for n in range(60)), "late _"]))
+        for at, p in enumerate(_worded(80, 0.9))
+    ]
+    told = {word.text for word in audit.probes(audit.Items.of(Dataset(data)), draws=19)[2].words}
+    assert "granite, where the question has late" in told
+    assert "granite, where the question has early" not in told
+
+
+def test_a_page_says_where_nothing_was_learnt_and_what_are_classes() -> None:
+    """With few items the page says that no model of words was tried; shared options are classes."""
+    data = Dataset(
+        (_item(str(at), f"Was w{at} x{at} y{at}?", ("no", "yes"), int(at > 2)) for at in range(40)),
+        "mine",
+    )
+    html = audit.page(audit.audit(data, cues=audit.CUES[:6], draws=39))
+    assert "No model of words was tried on mine" in html
+    assert "The options are classes (no, yes)" in html
 
 
 def test_probes_know_no_order_of_items_and_weigh_copies_once() -> None:
@@ -220,3 +259,4 @@ def test_a_field_that_tells_the_key_comes_first_in_the_verdict() -> None:
         "mine gives answers away by a field: the id's last character gives the answer away in 100 %"
     )
     assert len(found.failures("leak")) == 1
+    assert "mine id tells the key" in found.line

@@ -152,6 +152,31 @@ def test_keys_of_one_position_name_a_position_and_no_content() -> None:
     assert [one.cue for one in named] == ["the first"]
 
 
+def test_keys_of_a_few_positions_are_told_together_beside_what_the_commonest_has() -> None:
+    """Where no cue is of the positions, all together are told by the share of the commonest."""
+    rng = np.random.default_rng(0)
+    data = Dataset(
+        Problem(str(at), f"What is {at}? _", tuple(f"o{at}x{o}" for o in range(9)),
+                int(rng.choice(9, p=[0.11, 0.11, 0.11, 0.11, 0.3, 0, 0, 0.15, 0.11])))
+        for at in range(200)
+    )  # fmt: skip
+    found = audit.audit(data, cues=CUES[:4], draws=199, probe_draws=0)
+    best = found.parts[0].best
+    assert best is not None
+    assert best.cue == "the commonest position"
+    assert best.low < best.expected < best.high < best.right < 0.4
+    assert best.expected > found.parts[0].items.chance  # the commonest of nine is above the mean
+    assert "keys stand unevenly over the positions" in audit.page(found)
+
+
+@settings(deadline=None, max_examples=15)
+@given(problems(most=3))
+def test_a_band_is_of_shares(dataset: Dataset) -> None:
+    """However few items there are, chance gives a cue between none and all of them."""
+    found = audit.battery(audit.Items.of(dataset), draws=19).found
+    assert all(0 <= one.low <= one.high <= 1 for one in found)
+
+
 def test_a_set_without_cues_has_none_named() -> None:
     """Keys drawn at random name no cue in most sets: here in 19 of 20 at least."""
     named = [

@@ -59,6 +59,33 @@ def test_answers_to_another_set_are_refused() -> None:
         audit.audit(_items(5), draws=19, probe_draws=0, answers={"m": {"x": 0}})
 
 
+def test_answers_to_one_split_are_told_of_that_split_alone() -> None:
+    """A split that no model answered has no table of models."""
+    other = Dataset(Problem(f"o{at}", f"Who is {at}? _", ("x", "y"), 0) for at in range(5))
+    given: dict[str, int | None] = {"o1": 0}
+    found = audit.audit({"a": _items(5), "b": other}, draws=19, probe_draws=0, answers={"m": given})
+    assert [part.triage is None for part in found.parts] == [True, False]
+    assert "1 model. Items that all get right: 1; that none does: 0." in audit.page(found)
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ("id,m,m\nq0,A,B\n", "csv:1: two columns are named 'm'"),
+        ("id,m\nq0,A\nq0,B\n", "csv:3: the id 'q0' is there a second time"),
+        ("id,m\nq0,0\nq1,1\n", "no cell holds the letter of an option"),
+    ],
+)
+def test_a_table_of_answers_that_would_be_misread_is_refused(
+    table: str, message: str, tmp_path: Path
+) -> None:
+    """Two columns or two rows of one name, or numbers for letters, are told, not dropped."""
+    path = tmp_path / "answers.csv"
+    path.write_text(table, encoding="utf-8")
+    with pytest.raises(FormatError, match=message):
+        audit.read_answers(path, _items(2))
+
+
 @pytest.mark.parametrize(
     ("n", "psi", "points"), [(1000, 0.1, 2.8), (1000, 0.2, 4.0), (1000, 0.3, 4.8), (1000, 0.5, 6.3)]
 )
@@ -79,6 +106,7 @@ def test_fewer_than_six_items_are_never_enough() -> None:
     assert audit.detectable(1000, 0.3, design=2.0) == pytest.approx(
         audit.detectable(500, 0.3), rel=1e-9
     )
+    assert audit.detectable(20, 0.5, design=2.0) == audit.detectable(10, 0.5) is None
 
 
 def test_mid_p_halves_what_was_seen() -> None:

@@ -34,7 +34,7 @@ def test_a_rule_that_is_broken_ends_with_code_1(
     rules = "cue=3pt,duplicates"
     assert main(["audit", str(told), "--draws", "99", "--out", str(out), "--fail-on", rules]) == 1
     printed, aside = capsys.readouterr()
-    assert "choosing the longest, in characters is right in 100.0" in printed
+    assert "choosing “the longest, in characters” is right in 100.0" in printed
     assert "Broken: told: the longest, in characters" in aside
     assert "Audit of told" in out.read_text("utf-8")
 

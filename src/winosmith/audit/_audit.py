@@ -33,7 +33,7 @@ class Part:
         probes: that see the options, the question, and both; empty where there are too few items.
         review: the rest of what a reviewer looks for.
         refused: what of the file is no item: where, and why.
-        triage: what models' answers tell; None without.
+        triage: what models' answers tell; None where there are none to this split.
     """
 
     name: str
@@ -44,6 +44,11 @@ class Part:
     review: Review
     refused: tuple[str, ...] = ()
     triage: Triage | None = None
+
+    @property
+    def learnable(self) -> bool:
+        """Whether there are enough blocks for a probe to learn from."""
+        return learnable(self.items)
 
     @property
     def detectable(self) -> list[tuple[float, float | None]]:
@@ -192,14 +197,16 @@ def audit(
             raise DataError(f"{name}: {error}") from None
         tried = battery(items, cues, draws=draws, seed=seed)
         step(f"{name}: probes")
-        learnt = int(items.block.max()) + 1 >= LEAST if len(items) else False
-        probed = probes(items, draws=probe_draws, seed=seed) if probe_draws and learnt else ()
+        learn = probe_draws > 0 and learnable(items)
+        probed = probes(items, draws=probe_draws, seed=seed) if learn else ()
         step(f"{name}: copies, fields, splits")
         left = tuple(refused.get(name, ())) if refused else ()
         seen = review(dataset, seed)
         models = triage(items, answers) if answers is not None else None
+        if models and answers and not any(models.answered.values()):
+            models = None  # they answered another split
         parts.append(Part(name, dataset, items, tried, probed, seen, left, models))
-    if answers and not any(part.triage and any(part.triage.answered.values()) for part in parts):
+    if answers and not any(part.triage for part in parts):
         raise DataError("none of the models' answers is for an item: are they of another set?")
     return Audit(tuple(parts), across(splits), seed)
 
@@ -215,9 +222,16 @@ LEAST = 50
 """With fewer blocks there is nothing that a probe could learn from."""
 
 
+def learnable(items: Items) -> bool:
+    """Return whether items are in enough blocks for a probe to learn from."""
+    return int(items.block.max()) + 1 >= LEAST
+
+
 def _in_short(part: Part) -> str:
     best = part.best
     guessed = f"{100 * best.right:.1f} % by {best.cue}" if best else "no cue stands out"
+    if leaks := part.review.leaks:
+        guessed = f"{', '.join(leak.field for leak in leaks)} tells the key; {guessed}"
     blind = max(part.telling, key=lambda probe: probe.right, default=None)
     seen = f", {100 * blind.right:.1f} % from {SEEN[blind.sees]}" if blind else ""
     chance = f"chance {100 * part.items.chance:.1f} %, n = {len(part.items):,}"

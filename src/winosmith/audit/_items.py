@@ -60,7 +60,7 @@ class Items:
                 "no item has a key, so nothing can give it away; name the answers' column"
             )
         texts = {row: compared(dataset[row]) for row in answered}
-        block_of = {row: at for at, rows in enumerate(blocks(dataset)) for row in rows}
+        block_of = {row: at for at, rows in enumerate(_blocks(dataset)) for row in rows}
 
         def place(row: int) -> tuple[object, ...]:
             problem = dataset[row]
@@ -171,6 +171,38 @@ class Items:
         """What cues may look at, in order; words are counted in each unit's first item alone."""
         corpus = Corpus.of([self.problems[lead].options for lead in self.leads])
         return tuple(View(p.sentence, p.options, corpus) for p in self.problems)
+
+
+_CLASSES, _SHARE = 20, 0.05
+"""Options that more items have, and a greater share of them, are classes: yes and no, labels.
+Copies count once."""
+
+
+def _blocks(dataset: Dataset) -> list[list[int]]:
+    """Return the blocks; where options are classes, items that look alike are not in one.
+
+    Items with the same options and nearly the same words are elsewhere a twin whose id got lost.
+    Of classes they are what a template makes: a thousand of them would be one draw.
+    """
+    together = blocks(dataset)
+    sets = [frozenset(map(str.lower, problem.options)) for problem in dataset]
+    different = {(options, plain(p.sentence)) for options, p in zip(sets, dataset, strict=True)}
+    many = max(_CLASSES, _SHARE * len(different))
+    counts = Counter(options for options, _ in different)
+    classes = {options for options, count in counts.items() if count > many}
+    if not classes:
+        return together
+    apart = {row: at for at, rows in enumerate(blocks(dataset, lookalikes=False)) for row in rows}
+    found: list[list[int]] = []
+    for rows in together:
+        if classes.isdisjoint(sets[row] for row in rows):
+            found.append(rows)
+            continue
+        parted: dict[int, list[int]] = {}
+        for row in rows:
+            parted.setdefault(apart[row], []).append(row)
+        found += parted.values()
+    return found
 
 
 def _key(problem: Problem) -> int:

@@ -27,10 +27,10 @@ MOST = 8
 """So many cues are named at most: what is left then is told by the probes."""
 
 LATER = 400
-"""Draws for the cues after the first, at most."""
+"""Draws for the cues after the first, at most: their p is never under 1 / (1 + LATER)."""
 
-TOGETHER = "the keys' positions, taken together"
-"""The name of the test of all positions at once."""
+TOGETHER = "the commonest position"
+"""What the test of all positions at once is told as: the position that most keys stand at."""
 
 _SWEEPS, _WARMING = 3, 30
 """Exchanges between two draws where something is held, and before the first."""
@@ -135,8 +135,8 @@ def battery(
             about=cue.about,
             right=float(earned[at]),
             expected=float(first.mean[at] / len(items)),
-            low=first.edge(at, -1) / len(items),
-            high=first.edge(at, 1) / len(items),
+            low=first.edge(at, -1, len(items)),
+            high=first.edge(at, 1, len(items)),
             z=float(first.z[0, at]) if first.alive[at] else 0.0,
             p=first.p(at) if first.alive[at] else 1.0,
             speaks=float(spoken[at]),
@@ -161,11 +161,11 @@ def battery(
 
 def _of_positions(items: Items, first: _Round, place: int, p: float) -> Found:
     """Return what always saying the commonest position earns, beside what it would by chance."""
-    most = int(np.bincount(items.keys).max()) / len(items)
-    z = float(first.z[0, -1])
+    at, n = first.z.shape[1] - 1, len(items)
     return Found(
-        TOGETHER, "position", most, items.chance, items.chance, items.chance, z,
-        first.p(first.z.shape[1] - 1), 1.0, place, p,
+        TOGETHER, "position", int(np.bincount(items.keys).max()) / n, float(first.mean[at] / n),
+        first.edge(at, -1, n), first.edge(at, 1, n), float(first.z[0, at]), first.p(at), 1.0,
+        place, p,
     )  # fmt: skip
 
 
@@ -189,7 +189,8 @@ class _Round:
 
     Attributes:
         z: (draws + 1, cues) standardised; -inf where a cue can't vary.
-            mean, spread: (cues,) of what is drawn and observed together.
+        mean, spread: (cues,) of what is drawn and observed together; for all positions at once,
+            of the keys at the commonest one.
     """
 
     z: Floats
@@ -218,10 +219,11 @@ class _Round:
         """Return in which share of draws, the set itself among them, any cue stands out as much."""
         return float((self.z.max(axis=1) >= self.z[0, cue] - _SAME).mean())
 
-    def edge(self, cue: int, side: int) -> float:
-        """Return the end of the band in which all cues of 95 of 100 such sets lie: -1 or 1."""
+    def edge(self, cue: int, side: int, items: int) -> float:
+        """Return an end, -1 or 1, of the band that all cues of 95 of 100 such sets keep in, 0–1."""
         reach = float(np.quantile(self.z[1:].max(axis=1), 0.95)) if self.alive.any() else 0.0
-        return float(self.mean[cue] + side * reach * self.spread[cue])
+        end = (self.mean[cue] + side * reach * self.spread[cue]) / items
+        return float(np.clip(end, 0.0, 1.0))
 
 
 def _round(
@@ -253,6 +255,7 @@ def _round(
             np.take(part, base + key, axis=0, out=taken, mode="clip")
             np.matmul(ones, taken, out=sums[row])
         if of_positions:
+            most = sums[:, len(cues) :].max(axis=1)
             off = ((sums[:, len(cues) :] - even) ** 2 / even).sum(axis=1)
             # Its cube root is nearly normal (Wilson and Hilferty 1931), as the others' sums are.
             sums = np.column_stack([sums[:, : len(cues)], np.cbrt(off)])
@@ -261,6 +264,8 @@ def _round(
         varies = spread[cues] > _SAME * len(items)
         there = cues[varies]
         z[:, there] = (sums[:, varies] - mean[there]) / spread[there]
+        if of_positions:
+            mean[together], spread[together] = most.mean(), most.std()
     return _Round(z, mean, spread)
 
 

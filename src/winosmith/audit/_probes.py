@@ -19,7 +19,7 @@ import numpy as np
 from winosmith.audit._cues import View
 from winosmith.audit._items import Floats, Ints, Items
 from winosmith.audit._null import permuted
-from winosmith.text import pieces
+from winosmith.text import FUNCTION_WORDS, pieces
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -34,6 +34,10 @@ _SMOOTHING = 3.0
 _CELLS = 4_000_000
 """Features times draws that are held at once."""
 
+_ASKED = 40
+"""So many content words of a question are paired with an option's, the last: of a long passage with
+a question at its end, those of the question. All of them would be gigabytes."""
+
 _TOLD, _EXAMPLES = 12, 8
 """How many words are told, and how many items are shown."""
 
@@ -43,7 +47,8 @@ class Word:
     """A feature that tells the right option.
 
     Attributes:
-        text: in words.
+        text: the word or pair of words, and where it stands if that matters ("bees, at the
+            start").
         options: on how many options it is, copies once.
         right: on which share of them the right one, 0–1.
         expected: the share by chance.
@@ -162,7 +167,8 @@ def _of_question(view: View) -> Iterator[set[str]]:
 
 
 def _of_both(view: View) -> Iterator[set[str]]:
-    asked = view.asked_content or set(_cut(view, view.question))
+    words = list(dict.fromkeys(reversed(_cut(view, view.question))))
+    asked = [word for word in words if word not in FUNCTION_WORDS][:_ASKED] or words[:_ASKED]
     for option, features in zip(view.options, _of_options(view), strict=True):
         said = set(_cut(view, option))
         yield features | {f"{word} ~ {other}" for word in asked for other in said}
@@ -274,12 +280,28 @@ def _tables(items: Items, matrix: csr_matrix, own: Ints) -> tuple[Floats, Floats
     )
 
 
+def _plainly(feature: str) -> str:
+    """Return a feature as it is told.
+
+    >>> _plainly("^ bees"), _plainly("the ground"), _plainly("ground $"), _plainly(" → option 2")
+    ('bees, at the start', 'the ground', 'ground, at the end', 'option 2')
+    >>> _plainly("attach ~ glue"), _plainly("denied → option 1")
+    ('glue, where the question has attach', 'option 1, where the question has denied')
+    """
+    one, between, other = feature.partition(" ~ " if " ~ " in feature else " → ")
+    if between:
+        return f"{other}, where the question has {one}" if one else other
+    if feature.startswith("^ "):
+        return f"{feature[2:]}, at the start"
+    return f"{feature[:-2]}, at the end" if feature.endswith(" $") else feature
+
+
 def _words(names: list[str], on: Floats, expected: Floats, found: Floats, z: Floats) -> Words:
     """Return the features whose options are right most surely more or less often than by chance."""
     told = [at for at in np.argsort(-abs(z), kind="stable")[:_TOLD] if at < len(names) and z[at]]
     return tuple(
         Word(
-            names[at], round(float(on[at])), float(found[at] / on[at]),
+            _plainly(names[at]), round(float(on[at])), float(found[at] / on[at]),
             float(expected[at] / on[at]), float(z[at]),
         )
         for at in told
@@ -294,7 +316,7 @@ def _examples(items: Items, names: list[str], matrix: csr_matrix, z: Floats, own
     for row in solved[:_EXAMPLES]:
         has = matrix[own[at_row[row]]].indices
         best = sorted(has.tolist(), key=lambda at: (-z[at], at))[:3]
-        found.append((row, tuple(names[at] for at in best if z[at] > 0)))
+        found.append((row, tuple(_plainly(names[at]) for at in best if z[at] > 0)))
     return tuple(found)
 
 

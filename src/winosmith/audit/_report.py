@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import ceil, floor, log10
 
 from winosmith import report
-from winosmith.audit._audit import SEEN, Audit, Part
-from winosmith.audit._null import Found
+from winosmith.audit._audit import LEAST, SEEN, Audit, Part
+from winosmith.audit._null import LATER, TOGETHER, Battery, Found
 from winosmith.audit._probes import Probe
 
 _DRAWN = 14
@@ -68,7 +69,7 @@ def _sentence(part: Part) -> str:
     best, tried = part.best, len(part.battery.found)
     if best is not None:
         return (
-            f"{part.name} gives answers away: choosing {best.cue} is right in "
+            f"{part.name} gives answers away: choosing “{best.cue}” is right in "
             f"{_percent(best.right)} of {len(part.items):,} items, where {_percent(best.expected)} "
             f"is expected ({_p(best.p, part.battery.draws)} over {tried} cues)."
         )
@@ -81,8 +82,8 @@ def _sentence(part: Part) -> str:
         )
     strongest = max(part.battery.found, key=lambda found: found.z)
     return (
-        f"No cue of {part.name} stands out: the strongest of {tried} is {strongest.cue}, right in "
-        f"{_percent(strongest.right)} of {len(part.items):,} items, and "
+        f"No cue of {part.name} stands out: the strongest of {tried} is “{strongest.cue}”, right "
+        f"in {_percent(strongest.right)} of {len(part.items):,} items, and "
         f"{_percent(strongest.low)} to {_percent(strongest.high)} is what chance gives it "
         f"({_p(strongest.p, part.battery.draws)})."
     )
@@ -93,9 +94,17 @@ def _percent(share: float) -> str:
 
 
 def _p(p: float, draws: int) -> str:
-    """Return a p-value by draws: the least they can show is a bound."""
+    """Return a p-value by draws: the least they can show is a bound, never rounded down.
+
+    >>> _p(1 / 1001, 1000), _p(1 / 401, 400), _p(1 / 20_001, 20_000), _p(2 / 20_001, 20_000)
+    ('p ≤ 0.001', 'p ≤ 0.0025', 'p ≤ 0.00005', 'p = 0.000100')
+    """
     least = 1 / (1 + draws)
-    return f"p ≤ {least:.3f}" if p <= least + 1e-12 else f"p = {p:.3f}"
+    digits = 1 - floor(log10(p))  # two that are not zeros in front
+    if p > least + 1e-12:
+        return f"p = {p:.{max(3, digits) if p < 0.001 else 3}f}"
+    upper = ceil(p * 10**digits - 1e-6) / 10**digits
+    return f"p ≤ {upper:.{digits}f}".rstrip("0")
 
 
 def _verdict(audit: Audit) -> Iterator[report.Block]:
@@ -123,12 +132,17 @@ def _advice(audit: Audit) -> Iterator[str]:
     for part in audit.parts:
         for found in part.battery.named:
             more = round((found.right - found.expected) * len(part.items))
-            if found.about == "position":
+            if found.cue == TOGETHER:
                 yield (
-                    f"{part.name}: deal the order of the options anew where it is free; "
-                    f"{found.cue} has {_percent(found.right)} of the keys."
+                    f"{part.name}: keys stand unevenly over the positions: "
+                    f"{_positions(part.battery)}. {_dealt(part)}"
                 )
-            elif found.right - found.expected > found.high - found.expected:
+            elif found.about == "position":
+                yield (
+                    f"{part.name}: “{found.cue}” has {_percent(found.right)} of the keys. "
+                    f"{_dealt(part)}"
+                )
+            elif found.right > found.high:
                 yield (
                     f"{part.name}: about {more:,} items more than expected have a key that "
                     f"“{found.cue}” picks. Write their other options like the key."
@@ -150,6 +164,18 @@ def _advice(audit: Audit) -> Iterator[str]:
             f"{one} and {other} share {len(pairs):,} items, copies or nearly so, as "
             f"{' = '.join(pairs[0])}: leave them out of one."
         )
+
+
+def _dealt(part: Part) -> str:
+    """Return what to do about positions: where all options are the same, they are classes."""
+    options = {problem.options for problem in part.items.problems}
+    if len(options) == 1:
+        return f"The options are classes ({', '.join(*options)}): take as many items of each."
+    return "Deal the order of the options anew where it is free."
+
+
+def _positions(tried: Battery) -> str:
+    return ", ".join(f"{at + 1}: {count:,}" for at, count in enumerate(tried.positions))
 
 
 def _ids(groups: Sequence[Sequence[str]], most: int = 3) -> str:
@@ -197,12 +223,11 @@ def _cues(part: Part) -> report.Section:
             table,
         )
     ]
-    counts = ", ".join(f"{at + 1}: {count:,}" for at, count in enumerate(tried.positions))
     blocks.append(
         report.Text(
             [
-                f"Keys at each position: {counts} ({_p(tried.positions_p, tried.draws)} for all "
-                "positions together)."
+                f"Keys at each position: {_positions(tried)} ({_p(tried.positions_p, tried.draws)} "
+                "for all positions together)."
             ]
         )
     )
@@ -226,17 +251,34 @@ def _cue_row(found: Found, draws: int) -> list[report.Value]:
         _percent(found.expected),
         f"{100 * found.low:.1f}–{100 * found.high:.1f}",
         _p(found.p, draws).removeprefix("p ").removeprefix("= "),
-        None if found.p_given is None else f"{found.p_given:.3f}",
+        None if found.p_given is None else _given(found, draws),
     ]
 
 
+def _given(found: Found, draws: int) -> str:
+    """Return the p-value given the cues above; the first has none above it."""
+    drawn = draws if found.named == 1 else min(draws, LATER)
+    return _p(found.p_given or 0.0, drawn).removeprefix("p ").removeprefix("= ")
+
+
 def _probed(audit: Audit) -> bool:
-    return any(part.probes for part in audit.parts)
+    return any(part.probes or not part.learnable for part in audit.parts)
 
 
 def _probes(audit: Audit) -> Iterator[report.Block]:
+    few = [part.name for part in audit.parts if not part.learnable]
+    if few:
+        yield report.Text(
+            [
+                f"No model of words was tried on {', '.join(few)}: there is nothing to learn from "
+                f"in fewer than {LEAST} blocks (items that are not copies, twins or lookalikes)."
+            ],
+            "note",
+        )
+    if not any(part.probes for part in audit.parts):
+        return
     yield report.Table(
-        "A model of words and pairs of words, asked about blocks that it was not fitted on",
+        "What a model of words guesses",
         ["split, what it sees", report.Column("right", numeric=True),
          report.Column("expected", numeric=True), report.Column("p", numeric=True)],
         [
@@ -249,8 +291,10 @@ def _probes(audit: Audit) -> Iterator[report.Block]:
             for part in audit.parts
             for probe in part.probes
         ],
-        note="Expected is the mean, and between what 95 of 100 lie, where the keys' positions are "
-        "dealt anew. From the question alone nothing but the position of the key can be guessed.",
+        note="The model knows words and pairs of neighbours, and is asked about blocks that it was "
+        "not fitted on. Expected is the mean where the keys' positions are dealt anew, with the "
+        "range of 95 of 100 such draws. From the question alone only the key's position can be "
+        "guessed.",
     )  # fmt: skip
     for part in audit.parts:
         for probe in _different(part):
@@ -258,16 +302,11 @@ def _probes(audit: Audit) -> Iterator[report.Block]:
                 f"Words that tell in {part.name}, from {SEEN[probe.sees]}",
                 [
                     "word",
-                    "options",
-                    report.Column("right", ".1%"),
+                    "options with it",
+                    report.Column("of them right", ".1%"),
                     report.Column("expected", ".1%"),
                 ],
-                [
-                    [_word(w.text), w.options, _percent(w.right), _percent(w.expected)]
-                    for w in probe.words
-                ],
-                note="“^” is the beginning of an option, “$” its end, “a ~ b” a word of the "
-                "question with one of the option.",
+                [[word.text, word.options, word.right, word.expected] for word in probe.words],
                 most=6,
             )
             yield report.OnPage(lambda part=part, probe=probe: [_solved(part, probe)])  # type: ignore[misc]
@@ -281,10 +320,6 @@ def _different(part: Part) -> Iterator[Probe]:
             yield probe
 
 
-def _word(text: str) -> str:
-    return f"any{text}" if text.startswith(" →") else text
-
-
 def _solved(part: Part, probe: Probe) -> report.Passages:
     problems = part.dataset.problems
     return report.Passages(
@@ -296,7 +331,7 @@ def _solved(part: Part, probe: Probe) -> report.Passages:
                     problems[row].options,
                     problems[row].answer,
                     problems[row].id,
-                    clues=[f"toward the key: {', '.join(map(_word, words))}"] if words else [],
+                    clues=[f"toward the key: {'; '.join(words)}"] if words else [],
                 )
             ]
             for row, words in probe.examples
@@ -307,7 +342,7 @@ def _solved(part: Part, probe: Probe) -> report.Passages:
 
 def _rest(audit: Audit) -> Iterator[report.Block]:
     rows: list[list[report.Value]] = []
-    clean: list[str] = []
+    absent: list[str] = []
     for part in audit.parts:
         seen, n = part.review, part.name
         refused = [[one] for one in part.refused]
@@ -325,9 +360,12 @@ def _rest(audit: Audit) -> Iterator[report.Block]:
             for what, found in kinds
             if found
         ]
-        clean += [f"{n}: {what}" for what, found in kinds if not found]
+        clean = [what for what, found in kinds if not found]
+        if seen.leaks == ():
+            clean.append("fields that tell the key")
+        absent.append(f"Looked for and not found in {n}: {'; '.join(clean)}.")
         if seen.leaks is None:
-            clean.append(f"{n}: fields (too few items to tell)")
+            absent.append(f"Whether fields of {n} tell the key can't be said of so few items.")
         for leak in seen.leaks or ():
             rows.append([f"{n}: fields that tell the key", leak.problems, str(leak)])
         for group in seen.one_sided:
@@ -342,10 +380,9 @@ def _rest(audit: Audit) -> Iterator[report.Block]:
         for (one, other), pairs in audit.shared.items()
     ]
     if len(audit.parts) > 1 and not audit.shared:
-        clean.append("items that splits share")
+        absent.append("No two splits share items.")
     yield report.Table("What else was found", ["what", "items", "as"], rows)
-    if clean:
-        yield report.Text([f"Looked for and not found: {'; '.join(clean)}."])
+    yield report.Text(absent)
 
 
 def _models(part: Part) -> report.Section:
@@ -361,9 +398,10 @@ def _models(part: Part) -> report.Section:
         rows.append(
             [suspect.id, f"{100 * suspect.agreement:.0f} %", problem.options[suspect.other], key]
         )
+    count = len(found.right)
     lead = (
-        f"{len(found.right)} models: {len(found.saturated):,} items that all get right, "
-        f"{len(found.missed):,} that none does."
+        f"{count} model{'s' * (count > 1)}. Items that all get right: {len(found.saturated):,}; "
+        f"that none does: {len(found.missed):,}."
     )
     return report.Section(
         f"Models' answers to {part.name}",
@@ -403,15 +441,15 @@ def _models(part: Part) -> report.Section:
 
 def _detectable(audit: Audit) -> Iterator[report.Block]:
     yield report.Table(
-        "The least difference between two models that four of five such sets would find",
-        ["split", *(f"differ on {psi:.0%}" for psi, _ in audit.parts[0].detectable)],
+        "The least difference between two models that is found with a power of 80 %",
+        ["split", *(f"differ on {100 * psi:.0f} %" for psi, _ in audit.parts[0].detectable)],
         [
             [
                 part.name,
-                *(None if least is None else _percent(least) for _, least in part.detectable),
+                *("none" if least is None else _percent(least) for _, least in part.detectable),
             ]
             for part in audit.parts
         ],
-        note="In points of accuracy, by the share of items on which one of the two is right and "
-        "the other is not; McNemar's test at 0.05, copies counted once; never under 6 items.",
+        note="In points of accuracy, by the share of items on which the two differ in being right; "
+        "McNemar's test at 0.05, copies counted once; never under 6 items.",
     )

@@ -222,8 +222,8 @@ def detectable(
     """Return the least difference between two models that n items find, 0–1; None for none.
 
     It solves δ√n = z(1 − α/2) √ψ + z(power) √(ψ − δ²) for δ (Connor 1987), n over the design
-    effect. Fewer than 6 items that differ are significant in no test at 0.05, so it is 6/n at
-    least.
+    effect. Fewer than 6 items that differ are significant in no exact test at 0.05, so it is 6
+    over that n at least.
 
     Args:
         n: items.
@@ -245,7 +245,7 @@ def detectable(
     size = n / max(1.0, design)
     first, second = float(ndtri(1 - alpha / 2)) * sqrt(psi), float(ndtri(power))
     under = first**2 * size - (size + second**2) * (first**2 - second**2 * psi)
-    least = max((first * sqrt(size) + sqrt(max(0.0, under))) / (size + second**2), 6 / n)
+    least = max((first * sqrt(size) + sqrt(max(0.0, under))) / (size + second**2), 6 / size)
     return least if least <= psi else None
 
 
@@ -278,6 +278,9 @@ def read_answers(path: str | Path, dataset: Dataset) -> dict[str, dict[str, int 
         return {found.solver: {p.problem_id: p.choice for p in found.predictions}}
     rows = list(csv.reader(io.StringIO(source.text)))
     head = rows[0]
+    twice = next((name for name in head if head.count(name) > 1), None)
+    if twice is not None:
+        raise FormatError(f"two columns are named {twice!r}", path, 1)
     at = head.index("id") if "id" in head else 0
     if len(head) < 2:
         raise FormatError("a table with ids and a column a model is needed", path, 1)
@@ -285,11 +288,15 @@ def read_answers(path: str | Path, dataset: Dataset) -> dict[str, dict[str, int 
     models: dict[str, dict[str, int | None]] = {
         name: {} for column, name in enumerate(head) if column != at
     }
+    given: set[str] = set()
     for line, row in enumerate(rows[1:], 2):
         if not row:
             continue
         if len(row) != len(head):
             raise FormatError(f"{len(row)} cells; the header has {len(head)}", path, line)
+        if row[at] in given:
+            raise FormatError(f"the id {row[at]!r} is there a second time", path, line)
+        given.add(row[at])
         for column, name in enumerate(head):
             if column != at:
                 models[name][row[at]] = _letter(row[column], counts.get(row[at], 0))
@@ -297,6 +304,11 @@ def read_answers(path: str | Path, dataset: Dataset) -> dict[str, dict[str, int 
     if 2 * of_items < len(rows) - 1:
         raise FormatError(
             f"{of_items:,} of {len(rows) - 1:,} ids are those of items: is this of another set?",
+            path,
+        )
+    if all(choice is None for chosen in models.values() for choice in chosen.values()):
+        raise FormatError(
+            "no cell holds the letter of an option; write A for the first one, B for the second",
             path,
         )
     return models

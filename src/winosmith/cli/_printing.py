@@ -110,11 +110,16 @@ def _plain_lines(title: str, total: int | None) -> Iterator[Callable[[int, str],
 
 
 def print_table(
-    title: str, header: Sequence[str], rows: Iterable[Sequence[str | int | float | None]]
+    title: str,
+    header: Sequence[str],
+    rows: Iterable[Sequence[str | int | float | None]],
+    *,
+    forms: Sequence[str] = (),
 ) -> None:
     """Print a table to the output: numbers to the right, text to the left and wrapped.
 
-    A header of empty names is not shown, and a table without rows is not printed.
+    A header of empty names is not shown, and a table without rows is not printed. `forms` are the
+    columns' format specifications, as on a page; none for a column's usual one.
 
     Whatever the cells hold is printed as it is: control characters are replaced, and nothing is
     taken for markup.
@@ -133,8 +138,10 @@ def print_table(
     for at, name in enumerate(header):
         numeric = all(isinstance(row[at], int | float | None) for row in body)
         table.add_column(name, justify="right" if numeric else "left", overflow="fold")
+    forms = forms or [""] * len(header)
     for row in body:
-        table.add_row(*(Text("" if cell is None else shown(cell)) for cell in row))
+        cells = zip(row, forms, strict=True)
+        table.add_row(*(Text("" if cell is None else shown(cell, form)) for cell, form in cells))
     console = Console(highlight=False)
     console.print(Text(title, style="bold"))
     console.print(table)
@@ -183,7 +190,10 @@ def _ends_empty(blocks: Sequence[report.Block]) -> bool:
 
 def _print_table(table: report.Table, *, cut: bool) -> None:
     rows = [[_cut(cell) if cut else cell for cell in row] for row in table.rows[: table.most]]
-    print_table(table.caption, [head.title for head in table.heads], rows)
+    heads = table.heads
+    print_table(
+        table.caption, [head.title for head in heads], rows, forms=[head.form for head in heads]
+    )
     more = len(table.rows) - len(rows)
     if note := f"{table.beyond.format(more) if more else ''} {table.note}".strip():
         click.echo(textwrap.fill(note, 80) + "\n")
@@ -196,7 +206,9 @@ def _cut(cell: report.Value) -> report.Value:
 
 
 def _print_text(text: report.Text) -> None:
-    for paragraph in text.paragraphs:
+    from winosmith.report import shown
+
+    for paragraph in map(shown, text.paragraphs):
         if text.kind == "warning":  # it may name a file and a line, which nothing should break
             click.secho(paragraph, fg="yellow")
         elif text.kind == "list":
@@ -237,6 +249,8 @@ class Result:
 
     def tell(self, *, as_json: bool, out: str | None) -> None:
         """Write the page to `out` if that is named; print the JSON, or the tables."""
+        from winosmith.report import shown
+
         if out:
             with write_aside(out) as file:
                 file.write(self.page())
@@ -244,7 +258,7 @@ class Result:
             print_json(self.record)
             return
         if self.verdict:
-            click.secho(f"{self.verdict}\n", bold=True)
+            click.secho(f"{shown(self.verdict)}\n", bold=True)
         printed = [section for section in self.sections if any(map(_is_printed, section.blocks))]
         for number, section in enumerate(printed):
             if self.apart and number and not _ends_empty(printed[number - 1].blocks):

@@ -84,6 +84,7 @@ def command(
         audit.sections(found),
         verdict=audit.verdict(found),
         signature=audit.signature(found),
+        apart=True,
     ).tell(as_json=as_json, out=out)
     if not as_json:
         click.echo(f"For a README: {found.line}")

@@ -1,0 +1,28 @@
+"""What a terminal prints of a report's tables and paragraphs."""
+
+from __future__ import annotations
+
+import pytest
+
+from winosmith import report
+from winosmith.cli._printing import print_blocks
+
+
+def test_a_column_has_one_form_on_a_terminal_and_on_a_page(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A share that a page tells in percent is told in percent by a terminal, to the right."""
+    columns = ["word", report.Column("of them right", ".1%"), "z"]
+    table = report.Table("Words", columns, [["less", 6 / 7, 1.5], ["more", None, 2.0]])
+    print_blocks([table])
+    printed = capsys.readouterr().out
+    assert "        85.7\xa0%   1.500" in printed
+    assert "85.7\xa0%" in report.page("Words", [report.Section("Words", [table])])
+
+
+def test_a_paragraph_prints_no_control_characters(capsys: pytest.CaptureFixture[str]) -> None:
+    """An id with a terminal's escape codes in it is printed without them."""
+    print_blocks([report.Text(["a \x1b[31mred\x1b[0m id"]), report.Text(["\x1b]0;x"], "list")])
+    printed = capsys.readouterr().out
+    assert "\ufffd[31mred" in printed
+    assert "\x1b" not in printed
