@@ -8,12 +8,13 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from string import ascii_lowercase
 from typing import Any
 
 import numpy as np
 import pytest
 
-from winosmith import Dataset, Prediction, Response, formats
+from winosmith import Dataset, Prediction, Problem, Response, formats
 from winosmith.cli import main
 from winosmith.metrics import switched
 from winosmith.testing import made_twins
@@ -85,6 +86,19 @@ def test_every_form_of_predictions_is_read(path: str, capsys: TEXT) -> None:
     right = sum(c == p.answer for c, p in zip(CHOICES, DATA, strict=True))
     assert (one["accuracy"]["right"], one["accuracy"]["n"]) == (right, 64)
     assert (one["calibration"] is not None) == (path == "ours.jsonl")
+
+
+def test_a_table_of_questions_names_options_by_number(tmp_path: Path, capsys: TEXT) -> None:
+    """A choice may have two digits, and scores go by the number in their column's name."""
+    options = tuple(f"the {letter}" for letter in ascii_lowercase[:12])
+    formats.write([Problem("q", "Which of them is it?", options, 11, blank=None)], "q.jsonl")
+    names = [f"score_{number}" for number in range(12, 0, -1)]
+    scores = ",".join(str(number) for number in range(12, 0, -1))
+    Path("q.csv").write_text(f"id,choice,{','.join(names)}\nq,12,{scores}\n")
+    assert main(["score", "q.jsonl", "q.csv"]) == 0
+    shown = capsys.readouterr().out
+    assert "100.0 %" in shown
+    assert "is not the option with its best score" not in shown
 
 
 def _longer(lines: list[str]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from string import ascii_lowercase
 
 import pytest
 from hypothesis import given
@@ -114,6 +115,17 @@ def test_a_list_of_labels_is_read_beside_its_data(tmp_path: Path) -> None:
     found = formats.read_predictions(file, PROBLEMS)
     assert [p.choice for p in found.predictions] == [0, 1] * 5
     assert [p.problem_id for p in found.predictions] == list(PROBLEMS.ids)
+
+
+def test_a_list_names_any_option_that_a_problem_may_have(tmp_path: Path) -> None:
+    """A label of two digits is the option of that number, with its scores beside it."""
+    asked = Problem(
+        "q", "Which is it?", tuple(f"the {word}" for word in ascii_lowercase), blank=None
+    )
+    file = tmp_path / "labels.lst"
+    file.write_text(f"26;[{' '.join(map(str, range(26)))}]\n", "utf-8")
+    (found,) = formats.read_predictions(file, Dataset([asked])).predictions
+    assert (found.choice, found.scores) == (25, tuple(map(float, range(26))))
 
 
 @pytest.mark.data

@@ -19,11 +19,11 @@ import yaml  # type: ignore[import-untyped]
 from tests.conftest import everything
 from tests.release.conftest import ABOUT, about, by, found, sets, write_sets
 from tests.waiting import LONGEST, until
-from winosmith import Dataset, Extra, Origin, Response, formats, practice, validate
+from winosmith import Dataset, Extra, Origin, Problem, Response, formats, practice, validate
 from winosmith.cli import main
 from winosmith.errors import OutputError, RecipeError
 from winosmith.humans import CANARY
-from winosmith.release import Released, Splitting, read_about, release
+from winosmith.release import Released, Splitting, read_about, release, verify
 from winosmith.release._content import sight
 
 
@@ -322,3 +322,21 @@ def test_copies_are_counted_wherever_a_release_is_told(
     assert "2 groups of identical problems" in " ".join(capsys.readouterr().err.split())
     assert main(["verify", str(folder), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["copies"]["count"] == 2
+
+
+def test_a_release_of_questions_says_what_its_problems_are(tmp_path: Path) -> None:
+    """Cards of questions with seven options tell of questions and of seven; the release holds."""
+    asked = [
+        Problem(f"q{n}", f"Which is number {n}?", tuple(f"item {n} {k}" for k in range(7)), n % 7,
+                blank=None)
+        for n in range(12)
+    ]  # fmt: skip
+    formats.write(asked, tmp_path / "q.jsonl")
+    said = about(source=[{"name": "*", "licence": "CC0-1.0"}])
+    made = release(tmp_path / "q.jsonl", said, tmp_path / "out")
+    card = (made.folder / "README.md").read_text("utf-8")
+    assert "or is a question, which has none" in card
+    assert "2 to 5" not in card
+    sheet = (made.folder / "DATASHEET.md").read_text("utf-8")
+    assert "or a question, and 7 options of which one is right" in sheet
+    assert verify(made.folder).faults == ()

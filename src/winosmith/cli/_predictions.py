@@ -130,13 +130,15 @@ def _read(path: Path, dataset: Dataset | None) -> Predictions:
 def _of_table(source: formats.Source, columns: Sequence[str]) -> Iterator[Prediction]:
     """Yield the predictions of a CSV table: an id, a choice from 1, and a score an option if any.
 
-    Rows with neither id nor choice, such as a summary at the end, are passed over.
+    Scores stand under "score1", "score_2", …, in any order of the columns. Rows with neither id nor
+    choice, such as a summary at the end, are passed over.
     """
     ids = next((columns.index(name) for name in _IDS if name in columns), None)
     if ids is None:
         raise FormatError(f"the table has no column {', '.join(map(repr, _IDS))}", source.path, 1)
     choices = next(columns.index(name) for name in _CHOICES if name in columns)
-    scores = [at for at, name in enumerate(columns) if re.fullmatch(r"score_?[1-5]", name)]
+    numbers = {at: re.fullmatch(r"score_?([1-9]\d?)", name) for at, name in enumerate(columns)}
+    scores = sorted((int(match[1]), at) for at, match in numbers.items() if match)
     reader = csv.reader(io.StringIO(source.text, newline=""))
     next(reader)
     seen: set[str] = set()
@@ -150,13 +152,13 @@ def _of_table(source: formats.Source, columns: Sequence[str]) -> Iterator[Predic
                 f"the id {cells[ids]!r} already has a prediction", source.path, number
             )
         seen.add(cells[ids])
-        if not re.fullmatch(r"[1-5]", cells[choices]):
+        if not re.fullmatch(r"[1-9]\d?", cells[choices]):
             raise FormatError(
                 f"the choice must be the number of an option, from 1, not {cells[choices]!r}",
                 source.path,
                 number,
             )
-        given = [cells[at] for at in scores if cells[at]]
+        given = [cells[at] for _, at in scores if cells[at]]
         try:
             yield Prediction(cells[ids], int(cells[choices]) - 1, tuple(map(float, given)))
         except (ProblemError, ValueError) as error:

@@ -141,7 +141,7 @@ def _first(ids: Sequence[str]) -> str:
     return ", ".join(map(repr, ids[:3])) + (", …" if len(ids) > 3 else "")
 
 
-_LISTED = re.compile(r"([1-5])(?:\s*;\s*\[([^\]]*)\])?")
+_LISTED = re.compile(r"([1-9]\d?)(?:\s*;\s*\[([^\]]*)\])?")
 _KEYS = {"id", "choice", "scores", "tied"}
 
 

@@ -26,7 +26,7 @@ from winosmith.release._content import (
     configurations,
     side,
 )
-from winosmith.release._interchange import COLUMNS
+from winosmith.release._interchange import COLUMNS, columns_of
 from winosmith.release._source import tombstone_lines
 from winosmith.report import shown
 
@@ -247,7 +247,10 @@ def _structure(content: Content) -> Iterator[str]:
         "",
     )
     yield from _one(content)
-    yield from table(["column", "what it says"], [(f"`{k}`", v) for k, (_, v) in COLUMNS.items()])
+    columns = columns_of(content).items()
+    yield from table(
+        ["column", "what it says"], [(f"`{name}`", says) for name, (_, says) in columns]
+    )
     yield ""
 
 
@@ -372,7 +375,12 @@ def _known(content: Content) -> Iterator[tuple[str, str]]:
     about, counts = content.about, content.counts
     everything = counts["all"]
     yield "creators", ", ".join(about.authors)
-    yield "instances", "A sentence with one blank, and two to five options of which one is right."
+    many = {len(problem.options) for problem in content.problems}
+    asked, options = "A sentence with one blank", "two to five"
+    if columns_of(content) is not COLUMNS:
+        asked = "A sentence with one blank, or a question"
+        options = " to ".join(map(str, sorted({min(many), max(many)})))
+    yield "instances", f"{asked}, and {options} options of which one is right."
     yield (
         "counts",
         f"{everything['problems']:,} problems: {everything['twins']:,} whole twins and "

@@ -50,10 +50,24 @@ COLUMNS: Mapping[str, tuple[str, str]] = {
 }
 """Each column with its kind and what it says."""
 
+_ASKED = {
+    "sentence": ("text", "holds the blank once, or is a question, which has none"),
+    "options": ("texts", "what may fill the blank or answer the question, 2 to 26"),
+    "extra": ("text", "what only the source's format knew, as JSON; `blank`, where it is not the "
+              "only `_` (null: a question); and the canary"),
+}  # fmt: skip
+"""The same of problems that are not all sentences with one `_` and five options at most."""
+
 _OUT_OF_EXTRA = (JUDGES, JUDGED_BY, REMOVED_BY, PHASE)
 _ORIGIN = ("source", "author", "created", "domain", "anchor", "licence")
 _ROWS = 10_000
 """Rows a group: small enough for viewers that load one."""
+
+
+def columns_of(content: Content) -> Mapping[str, tuple[str, str]]:
+    """Return each column with its kind, and what it says of the problems of a release."""
+    plain = all(p.blank_is_plain and len(p.options) <= 5 for p in content.problems)
+    return COLUMNS if plain else {**COLUMNS, **_ASKED}
 
 
 def _schema() -> Any:
@@ -225,7 +239,10 @@ def croissant(content: Content, files: Mapping[str, DataFile]) -> str:
         "keywords": ["commonsense", "Winograd schema", content.canary],
         "isAccessibleForFree": True,
         "distribution": [_file(files[path]) for path in sorted(files)],
-        "recordSet": [_records(part, content.counts[part]["problems"]) for part in content.parts],
+        "recordSet": [
+            _records(part, content.counts[part]["problems"], columns_of(content))
+            for part in content.parts
+        ],
     }
     return json.dumps(description, indent=1, ensure_ascii=False) + "\n"
 
@@ -252,14 +269,14 @@ def _file(held: DataFile) -> dict[str, Any]:
     }
 
 
-def _records(part: str, problems: int) -> dict[str, Any]:
+def _records(part: str, problems: int, columns: Mapping[str, tuple[str, str]]) -> dict[str, Any]:
     return {
         "@type": "cr:RecordSet",
         "@id": part,
         "name": part,
         "description": f"{problems} problems.",
         "key": {"@id": f"{part}/id"},
-        "field": [_field(part, name, kind, text) for name, (kind, text) in COLUMNS.items()],
+        "field": [_field(part, name, kind, text) for name, (kind, text) in columns.items()],
     }
 
 
