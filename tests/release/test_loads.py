@@ -124,11 +124,25 @@ def test_inspect_scores_a_release(small: Released, copied: Path, tmp_path: Path)
 
 
 def test_our_own_reader_reads_it(small: Released) -> None:
-    """`winosmith.formats` reads the JSON Lines and the labels as what was released."""
+    """`winosmith.formats` reads JSON Lines, Parquet and labels as what was released."""
     for part, dataset in small.content.parts.items():
         assert formats.read(small.folder / f"data/{part}.jsonl") == dataset
+        assert formats.read(small.folder / f"data/{part}.parquet") == dataset
     labels = formats.read_labels(small.folder / "data/dev-labels.lst")
     assert labels == small.content.parts["dev"].answers
+
+
+def test_a_table_of_questions_is_read_as_it_was(tmp_path: Path) -> None:
+    """Parquet tells that there is no blank, or which of several `_` it is."""
+    held = [
+        Problem("q", "What is __init__?", ("a method", "x_"), 0, blank=None),
+        Problem("r", "Which _ is it?", tuple("abcdefg"), blank=None),
+        Problem("s", "Say _x_ if _ can.", ("you", "one"), 1, blank=11),
+        Problem("t", "The _ fell.", ("cup", "jug"), 1),
+    ]
+    with (tmp_path / "set.parquet").open("wb") as file:
+        write_table(table_of(held), file, {})
+    assert list(formats.read(tmp_path / "set.parquet")) == held
 
 
 texts = st.text(st.characters(codec="utf-8", exclude_characters="_"), min_size=1).filter(str.strip)

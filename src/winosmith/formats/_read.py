@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from io import StringIO
 from pathlib import Path
@@ -48,8 +48,8 @@ from winosmith.formats._wsc_csv import WSC_CSV
 from winosmith.formats._wsc_xml import PDP_XML, WSC_XML
 from winosmith.lineage import apply_edits, check_lineages, edit_script
 from winosmith.outputs import write_aside
-from winosmith.problem import BLANK, Claim, Problem
-from winosmith.records import claim_record, problem_of, problem_record
+from winosmith.problem import BLANK, Claim, Origin, Problem
+from winosmith.records import claim_record, parsed, problem_of, problem_record
 from winosmith.text import tokens, with_blank_apart
 
 
@@ -364,10 +364,43 @@ def _own(told: Told) -> Entry:
     line, raw, row, reason = told
     if row is None:
         return Entry(line, raw, reason=reason)
+    flat = _RELEASED <= row.keys() and not isinstance(row["extra"], Mapping)
+    try:
+        row = _of_release(row) if flat else row
+    except ValueError as error:
+        return Entry(line, raw, reason=f"'extra' is not JSON of an object: {error}")
     kept = {
-        key: value for key, value in row.items() if value is not None or key in ("answer", "blank")
+        key: int(value) if isinstance(value, float) and value.is_integer() else value
+        for key, value in row.items()
+        if value is not None or key in ("answer", "blank")
     }
     return entry(line, raw, lambda: problem_of(kept))
+
+
+_ORIGIN = tuple(known.name for known in fields(Origin))
+_OF_RELEASE = ("judges", "judged_by", "removed_by", "phase")
+_RELEASED = frozenset({*_ORIGIN, *_OF_RELEASE, "root", "parent", "declared", "edits", "extra"})
+"""The columns of a release's Parquet files that are no keys of our lines."""
+
+
+def _of_release(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the record of a row of a release's table, in which all that a problem has is flat."""
+    extra = parsed(row["extra"] or "{}")
+    if not isinstance(extra, dict):
+        raise ValueError("it is no object")
+    for name in _OF_RELEASE:
+        if row[name] is not None:
+            told = row[name]
+            extra[f"release.{name}"] = " ".join(told) if isinstance(told, list) else told
+    lineage = {name: row[name] for name in ("root", "parent", "edits", "declared")}
+    record = {name: value for name, value in row.items() if name not in _RELEASED}
+    if "blank" in extra:
+        record["blank"] = extra.pop("blank")
+    return record | {
+        "extra": extra or None,
+        "origin": {name: row[name] for name in _ORIGIN if row[name] is not None} or None,
+        "lineage": {k: v for k, v in lineage.items() if v is not None} or None,
+    }
 
 
 def place(path: Readable) -> str:
