@@ -146,6 +146,14 @@ def test_another_question_is_no_copy(other: Problem) -> None:
     assert copies(Dataset([CUP, replace(other, id="b")])) == []
 
 
+def test_the_place_of_the_blank_tells_problems_apart() -> None:
+    """Another of two `_` as the blank, or none at all, makes another problem of the same text."""
+    one = Problem("a", "_ said that _ left.", ("Ann", "Eva"), blank=0)
+    others = [replace(one, id="b", blank=12), replace(one, id="c", blank=None)]
+    assert copies(Dataset([one, *others])) == []
+    assert copies(Dataset([one, *others, replace(one, id="d")])) == [[0, 3]]
+
+
 def test_letters_composed_or_not_are_the_same() -> None:
     """An accent of its own and a letter with its accent are one text."""
     cafe = replace(CUP, sentence="The cup hit the caf\u00e9 and _ broke.")

@@ -18,7 +18,7 @@ from typing import Literal
 
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
-from winosmith.problem import Lineage, Problem
+from winosmith.problem import BLANK, Lineage, Problem
 from winosmith.text import pieces, tokens
 
 __all__ = [
@@ -176,11 +176,12 @@ def copies(dataset: Dataset) -> list[list[int]]:
     """
     groups: list[list[int]] = []
     for same in same_text(dataset):
-        alike: dict[frozenset[str], dict[str | None, list[int]]] = {}
+        alike: dict[tuple[frozenset[str], int | None], dict[str | None, list[int]]] = {}
         for row in same:
             problem = dataset[row]
             pronoun = None if problem.pronoun is None else plain(problem.pronoun)
-            by_pronoun = alike.setdefault(frozenset(_options(problem)), {})
+            number = None if problem.blank is None else problem.before.count(BLANK)
+            by_pronoun = alike.setdefault((frozenset(_options(problem)), number), {})
             by_pronoun.setdefault(pronoun, []).append(row)
         groups += [rows for by_pronoun in alike.values() for rows in _grouped(by_pronoun)]
     return sorted(rows for rows in groups if len(rows) > 1)

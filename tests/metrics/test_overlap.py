@@ -51,6 +51,17 @@ def test_what_was_seen_is_named(test: Problem, training: Problem, reason: str) -
     assert dict(found.rows) == {0: reason}
 
 
+def test_a_question_is_seen_with_its_options() -> None:
+    """"Which is true?" is asked of many things: it is seen where its options are, in any order."""
+    one = Problem("q", "Which is true?", ("ice burns", "tea is hot"), 1, blank=None)
+    other = Problem("r", "Which is true?", ("fire burns", "snow is hot"), 0, blank=None)
+    turned = replace(one, id="s", options=one.options[::-1], answer=0)
+    assert overlap(Dataset([other]), Dataset([one])).rows == {}
+    assert dict(overlap(Dataset([turned]), Dataset([one])).rows) == {
+        0: "the training set holds its sentence"
+    }
+
+
 def test_a_whole_family_is_seen_with_one_of_it() -> None:
     """Where one of a family was seen, its relatives and their twins were not unseen."""
     other = replace(TWINS[3], id="far-twin", twin_id="with far")

@@ -163,6 +163,16 @@ def test_shots_that_tell_an_answer_are_refused() -> None:
         solver.score(DATA)
 
 
+def test_questions_that_begin_alike_may_be_shots() -> None:
+    """"Which is true?" of other options tells nothing; of the same ones it is refused."""
+    one = Problem("s", "Which is true?", ("ice burns", "tea is hot"), 1, blank=None)
+    other = Problem("q", "Which is true?", ("fire burns", "ice is hot"), 0, blank=None)
+    solver = ChatSolver(Model(lambda _: "A"), ((one,),))
+    assert solver.score([other]) == [(1, 0)]
+    with pytest.raises(DataError, match="1 of the problems are among the shots"):
+        solver.score([other, replace(one, id="again", options=one.options[::-1])])
+
+
 def test_what_cant_be_shots_is_told() -> None:
     """Too few solved problems, shots without answers, and no draw are refused."""
     model = Model(lambda _: "1")

@@ -160,12 +160,17 @@ def test_what_is_not_clear_is_no_answer(text: str) -> None:
         ("the fifth option", ("v", "w", "x", "y", "z"), 4),
         ("the latter", ("x", "y", "z"), 1),
         ("Café", ("CAFÉ", "bar"), 0),
+        ("-1", ("5", "-1", "7", "1"), 1),
+        ("B. -1", ("1", "-1"), 1),
+        ("- B. -1", ("1", "-1"), 1),
+        ("D. CL", ("Na", "K", "Cl", "CL"), 3),
+        ("cl", ("Na", "K", "Cl", "CL"), None),
     ],
 )
 def test_options_of_all_kinds_are_told_apart(
     text: str, options: tuple[str, ...], meant: int | None
 ) -> None:
-    """Options within others, numbers as options, more than two, and other scripts."""
+    """Options within others, numbers, signs and case in options, more than two, other scripts."""
     assert parse_answer(text, options) == meant
 
 

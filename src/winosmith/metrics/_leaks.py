@@ -459,7 +459,8 @@ def overlap(
 
     A test problem may have been seen when the training set holds
 
-    - its sentence, whatever the case;
+    - its sentence, whatever the case; of a question its options, too, as many questions ask
+      "Which of these is true?" of others;
     - something of its family: a root by that id, unless both sets hold it and the sentences
       differ, as where files number their rows;
     - a problem that looks like it: the same options, and 70 % of the words in common, as the
@@ -500,10 +501,16 @@ def overlap(
 
 
 def _same_sentence(test: Dataset, training: Dataset) -> Iterator[tuple[int, str]]:
-    seen = {plain(problem.sentence) for problem in training}
+    seen = {_asked(problem) for problem in training}
     for row, problem in enumerate(test):
-        if plain(problem.sentence) in seen:
+        if _asked(problem) in seen:
             yield row, "the training set holds its sentence"
+
+
+def _asked(problem: Problem) -> tuple[str, frozenset[str]]:
+    """Return what holds an answer: a sentence; of a question, which may be "Why?", options too."""
+    options = problem.options if problem.blank is None else ()
+    return plain(problem.sentence), frozenset(map(plain, options))
 
 
 def _same_family(test: Dataset, training: Dataset) -> Iterator[tuple[int, str]]:

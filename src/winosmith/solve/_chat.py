@@ -214,13 +214,18 @@ class ChatSolver:
 
     def _check_unknown(self, problems: Sequence[Problem]) -> None:
         """Refuse to ask what the shots tell."""
-        solved = {shot.sentence for draw in self.shots for shot in draw}
-        known = [problem.id for problem in problems if problem.sentence in solved]
+        solved = {_what_tells(shot) for draw in self.shots for shot in draw}
+        known = [problem.id for problem in problems if _what_tells(problem) in solved]
         if known:
             raise DataError(
                 f"{len(known)} of the problems are among the shots, with their answers "
                 f"({first_three(known)}); draw shots from other problems"
             )
+
+
+def _what_tells(problem: Problem) -> tuple[str, frozenset[str]]:
+    """Return what a shot tells: a sentence; of a question, which others may ask, its options too."""
+    return problem.sentence, frozenset(problem.options if problem.blank is None else ())
 
 
 def _first_token_scores(reply: Reply, names: Sequence[str]) -> list[float]:
@@ -503,7 +508,9 @@ def parse_answer(text: str, options: Sequence[str], sentence: str = "") -> int |
     if "<think" in text:
         return None
     said = _plain(text)
-    known = [_plain(option) or "\0" for option in options]  # what is all marks is never said
+    known = [_plain(option) for option in options]
+    # what is all marks is never said, nor what nothing but marks tells apart
+    known = [one if one and known.count(one) == 1 else "\0" for one in known]
     for reading in (_announced, _alone, _first, _praised, _filled, _named):
         found = set(reading(said, known, _plain(sentence, keep=BLANK)))
         if found:
@@ -517,7 +524,9 @@ def _plain(text: str, keep: str = "") -> str:
     text = re.sub(r"[‘’`´]", "'", text)
     marks = "*_" if not keep else "*"
     text = re.sub(rf"[{marks}\"“”«»$]|\\(?:text|mathrm)\b|(?<!\w)'|'(?!\w)", "", text)
-    return "\n".join(re.sub(r"[ \t\xa0]+", " ", line).strip(" #>-•") for line in text.split("\n"))
+    lines = (re.sub(r"[ \t\xa0]+", " ", line).strip(" #>•") for line in text.split("\n"))
+    # a dash before a digit is a sign, before anything else a bullet
+    return "\n".join(re.sub(r"^-(?!\d)[ #>•-]*|[ -]+$", "", line) for line in lines)
 
 
 def _announced(said: str, known: Sequence[str], sentence: str) -> Iterator[int]:
@@ -562,7 +571,7 @@ def _at_head(line: str, known: Sequence[str]) -> Iterator[tuple[int, str]]:
         return
     if any(not rest for _, rest in by_words):
         yield from by_words  # an option that is a number: it means both
-    rest = re.sub(r"^[\W_]*(?:is\s+)?", "", line[head.end() :])
+    rest = re.sub(r"^(?:(?!-\d)[\W_])*(?:is\s+)?", "", line[head.end() :])
     more = list(_words_first(rest, known))
     yield place, more[0][1] if more else rest
     yield from more
