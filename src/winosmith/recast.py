@@ -79,7 +79,7 @@ def to_problems(claims: Sequence[Claim], name: str = "") -> Recast:
 
     The options are the candidates in order. A claim that says the same as an earlier one of its
     group is left over as a repetition. A group is left over when its claims differ in the
-    sentence, are fewer than two or more than five, when some have a label and some have none, or
+    sentence, are fewer than two or more than 26, when some have a label and some have none, or
     when not exactly one holds. What all claims of a group share in `extra` is kept.
 
     >>> claims = to_claims([Problem("p", "A _ b.", ("x", "y"), 0)])
@@ -153,7 +153,7 @@ def to_pairs(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     """Return the comparisons of the right option with each wrong one, as two-option problems.
 
     A problem with two options is itself, as is one whose answer is withheld. The others give
-    k - 1 comparisons with ids "id#1" to "id#4", by the 1-based place of the wrong option among
+    k - 1 comparisons with ids "id#1", "id#2" and so on, by the 1-based place of the wrong option among
     the wrong ones, so that the id tells nothing of the answer; the options keep their order.
 
     >>> problem = Problem("p", "It is _.", ("red", "green", "blue"), 1)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from winosmith import Dataset, Response, formats, practice
+from winosmith import Dataset, Problem, Response, formats, practice
 from winosmith.cli import main
 from winosmith.lineage import perturbed
 from winosmith.testing import made_families, made_twins
@@ -81,6 +81,16 @@ def test_the_first_line_says_which_rules_were_used(
     )
     assert report(capsys, evolved)["rules_used"]["not_applied"] == {"perturbed or their roots": 5}
     assert report(capsys, twins, "--rules", "none")["funnel"]["steps"][0]["dropped"] == {}
+
+
+def test_of_questions_it_says_what_is_not_checked(tmp_path: Path, capsys: TEXT) -> None:
+    """Questions have no blank: how many there are is told, and what looks at them instead."""
+    asked = [Problem(f"q{at}", "Which is red?", ("a", "b"), at, blank=None) for at in range(2)]
+    formats.write([*made_twins(1), *asked], tmp_path / "mixed.jsonl")
+    assert main(["check", str(tmp_path / "mixed.jsonl")]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "Questions: 2, which have no blank, so that their length" in told
+    assert "winosmith audit" in told
 
 
 def test_json_is_the_same_report(twins: Path, votes: Path, capsys: TEXT) -> None:

@@ -284,6 +284,10 @@ def test_questions_are_read_by_the_columns_that_are_named(tmp_path: Path, capsys
     assert (report["problems"], report["missing_options"]["count"]) == (8, 0)
     assert main(["stats", str(path), "--question", "R", "--choices", "yes,no"]) == 2
     assert "there is no column 'R'; there are Q, yes, no, K" in capsys.readouterr().err
+    assert main(["stats", str(path), *named]) == 0
+    shown = capsys.readouterr().out
+    assert "8, which have no blank" in shown
+    assert "option missing" not in shown
     out = tmp_path / "ours.jsonl"
     assert main(["convert", str(path), str(out), *named]) == 0
     assert formats.read(out).answers == (1, 0, 1, 0, 1, 0, 1, 0)

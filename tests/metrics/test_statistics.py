@@ -69,7 +69,7 @@ def test_a_contradiction_is_a_copy_with_another_answer() -> None:
 
 
 def test_an_option_is_missing_when_the_sentence_does_not_hold_it() -> None:
-    """An option must be in the sentence in any case of letters, the blank not counting for it."""
+    """An option must be in the sentence in any case of letters; questions have no part in it."""
     data = Dataset(
         [
             replace(CUP, options=("CUP", "Jug")),
@@ -77,6 +77,9 @@ def test_an_option_is_missing_when_the_sentence_does_not_hold_it() -> None:
         ]
     )
     assert metrics.statistics(data).missing_options == ("b",)
+    asked = [Problem(f"q{at}", "Which is red?", ("cup", "vase"), blank=None) for at in range(2)]
+    record = metrics.statistics(Dataset([*data, *asked])).record()
+    assert (record["questions"], record["missing_options"]["share"]) == (2, 0.5)
 
 
 def test_the_report_is_json_with_a_signature() -> None:

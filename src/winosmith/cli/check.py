@@ -251,7 +251,14 @@ def _sections(
     data: str, checked: Checked, responses: Sequence[Response] | None, examples: int
 ) -> Iterator[report.Section]:
     """Yield the report; it begins with which rules were used, and why."""
-    yield report.Section("Rules that were used", [report.Text(list(checked.applied.lines))])
+    lines = list(checked.applied.lines)
+    asked = sum(problem.blank is None for problem in checked.stages[0].dataset)
+    if asked:
+        lines.append(
+            f"Questions: {asked:,}, which have no blank, so that their length and whether they "
+            "hold the options is not checked; winosmith audit finds what gives answers away"
+        )
+    yield report.Section("Rules that were used", [report.Text(lines)])
     yield report.Section("What was kept", _funnel(checked))
     broken = list(_examples_of_rules(data, checked, examples))
     if broken:

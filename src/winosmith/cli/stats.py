@@ -168,7 +168,8 @@ def _rows(found: Statistics) -> Rows:
     missing = len(found.missing_options)
     more = f", {found.comparisons:,} comparisons" if found.comparisons > found.problems else ""
     marked, labelled = found.associative
-    share = f"{missing / max(1, found.problems) * 100:.1f} %"
+    blanks = found.problems - found.questions
+    share = f"{missing / max(1, blanks) * 100:.1f} %"
     rows: Rows = [
         ["problems", f"{found.problems:,}{more}"],
         *_counts(found),
@@ -177,12 +178,12 @@ def _rows(found: Statistics) -> Rows:
         ["answers", ", ".join(answers)],
         ["options", ", ".join(f"{n} in {of:,} problems" for n, of in found.options.items())],
         ["copies", f"{sum(map(len, found.copies.groups)):,} problems"],
-        [
-            "option missing",
-            f"{missing:,} problems ({share})"
-            + (f", as {found.missing_options[0]}" if missing else ""),
-        ],
     ]
+    if found.questions:
+        rows.insert(1, ["questions", f"{found.questions:,}, which have no blank"])
+    if blanks or not found.questions:
+        example = f", as {found.missing_options[0]}" if missing else ""
+        rows.append(["option missing", f"{missing:,} problems ({share}){example}"])
     if labelled:
         told = f"{marked:,} of {labelled:,} ({marked / labelled * 100:.1f} %)"
         rows.append(["associative", told])

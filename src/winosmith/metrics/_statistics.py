@@ -42,6 +42,7 @@ class Statistics:
         answers: how many problems have the option of that index as their answer.
         withheld: how many have none.
         options: how many problems have so many options.
+        questions: how many problems have no blank.
         copies: identical problems, those that contradict each other, and twin ids that three
             problems or more share.
         missing_options: the ids of problems with an option that is not in the sentence, in any
@@ -65,6 +66,7 @@ class Statistics:
     answers: tuple[int, ...]
     withheld: int
     options: Mapping[int, int]
+    questions: int
     copies: Copies
     missing_options: tuple[str, ...]
     associative: tuple[int, int]
@@ -85,10 +87,11 @@ class Statistics:
             "answers": list(self.answers),
             "withheld": self.withheld,
             "options": {str(number): count for number, count in self.options.items()},
+            "questions": self.questions,
             **self.copies.record(),
             "missing_options": {
                 **_listed(list(self.missing_options)),
-                "share": len(self.missing_options) / self.problems if self.problems else 0.0,
+                "share": len(self.missing_options) / max(1, self.problems - self.questions),
             },
             "associative": {"marked": self.associative[0], "labelled": self.associative[1]},
             "leaks": None if self.leaks is None else [leak.record() for leak in self.leaks],
@@ -179,6 +182,7 @@ def statistics(dataset: Dataset, seed: int = 0) -> Statistics:
         answers=tuple(answered[index] for index in range(most)),
         withheld=len(dataset) - answered.total(),
         options=dict(sorted(Counter(len(problem.options) for problem in dataset).items())),
+        questions=sum(p.blank is None for p in dataset),
         copies=copies(dataset),
         missing_options=tuple(
             p.id

@@ -20,7 +20,7 @@ class EncoderSolver:
     """Scores each option by an encoder that was trained for multiple choice.
 
     Each option is filled in and gets a score of its own, so a model that was trained on two
-    options solves problems of up to five: the option with the best score (as the two-option models
+    options solves problems of more: the option with the best score (as the two-option models
     of WinoGrande's table 6 are read on the Pronoun Disambiguation Problems). It reads problems as
     it was trained to: with the blank or the pronoun, cut at the same place, whole or from two
     words before the blank on. Texts are sorted by length and padded to the longest of a batch
