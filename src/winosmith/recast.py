@@ -153,8 +153,8 @@ def to_pairs(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     """Return the comparisons of the right option with each wrong one, as two-option problems.
 
     A problem with two options is itself, as is one whose answer is withheld. The others give
-    k - 1 comparisons with ids "id#1", "id#2" and so on, by the 1-based place of the wrong option among
-    the wrong ones, so that the id tells nothing of the answer; the options keep their order.
+    k - 1 comparisons with ids "id#1", "id#2" and so on, by the 1-based place of the wrong option
+    among the wrong ones, so that the id tells nothing of the answer; the options keep their order.
 
     >>> problem = Problem("p", "It is _.", ("red", "green", "blue"), 1)
     >>> [(pair.id, pair.options, pair.answer) for pair in to_pairs([problem])]

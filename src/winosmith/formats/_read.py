@@ -364,7 +364,7 @@ def _own(told: Told) -> Entry:
     line, raw, row, reason = told
     if row is None:
         return Entry(line, raw, reason=reason)
-    flat = _RELEASED <= row.keys() and not isinstance(row["extra"], Mapping)
+    flat = row.keys() >= _RELEASED and not isinstance(row["extra"], Mapping)
     try:
         row = _of_release(row) if flat else row
     except ValueError as error:

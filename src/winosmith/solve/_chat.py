@@ -224,7 +224,7 @@ class ChatSolver:
 
 
 def _what_tells(problem: Problem) -> tuple[str, frozenset[str]]:
-    """Return what a shot tells: a sentence; of a question, which others may ask, its options too."""
+    """Return what a shot tells of: a sentence; of a question its options, too."""
     return problem.sentence, frozenset(problem.options if problem.blank is None else ())
 
 
