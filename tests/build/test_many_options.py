@@ -13,6 +13,7 @@ import pytest
 
 from winosmith import Dataset, Problem, debias, formats
 from winosmith.build import EmbedRecipe, FilterRecipe, debias_to_folder, run_filter
+from winosmith.build._report_filter import verdict
 from winosmith.cli import main
 from winosmith.embed import EncoderEmbedder, OptionsEmbedder, save_array
 from winosmith.errors import DataError, RecipeError
@@ -105,6 +106,30 @@ def test_a_random_reduction_of_them_is_measured_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("low", "high", "told"),
+    [
+        (0.20, 0.30, "No guesser finds anything in what the filter left that can be told"),
+        (0.26, 0.36, "A machine still guesses what the filter left: a two-piece guesser is right"),
+        (0.14, 0.24, "naming another option is right more often; before the filter"),
+    ],
+)
+def test_the_verdict_knows_what_chance_is(
+    tmp_path: Path, low: float, high: float, told: str
+) -> None:
+    """Of four options a guesser finds nothing where its interval holds a quarter."""
+    done = debias_to_folder(
+        POOL,
+        tmp_path / "out",
+        chosen=FilterRecipe(method="random", keep=200),
+        **{**QUICK, "splits": 0},
+    )
+    chance = debias.Guess(0.25, 0.15, 0.35, 0.25)
+    found = {"linear": chance, "two-piece": debias.Guess((low + high) / 2, low, high, 0.25)}
+    verified = debias.Verification(dict(found), found, 0.9, 240, 240, 1, 20)
+    assert told in verdict(done.run, replace(done.measures, verified=verified))
+
+
+@pytest.mark.parametrize(
     ("embed", "chosen", "told"),
     [
         ({}, {"method": "aflite"}, r"of 240 problems have more than two options \(first: 'q000'\); "
@@ -171,6 +196,22 @@ def test_questions_of_two_options_are_read_alone_unless_told(tmp_path: Path) -> 
         done = debias_to_folder(asked, tmp_path / str(reads), embed=recipe, chosen=chosen, splits=0)
         signatures.append(str(done.measures.signature))
     assert ["reads:options" in one for one in signatures] == [True, False]
+
+
+def test_the_stranger_of_questions_reads_the_letters_of_options(tmp_path: Path) -> None:
+    """There are no words around a blank to read: what half of the answers say is found by it."""
+    pairs = [((f"a{n}", f"b{n}"), (f"b{n}", f"a{n}")) for n in range(80)]
+    asked = Dataset(
+        Problem(f"q{n}", f"Which is number {n}?", pair[n % 2], n % 2, blank=None)
+        for n, pair in enumerate(pairs)
+    )
+    done = debias_to_folder(
+        asked, tmp_path / "out", chosen=FilterRecipe(method="random", keep=60), **QUICK
+    )
+    assert isinstance(done.measures.verified, debias.Verification)
+    assert done.measures.verified.before["stranger"].low > 0.9
+    page = html.unescape((done.folder / "report.html").read_text("utf-8"))
+    assert "a linear model on hashed letters of the options" in page
 
 
 def test_twenty_six_options_are_filtered() -> None:

@@ -52,7 +52,7 @@ def test_what_was_seen_is_named(test: Problem, training: Problem, reason: str) -
 
 
 def test_a_question_is_seen_with_its_options() -> None:
-    """ "Which is true?" is asked of many things: it is seen where its options are, in any order."""
+    """A question that is asked of many things is seen where its options are, in any order."""
     one = Problem("q", "Which is true?", ("ice burns", "tea is hot"), 1, blank=None)
     other = Problem("r", "Which is true?", ("fire burns", "snow is hot"), 0, blank=None)
     turned = replace(one, id="s", options=one.options[::-1], answer=0)

@@ -164,7 +164,7 @@ def test_shots_that_tell_an_answer_are_refused() -> None:
 
 
 def test_questions_that_begin_alike_may_be_shots() -> None:
-    """ "Which is true?" of other options tells nothing; of the same ones it is refused."""
+    """The same question of other options tells nothing; of the same ones it is refused."""
     one = Problem("s", "Which is true?", ("ice burns", "tea is hot"), 1, blank=None)
     other = Problem("q", "Which is true?", ("fire burns", "ice is hot"), 0, blank=None)
     solver = ChatSolver(Model(lambda _: "A"), ((one,),))

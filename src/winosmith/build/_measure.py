@@ -65,7 +65,13 @@ class Measures:
 
 STRANGER = "stranger"
 """What the report calls the guesser that reads hashed words, see `embed.HashedEmbedder`; of
-problems with more options it reads the letters of the options alone."""
+questions, and of problems with more options, it reads the letters of the options alone."""
+
+
+def by_letters(run: FilterRun) -> bool:
+    """Tell whether the stranger reads letters of options: there are no words around a blank."""
+    return run.options is not None or any(problem.blank is None for problem in run.pool)
+
 
 NOT_ASKED = "not measured, as the recipe says: measure.splits is 0"
 """What is told in place of a figure that nobody asked for."""
@@ -105,11 +111,11 @@ def verified(
     }
     free = [name for name, told in zip(names, combined, strict=True) if not told]
     own = vectors.pop(debias.LINEAR)
-    stranger = (
-        embed.HashedEmbedder().embed(run.pool)
-        if run.options is None
-        else embed.OptionsEmbedder(features="letters").embed_options(run.pool)
-    )
+    letters = embed.OptionsEmbedder(features="letters")
+    if run.options is not None:
+        stranger = letters.embed_options(run.pool)
+    else:
+        stranger = (letters if by_letters(run) else embed.HashedEmbedder()).embed(run.pool)
     with step("filtering halves apart", 4 * splits) as advance:
         try:
             return debias.verify(

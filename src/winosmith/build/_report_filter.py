@@ -8,7 +8,7 @@ import numpy as np
 
 from winosmith import debias, report
 from winosmith.build._filter import FilterRun
-from winosmith.build._measure import STRANGER, Measures
+from winosmith.build._measure import STRANGER, Measures, by_letters
 
 EXAMPLES = 4
 """Twins shown of the removed, and as many of the kept; the paper's table 2 shows two of each."""
@@ -104,20 +104,23 @@ def verdict(run: FilterRun, measures: Measures) -> str:
     """Return what a report says first: whether a machine can still guess what was kept.
 
     A guesser finds something when its whole 95 % interval lies above chance, or that of its
-    opposite does: who is wrong too often to be wrong by chance tells the answer, too. Of several
-    that find something, the one is named whose interval is furthest off; else the one that is.
+    opposite does: who is wrong too often to be wrong by chance tells the answer, too. Of more
+    options the opposite is any other one, which is right in one of K − 1 where the guesser is
+    wrong. Of several that find something, the one is named whose interval is furthest off; else
+    the one that is.
     """
     found = measures.verified
     if isinstance(found, str):
         return f"What a machine can still guess of these problems is not known: {found}."
     left = "these problems" if run.method == "none" else "what the filter left"
-    name = max(found.after, key=lambda one: _surely(found.after[one]))
-    finds = _surely(found.after[name]) > 0
+    many = run.options is not None
+    name = max(found.after, key=lambda one: _surely(found.after[one], many))
+    finds = _surely(found.after[name], many) > 0
     if not finds:
-        name = max(found.after, key=lambda one: _beyond(found.after[one]))
+        name = max(found.after, key=lambda one: _beyond(found.after[one], many))
     after, before = found.after[name], found.before[name]
     who = GUESSERS.get(name, f"a guesser of {name}")
-    if name == STRANGER and run.options is not None:
+    if name == STRANGER and by_letters(run):
         who = LETTERS
     right = f"{_percent(after.accuracy)} (95 % interval {_interval(after)}; chance is "
     right += f"{_percent(after.chance)})"
@@ -127,25 +130,33 @@ def verdict(run: FilterRun, measures: Measures) -> str:
             f"No guesser finds anything in {left} that can be told from chance: the strongest, "
             f"{who}, is right on {right}{was}."
         )
-    how = "" if after.low > after.chance else "; its opposite is right on the rest"
+    rest = (
+        "naming another option is right more often" if many else "its opposite is right on the rest"
+    )
+    how = "" if after.low > after.chance else f"; {rest}"
     return f"A machine still guesses {left}: {who} is right on {right}{how}{was}."
 
 
-def _surely(guess: debias.Guess) -> float:
+def _surely(guess: debias.Guess, many: bool) -> float:
     """Return how far the interval of a guesser, or of its opposite, lies above chance."""
-    return max(guess.low, 1 - guess.high) - guess.chance
+    return max(guess.low, _opposite(guess.high, guess, many)) - guess.chance
 
 
-def _beyond(guess: debias.Guess) -> float:
+def _beyond(guess: debias.Guess, many: bool) -> float:
     """Return how far a guesser, or its opposite, is above chance."""
-    return max(guess.accuracy, 1 - guess.accuracy) - guess.chance
+    return max(guess.accuracy, _opposite(guess.accuracy, guess, many)) - guess.chance
+
+
+def _opposite(accuracy: float, guess: debias.Guess, many: bool) -> float:
+    """Return what the opposite of a guesser of this accuracy earns: of K options 1 / (K − 1)."""
+    return (1 - accuracy) * (guess.chance / (1 - guess.chance) if many else 1)
 
 
 NAMED = {debias.LINEAR: "linear", debias.TWO_PIECE: "two-piece", STRANGER: "a stranger"}
 """The guessers, as the report calls them."""
 
 LETTERS = "a linear guesser on the letters of the options"
-"""The stranger in a sentence, where problems have more than two options."""
+"""The stranger in a sentence, where problems are questions or have more than two options."""
 
 GUESSERS = {
     debias.LINEAR: "a linear guesser",
@@ -449,9 +460,8 @@ def _guessed(run: FilterRun, measures: Measures) -> report.Section:
         told = f"After the filter: {found}.{_drawn(run)}"
         return report.Section(title, [report.Text([told], "note")])
     share = report.Column("after", form=".1%")
-    opposite, strange = "the opposite", "hashed words"
-    if run.options is not None:
-        opposite, strange = "another option", "hashed letters of the options"
+    opposite = "the opposite" if run.options is None else "another option"
+    strange = "hashed letters of the options" if by_letters(run) else "hashed words"
     table = report.Table(
         "Guessed of one half by what learnt from the other, each half filtered apart",
         ["guesser", report.Column("before", form=".1%"),
