@@ -19,7 +19,7 @@ import yaml  # type: ignore[import-untyped]
 from tests.conftest import everything
 from tests.release.conftest import ABOUT, about, by, found, sets, write_sets
 from tests.waiting import LONGEST, until
-from winosmith import Dataset, Extra, Origin, Response, formats, practice, validate
+from winosmith import Dataset, Extra, Origin, Problem, Response, formats, practice, validate
 from winosmith.cli import main
 from winosmith.errors import OutputError, RecipeError
 from winosmith.humans import CANARY
