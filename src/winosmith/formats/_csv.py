@@ -62,7 +62,9 @@ _DOTTED = re.compile(r"[a-z][a-z0-9_]*\.[A-Za-z0-9_]+")
 
 
 def _problem(cells: Row, position: int) -> Problem:
-    options = [cells[name] for name in _OPTIONS if cells.get(name)]
+    options = [cells.get(name) or "" for name in _OPTIONS]
+    while options and not options[-1]:
+        options.pop()
     record: dict[str, Any] = {
         "id": cells.get("id") or cells.get("qID") or str(position),
         "sentence": cells["sentence"],
