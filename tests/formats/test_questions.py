@@ -154,6 +154,30 @@ def test_the_columns_of_others_are_known(tmp_path: Path, record: dict[str, Any])
     assert (first.sentence, first.options, first.answer) == ("Why?", ("x", "y"), 1)
 
 
+@pytest.mark.parametrize(
+    "record",
+    [
+        {
+            "ID": "a",
+            "Context": "It rains.",
+            "Question": "Why?",
+            "Choices": ["w", "x"],
+            "Answer": "B",
+        },
+        {"Id": "a", "QUESTION": "It rains. Why?", "Option_A": "w", "Option_B": "x", "Key": "B"},
+        {"Id": "a", "Query": "It rains. Why?", "Choice 1": "w", "Choice 2": "x", "Label": "x"},
+    ],
+)
+def test_columns_are_known_in_any_case(tmp_path: Path, record: dict[str, Any]) -> None:
+    """A name that begins with a capital is the same name; no context is passed over."""
+    (read,) = formats.read(written(tmp_path, [record]))
+    assert (read.id, read.sentence) == ("a", "It rains. Why?")
+    assert (read.options, read.answer) == (("w", "x"), 1)
+    pair = {"Premise": "It rains.", "Hypothesis": "It is wet."}
+    two = written(tmp_path, [{**pair, "Label": label} for label in "yn"])
+    assert formats.read(two)[0].sentence == "It rains. It is wet."
+
+
 def test_columns_can_be_named(tmp_path: Path) -> None:
     """Columns of any names are read where they are named; the others are kept in `extra`."""
     path = tmp_path / "rows.csv"

@@ -83,7 +83,7 @@ _ASIDE = ("context", "passage", "article", "paragraph")
 
 _CHOICES = ("choices", "options", "endings", "candidates", "answers", "answer_choices")
 _CHOICE = re.compile(
-    r"(?:(?:option|choice|answer|opt|op|sol|solution|ending|candidate)[ _]?)?([aA01])"
+    r"(?:(?i:option|choice|answer|opt|op|sol|solution|ending|candidate)[ _]?)?([aA01])"
 )
 """The first of the columns that have a choice each."""
 
@@ -233,13 +233,14 @@ def _plan(names: Sequence[str], given: Columns) -> _Plan:
     for name in (*given.question, *given.choices, *filter(None, [given.answer])):
         if name not in names:
             raise FormatError(f"there is no column {name!r}; there are {', '.join(names)}")
-    if {"premise", "question"} <= set(names) and not given.question:
+    if _first(["premise"], names) and _first(["question"], names) and not given.question:
         raise FormatError("there are a premise and a question: name one or both with --question")
-    pair = next((pair for pair in _PAIRS if set(pair) <= set(names)), ())
+    pairs = (tuple(_first([name], names) for name in pair) for pair in _PAIRS)
+    pair = next((tuple(filter(None, pair)) for pair in pairs if all(pair)), ())
     question = given.question
     if not question and (found := _first(_QUESTION, names)):
-        asides = [name for name in _ASIDE if name in names and found == "question"]
-        question = (*asides[:1], found)
+        aside = _first(_ASIDE, names) if found.casefold() == "question" else None
+        question = (aside, found) if aside else (found,)
     answer = given.answer or _first(_ANSWER, names)
     choices = given.choices or _choices(names, answer)
     classes = bool(pair) and not choices and answer is not None
@@ -250,8 +251,8 @@ def _plan(names: Sequence[str], given: Columns) -> _Plan:
         raise FormatError(f"no column is known for questions: name it with --question{told}")
     if not choices and not classes:
         raise FormatError(f"no column is known for the choices: name them with --choices{told}")
-    ids = [name for name in _ID if name in names and name not in {*question, *choices, answer}]
-    return _Plan(question, choices, answer, ids[0] if ids else None, classes)
+    others = [name for name in names if name not in {*question, *choices, answer}]
+    return _Plan(question, choices, answer, _first(_ID, others), classes)
 
 
 def _first(wanted: Iterable[str], names: Sequence[str]) -> str | None:
@@ -261,7 +262,7 @@ def _first(wanted: Iterable[str], names: Sequence[str]) -> str | None:
 
 
 def _choices(names: Sequence[str], answer: str | None) -> tuple[str, ...]:
-    one = next((name for name in _CHOICES if name in names and name != answer), None)
+    one = _first(_CHOICES, [name for name in names if name != answer])
     if one is not None:
         return (one,)
     for first in names:
