@@ -157,7 +157,21 @@ def test_items_that_splits_share_are_found() -> None:
     asked = "Which of the many stones that lie beside the river is the oldest of them all?"
     train = Dataset([_item("a", asked, ("granite", "marble")), _item("b", "Who?", ("x", "y"))])
     test = Dataset([_item("t", asked + " Now", ("granite", "marble"))])
-    assert audit.across({"train": train, "test": test}) == {("train", "test"): (("a", "t"),)}
+    splits = {"train": train, "test": test}
+    assert audit.across(splits) == {("train", "test"): (("a", "t"),)}
+    twice = Dataset([*train, _item("c", asked, ("granite", "marble"))])
+    told = audit.audit({"train": twice, "test": test}, cues=audit.CUES[:1], draws=19, probe_draws=0)
+    assert "train has 1 items of test" in told.failures("leak")
+
+
+def test_a_template_is_not_told_in_all_its_pairs() -> None:
+    """Of items that are like all others each is told beside twenty, and splits still share it."""
+    words = "the long template of a question whose words are all the same but for the number"
+    data = [_item(str(at), f"{words} w{at}?", ("no", "yes")) for at in range(100)]
+    pairs = audit.near(data)
+    assert 20 * 60 < len(pairs) <= 20 * 100
+    found = audit.across({"a": Dataset(data[:60]), "b": Dataset(data[60:])})
+    assert {other for _, other in found["a", "b"]} == {*map(str, range(60, 100))}
 
 
 def test_every_near_copy_is_found_by_the_prefix_filter() -> None:

@@ -12,7 +12,7 @@ from winosmith.audit._cues import CUES, Cue
 from winosmith.audit._items import Items
 from winosmith.audit._null import Battery, Found, battery
 from winosmith.audit._probes import Probe, probes
-from winosmith.audit._review import Review, across, review
+from winosmith.audit._review import Review, across, review, shared
 from winosmith.audit._triage import Answers, Triage, told, triage
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, InputError
@@ -111,7 +111,7 @@ class Audit:
             "line": self.line,
             "splits": {part.name: part.record() for part in self.parts},
             "shared": [
-                {"splits": list(names), "count": len(pairs), "examples": [*map(list, pairs[:5])]}
+                {"splits": list(names), "count": shared(pairs), "examples": [*map(list, pairs[:5])]}
                 for names, pairs in self.shared.items()
             ],
             "seed": self.seed,
@@ -143,7 +143,7 @@ class Audit:
             ]
             if name in ("leak", "duplicates"):
                 found += [
-                    f"{one} and {other} share {len(pairs):,} items"
+                    f"{one} has {shared(pairs):,} items of {other}"
                     for (one, other), pairs in self.shared.items()
                 ]
         return list(dict.fromkeys(found))

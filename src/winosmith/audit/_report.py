@@ -9,6 +9,7 @@ from winosmith import report
 from winosmith.audit._audit import LEAST, SEEN, Audit, Part
 from winosmith.audit._null import LATER, TOGETHER, Battery, Found
 from winosmith.audit._probes import Probe
+from winosmith.audit._review import shared
 
 _DRAWN = 14
 """How many cues are drawn."""
@@ -161,7 +162,7 @@ def _advice(audit: Audit) -> Iterator[str]:
             )
     for (one, other), pairs in audit.shared.items():
         yield (
-            f"{one} and {other} share {len(pairs):,} items, copies or nearly so, as "
+            f"{one} has {shared(pairs):,} items of {other}, copies or nearly so, as "
             f"{' = '.join(pairs[0])}: leave them out of one."
         )
 
@@ -347,9 +348,9 @@ def _rest(audit: Audit) -> Iterator[report.Block]:
         seen, n = part.review, part.name
         refused = [[one] for one in part.refused]
         kinds: list[tuple[str, Sequence[Sequence[str]]]] = [
-            ("identical items", seen.copies.groups),
-            ("identical items with different keys", seen.copies.contradictions),
-            ("nearly identical items", seen.alike),
+            ("groups of identical items", seen.copies.groups),
+            ("groups of identical items with different keys", seen.copies.contradictions),
+            ("pairs of nearly identical items", seen.alike),
             ("options equal but for case or a mark", [[one] for one in seen.equal]),
             ("key that holds another option", [[one] for one in seen.holding]),
             ("key that another option holds", [[one] for one in seen.held]),
@@ -376,12 +377,12 @@ def _rest(audit: Audit) -> Iterator[report.Block]:
         if seen.unlicensed:
             rows.append([f"{n}: items that state no licence", seen.unlicensed, None])
     rows += [
-        [f"shared by {one} and {other}", len(pairs), _ids(pairs)]
+        [f"items of {other} that {one} has", shared(pairs), _ids(pairs)]
         for (one, other), pairs in audit.shared.items()
     ]
     if len(audit.parts) > 1 and not audit.shared:
         absent.append("No two splits share items.")
-    yield report.Table("What else was found", ["what", "items", "as"], rows)
+    yield report.Table("What else was found", ["what", "how many", "as"], rows)
     yield report.Text(absent)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 from typing import Any
@@ -17,6 +17,9 @@ from winosmith.text import pieces
 
 ALIKE = 0.8
 """Near-duplicates share this many of the words that either holds (Jaccard 1901)."""
+
+MOST = 20
+"""An item is told beside so many others that it is like, at most: a template's are like all."""
 
 ALPHA = 0.001
 """The chance that any group of a clean set is told for its keys' position, by Bonferroni."""
@@ -170,28 +173,49 @@ def _twins(one: Problem, other: Problem) -> bool:
     return one.root == other.root or (one.twin_id is not None and one.twin_id == other.twin_id)
 
 
-def near(problems: Sequence[Problem]) -> list[tuple[int, int]]:
+def near(
+    problems: Sequence[Problem], owners: Sequence[Hashable] | None = None
+) -> list[tuple[int, int]]:
     """Return the pairs of items that share `ALIKE` of the words that either holds.
 
-    Every pair is found: two such sets of words have one of their rarest in common, as many as a
-    prefix filter takes (Chaudhuri, Ganti and Kaushik 2006), so only those are compared.
+    Every pair is found, but for items that are like more than `MOST` others, as those of a template
+    are: of ten thousand of them there would be fifty million pairs. Two such sets of words have one
+    of their rarest in common, as many as a prefix filter takes (Chaudhuri, Ganti and Kaushik 2006),
+    so only those are compared.
+
+    Args:
+        problems: the items.
+        owners: of each; only items of different ones are paired. All with all when left out.
     """
     texts = [" ".join((p.sentence, *sorted(p.options))).lower() for p in problems]
     words = [frozenset(pieces(text)) for text in texts]
     common = Counter(word for found in words for word in found)
-    listed: dict[str, list[int]] = {}
+    listed: dict[str, dict[Hashable, list[int]]] = {}
     pairs = []
     for row in sorted(range(len(words)), key=lambda row: (len(words[row]), row)):
         mine = words[row]
         ordered = sorted(mine, key=lambda word: (common[word], word))
         prefix = ordered[: len(mine) - ceil(ALIKE * len(mine)) + 1]
-        candidates = {other for word in prefix for other in listed.get(word, ())}
-        for other in candidates:
-            shared = len(mine & words[other])
-            if shared >= ALIKE * (len(mine) + len(words[other]) - shared):
+        own = owners[row] if owners else None
+        found, compared = 0, set()
+        for other in (
+            other
+            for word in prefix
+            for owner, rows in listed.get(word, {}).items()
+            if owners is None or owner != own
+            for other in rows
+        ):
+            if other in compared:
+                continue
+            compared.add(other)
+            both = len(mine & words[other])
+            if both >= ALIKE * (len(mine) + len(words[other]) - both):
                 pairs.append((min(row, other), max(row, other)))
+                found += 1
+                if found == MOST:
+                    break
         for word in prefix:
-            listed.setdefault(word, []).append(row)
+            listed.setdefault(word, {}).setdefault(own, []).append(row)
     return sorted(pairs)
 
 
@@ -200,11 +224,15 @@ def across(splits: Mapping[str, Dataset]) -> dict[tuple[str, str], tuple[tuple[s
     owners = [name for name, dataset in splits.items() for _ in dataset]
     problems = [problem for dataset in splits.values() for problem in dataset]
     found: dict[tuple[str, str], list[tuple[str, str]]] = {}
-    for one, other in near(problems) if len(splits) > 1 else ():
-        if owners[one] != owners[other]:
-            pair = (problems[one].id, problems[other].id)
-            found.setdefault((owners[one], owners[other]), []).append(pair)
+    for one, other in near(problems, owners) if len(splits) > 1 else ():
+        pair = (problems[one].id, problems[other].id)
+        found.setdefault((owners[one], owners[other]), []).append(pair)
     return {names: tuple(pairs) for names, pairs in found.items()}
+
+
+def shared(pairs: Sequence[tuple[str, str]]) -> int:
+    """Return how many items of the second split the first one has."""
+    return len({other for _, other in pairs})
 
 
 def _one_sided(dataset: Dataset) -> Iterator[OneSided]:
