@@ -21,6 +21,8 @@ data = "{data}"
 dimensions = 8
 [filter]
 method = "none"
+[measure]
+splits = 0
 [split]
 dev = 0.2
 test = 0.3

@@ -17,6 +17,8 @@ roots = 3
 dimensions = 8
 [filter]
 method = "none"
+[measure]
+splits = 1
 [split]
 dev = 0.3
 test = 0.2

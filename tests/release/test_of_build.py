@@ -31,7 +31,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "data": "twins.jsonl",
         "embed": {"dimensions": 8},
         "split": {"dev": 0.2, "test": 0.3},
-        "filter": {"ensemble_size": 16, "train_size": 60, "cutoff": 5},
+        "filter": {"ensemble_size": 16, "train_size": 60, "cutoff": 5, "again": False},
+        "measure": {"splits": 1},
     }
     build(recipe_of(table, folder=folder), folder / "out")
     return folder / "out"
@@ -108,6 +109,7 @@ def test_a_copy_held_back_beside_dev_stops_no_release(tmp_path: Path) -> None:
         "embed": {"dimensions": 8},
         "split": {"dev": 0.2, "test": 0.3},
         "filter": {"method": "none"},
+        "measure": {"splits": 0},
     }
     built = build(recipe_of(table, folder=tmp_path), tmp_path / "built").folder
     withheld = [json.loads(line) for line in lines(built / "private/withheld.jsonl")]

@@ -19,7 +19,8 @@ with writing():
 
 SMALL = {
     "embed": {"dimensions": 16},
-    "filter": {"ensemble_size": 16, "threshold": 0.7},
+    "filter": {"ensemble_size": 16, "threshold": 0.7, "again": False},
+    "measure": {"splits": 2},
     "split": {"dev": 0.2, "test": 0.2},
     "roots": 4,
 }
