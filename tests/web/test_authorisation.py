@@ -397,13 +397,13 @@ def test_who_one_is_comes_from_the_session_alone(world: Any) -> None:
     """Names, ids, roles and pseudonyms in bodies, addresses and headers make nobody another."""
     from django.urls import reverse
 
+    before = w.state_of_all()
     for name, method, args, _data, expected in ROUTES:
         url = reverse(name, args=[arg(world) if callable(arg) else arg for arg in args])
         for role, letter in zip(w.ROLES, expected, strict=True):
             if letter not in "lfn":
                 continue
             browser = w.browser_of(world, role)
-            before = w.state_of_all()
             answer = getattr(browser, method)(url, FORGED, headers=HEADERS)
             assert w.outcome(answer, w.state_of_all() != before) == letter, (role, name)
 
