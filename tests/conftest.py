@@ -56,6 +56,25 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.get_closest_marker("timeout") is None)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Compile AFLite before the workers begin, each of which would compile it for itself."""
+    if session.config.getoption("numprocesses", None):
+        from winosmith.debias._numba_kernel import ready
+
+        ready()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[Any]:
+    """Collect no garbage while tests are collected: there is next to none."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
 def pytest_collection_finish() -> None:
     """Let no garbage collection go through the modules and tests, a tenth of all time else."""
     gc.collect()
