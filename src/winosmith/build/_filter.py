@@ -1,6 +1,6 @@
-"""Run the chosen filter, beside it its baselines, and again: otherwise seeded, and on halves.
+"""The run of the chosen filter, and what it is measured by: baselines, other seeds, halves apart.
 
-A filter's run shows how far it is, is taken up where it was, and is run again beside itself.
+It shows how far it is, and is taken up where it was.
 """
 
 from __future__ import annotations

@@ -159,6 +159,39 @@ def _tagged(dataset: Dataset) -> tuple[dict[str, tuple[str, ...]], str]:
     return tags, ""
 
 
+MOST_FAMILIES = 100
+"""So many are shown; more make a page that nobody reads, and no browser opens."""
+
+
+def stability_sections(found: Stabilities, solvers: Mapping[str, Graded]) -> list[report.Section]:
+    """Return what was measured, in sections.
+
+    Args:
+        found: from `stabilities`.
+        solvers: what each answered; families show the problems that all of them answered.
+    """
+    tables = [
+        _depths(found),
+        _accuracies(found.solvers),
+        *_by_depth(found),
+        _survival(found.solvers),
+        *(
+            _against_roots(name, solver, rows)
+            for name, of in found.beside.items()
+            for solver, rows in of.items()
+        ),
+        *(_people(found.people, found.first.depth) if found.people else ()),
+    ]
+    pictured = report.OnPage(lambda: [_cards(found), *_drawings(found)])
+    sections = [
+        report.Section("Stability", [pictured, *tables]),
+        report.Section("Families", [report.OnPage(lambda: [_families(found, solvers)])]),
+    ]
+    if kinds := list(_kinds(found)):
+        sections.append(report.Section("Errors by kind of edit", kinds))
+    return sections
+
+
 ROWS = 24
 """A terminal lists so many depths; the report and the JSON have all."""
 
@@ -388,38 +421,6 @@ def _gains(interval: tuple[float, float]) -> str:
 
 Verdicts = Mapping[str, bool | None]
 """Whether each problem was answered rightly, by its id; None for a tie."""
-
-MOST_FAMILIES = 100
-"""So many are shown; more make a page that nobody reads, and no browser opens."""
-
-
-def stability_sections(found: Stabilities, solvers: Mapping[str, Graded]) -> list[report.Section]:
-    """Return what was measured, in sections.
-
-    Args:
-        found: from `stabilities`.
-        solvers: what each answered; families show the problems that all of them answered.
-    """
-    tables = [
-        _depths(found),
-        _accuracies(found.solvers),
-        *_by_depth(found),
-        _survival(found.solvers),
-        *(
-            _against_roots(name, solver, rows)
-            for name, of in found.beside.items()
-            for solver, rows in of.items()
-        ),
-        *(_people(found.people, found.first.depth) if found.people else ()),
-    ]
-    pictured = report.OnPage(lambda: [_cards(found), *_drawings(found)])
-    sections = [
-        report.Section("Stability", [pictured, *tables]),
-        report.Section("Families", [report.OnPage(lambda: [_families(found, solvers)])]),
-    ]
-    if kinds := list(_kinds(found)):
-        sections.append(report.Section("Errors by kind of edit", kinds))
-    return sections
 
 
 def _cards(found: Stabilities) -> report.Cards:
