@@ -92,6 +92,9 @@ def test_a_long_question_is_paired_by_its_end() -> None:
     told = {word.text for word in audit.probes(audit.Items.of(Dataset(data)), draws=19)[2].words}
     assert "granite, where the question has late" in told
     assert "granite, where the question has early" not in told
+    html = audit.page(audit.audit(Dataset(data), cues=audit.CUES[:1], draws=19, probe_draws=59))
+    assert "x59 late" in html
+    assert "early w" not in html
 
 
 def test_a_page_says_where_nothing_was_learnt_and_what_are_classes() -> None:

@@ -14,6 +14,9 @@ from winosmith.audit._review import shared
 _DRAWN = 14
 """How many cues are drawn."""
 
+_LONG = 400
+"""So many characters of an example's question are shown, the last."""
+
 _SUSPECTS = 100
 """How many keys that may be wrong are listed on the page."""
 
@@ -321,6 +324,11 @@ def _different(part: Part) -> Iterator[Probe]:
             yield probe
 
 
+def _end(text: str) -> str:
+    """Return a text's end: of a passage, where its question stands."""
+    return text if len(text) <= _LONG else f"… {text[-_LONG:].split(' ', 1)[-1]}"
+
+
 def _solved(part: Part, probe: Probe) -> report.Passages:
     problems = part.dataset.problems
     return report.Passages(
@@ -328,7 +336,7 @@ def _solved(part: Part, probe: Probe) -> report.Passages:
         [
             [
                 report.Passage(
-                    [report.Part(problems[row].sentence)],
+                    [report.Part(_end(problems[row].sentence))],
                     problems[row].options,
                     problems[row].answer,
                     problems[row].id,
