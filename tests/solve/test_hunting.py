@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from winosmith import Problem, formats, solve
+from winosmith.errors import DataError
 from winosmith.solve._hunting import Asked, Evidence, asked, mention_evidence, role_evidence, stem
 
 COUNCIL = Problem(
@@ -186,6 +187,15 @@ def test_evidence_is_summed(hunter: solve.KnowledgeHunting) -> None:
     assert {f.phrases for f in found} == {("refused", "feared violence")}
     [scores] = hunter.score([COUNCIL])
     assert scores == (8.0, 4.0)
+
+
+def test_questions_are_counted_before_anything_is_looked_for(
+    hunter: solve.KnowledgeHunting,
+) -> None:
+    """What has no blank is refused as a whole: all of them are named, not the first alone."""
+    asked = [Problem(f"q{n}", "Who feared it?", ("he", "she"), blank=None) for n in range(2)]
+    with pytest.raises(DataError, match=r"2 problems are questions without one \('q0', 'q1'\)"):
+        hunter.score([COUNCIL, *asked])
 
 
 def test_a_copy_of_the_problem_is_no_evidence(tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ class KnowledgeHunting:
     two options is searched for together with each term of the predicate at the blank; a sentence
     found speaks for the option whose part is played, there, by the one in the blank's place. In
     addition a sentence that names an option itself beside the blank's predicate speaks for it,
-    which serves problems of 3 to 5 options, and things rather than people.
+    which serves problems of more options, and things rather than people.
 
     A snippet counts once, with its strongest reading, unless another one speaks as strongly for
     another option; one that holds 70 % of the problem's words
@@ -126,7 +126,12 @@ class KnowledgeHunting:
         }
 
     def score(self, problems: Sequence[Problem]) -> Scores:
-        """Return the summed strength of the evidence for each option; 0 where there is none."""
+        """Return the summed strength of the evidence for each option; 0 where there is none.
+
+        Raises:
+            DataError: some are questions, which have no blank.
+        """
+        check_blanks(problems, "knowledge hunting")
         return [self._score(problem) for problem in problems]
 
     def _score(self, problem: Problem) -> tuple[float, ...]:
