@@ -1,4 +1,4 @@
-"""Locks, bells and leashes: what keeps the processes of models apart, awake and on time."""
+"""Locks, wake-ups and leashes: what keeps the processes of models apart, awake and on time."""
 
 from __future__ import annotations
 
@@ -55,20 +55,20 @@ def test_a_file_that_says_nothing_is_read_as_nothing(tmp_path: Path) -> None:
     hold.close()
 
 
-def test_a_bell_wakes_whoever_waits_however_long_the_path(tmp_path: Path) -> None:
-    """A ring is heard at once in every folder, and where nobody waits it is lost."""
+def test_a_wake_up_reaches_whoever_waits_however_long_the_path(tmp_path: Path) -> None:
+    """A wake-up comes at once in every folder, and where nobody waits it is lost."""
     deep = tmp_path / ("a" * 60) / ("b" * 60)
     deep.mkdir(parents=True)
     for folder in (tmp_path, deep):
         wake_up(folder)
-        bell = WakeUp(folder, "one")
-        assert not bell.wait(0.05)
+        wakeup = WakeUp(folder, "one")
+        assert not wakeup.wait(0.05)
         threading.Timer(0.1, wake_up, [folder]).start()
         start = time.monotonic()
-        assert bell.wait(LONGEST)
+        assert wakeup.wait(LONGEST)
         assert time.monotonic() - start < LONGEST / 2
-        assert not bell.wait(0.05)
-        bell.close()
+        assert not wakeup.wait(0.05)
+        wakeup.close()
         wake_up(folder)
 
 

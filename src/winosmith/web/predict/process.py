@@ -42,18 +42,18 @@ def wake_up(folder: Path) -> None:
     """Wake every process of a model that waits in the site of a folder; never fail for it."""
     with contextlib.suppress(OSError), _socket() as sender:
         sender.setblocking(False)
-        for path in (folder / PLACE).glob("*.bell"):
+        for path in (folder / PLACE).glob("*.socket"):
             with contextlib.suppress(OSError), _reachable(path) as address:
                 sender.sendto(b"!", address)
 
 
 class WakeUp:
-    """Where the process of one model waits; of processes of one name the last is rung."""
+    """Where the process of one model waits; of processes of one name the last is woken."""
 
     def __init__(self, folder: Path, name: str) -> None:
         place = folder / PLACE
         place.mkdir(mode=0o700, exist_ok=True)
-        path = place / f"{name}.bell"
+        path = place / f"{name}.socket"
         path.unlink(missing_ok=True)
         self.socket = _socket()
         self.socket.setblocking(False)
@@ -61,12 +61,12 @@ class WakeUp:
             self.socket.bind(address)
 
     def wait(self, seconds: float) -> bool:
-        """Wait until somebody rings, at most some seconds; return whether somebody did."""
-        rung = bool(select.select([self.socket], [], [], seconds)[0])
+        """Wait to be woken, at most some seconds; return whether it was."""
+        woken = bool(select.select([self.socket], [], [], seconds)[0])
         with contextlib.suppress(BlockingIOError):
             while self.socket.recv(1):
                 pass
-        return rung
+        return woken
 
     def close(self) -> None:
         """Wait no more."""
