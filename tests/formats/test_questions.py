@@ -245,3 +245,19 @@ def test_a_frame_gives_problems_back(drawn: list[tuple[str, tuple[str, ...], boo
         for n, (text, options, blank) in enumerate(drawn)
     )
     assert formats.read(formats.frame(problems), as_written=True).problems == problems
+
+
+def test_a_table_that_lost_the_places_of_blanks_says_so() -> None:
+    """A library that reads our lines as a table fills in null where a key is left out."""
+    problems = [
+        Problem("a", "The _ fell.", ("cup", "jug"), 0),
+        Problem("b", "What is __init__?", ("it", "one"), 1, blank=None),
+    ]
+    table = formats.frame(problems)
+    assert formats.scan(table).notes == ()
+    table["blank"] = None
+    found = formats.scan(table)
+    assert [item.blank for item in found.items] == [None, None]  # type: ignore[union-attr]
+    assert found.notes[0].startswith(
+        "1 of the texts have one '_' ('a', …) and are read as questions"
+    )

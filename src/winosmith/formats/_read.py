@@ -345,7 +345,7 @@ def _entries(
         told = list(table_rows(path) if is_table(path) else parquet_rows(path))
         first = next((row for _, _, row, _ in told if row is not None), {})
         if not asked and JSONL.needs <= first.keys():
-            return JSONL, map(_own, told), [], None
+            return JSONL, map(_own, told), _lost_places(told), None
         entries, notes = read_questions(told, columns, place(path))
         return QUESTIONS, entries, notes, None
     source = Source(path)
@@ -358,6 +358,19 @@ def _entries(
         return known, known.read(source), [], source
     entries, notes = read_questions(source_rows(source), columns, source.path)
     return known, entries, notes, source
+
+
+def _lost_places(told: Iterable[Told]) -> list[str]:
+    """Say so where a table has no place for any lone `_`, as one that was made of JSON Lines."""
+    rows = [row for _, _, row, _ in told if row is not None and "blank" in row]
+    lone = [row for row in rows if str(row["sentence"]).count(BLANK) == 1]
+    if not lone or any(row["blank"] is not None for row in lone):
+        return []
+    return [
+        f"{len(lone):,} of the texts have one '_' ({lone[0]['id']!r}, …) and are read as "
+        "questions, as their 'blank' is empty; if they are sentences of a file of JSON Lines, read "
+        "that itself: a table can't tell a key that is left out from null"
+    ]
 
 
 def _own(told: Told) -> Entry:
