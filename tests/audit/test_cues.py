@@ -199,6 +199,16 @@ def test_twins_keep_their_relation_under_the_null() -> None:
     assert (longest.right, longest.low, longest.high, longest.p) == (0.5, 0.5, 0.5, 1.0)
 
 
+def test_cues_that_no_draw_changes_come_last() -> None:
+    """The strongest cue is one that chance could have made weaker, if there is any."""
+    data = Dataset(Problem(str(at), f"w{at} x{at}? _", ("no", "yes"), at % 2) for at in range(60))
+    found = audit.battery(audit.Items.of(data), CUES[:6], draws=39).found
+    fixed = [one.low == one.high for one in found]
+    assert fixed == sorted(fixed)
+    assert fixed[-1]
+    assert not fixed[0]
+
+
 def test_a_cue_of_ones_own_is_one_line() -> None:
     """A cue that a user adds is tried beside the others, and named when it tells the key."""
     data = Dataset(

@@ -78,7 +78,7 @@ class Battery:
     """What all cues earn.
 
     Attributes:
-        found: the cues, those named first and then by z.
+        found: the cues, those named first and then by z; last, those that no draw changes.
         unchecked: the names of those that can read none of the items.
         positions: how many keys stand at each position.
         positions_p: of the positions taken together, by themselves.
@@ -148,7 +148,7 @@ def battery(
     together = len(read)
     if together in named:
         found.append(_of_positions(items, first, list(named).index(together) + 1, named[together]))
-    order = sorted(found, key=lambda one: (one.named or MOST + 1, -one.z))
+    order = sorted(found, key=lambda one: (one.named or MOST + 1, one.low == one.high, -one.z))
     counts = np.bincount(items.keys, minlength=int(items.counts.max()))
     return Battery(
         tuple(order),

@@ -84,7 +84,7 @@ def _sentence(part: Part) -> str:
             f"is right in {_percent(blind.right)} of {len(part.items):,} items, where "
             f"{_percent(blind.expected)} is expected ({_p(blind.p, blind.draws)})."
         )
-    strongest = max(part.battery.found, key=lambda found: found.z)
+    strongest = part.battery.found[0]
     return (
         f"No cue of {part.name} stands out: the strongest of {tried} is “{strongest.cue}”, right "
         f"in {_percent(strongest.right)} of {len(part.items):,} items, and "
@@ -114,7 +114,7 @@ def _p(p: float, draws: int) -> str:
 def _verdict(audit: Audit) -> Iterator[report.Block]:
     figures = []
     for part in audit.parts:
-        strongest = part.best or max(part.battery.found, key=lambda found: found.z)
+        strongest = part.battery.found[0]
         note = f"{strongest.cue}; {_percent(strongest.expected)} is expected"
         figures.append(report.KeyFigure(part.name, strongest.right, note, ".1%"))
         figures += [
