@@ -165,9 +165,10 @@ def compare_pair(
         return _drawn_p_value(by_cluster[by_cluster > 0], abs(int(difference.sum())))
     distribution = np.ones(1)  # of (sum + largest sum) / 2
     for size, count in zip(*np.unique(by_cluster[by_cluster > 0], return_counts=True), strict=True):
-        step = np.zeros(size * count + 1)
-        step[::size] = binom.pmf(np.arange(count + 1), count, 0.5)
-        distribution = np.convolve(distribution, step)
+        # next to all of a step's places are empty, so that it is added place by place
+        before, distribution = distribution, np.zeros(len(distribution) + size * count)
+        for place, share in enumerate(binom.pmf(np.arange(count + 1), count, 0.5)):
+            distribution[size * place :][: len(before)] += share * before
     sums = 2 * np.arange(len(distribution)) - (len(distribution) - 1)
     return float(min(1.0, distribution[np.abs(sums) >= abs(difference.sum())].sum()))
 
