@@ -57,9 +57,9 @@ def test_the_clustered_test_counts_all_swaps(cases: list[tuple[bool, bool, int]]
 @given(
     st.lists(st.sampled_from([0, 1 / 10, 1 / 9, 1 / 4, 1 / 3, 1 / 2, 1]), min_size=1, max_size=9)
 )
-def test_ties_count_in_all_swaps_with_what_they_are_worth(credits: list[float]) -> None:
+def test_ties_count_in_all_swaps_with_what_they_are_worth(worth: list[float]) -> None:
     """Of ties among ten, nine, four options and fewer the p-value is the share of all signs."""
-    gained = np.array(credits)
+    gained = np.array(worth)
     signs = np.array(list(product((-1, 1), repeat=len(gained))))
     expected = (np.abs(signs @ gained) >= abs(gained.sum()) - 1e-9).mean()
     found = compare_pair(gained, np.zeros(len(gained)), np.arange(len(gained)))
