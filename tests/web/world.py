@@ -229,21 +229,14 @@ def ask(
 
     What `data` writes to make the form is there before the request.
     """
-    from django.db import connection, transaction
-
-    def written() -> int:
-        return int(connection.connection.total_changes)  # rows since it was opened: SQLite's count
+    from django.db import transaction
 
     with transaction.atomic():
         form = data(world)
-        before, changed = written(), False
-        with transaction.atomic():
-            response = getattr(browser_of(world, role), method)(url, form)
-            if response.streaming:
-                b"".join(response.streaming_content)
-            after = None if written() == before else state_of_all()
-            transaction.set_rollback(True)
-        if after is not None:  # something was written, if only what is fleeting
-            changed = after != state_of_all()
+        before = state_of_all()
+        response = getattr(browser_of(world, role), method)(url, form)
+        if response.streaming:
+            b"".join(response.streaming_content)
+        letter = outcome(response, state_of_all() != before)
         transaction.set_rollback(True)
-    return outcome(response, changed)
+    return letter
