@@ -227,10 +227,11 @@ def guessing_p_value(graded: Graded) -> float:
     so a twin keeps its opposite answers; with more, copies move as one and count as one piece of
     evidence. It does not depend on the order in which options are written. What is tied is worth
     1 / (options tied) in each turn that puts the answer among them. The distribution of the sum is
-    exact (by convolution). Without clusters this is the one-sided binomial test (Poisson-binomial
-    for mixed numbers of options); with them it takes what problems must share for no evidence. A
-    solver that ignores the trigger has one half of every twin right, and p = 1; so has one that
-    can't decide anything.
+    exact (by convolution); where ties among many different numbers of options leave more sums than
+    can be counted, turns are drawn 20,000 times, and p = (1 + #) / (1 + 20,000). Without clusters
+    this is the one-sided binomial test (Poisson-binomial for mixed numbers of options); with them
+    it takes what problems must share for no evidence. A solver that ignores the trigger has one
+    half of every twin right, and p = 1; so has one that can't decide anything.
 
     >>> from winosmith import Prediction
     >>> from winosmith.metrics import grade
@@ -244,15 +245,28 @@ def guessing_p_value(graded: Graded) -> float:
         together.setdefault((int(cluster), len(graded.dataset[row].options)), []).append(row)
     chosen = [_chosen_from_answer(graded, row) for row in range(len(graded.dataset))]
     unit = math.lcm(*map(len, chosen))  # credits are whole numbers of 1/unit
-    certain, distribution = 0, np.ones(1)
-    for (_, options), rows in together.items():
-        step = _turned([chosen[row] for row in rows], options, unit)
-        first, last = np.flatnonzero(step)[[0, -1]]
-        certain += int(first)
-        if last > first:
-            distribution = np.convolve(distribution, step[first : last + 1])
-    seen = round(float(graded.credit.sum()) * unit) - certain
+    steps = [
+        _turned([chosen[row] for row in rows], options, unit)
+        for (_, options), rows in together.items()
+    ]
+    seen = round(float(graded.credit.sum()) * unit) - sum(int(step.min()) for step in steps)
+    steps = [step - step.min() for step in steps]
+    if sum(int(step.max()) for step in steps) > _LONGEST:
+        rng = np.random.default_rng(0)
+        drawn = np.zeros(_TURNS, np.int64)
+        for step in steps:
+            drawn += step[rng.integers(0, len(step), _TURNS)]
+        return (1 + int((drawn >= seen).sum())) / (1 + _TURNS)
+    distribution = np.ones(1)
+    for step in steps:
+        before, distribution = distribution, np.zeros(len(distribution) + int(step.max()))
+        for place, count in zip(*np.unique(step, return_counts=True), strict=True):
+            distribution[place:][: len(before)] += count / len(step) * before
     return float(min(1.0, distribution[max(seen, 0) :].sum()))
+
+
+_LONGEST, _TURNS = 2_000_000, 20_000
+"""Beyond how many parts of a credit turns are drawn, and how often."""
 
 
 def _chosen_from_answer(graded: Graded, row: int) -> list[int]:
@@ -268,8 +282,8 @@ def _chosen_from_answer(graded: Graded, row: int) -> list[int]:
     return [(place[option] - answer) % len(options) for option in graded.predictions[row].chosen]
 
 
-def _turned(chosen: Sequence[Sequence[int]], options: int, unit: int) -> Floats:
-    """Return how probable each credit of a cluster is, in units, when its labels are turned.
+def _turned(chosen: Sequence[Sequence[int]], options: int, unit: int) -> npt.NDArray[np.int64]:
+    """Return the credit of a cluster in each turn of its labels, in units, (options,).
 
     Args:
         chosen: how far on from its answer each chosen option of a problem stands.
@@ -279,7 +293,7 @@ def _turned(chosen: Sequence[Sequence[int]], options: int, unit: int) -> Floats:
     credit = np.zeros(options, dtype=np.int64)  # of each turn
     for places in chosen:
         credit[list(places)] += unit // len(places)
-    return np.bincount(credit) / options
+    return credit
 
 
 BINS = 15
