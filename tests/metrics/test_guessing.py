@@ -96,10 +96,11 @@ def test_a_tie_is_counted_under_each_turn() -> None:
 def test_ties_among_any_numbers_of_options_are_counted() -> None:
     """Of ties among 17, 19, 23 and 25 of 26 options p is that of all turns, within the draws."""
     ties = [17, 19, 23, 25] * 2
-    letters = tuple(chr(97 + at) for at in range(26))
     data = Dataset(
-        Problem(f"q{n}", f"Which is number {n}?", letters, 0, blank=None) for n in range(len(ties))
-    )
+        Problem(f"q{n}", f"Which is {n}?", tuple(f"{chr(97 + at)}{n}" for at in range(26)), 0,
+                blank=None)
+        for n in range(len(ties))
+    )  # fmt: skip
     given = [Prediction(f"q{n}", 0, tied=tuple(range(tie))) for n, tie in enumerate(ties)]
     given[-1] = Prediction("q7", 25, tied=tuple(range(1, 26)))
     seen = sum(1 / tie for tie in ties[:-1])
