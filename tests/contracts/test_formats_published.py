@@ -90,6 +90,18 @@ FILES: dict[str, File] = {
     "perturbed_wsc/dataset/enhanced_wsc_jsons/text_adverb.jsonl": File(
         "perturbed-wsc-jsonl", 283, 140
     ),
+    "winogender/WinoGender.jsonl": File("questions", 356),
+    "openbookqa/train.jsonl": File("questions", 4954, bad=(1456, 2747, 2806)),
+    "openbookqa/test.jsonl": File("questions", 500),
+    "arc/challenge-train.jsonl": File("questions", 1119),
+    "arc/challenge-test.jsonl": File("questions", 1172),
+    "arc/easy-train.jsonl": File("questions", 2251),
+    "arc/easy-test.jsonl": File("questions", 2376),
+    "piqa/dev.jsonl": File("questions", 1838),
+    "social_iqa/dev.jsonl": File("questions", 1949, bad=(103, 429, 670, 878, 1259)),
+    "mmlu_redux/items.jsonl": File(
+        "questions", 5693, bad=(323, 1475, 2426, 2755, 3426, 5137, 5314)
+    ),
     "winogrande_predictions/cuichenx_dev_preds.csv": File("csv", 1267, 284, (1269,)),
     "winogrande_predictions/hsjplus_krr_ws_both_paired.csv": File("csv", 80, 40),
     "winogrande_predictions/hsjplus_krr_ws_both_non_paired.csv": File("csv", 91),
@@ -149,7 +161,9 @@ def test_a_published_file_survives_its_own_format(
     lost = formats.losses(contents.items, again.items)
     assert (again.format.name, again.bad) == (name, [])
     assert lost.missing == 0
-    assert not lost.lost
+    # A pair's two texts are written as one question: as columns they would make it a pair again.
+    pair = {"extra questions.premise", "extra questions.hypothesis"}
+    assert set(lost.lost) == (pair if path == "winogender/WinoGender.jsonl" else set())
     assert not lost.added
     # KnowRef's ids are its records' places, which move up when the bad ones are gone.
     assert dict(lost.changed) == ({"id": 1030} if name == "knowref" else {})

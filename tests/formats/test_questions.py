@@ -261,3 +261,10 @@ def test_a_table_that_lost_the_places_of_blanks_says_so() -> None:
     assert found.notes[0].startswith(
         "1 of the texts have one '_' ('a', …) and are read as questions"
     )
+
+
+def test_an_object_of_words_is_no_question(tmp_path: Path) -> None:
+    """Choices are several: a mapping that happens to have "question" and "options" fits nothing."""
+    path = written(tmp_path, [{"question": "NN", "options": "NNS", "answer": "VB"}])
+    with pytest.raises(FormatError, match="no known format fits"):
+        formats.scan(path)

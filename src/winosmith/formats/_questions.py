@@ -208,10 +208,12 @@ def recognises(source: Source) -> bool:
         names = [cell.strip() for cell in max(source.headers.values(), key=len)]
     first = _flat(source.first_record or source.first_element)
     try:
-        _plan([*dict.fromkeys([*names, *first])], Columns())
+        plan = _plan([*dict.fromkeys([*names, *first])], Columns())
     except FormatError:
         return False
-    return True
+    # Any mapping of words may hold "question" and "options"; choices are several.
+    alone = first.get(plan.choices[0]) if len(plan.choices) == 1 else None
+    return not isinstance(alone, str) or alone.lstrip().startswith(("[", "{"))
 
 
 @dataclass(frozen=True, slots=True)
