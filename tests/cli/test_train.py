@@ -395,7 +395,7 @@ def test_winogender_is_solved_with_its_pronouns(
         make_language_model("gpt2"),
     ]  # fmt: skip
     shown = _run(transfer_command, *options, "--out", tmp_path / "t")
-    assert "Gender gap on Winogender (table 7)" in shown.stdout
+    assert "Accuracy on Winogender by gender, and the gaps" in shown.stdout
     assert "the pronoun was seen, and whom it refers to was asked" in shown.stdout
     for name, seen in (("wsc", "blank"), ("winogender", "pronoun")):
         found = formats.read_predictions(tmp_path / f"t/predictions/{name}.jsonl")
