@@ -230,12 +230,16 @@ class ClusterExecutor(Executor):
 
     def _threads(self) -> dict[str, int]:
         """Return the threads of each worker there is now."""
+        return self._look() or {}
+
+    def _look(self) -> dict[str, int] | None:
+        """Return the threads of each worker that the scheduler knows; None when it says nothing."""
         if self._client.status != "running":
-            return {}
+            return None
         try:
             return {str(at): int(count) for at, count in self._client.nthreads().items()}
         except (OSError, TimeoutError):
-            return {}
+            return None
 
     def submit(self, fn: Callable[..., Result], /, *args: Any, **kwargs: Any) -> Future[Result]:
         """Do `fn(*args, **kwargs)` at some worker; values that are held stand for themselves."""
@@ -365,12 +369,15 @@ class ClusterExecutor(Executor):
         """Give work up when there has been no worker for long."""
         seen = time.monotonic()
         while not self._over.wait(GLANCE):
-            if not self._open or self._threads():
+            threads = self._look() if self._open else {}
+            if not self._open or threads:
                 seen = time.monotonic()
             elif time.monotonic() - seen > self._patience:
-                reason = f"the cluster has had no worker for {self._patience:.0f} s"
+                fault = BrokenExecutor(f"the cluster has had no worker for {self._patience:.0f} s")
+                if threads is None:  # the scheduler is gone, and Dask has not said so yet
+                    fault = _broken_off()
                 for work in list(self._open):
-                    self._fail(work, BrokenExecutor(reason))
+                    self._fail(work, fault)
 
 
 def _broken_off() -> BrokenExecutor:
