@@ -23,8 +23,8 @@ STARTING = 300.0
 
 
 def awaited(path: Path) -> None:
-    """Wait until a scheduler has written its file."""
-    until(path.exists, STARTING)
+    """Wait until a scheduler has written its file, to the end of its JSON."""
+    until(lambda: path.exists() and path.read_text("utf-8").rstrip().endswith("}"), STARTING)
 
 
 @pytest.fixture(scope="session")
