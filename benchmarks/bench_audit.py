@@ -15,7 +15,7 @@ Options are words drawn by Zipf's law, 1 to 12 an option; the shared sets need t
     python benchmarks/bench_audit.py null --sets 400
     python benchmarks/bench_audit.py planted --sets 100
     python benchmarks/bench_audit.py time
-    python benchmarks/bench_audit.py shared /work/shared/data
+    python benchmarks/bench_audit.py shared "$WINOSMITH_DATA"
 """
 
 from __future__ import annotations
