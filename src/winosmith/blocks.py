@@ -35,6 +35,7 @@ __all__ = [
     "joined",
     "placed",
     "plain",
+    "sharing_rare_words",
     "shuffled",
     "shuffled_blocks",
     "side_kept",
@@ -110,9 +111,8 @@ def _lookalikes(dataset: Dataset, block: Callable[[int], int]) -> Iterator[tuple
     two blocks, and none is needed within a block. A large family, whose options are the same all
     over, is not compared with itself.
 
-    Of the rows with the same options those are compared that share one of their rarest words, as
-    many as a row can lack of another that it looks like (a prefix filter: Chaudhuri, Ganti and
-    Kaushik 2006). So "true" and "false" may be the options of a whole set.
+    Of the rows with the same options those are compared that share one of their rarest words
+    (`sharing_rare_words`). So "true" and "false" may be the options of a whole set.
     """
     alike: dict[frozenset[str], list[int]] = {}
     for row, problem in enumerate(dataset):
@@ -133,18 +133,49 @@ def _that_look_alike(
         before: the block of each row, as it was before any pair was joined.
         block: returns it as it is.
     """
+    for row, others in sharing_rare_words(words, ALIKE, before):
+        for other in others:
+            if block(row) != block(other) and _look_alike(words[row], words[other]):
+                yield other, row
+
+
+def sharing_rare_words(
+    words: Mapping[int, frozenset[str]], share: float, owners: Mapping[int, Hashable] | None = None
+) -> Iterator[tuple[int, Iterator[int]]]:
+    """Yield each row with those before it that can have so large a share of its words in common.
+
+    They have one of their rarest words in common, as many as a row can lack of another (a prefix
+    filter: Chaudhuri, Ganti and Kaushik 2006). A row comes once for each rare word that they share;
+    it is to be looked at before the next one is asked for.
+
+    Args:
+        words: of each row, in the order in which rows come.
+        share: of the words of the row with more of them, above 0 and at most 1.
+        owners: of each row; only rows of different ones are told. All are when left out.
+    """
     common = Counter(word for held in words.values() for word in held)
-    listed: dict[str, dict[int, list[int]]] = {}
+    listed: dict[str, dict[Hashable, list[int]]] = {}
     for row, mine in words.items():
+        own = owners[row] if owners is not None else None
         rarest = sorted(mine, key=lambda word: (common[word], word))
-        rarest = rarest[: len(mine) - ceil(ALIKE * len(mine)) + 1]
+        rarest = rarest[: len(mine) - ceil(share * len(mine)) + 1]
+        yield row, _listed(listed, rarest, own, apart=owners is not None)
         for word in rarest:
-            for there, rows in listed.get(word, {}).items():
-                for other in rows if there != before[row] else ():
-                    if block(row) != block(other) and _look_alike(mine, words[other]):
-                        yield other, row
-        for word in rarest:
-            listed.setdefault(word, {}).setdefault(before[row], []).append(row)
+            listed.setdefault(word, {}).setdefault(own, []).append(row)
+
+
+def _listed(
+    listed: Mapping[str, Mapping[Hashable, Sequence[int]]],
+    words: Iterable[str],
+    own: Hashable,
+    *,
+    apart: bool,
+) -> Iterator[int]:
+    """Yield the rows that are listed under any of the words; `apart`, those of other owners."""
+    for word in words:
+        for owner, rows in listed.get(word, {}).items():
+            if not (apart and owner == own):
+                yield from rows
 
 
 def _word_set(words: Sequence[str]) -> frozenset[str]:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil
 from typing import Any
 
 from winosmith.blocks import copies as rows_of_copies
-from winosmith.blocks import plain
+from winosmith.blocks import plain, sharing_rare_words
 from winosmith.dataset import Dataset
 from winosmith.metrics import Copies, Leak, columns, copies, leaks
 from winosmith.problem import Problem
@@ -179,9 +177,7 @@ def near(
     """Return the pairs of items that share `ALIKE` of the words that either holds.
 
     Every pair is found, but for items that are like more than `MOST` others, as those of a template
-    are: of ten thousand of them there would be fifty million pairs. Two such sets of words have one
-    of their rarest in common, as many as a prefix filter takes (Chaudhuri, Ganti and Kaushik 2006),
-    so only those are compared.
+    are: of ten thousand of them there would be fifty million pairs.
 
     Args:
         problems: the items.
@@ -189,22 +185,14 @@ def near(
     """
     texts = [" ".join((p.sentence, *sorted(p.options))).lower() for p in problems]
     words = [frozenset(pieces(text)) for text in texts]
-    common = Counter(word for found in words for word in found)
-    listed: dict[str, dict[Hashable, list[int]]] = {}
+    shortest_first = sorted(range(len(words)), key=lambda row: (len(words[row]), row))
+    owner = None if owners is None else dict(enumerate(owners))
     pairs = []
-    for row in sorted(range(len(words)), key=lambda row: (len(words[row]), row)):
-        mine = words[row]
-        ordered = sorted(mine, key=lambda word: (common[word], word))
-        prefix = ordered[: len(mine) - ceil(ALIKE * len(mine)) + 1]
-        own = owners[row] if owners else None
-        found, compared = 0, set()
-        for other in (
-            other
-            for word in prefix
-            for owner, rows in listed.get(word, {}).items()
-            if owners is None or owner != own
-            for other in rows
-        ):
+    for row, others in sharing_rare_words(
+        {row: words[row] for row in shortest_first}, ALIKE, owner
+    ):
+        mine, found, compared = words[row], 0, set()
+        for other in others:
             if other in compared:
                 continue
             compared.add(other)
@@ -214,8 +202,6 @@ def near(
                 found += 1
                 if found == MOST:
                     break
-        for word in prefix:
-            listed.setdefault(word, {}).setdefault(own, []).append(row)
     return sorted(pairs)
 
 
