@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+from winosmith.audit._answers import Answers, read_answers
 from winosmith.audit._audit import Audit, Part, audit
 from winosmith.audit._cues import CUES, Corpus, Cue, View
 from winosmith.audit._items import Items
@@ -18,12 +19,10 @@ from winosmith.audit._report import page, sections, signature, verdict
 from winosmith.audit._review import OneSided, Review, across, near, review
 from winosmith.audit._triage import (
     Against,
-    Answers,
     Suspect,
     Triage,
     detectable,
     mid_p,
-    read_answers,
     triage,
 )
 

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from winosmith._version import __version__
+from winosmith.audit._answers import Answers
 from winosmith.audit._cues import CUES, Cue
 from winosmith.audit._items import Items
 from winosmith.audit._null import Battery, Found, battery
 from winosmith.audit._probes import Probe, probes
 from winosmith.audit._review import Review, across, review, shared
-from winosmith.audit._triage import Answers, Triage, told, triage
+from winosmith.audit._triage import Triage, told, triage
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, InputError
 

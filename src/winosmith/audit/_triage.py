@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import sqrt
-from pathlib import Path
-from string import ascii_uppercase
 from typing import Any
 
 import numpy as np
 
-from winosmith import formats
+from winosmith.audit._answers import Answers
 from winosmith.audit._items import Floats, Items
-from winosmith.dataset import Dataset
-from winosmith.errors import DataError, FormatError
-
-Answers = Mapping[str, Mapping[str, int | None]]
-"""By model, the index of the option that it chose of each item, by id; None where it chose none."""
+from winosmith.errors import DataError
 
 PSI = (0.1, 0.2, 0.3, 0.5)
 """The shares of items on which two models differ, where no answers are at hand."""
@@ -256,69 +248,6 @@ def copied(items: Items) -> float:
     same = np.bincount(items.unit, weights)  # how many different items a unit has
     sizes = counts / same
     return float((sizes**2 * same).sum() / (sizes * same).sum())
-
-
-def read_answers(path: str | Path, dataset: Dataset) -> dict[str, dict[str, int | None]]:
-    """Read what models chose: predictions of ours, or a table with a column a model.
-
-    The table's first column, or that named `id`, holds the items' ids; each other one a model's
-    letters, A for the first option. A cell with anything else is no answer. A few ids may be of
-    records that are no items.
-
-    Args:
-        path: the file.
-        dataset: the items.
-
-    Raises:
-        FormatError: no table, or one of another set.
-    """
-    source = formats.Source(path)
-    if source.start.startswith("{"):
-        found = formats.read_predictions(path)
-        return {found.solver: {p.problem_id: p.choice for p in found.predictions}}
-    rows = list(csv.reader(io.StringIO(source.text)))
-    head = rows[0]
-    twice = next((name for name in head if head.count(name) > 1), None)
-    if twice is not None:
-        raise FormatError(f"two columns are named {twice!r}", path, 1)
-    at = head.index("id") if "id" in head else 0
-    if len(head) < 2:
-        raise FormatError("a table with ids and a column a model is needed", path, 1)
-    counts = {problem.id: len(problem.options) for problem in dataset}
-    models: dict[str, dict[str, int | None]] = {
-        name: {} for column, name in enumerate(head) if column != at
-    }
-    given: set[str] = set()
-    for line, row in enumerate(rows[1:], 2):
-        if not row:
-            continue
-        if len(row) != len(head):
-            raise FormatError(f"{len(row)} cells; the header has {len(head)}", path, line)
-        if row[at] in given:
-            raise FormatError(f"the id {row[at]!r} is there a second time", path, line)
-        given.add(row[at])
-        for column, name in enumerate(head):
-            if column != at:
-                models[name][row[at]] = _letter(row[column], counts.get(row[at], 0))
-    of_items = sum(row[at] in counts for row in rows[1:] if row)
-    if 2 * of_items < len(rows) - 1:
-        raise FormatError(
-            f"{of_items:,} of {len(rows) - 1:,} ids are those of items: is this of another set?",
-            path,
-        )
-    if all(choice is None for chosen in models.values() for choice in chosen.values()):
-        raise FormatError(
-            "no cell holds the letter of an option; write A for the first one, B for the second",
-            path,
-        )
-    return models
-
-
-def _letter(cell: str, options: int) -> int | None:
-    """Return the option of a letter; None where the cell holds none of the options' letters."""
-    letters = ascii_uppercase[:options]
-    letter = cell.strip().upper()
-    return letters.index(letter) if len(letter) == 1 and letter in letters else None
 
 
 def told(items: Items, sees: Sequence[float] = PSI) -> list[tuple[float, float | None]]:

@@ -30,9 +30,10 @@ if TYPE_CHECKING:
 @click.option("--fail-on", "rules", default="", metavar="RULES",
               help="End with code 1 when a rule is broken: cue=3pt, probe=3pt, duplicates, "
               "contradictions, leak, options, refused; several with commas.")  # fmt: skip
-@click.option("--answers", multiple=True, type=click.Path(exists=True, dir_okay=False),
-              metavar="FILE", help="What models chose: a table with ids and a column of letters a "
-              "model, or predictions of `winosmith solve`; may be repeated.")  # fmt: skip
+@click.option("--answers", multiple=True, type=click.Path(exists=True), metavar="FILE",
+              help="What models chose: a table with ids and a column of letters a model, "
+              "predictions of `winosmith solve`, samples of lm-evaluation-harness, logs of "
+              "inspect_ai, or a folder of these logs; may be repeated.")  # fmt: skip
 @click.option("--out", metavar="FILE.html", help="Write the page there.")
 @json_option
 @click.pass_context
@@ -58,7 +59,7 @@ def command(
     \b
     Example:
         winosmith audit train.jsonl test.jsonl --out audit.html
-        winosmith audit items.jsonl --answers answers.csv
+        winosmith audit items.jsonl --answers answers.csv --answers out/MODEL
         winosmith audit questions.csv --fail-on cue=3pt,duplicates,leak
     """  # noqa: D301
     from winosmith import audit
@@ -99,13 +100,7 @@ def _answers(paths: Sequence[str], splits: Mapping[str, Dataset]) -> Answers:
     from winosmith import audit
 
     items = Dataset(problem for split in splits.values() for problem in split)
-    found: dict[str, dict[str, int | None]] = {}
-    for path in paths:
-        for name, given in audit.read_answers(path, items).items():
-            if name in found:
-                raise FormatError(f"the answers of {name!r} are there already", path)
-            found[name] = given
-    return found
+    return audit.read_answers(paths, items, named_columns())
 
 
 def _read(path: str, format_name: str | None) -> tuple[Dataset, list[str]]:

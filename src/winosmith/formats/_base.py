@@ -235,6 +235,11 @@ _LOOK = 20
 class Source:
     """The text of one file, decoded, and the first looks at it by which formats are told apart.
 
+    Args:
+        path: the file.
+        raw: what it holds; read from it when None. Records that stand inside another file are
+            given so, and errors name that file.
+
     Attributes:
         path: the file.
         text: its whole text, without a byte-order mark, line ends as they are.
@@ -244,10 +249,10 @@ class Source:
             file that is not UTF-8 is read in the encoding that it declares.
     """
 
-    def __init__(self, path: str | Path):
+    def __init__(self, path: str | Path, raw: bytes | None = None):
         self.path = Path(path)
         try:
-            raw = self.path.read_bytes()
+            raw = self.path.read_bytes() if raw is None else raw
         except OSError as error:
             raise FormatError(error.strerror or str(error), self.path) from error
         if not raw.strip():

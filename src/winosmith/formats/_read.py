@@ -292,7 +292,7 @@ class Contents:
 
 
 def scan(
-    path: Readable,
+    path: Readable | Source,
     format_name: str | None = None,
     *,
     pair_by: str | None = None,
@@ -302,8 +302,8 @@ def scan(
     """Read every record of a file, the bad ones with the reason.
 
     Args:
-        path: the file; or a table in memory, a pandas DataFrame or a data set of Hugging Face's
-            library, whose rows are our own records or questions.
+        path: the file, or its `Source`; or a table in memory, a pandas DataFrame or a data set of
+            Hugging Face's library, whose rows are our own records or questions.
         format_name: its format; found from its content when None.
         pair_by: a further column, or key of `extra`, that the halves of a twin share; it takes the
             place of all that the file else says of twins.
@@ -337,18 +337,21 @@ def scan(
 
 
 def _entries(
-    path: Readable, format_name: str | None, columns: Columns | None
+    path: Readable | Source, format_name: str | None, columns: Columns | None
 ) -> tuple[Format, Iterable[Entry], list[str], Source | None]:
     """Return the format, its entries, what was done to read them, and the text of a file."""
     asked = columns is not None or format_name == QUESTIONS.name
-    if is_table(path) or is_parquet(path):
+    if isinstance(path, Source):
+        source = path
+    elif is_table(path) or is_parquet(path):
         told = list(table_rows(path) if is_table(path) else parquet_rows(path))
         first = next((row for _, _, row, _ in told if row is not None), {})
         if not asked and JSONL.needs <= first.keys():
             return JSONL, map(_own, told), _lost_places(told), None
         entries, notes = read_questions(told, columns, place(path))
         return QUESTIONS, entries, notes, None
-    source = Source(path)
+    else:
+        source = Source(path)
     if columns is not None and format_name not in (None, QUESTIONS.name):
         raise FormatError(
             f"columns are named for {QUESTIONS.name!r}, not for {format_name!r}", source.path
@@ -416,8 +419,10 @@ def _of_release(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def place(path: Readable) -> str:
+def place(path: Readable | Source) -> str:
     """Return what a message calls a file, or a table in memory."""
+    if isinstance(path, Source):
+        return str(path.path)
     return f"<{type(path).__name__}>" if is_table(path) else str(path)
 
 

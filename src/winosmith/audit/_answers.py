@@ -1,0 +1,513 @@
+"""Models' answers, read from what tools write of them; each row finds its item by its words."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import re
+import warnings
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from string import ascii_uppercase
+from typing import Any
+
+from winosmith import formats
+from winosmith.dataset import Dataset
+from winosmith.errors import FormatError, InputError
+from winosmith.extras import require
+from winosmith.problem import Problem
+from winosmith.records import canonical, parsed
+
+Answers = Mapping[str, Mapping[str, int | None]]
+"""By model, the index of the option that it chose of each item, by id; None where it chose none."""
+
+_Chosen = dict[str, dict[str, int | None]]
+
+_FEW = 50
+"""Of so many items with the same options a row's text is searched for each one's question."""
+
+_LOGS = ("samples_*.jsonl", "*.eval")
+"""Files of answers that are looked for in a folder."""
+
+
+def read_answers(
+    path: str | Path | Sequence[str | Path],
+    dataset: Dataset,
+    columns: formats.Columns | None = None,
+) -> _Chosen:
+    """Read what models chose: predictions, a table of letters, or logs of another harness.
+
+    - Predictions of `winosmith solve`, by their ids.
+    - A table whose first column, or that named `id`, holds the items' ids; each other one a model's
+      letters, A for the first option. A cell with anything else is no answer.
+    - Samples of lm-evaluation-harness (`samples_TASK_DATE.jsonl` of `--log_samples`). The option
+      with the highest log-likelihood was chosen (what `acc` counts), or the one whose letter or
+      text was generated. The model is the folder's name, as the harness writes it.
+    - A log of inspect_ai (`.eval` or `.json`), by the answers of its scorers. Of several epochs,
+      the answer given most often counts.
+
+    A row of a log belongs to the item with its question and its options, in whatever order they
+    stand; its id decides only where the texts fit besides. Its place in the log tells nothing.
+    Rows of no item are told in a `formats.ReadingNote`, if they are less than half, and so are
+    files of a folder that are of another set. Options of equal score are no answer.
+
+    Args:
+        path: a file; a folder, for all `samples_*.jsonl` and `*.eval` in it; or several of these.
+            A model may stand in several files, with other items in each.
+        dataset: the items.
+        columns: which columns hold question and choices in a log's records, where they are not
+            named as others name them.
+
+    Raises:
+        FormatError: none of these, or of another set; or a model answers an item in two files.
+        MissingExtraError: an `.eval` log is read, and inspect_ai is not installed.
+    """
+    given = [path] if isinstance(path, str | Path) else path
+    found: _Chosen = {}
+    for file, read in (one for each in given for one in _each(Path(each), dataset, columns)):
+        for model, chosen in read.items():
+            own = found.setdefault(model, {})
+            if twice := next((name for name in chosen if name in own), None):
+                raise FormatError(
+                    f"the model {model!r} has answered {twice!r} in another file already: give one "
+                    "run of each model, and put samples of lm-evaluation-harness into a folder "
+                    "that has the model's name",
+                    file,
+                )
+            own |= chosen
+    return found
+
+
+def _each(
+    path: Path, dataset: Dataset, columns: formats.Columns | None
+) -> Iterator[tuple[Path, _Chosen]]:
+    """Yield what each file holds; of a folder's, those of other sets are told and left out."""
+    if not path.is_dir():
+        yield path, _read(path, dataset, columns)
+        return
+    files = sorted(file for pattern in _LOGS for file in path.rglob(pattern))
+    unread: list[FormatError] = []
+    for file in files:
+        try:
+            yield file, _read(file, dataset, columns)
+        except FormatError as error:
+            unread.append(error)
+    if len(unread) == len(files):
+        raise unread[0] if unread else FormatError(f"no logs here ({', '.join(_LOGS)})", path)
+    for left in unread:
+        warnings.warn(f"{left}; the file is left out", formats.ReadingNote, stacklevel=4)
+
+
+def _read(path: Path, dataset: Dataset, columns: formats.Columns | None) -> _Chosen:
+    try:
+        with path.open("rb") as file:
+            first = file.readline().strip()
+    except OSError as error:
+        raise FormatError(error.strerror or str(error), path) from error
+    if first.startswith(b"PK"):
+        return _of_logs(*_inspect_log(path), dataset, path)
+    if not first.removeprefix(b"\xef\xbb\xbf").startswith(b"{"):
+        return _table(path, dataset)
+    try:
+        record = parsed(first.decode("utf-8-sig"))
+    except ValueError:
+        record = None  # a JSON document over several lines
+    if isinstance(record, dict) and not {"eval", "results"} & record.keys():
+        if record.keys() & {"resps", "filtered_resps"}:
+            return {path.absolute().parent.name: _of_samples(path, dataset, columns)}
+        predictions = formats.read_predictions(path)
+        return {predictions.solver: {p.problem_id: p.choice for p in predictions.predictions}}
+    return _of_logs(*_inspect_json(path), dataset, path)
+
+
+def _table(path: Path, dataset: Dataset) -> _Chosen:
+    source = formats.Source(path)
+    rows = list(csv.reader(io.StringIO(source.text)))
+    head = rows[0]
+    twice = next((name for name in head if head.count(name) > 1), None)
+    if twice is not None:
+        raise FormatError(f"two columns are named {twice!r}", path, 1)
+    at = head.index("id") if "id" in head else 0
+    if len(head) < 2:
+        raise FormatError("a table with ids and a column a model is needed", path, 1)
+    counts = {problem.id: len(problem.options) for problem in dataset}
+    models: _Chosen = {name: {} for column, name in enumerate(head) if column != at}
+    given: set[str] = set()
+    for line, row in enumerate(rows[1:], 2):
+        if not row:
+            continue
+        if len(row) != len(head):
+            raise FormatError(f"{len(row)} cells; the header has {len(head)}", path, line)
+        if row[at] in given:
+            raise FormatError(f"the id {row[at]!r} is there a second time", path, line)
+        given.add(row[at])
+        for column, name in enumerate(head):
+            if column != at:
+                models[name][row[at]] = _letter(row[column], counts.get(row[at], 0))
+    of_items = sum(row[at] in counts for row in rows[1:] if row)
+    if 2 * of_items < len(rows) - 1:
+        raise FormatError(
+            f"{of_items:,} of {len(rows) - 1:,} ids are those of items: is this of another set?",
+            path,
+        )
+    if all(choice is None for chosen in models.values() for choice in chosen.values()):
+        raise FormatError(
+            "no cell holds the letter of an option; write A for the first one, B for the second",
+            path,
+        )
+    return models
+
+
+def _letter(cell: str, options: int) -> int | None:
+    """Return the option of a letter; None where the cell holds none of the options' letters."""
+    letters = ascii_uppercase[:options]
+    letter = cell.strip().upper()
+    return letters.index(letter) if len(letter) == 1 and letter in letters else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """What a log holds of one item that a model was asked.
+
+    `options` are in the log's order, which `choice` and `target` count in; empty where the log does
+    not have them. `text` is all that was asked.
+    """
+
+    line: int | None
+    id: str
+    question: str
+    options: tuple[str, ...]
+    text: str
+    choice: int | None
+    target: int | None
+
+
+def _told(text: str) -> str:
+    """Return a text as rows and items are compared: in any case, white space tidy."""
+    return " ".join(text.split()).casefold()
+
+
+class _Matcher:
+    """Finds the items of a row, several where they are copies."""
+
+    def __init__(self, dataset: Dataset):
+        self.by_options: dict[frozenset[str], list[Problem]] = defaultdict(list)
+        self.by_text: dict[tuple[str, frozenset[str]], list[Problem]] = defaultdict(list)
+        self.by_id = {problem.id: problem for problem in dataset}
+        for problem in dataset:
+            options = frozenset(map(_told, problem.options))
+            self.by_options[options].append(problem)
+            self.by_text[_told(problem.sentence), options].append(problem)
+
+    def of(self, row: _Row) -> list[Problem]:
+        own = self.by_id.get(row.id)
+        if not row.options:
+            asked = own is not None and _holds(row.text, own)
+            known = own is not None and row.target is not None and row.target == own.answer
+            return [own] if own and asked and known and _lists(row.text, own) else []
+        options = frozenset(map(_told, row.options))
+        if found := self.by_text.get((_told(row.question), options)):
+            return found
+        alike = self.by_options.get(options, [])
+        if len(alike) == 1 and alike[0] is own:
+            return alike
+        near = alike if len(alike) <= _FEW else [one for one in alike if one is own]
+        held = [one for one in near if _holds(row.text, one)]
+        return held if len(held) == 1 else [one for one in held if one is own]
+
+
+def _holds(text: str, problem: Problem) -> bool:
+    parts = (problem.sentence,) if problem.blank is None else (problem.before, problem.after)
+    return all(_told(part) in text for part in parts)
+
+
+def _lists(text: str, problem: Problem) -> bool:
+    return all(_told(option) in text for option in problem.options)
+
+
+def _option(problem: Problem, text: str) -> int | None:
+    """Return the option of that text, its case regarded where it tells options apart."""
+    for as_told in (lambda one: " ".join(one.split()), _told):
+        there = [
+            at for at, option in enumerate(problem.options) if as_told(option) == as_told(text)
+        ]
+        if len(there) == 1:
+            return there[0]
+    return None
+
+
+def _matched(
+    rows: Sequence[_Row], dataset: Dataset, path: Path, because: str = ""
+) -> dict[str, int | None]:
+    """Return the option chosen of each item that a row is of."""
+    matcher, votes, lost = _Matcher(dataset), defaultdict[str, Counter[int]](Counter), []
+    for row in rows:
+        items = matcher.of(row)
+        if not items:
+            lost.append(row)
+        for problem in items:
+            own, chosen = votes[problem.id], row.choice
+            if chosen is not None and row.options:
+                chosen = _option(problem, row.options[chosen])
+            if chosen is not None and chosen < len(problem.options):
+                own[chosen] += 1
+    if 2 * len(lost) > len(rows) or not rows:
+        raise FormatError(
+            f"{len(rows) - len(lost):,} of {len(rows):,} rows have the question and the options of "
+            f"an item: is this of another set?{because}",
+            path,
+            lost[0].line if lost else None,
+        )
+    found = {name: _most(counts) for name, counts in votes.items()}
+    if not any(choice is not None for choice in found.values()):
+        raise FormatError(
+            "no row tells which option was chosen: needed are log-likelihoods of all options, or "
+            "an answer that is a letter or an option",
+            path,
+            rows[0].line,
+        )
+    if lost:
+        first = f"line {lost[0].line}" if lost[0].line else repr(lost[0].id)
+        warnings.warn(
+            f"{path}: {len(lost):,} of {len(rows):,} rows are of no item ({first}, …); they are "
+            "left out",
+            formats.ReadingNote,
+            stacklevel=3,
+        )
+    return found
+
+
+def _most(counts: Counter[int]) -> int | None:
+    """Return what was chosen most often; None for nothing, and for a draw."""
+    first = counts.most_common(2)
+    drawn = len(first) == 2 and first[0][1] == first[1][1]
+    return None if drawn or not first else first[0][0]
+
+
+_LETTER = re.compile(r"\(?([A-Za-z])[).:]?")
+
+
+def _said(text: str, options: Sequence[str]) -> int | None:
+    """Return the option that an answer in words names, by its letter or its text."""
+    said = [at for at, option in enumerate(options) if _told(option) == _told(text)]
+    if len(said) == 1:
+        return said[0]
+    letter = _LETTER.fullmatch(text.strip())
+    at = ascii_uppercase.index(letter[1].upper()) if letter else len(ascii_uppercase)
+    return at if at < (len(options) or len(ascii_uppercase)) else None
+
+
+# lm-evaluation-harness
+
+
+def _of_samples(
+    path: Path, dataset: Dataset, columns: formats.Columns | None
+) -> dict[str, int | None]:
+    """Return the answers of a file of samples: of its filters, that which finds most answers."""
+    by_filter: dict[str, list[tuple[int, Mapping[str, Any]]]] = defaultdict(list)
+    for line, sample in _samples(path):
+        by_filter[str(sample.get("filter"))].append((line, sample))
+    first = next(iter(by_filter.values()))
+    asked, because = _asked([sample["doc"] for _, sample in first], path, columns)
+    read = []
+    for samples in by_filter.values():
+        if len(samples) != len(first):
+            raise FormatError("its filters have not as many samples each", path, samples[0][0])
+        read.append(
+            [
+                _sample_row(line, sample, item, path)
+                for (line, sample), item in zip(samples, asked, strict=True)
+            ]
+        )
+    best = max(read, key=lambda rows: sum(row.choice is not None for row in rows))
+    return _matched(best, dataset, path, because)
+
+
+def _samples(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    with path.open(encoding="utf-8-sig", newline="\n") as file:
+        for number, line in enumerate(file, 1):
+            if not line.strip():
+                continue
+            try:
+                sample = parsed(line)
+            except ValueError as error:
+                raise FormatError(f"the line is not JSON ({error})", path, number) from None
+            if not isinstance(sample, dict) or not isinstance(sample.get("doc"), dict):
+                raise FormatError("this is no sample: it has no 'doc'", path, number)
+            if not isinstance(sample.get("filtered_resps", sample.get("resps")), list):
+                raise FormatError("this is no sample: it has no 'filtered_resps'", path, number)
+            yield number, sample
+
+
+def _asked(
+    docs: Sequence[Mapping[str, Any]], path: Path, columns: formats.Columns | None
+) -> tuple[list[Problem | None], str]:
+    """Return what each record of a task asks, and why where they can't be read."""
+    raw = "".join(canonical(doc) + "\n" for doc in docs).encode()
+    named = columns if columns and {*columns.question} <= docs[0].keys() else None
+    try:
+        contents = formats.scan(formats.Source(path, raw), columns=named, as_written=True)
+    except InputError as error:
+        why = error.reason if isinstance(error, FormatError) else str(error)
+        return [None] * len(docs), f" Their 'doc' can't be read as items: {why}"
+    found: list[Problem | None] = [None] * len(docs)
+    for line, item in zip(contents.lines, contents.items, strict=True):
+        found[line - 1] = item if isinstance(item, Problem) else None
+    bad = f" A 'doc' can't be read as an item: {contents.bad[0].reason}" if contents.bad else ""
+    return found, bad
+
+
+_IDS = ("id", "qID", "qid", "question_id", "uid", "ind", "idx")
+"""Where a record has its id."""
+
+
+def _sample_row(line: int, sample: Mapping[str, Any], item: Problem | None, path: Path) -> _Row:
+    given = sample.get("filtered_resps", sample.get("resps"))
+    requests = sample.get("arguments") or {}
+    asked = [one.get("arg_0", "") for one in _requests(requests)]
+    ends = [one.get("arg_1", "") for one in _requests(requests)]
+    options = item.options if item else ()
+    target = str(sample.get("target", ""))
+    doc = sample["doc"]
+    name = next((str(doc[key]) for key in _IDS if key in doc), "")
+    scores = [_score(one, path, line) for one in given]
+    if all(score is None for score in scores):
+        choice = _said(_text(given[0]) if given else "", options)
+    else:
+        choice = _highest(scores, [end for end in ends if isinstance(end, str)], item, target)
+    return _Row(
+        line,
+        name,
+        item.sentence if item else "",
+        options,
+        _told(" ".join([*map(str, doc.values()), *map(str, asked[:1])])),
+        choice,
+        int(target) if target.isdigit() else _letter(target, len(ascii_uppercase)),
+    )
+
+
+def _requests(arguments: Any) -> list[Mapping[str, Any]]:
+    """Return what was asked of the model for one sample, in order."""
+    if isinstance(arguments, Mapping):
+        return [one for one in arguments.values() if isinstance(one, Mapping)]
+    return [{f"arg_{at}": part for at, part in enumerate(one)} for one in arguments]
+
+
+def _score(given: Any, path: Path, line: int) -> float | None:
+    """Return a log-likelihood, as the harness writes it beside whether it is the greedy one."""
+    while isinstance(given, list) and len(given) == 1:
+        given = given[0]
+    if not (isinstance(given, list) and len(given) == 2 and str(given[1]) in ("True", "False")):
+        return None
+    try:
+        return float(given[0])
+    except (TypeError, ValueError):
+        raise FormatError(f"{given[0]!r} is no log-likelihood", path, line) from None
+
+
+def _text(given: Any) -> str:
+    while isinstance(given, list) and given:
+        given = given[0]
+    return str(given)
+
+
+def _highest(
+    scores: Sequence[float | None], ends: Sequence[str], item: Problem | None, target: str
+) -> int | None:
+    """Return the option with the highest score: by its text or letter where these were scored.
+
+    Where neither was, as in a cloze, the options' order is taken if the target has that order too.
+    """
+    count = len(item.options) if item else len(scores)
+    if len(scores) == 2 * count:  # the options alone, after those that follow the question
+        scores = scores[:count]
+    known = [score for score in scores if score is not None and not math.isnan(score)]
+    if len(scores) != count or len(known) != count or known.count(max(known)) > 1:
+        return None
+    best = known.index(max(known))
+    if item is None:
+        return best
+    scored = ends[:count]
+    if {*map(_told, scored)} == {*map(_told, item.options)}:
+        return _option(item, scored[best])
+    letters = [_said(end, [""] * count) for end in scored]
+    if sorted(at for at in letters if at is not None) == list(range(count)):
+        return letters[best]
+    if target.isdigit() and item.answer is not None and int(target) != item.answer:
+        return None
+    return best
+
+
+# inspect_ai
+
+
+def _inspect_log(path: Path) -> tuple[str, list[Mapping[str, Any]]]:
+    """Return the model of an `.eval` log, and its samples."""
+    log = require("inspect_ai.log", "inspect")
+    try:
+        model = str(log.read_eval_log(str(path), header_only=True).eval.model)
+        samples = log.read_eval_log_samples(
+            str(path), all_samples_required=False, resolve_attachments="core"
+        )
+        kept = {"id", "input", "choices", "target", "scores"}
+        return model, [sample.model_dump(mode="json", include=kept) for sample in samples]
+    except (OSError, ValueError, KeyError) as error:
+        raise FormatError(f"this log of inspect_ai can't be read: {error}", path) from None
+
+
+def _inspect_json(path: Path) -> tuple[str, list[Mapping[str, Any]]]:
+    try:
+        log = json.loads(path.read_text("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"this is not JSON ({error})", path) from None
+    if "configs" in log and "samples" not in log:
+        raise FormatError(
+            "these are results, not answers: run lm_eval with --log_samples, and give the files "
+            "samples_*.jsonl that it writes",
+            path,
+        )
+    if not isinstance(log.get("eval"), dict) or not isinstance(log.get("samples"), list):
+        raise FormatError("this is no log of inspect_ai with samples", path)
+    return str(log["eval"].get("model")), log["samples"]
+
+
+def _of_logs(
+    model: str, samples: Sequence[Mapping[str, Any]], dataset: Dataset, path: Path
+) -> _Chosen:
+    if not samples:
+        raise FormatError("the log holds no samples", path)
+    return {model: _matched([_log_row(sample) for sample in samples], dataset, path)}
+
+
+def _log_row(sample: Mapping[str, Any]) -> _Row:
+    options = tuple(map(str, sample.get("choices") or ()))
+    asked = _input(sample.get("input"), sample.get("attachments") or {})
+    scores = [score for score in (sample.get("scores") or {}).values() if isinstance(score, dict)]
+    said = (_said(str(score.get("answer") or ""), options) for score in scores)
+    target = sample.get("target")
+    return _Row(
+        None,
+        str(sample.get("id", "")),
+        asked,
+        options,
+        _told(asked),
+        next((choice for choice in said if choice is not None), None),
+        _letter(target if isinstance(target, str) else "", len(ascii_uppercase)),
+    )
+
+
+def _input(given: Any, attachments: Mapping[str, str]) -> str:
+    """Return what a sample asks: a text, or the user's part of a conversation."""
+    if isinstance(given, list):
+        return " ".join(
+            _input(message.get("content"), attachments) if "role" in message
+            else _input(message.get("text", ""), attachments)
+            for message in given
+            if isinstance(message, dict) and message.get("role", "user") == "user"
+        )  # fmt: skip
+    text = str(given)
+    return attachments.get(text.removeprefix("attachment://"), text)

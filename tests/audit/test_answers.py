@@ -1,0 +1,310 @@
+"""Answers of models in the logs of other harnesses, each row told by its item's words."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.conftest import absent
+from winosmith import Dataset, Problem, audit, formats
+from winosmith.errors import FormatError
+from winosmith.release import lm_eval_task
+
+
+def _needs(module: str) -> None:
+    if importlib.util.find_spec(module) is None:
+        absent(f"{module} is not installed (the extra `test-harness`)")
+
+
+def _run(script: str, *arguments: str, where: Path) -> None:
+    """Run a script in a process of its own, whose libraries warn as they like."""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", script, *arguments],
+        capture_output=True,
+        text=True,
+        cwd=where,
+        env={**os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(where / "hf")},
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def _quiz(n: int = 12) -> Dataset:
+    rng = np.random.default_rng(3)
+    jobs = ["bread", "soup", "coats", "planes", "bricks", "wheat"]
+    return Dataset(
+        Problem(
+            f"q{at}",
+            f"In town {at}, what  does the baker sell?",
+            tuple(map(str, rng.choice(jobs, 4, replace=False))),
+            at % 4,
+            blank=None,
+        )
+        for at in range(n)
+    )
+
+
+def _turned(data: Dataset) -> Dataset:
+    """Return the items with their options the other way round, in another order, with other ids."""
+    turned = [
+        replace(p, id=f"mine-{p.id}", options=p.options[::-1], answer=3 - (p.answer or 0))
+        for p in data
+    ]
+    return Dataset(reversed(turned))
+
+
+def _sample(
+    doc: Mapping[str, Any], scores: Sequence[object], ends: Sequence[str], **more: Any
+) -> dict[str, Any]:
+    """Return a line of a file of samples, as lm-evaluation-harness 0.4.13 writes it."""
+    return {
+        "doc_id": 0,
+        "doc": doc,
+        "target": "0",
+        "arguments": {f"gen_args_{k}": {"arg_0": "?", "arg_1": end} for k, end in enumerate(ends)},
+        "resps": [[[str(score), "False"]] for score in scores],
+        "filtered_resps": [[str(score), "False"] for score in scores],
+        "filter": "none",
+        **more,
+    }
+
+
+def _written(path: Path, samples: Sequence[Mapping[str, Any]]) -> Path:
+    path.parent.mkdir(exist_ok=True, parents=True)
+    path.write_text("".join(json.dumps(one) + "\n" for one in samples), encoding="utf-8")
+    return path
+
+
+def _doc(problem: Problem) -> dict[str, Any]:
+    answer = problem.answer
+    return {"question": problem.sentence, "choices": [*problem.options], "answer": answer}
+
+
+LM_EVAL = """
+import sys
+from lm_eval.__main__ import cli_evaluate
+sys.argv = ["lm_eval", "run", "--model", "dummy", "--tasks", "letters,texts",
+            "--include_path", "tasks", "--log_samples", "--output_path", "out/dummy.json"]
+cli_evaluate()
+"""
+
+TASK = """
+task: {name}
+dataset_path: json
+dataset_kwargs: {{data_files: {{test: "{file}"}}}}
+test_split: test
+output_type: multiple_choice
+doc_to_text: "{{{{question}}}}"
+doc_to_choice: {choices}
+doc_to_target: answer
+metric_list: [{{metric: acc}}{more}]
+"""
+
+
+@pytest.mark.long
+@pytest.mark.models
+def test_samples_of_the_harness_are_read_as_it_scored_them(tmp_path: Path) -> None:
+    """What lm_eval counts right is right here, over letters, texts and mutual information."""
+    _needs("lm_eval")
+    data = _quiz()
+    file = _written(tmp_path / "quiz.jsonl", [_doc(problem) for problem in data])
+    tasks = {"letters": ('["A", "B", "C", "D"]', ""),
+             "texts": ('"{{choices}}"', ", {metric: acc_mutual_info}")}  # fmt: skip
+    (tmp_path / "tasks").mkdir()
+    for name, (choices, more) in tasks.items():
+        text = TASK.format(name=name, file=file, choices=choices, more=more)
+        (tmp_path / "tasks" / f"{name}.yaml").write_text(text, "utf-8")
+    _run(LM_EVAL, where=tmp_path)
+    for name in tasks:
+        (log,) = (tmp_path / "out").glob(f"samples_{name}_*.jsonl")
+        right = [json.loads(line)["acc"] for line in log.read_text("utf-8").splitlines()]
+        ours = _turned(data)
+        (chosen,) = audit.read_answers(log, ours).values()
+        assert [chosen[p.id] == p.answer for p in reversed(ours.problems)] == [*map(bool, right)]
+        assert None not in chosen.values()
+
+
+INSPECT = """
+import json, sys
+from inspect_ai import Task, eval
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.model import ModelOutput, ModelUsage, get_model
+from inspect_ai.scorer import choice
+from inspect_ai.solver import multiple_choice
+docs = json.loads(sys.argv[1])
+asked = MemoryDataset([Sample(input=doc["question"], choices=doc["choices"],
+                              target="ABCD"[doc["answer"]]) for doc in docs])
+asked.shuffle_choices(3)
+for kind in ("eval", "json"):
+    said = [ModelOutput.from_content("mockllm/model", f"ANSWER: {'ABCD'[at % 4]}" if at else "?")
+            for at in range(2 * len(docs))]
+    for one in said:
+        one.usage = ModelUsage()  # else it downloads a tokeniser to count
+    eval(Task(dataset=asked, solver=multiple_choice(), scorer=choice()), epochs=2,
+         model=get_model("mockllm/model", custom_outputs=said), max_connections=1, max_samples=1,
+         display="none", log_dir=kind, log_format=kind)
+"""
+
+
+@pytest.mark.long
+def test_logs_of_inspect_are_read_with_their_options_shuffled(tmp_path: Path) -> None:
+    """A log whose samples bear numbers for ids and shuffled choices gives what the scorer found."""
+    _needs("inspect_ai")
+    data = _quiz(6)
+    _run(INSPECT, json.dumps([_doc(problem) for problem in data]), where=tmp_path)
+    (plain,) = (tmp_path / "json").glob("*.json")
+    ours = _turned(data)
+    found = audit.read_answers(plain, ours)
+    assert found == audit.read_answers(tmp_path / "eval", ours)
+    right: dict[str, list[bool]] = {}
+    for sample in json.loads(plain.read_text("utf-8"))["samples"]:
+        right.setdefault(sample["input"], []).append(sample["scores"]["choice"]["value"] == "C")
+    chosen = found["mockllm/model"]
+    assert set(chosen) == set(ours.ids)
+    for problem in ours:
+        one, other = right[problem.sentence]
+        if one != other:
+            assert chosen[problem.id] is None or problem.id == "mine-q0"
+        elif one:
+            assert chosen[problem.id] == problem.answer
+    assert any(choice is not None for choice in chosen.values())
+
+
+def test_a_row_finds_its_item_by_its_texts_alone(tmp_path: Path) -> None:
+    """Ids that count the rows from another item on mislead nobody, nor does another order."""
+    data = _quiz()
+    by_place = Dataset(replace(p, id=str(at)) for at, p in enumerate(data))
+    rows = [
+        _sample({"id": str(at), **_doc(problem)}, [-3, -1, -4, -2], problem.options)
+        for at, problem in enumerate([*data.problems[3:], *data.problems[:3]])
+    ]
+    path = _written(tmp_path / "m" / "samples_quiz_1.jsonl", rows)
+    assert audit.read_answers(path, by_place) == {"m": dict.fromkeys(by_place.ids, 1)}
+    turned = audit.read_answers(path, _turned(data))["m"]
+    assert set(turned.values()) == {2}
+
+
+def test_the_scored_text_tells_the_option_whatever_the_order(tmp_path: Path) -> None:
+    """A task that scores the options in another order than its record has them is read aright."""
+    data = _quiz(4)
+    rows = [_sample(_doc(p), [-1, -2, -3, -4], p.options[::-1]) for p in data]
+    path = _written(tmp_path / "samples_quiz.jsonl", rows)
+    assert set(audit.read_answers(path, data)[tmp_path.name].values()) == {3}
+
+
+@pytest.mark.parametrize(
+    ("scores", "ends", "target", "chosen"),
+    [
+        ([-2, -1, -1, -3], "ABCD", "0", None),  # a draw
+        ([-2, -1, "nan", -3], "ABCD", "0", None),
+        ([-2, -1, -3, -3], "BADC", "0", 0),
+        ([-2, -1, -3, -3, -4, -5, -1, -1], "ABCD" * 2, "0", 1),
+        ([-2, -1, -3, -3], ["is it"] * 4, "0", 1),  # a cloze: the target has the options' order
+        ([-2, -1, -3, -3], ["is it"] * 4, "3", None),
+        ([-2, -1, -3], "ABC", "0", None),
+    ],
+)
+def test_what_the_scores_tell(
+    scores: list[object], ends: Sequence[str], target: str, chosen: int | None, tmp_path: Path
+) -> None:
+    """The highest log-likelihood is the choice, where one is highest and the order is known."""
+    sure, asked = _quiz(5).problems[4], _quiz(1).problems[0]
+    rows = [
+        _sample(_doc(asked), scores, ends, target=target),
+        _sample(_doc(sure), [-1, -2, -3, -4], "ABCD"),
+    ]
+    path = _written(tmp_path / "samples_quiz.jsonl", rows)
+    found = audit.read_answers(path, Dataset([asked, sure]))[tmp_path.name]
+    assert found == {"q0": chosen, "q4": 0}
+
+
+def test_generated_answers_are_letters_or_options(tmp_path: Path) -> None:
+    """A letter in any dress and an option's text are answers; of filters, the best one is read."""
+    data = _quiz(4)
+    said = ["(B)", "c.", data[2].options[3].upper(), "I think it is B"]
+    rows = [
+        _sample(_doc(p), [], [], filtered_resps=[text if name == "strict" else "?"], filter=name)
+        for name in ("loose", "strict")
+        for p, text in zip(data, said, strict=True)
+    ]
+    path = _written(tmp_path / "samples_quiz.jsonl", rows)
+    found = audit.read_answers(path, data)[tmp_path.name]
+    assert found == {"q0": 1, "q1": 2, "q2": 3, "q3": None}
+
+
+def test_samples_of_our_own_export_are_told_by_id_and_words(tmp_path: Path) -> None:
+    """Records of an exported task hold no question by name; ids and their words tell the items."""
+    data = Dataset(
+        Problem(f"{at}", f"The {word} of the cup is that _ fell.", (f"jug{at}", "cup"), at % 2)
+        for at, word in enumerate(["end", "point", "trouble", "luck"])
+    )
+    lm_eval_task(data, tmp_path / "task")
+    docs = [
+        json.loads(line)
+        for line in (tmp_path / "task" / "partial.jsonl").read_text("utf-8").splitlines()
+    ]
+    rows = [_sample(doc, [-2, -1], ["", ""], target=str(doc["label"])) for doc in docs]
+    path = _written(tmp_path / "m" / "samples_quiz.jsonl", rows)
+    assert audit.read_answers(path, data) == {"m": dict.fromkeys(data.ids, 1)}
+    moved = Dataset(replace(p, id=str(3 - int(p.id))) for p in data)
+    with pytest.raises(FormatError, match="0 of 4 rows have the question and the options"):
+        audit.read_answers(path, moved)
+
+
+def test_rows_of_no_item_are_told(tmp_path: Path) -> None:
+    """A few rows of other items are left out with a note that names the first line."""
+    data, other = _quiz(6), Problem("x", "Who?", ("ann", "bob"), 0, blank=None)
+    rows = [_sample(_doc(p), [-1, -2, -3, -4][: len(p.options)], "ABCD"[: len(p.options)])
+            for p in (*data, other)]  # fmt: skip
+    path = _written(tmp_path / "samples_quiz.jsonl", rows)
+    with pytest.warns(formats.ReadingNote, match="1 of 7 rows are of no item \\(line 7, …\\)"):
+        found = audit.read_answers(path, data)
+    assert found == {tmp_path.name: dict.fromkeys(data.ids, 0)}
+
+
+def test_a_folder_holds_several_tasks_of_a_model(tmp_path: Path) -> None:
+    """Files of one model are put together, files of other sets told, and a second run refused."""
+    data = _quiz(6)
+    rows = [_sample(_doc(p), [-1, -2, -3, -4], "ABCD") for p in data]
+    other = _sample(_doc(Problem("x", "Who?", ("ann", "bob"), 0, blank=None)), [-1, -2], "AB")
+    _written(tmp_path / "m" / "samples_a.jsonl", rows[:3])
+    _written(tmp_path / "m" / "samples_b.jsonl", rows[3:])
+    assert audit.read_answers(tmp_path, data) == {"m": dict.fromkeys(data.ids, 0)}
+    _written(tmp_path / "m" / "samples_c.jsonl", [other])
+    with pytest.warns(formats.ReadingNote, match="samples_c.jsonl:1: 0 of 1 rows"):
+        audit.read_answers(tmp_path, data)
+    _written(tmp_path / "m" / "samples_c.jsonl", rows[:1])
+    with pytest.raises(FormatError, match="'m' has answered 'q0' in another file already"):
+        audit.read_answers(tmp_path, data)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(FormatError, match="no logs here"):
+        audit.read_answers(tmp_path / "empty", data)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"results": {},\n "configs": {}}', "these are results, not answers"),
+        ('{"eval": {"model": "m"},\n "samples": []}', "the log holds no samples"),
+        ('{"eval": {"model": "m"},\n "status": "error"}', "no log of inspect_ai with samples"),
+        ('{"doc": {}, "resps": []}\n{"doc', ":2: the line is not JSON"),
+        ('{"doc": [], "resps": []}', ":1: this is no sample: it has no 'doc'"),
+        ('{"doc": {"q": 1}, "resps": [["x", "True"]]}', ":1: 'x' is no log-likelihood"),
+        ('{"doc": {"q": 1}, "resps": ["A"]}', "their 'doc' can't be read as items: no known"),
+    ],
+)
+def test_a_log_that_tells_nothing_is_refused(text: str, message: str, tmp_path: Path) -> None:
+    """What can't be read is told with its line and what to give in its place."""
+    path = tmp_path / "log.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(FormatError, match=f"(?i){message}"):
+        audit.read_answers(path, _quiz())
