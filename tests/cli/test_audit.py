@@ -7,8 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from tests import forking
+from tests.web import serving  # type: ignore[import-not-found]
+from tests.web.conftest import prepared_site  # type: ignore[import-not-found]  # noqa: F401
 from winosmith import Problem, formats
 from winosmith.cli import main
+from winosmith.humans import make_sheets
 
 
 @pytest.fixture
@@ -77,18 +81,66 @@ def test_any_table_of_questions_is_read_and_models_answers_beside_it(
     told = ["id,one,two,three"]
     told += [f"q{at}," + ",".join("ABC"[(at + (at == 4)) % 3] * 3) for at in range(30)]
     answers.write_text("\n".join(told) + "\n", encoding="utf-8")
-    given = [
-        "audit",
-        str(quiz),
-        "--draws",
-        "19",
-        "--no-probes",
-        "--json",
-        "--answers",
-        str(answers),
-    ]
-    assert main(given) == 0
+    given = ["audit", str(quiz), "--draws", "19", "--no-probes", "--json"]
+    assert main([*given, "--answers", str(answers)]) == 0
     record = json.loads(capsys.readouterr().out)["splits"]["quiz"]
     assert record["items"] == 30
     assert [suspect["id"] for suspect in record["answers"]["suspects"]] == ["q4"]
     assert record["answers"]["saturated"] == 29
+
+
+@pytest.fixture
+def doubted(tmp_path: Path) -> list[str]:
+    """Write questions and three models' answers, who doubt two keys; return how they are given."""
+    rows, told = ["id,question,A,B,C,answer"], ["id,one,two,three"]
+    for at in range(30):
+        marked = "__init__" if at == 7 else f"number {at}"
+        rows.append(f"q{at},What is {marked}?,a{at},b{at},c{at},{'ABC'[at % 3]}")
+        told.append(f"q{at}," + ",".join("ABC"[(at + (at in (4, 7))) % 3] * 3))
+    for name, lines in (("quiz.csv", rows), ("answers.csv", told)):
+        (tmp_path / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    answers = str(tmp_path / "answers.csv")
+    return [str(tmp_path / "quiz.csv"), "--draws", "19", "--no-probes", "--answers", answers]
+
+
+def test_suspects_become_a_test_sheet(
+    doubted: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is written for people is asked as it is: the question, a blank, and its options."""
+    path = tmp_path / "suspects.jsonl"
+    assert main(["audit", *doubted, "--to-sheet", str(path)]) == 0
+    assert f"Wrote {path}, 2 problems" in capsys.readouterr().err
+    (sheet,) = make_sheets(formats.read(path)).sheets
+    assert {"".join(item.text): item.options for item in sheet.items} == {
+        "What is number 4? _": ("a4", "b4", "c4"),
+        "What is __init__? _": ("a7", "b7", "c7"),
+    }
+
+
+def test_suspects_wait_for_judges_on_a_site(
+    doubted: list[str],
+    prepared_site: Path,  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    """A site gets the suspects once, under embargo; what it has no place for is told."""
+    site = serving.made(prepared_site, tmp_path / "site", {}, None)
+    asked = ("audit", *doubted, "--to-judge", str(site.folder))
+    told, again = (forking.run(asked, site.environment).stderr for _ in range(2))
+    assert "Not asked of people: q7: it holds a further '_'" in told
+    assert "New on the site, for judges: 1; there already: 0." in told
+    assert "New on the site, for judges: 0; there already: 1." in again
+    site.admin("export", str(site.folder), "--out", str(tmp_path / "out"))
+    (waiting,) = formats.read(tmp_path / "out/private/problems.jsonl")
+    assert (waiting.sentence, waiting.answer) == ("What is number 4? _", 1)
+    assert waiting.embargo
+    assert waiting.extra == {"audit.id": "q4", "audit.set": "quiz"}
+
+
+def test_people_are_asked_only_what_models_doubt(
+    doubted: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without models' answers there is no suspect, and without a site nowhere to send one."""
+    assert main(["audit", doubted[0], "--to-sheet", str(tmp_path / "s.jsonl")]) == 2
+    assert "need models' answers" in capsys.readouterr().err
+    assert main(["audit", *doubted, "--to-judge", str(tmp_path)]) == 2
+    assert "holds no site" in capsys.readouterr().err

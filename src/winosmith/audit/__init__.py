@@ -22,6 +22,7 @@ from winosmith.audit._triage import (
     Suspect,
     Triage,
     detectable,
+    for_people,
     mid_p,
     triage,
 )
@@ -48,6 +49,7 @@ __all__ = [
     "audit",
     "battery",
     "detectable",
+    "for_people",
     "mid_p",
     "near",
     "page",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import sqrt
 from typing import Any
@@ -12,7 +12,9 @@ import numpy as np
 
 from winosmith.audit._answers import Answers
 from winosmith.audit._items import Floats, Items
+from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import DataError
+from winosmith.problem import BLANK, Extra
 
 PSI = (0.1, 0.2, 0.3, 0.5)
 """The shares of items on which two models differ, where no answers are at hand."""
@@ -172,6 +174,40 @@ def _suspects(items: Items, chosen: Any, weights: Floats) -> tuple[Suspect, ...]
         if total > 0 and votes[other] > 0 and models >= min(FEWEST, len(weights)):
             found.append(Suspect(problem.id, other, float(votes[other] / total), models))
     return tuple(sorted(found, key=lambda one: (-one.agreement, one.id))[:_LISTED])
+
+
+_PLACES = 5
+"""Options that a test sheet and the platform have places for."""
+
+
+def for_people(dataset: Dataset, ids: Sequence[str], *, plain: bool = False) -> Filtered:
+    """Return items as people are asked them: of a question, the answer is a blank after it.
+
+    `extra` tells where an item is from: `audit.set`, the name of the data set, and `audit.id`. What
+    models chose is not told.
+
+    Args:
+        dataset: the split.
+        ids: of the items, in the order in which people are to be asked.
+        plain: leave out, too, what holds a further `_`, for which a site has no place.
+
+    Raises:
+        DataError: there is no item of such an id.
+    """
+    asked, reasons = [], {}
+    for row, name in enumerate(ids):
+        problem = dataset[dataset.row(name)]
+        sentence = problem.sentence.rstrip()
+        if problem.blank is None:
+            blank = len(sentence) + 1
+            problem = replace(problem, sentence=f"{sentence} {BLANK}", blank=blank)
+        source = {"audit.id": problem.id, "audit.set": dataset.name or "data"}
+        asked.append(replace(problem, lineage=None, extra=Extra({**problem.extra, **source})))
+        if len(problem.options) > _PLACES:
+            reasons[row] = f"it has {len(problem.options)} options; people are shown {_PLACES}"
+        elif plain and not problem.blank_is_plain:
+            reasons[row] = f"it holds a further {BLANK!r}"
+    return Dataset(asked, dataset.name).drop(reasons, "people")
 
 
 def _against(items: Items, better: str, worse: str, one: Any, other: Any, both: Any) -> Against:

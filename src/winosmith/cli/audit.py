@@ -10,12 +10,13 @@ import click
 
 from winosmith.cli._options import format_option, json_option, named_columns, pairing_column
 from winosmith.cli._printing import Result, say
+from winosmith.cli.admin import database_option, existing_site
 from winosmith.dataset import Dataset
-from winosmith.errors import FormatError
+from winosmith.errors import DataError, FormatError
 from winosmith.problem import Problem
 
 if TYPE_CHECKING:
-    from winosmith.audit import Answers
+    from winosmith.audit import Answers, Audit
 
 
 @click.command()
@@ -34,8 +35,15 @@ if TYPE_CHECKING:
               help="What models chose: a table with ids and a column of letters a model, "
               "predictions of `winosmith solve`, samples of lm-evaluation-harness, logs of "
               "inspect_ai, or a folder of these logs; may be repeated.")  # fmt: skip
+@click.option("--suspects", default=100, show_default=True, type=click.IntRange(1, 10_000),
+              help="How many keys go to people, of those that models doubt most.")  # fmt: skip
+@click.option("--to-judge", "site", type=click.Path(exists=True, file_okay=False), metavar="DIR",
+              help="Have the suspects judged on the site of that folder.")  # fmt: skip
+@click.option("--to-sheet", "sheet", type=click.Path(dir_okay=False), metavar="FILE.jsonl",
+              help="Write the suspects there, for `winosmith humans sheets`.")  # fmt: skip
 @click.option("--out", metavar="FILE.html", help="Write the page there.")
 @json_option
+@database_option
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -46,8 +54,12 @@ def command(
     seed: int,
     rules: str,
     answers: tuple[str, ...],
+    suspects: int,
+    site: str | None,
+    sheet: str | None,
     out: str | None,
     as_json: bool,
+    database: str | None,
 ) -> None:
     """Find what gives the answers of a multiple-choice set away, each file a split.
 
@@ -60,10 +72,16 @@ def command(
     Example:
         winosmith audit train.jsonl test.jsonl --out audit.html
         winosmith audit items.jsonl --answers answers.csv --answers out/MODEL
+        winosmith audit items.jsonl --answers answers.csv --to-judge mysite
         winosmith audit questions.csv --fail-on cue=3pt,duplicates,leak
     """  # noqa: D301
     from winosmith import audit
 
+    if (site or sheet) and not answers:
+        raise click.UsageError(
+            "--to-judge and --to-sheet need models' answers, which tell the suspects: --answers"
+        )
+    judged = existing_site(site, database) if site else None
     splits: dict[str, Dataset] = {}
     refused: dict[str, list[str]] = {}
     for path in data:
@@ -89,6 +107,10 @@ def command(
     ).tell(as_json=as_json, out=out)
     if not as_json:
         click.echo(f"For a README: {found.line}")
+    if judged is not None:
+        _to_judge(found, suspects, judged.secret)
+    if sheet:
+        _to_sheet(found, suspects, sheet)
     for told in broken:
         say(f"Broken: {told}.")
     if broken:
@@ -101,6 +123,39 @@ def _answers(paths: Sequence[str], splits: Mapping[str, Dataset]) -> Answers:
 
     items = Dataset(problem for split in splits.values() for problem in split)
     return audit.read_answers(paths, items, named_columns())
+
+
+def _asked(found: Audit, most: int, *, plain: bool) -> Dataset:
+    """Return the suspects of all splits as people are asked them; tell which can't be."""
+    from winosmith import audit
+
+    asked: list[Problem] = []
+    for part in found.parts:
+        ids = [suspect.id for suspect in part.triage.suspects[:most]] if part.triage else []
+        split = Dataset(part.dataset, part.name)
+        passed = audit.for_people(split, ids, plain=plain)
+        asked += passed.kept
+        for left in passed.dropped:
+            say(f"Not asked of people: {left.problem.id}: {left.reason}")
+    if not asked:
+        raise DataError("there is no suspect that people could be asked")
+    return Dataset(asked, "+".join(part.name for part in found.parts))
+
+
+def _to_judge(found: Audit, most: int, secret: str) -> None:
+    from winosmith.web import hosting
+
+    asked = hosting.with_new_ids(_asked(found, most, plain=True), secret)
+    made = hosting.import_problems(asked, "judging", embargo=True)
+    say(f"New on the site, for judges: {made.added:,}; there already: {made.known:,}.")
+
+
+def _to_sheet(found: Audit, most: int, path: str) -> None:
+    from winosmith import formats
+
+    asked = _asked(found, most, plain=False)
+    formats.write(asked.problems, path)
+    say(f"Wrote {path}, {len(asked):,} problems: winosmith humans sheets {path} --out DIR")
 
 
 def _read(path: str, format_name: str | None) -> tuple[Dataset, list[str]]:
