@@ -19,6 +19,7 @@ from typing import Any
 import hypothesis
 import pytest
 
+from tests import drawings
 from winosmith import Dataset
 from winosmith.errors import InputError
 from winosmith.testing import made_twins, tiny_language_model
@@ -166,6 +167,17 @@ def once_a_run(factory: pytest.TempPathFactory, name: str, make: Callable[[Path]
             make(made)
             made.rename(folder)  # whole, or not there
     return folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _drawn_once(
+    pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[None]:
+    """In `make test`, take a drawing that was drawn before from where it was kept."""
+    with pytest.MonkeyPatch.context() as patch:
+        if pytestconfig.getoption("--hypothesis-profile", None) == "hurried":
+            drawings.remember(once_a_run(tmp_path_factory, "drawings", Path.is_dir), patch)
+        yield
 
 
 @pytest.fixture(scope="session")

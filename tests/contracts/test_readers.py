@@ -186,6 +186,7 @@ def values(text: str) -> Iterator[tuple[int, int]]:
         yield found.span()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [n for n in READERS if READERS[n].text.lstrip()[:1] in "{[n#"])
 def test_no_value_is_taken_for_granted(name: str) -> None:
     """Where any one value is of another kind, the file is read or refused, never a crash."""
@@ -195,6 +196,7 @@ def test_no_value_is_taken_for_granted(name: str) -> None:
             ends(READERS[name], (text[:start] + put + text[end:]).encode())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", READERS)
 def test_a_line_of_megabytes_ends(name: str) -> None:
     """A line of a million characters, whatever it repeats, is read or refused before long."""

@@ -7,7 +7,15 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from tests.drawings import ANEW
 from winosmith import report
+from winosmith.report import _svg
+
+
+@pytest.fixture(autouse=True)
+def _drawn_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw whatever a test here draws."""
+    monkeypatch.setattr(_svg, "_painted", ANEW)
 
 
 @pytest.fixture(scope="session")

@@ -393,7 +393,7 @@ def _dots(axes: Axes, points: np.ndarray, colour: str, *, square: bool) -> None:
     ends = points + np.array([1.5e-4 * span, 0])  # some readers draw no cap at length 0
     codes = np.tile([Path.MOVETO, Path.LINETO], len(points))
     path = Path(np.stack([points, ends], axis=1).reshape(-1, 2), codes)
-    axes.add_patch(
+    axes.add_artist(  # as a patch, every point would be looked at for limits that are set
         PathPatch(path, fill=False, color=colour, alpha=0.6, linewidth=2.7 if square else 3,
                   capstyle="projecting" if square else "round")
     )  # fmt: skip

@@ -99,6 +99,12 @@ def draw(
     At the default width its text is as large as the page's on a desktop, and still legible on a
     phone, where the drawing shrinks to the screen.
     """
+    title, description = clean(title), clean(description)
+    return Svg(_tidy(_painted(paint, width, height), title, description), title, description)
+
+
+def _painted(paint: Callable[[Canvas], None], width: float, height: float) -> bytes:
+    """Return matplotlib's SVG of what `paint` draws."""
     from matplotlib import style
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure as Canvas
@@ -114,8 +120,7 @@ def draw(
         file = io.BytesIO()
         no_metadata = dict.fromkeys(("Date", "Creator", "Format", "Type"))
         canvas.savefig(file, format="svg", metadata=no_metadata, transparent=True)
-    title, description = clean(title), clean(description)
-    return Svg(_tidy(file.getvalue(), title, description), title, description)
+    return file.getvalue()
 
 
 @dataclass(frozen=True, slots=True)

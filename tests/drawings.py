@@ -1,0 +1,47 @@
+"""In `make test` equal drawings are drawn once a run, for all workers: they are most of a report.
+
+`make test-all` draws each; tests/report holds that equal figures give equal bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+import pytest
+
+from winosmith.report import _svg
+
+ANEW = _svg._painted
+"""Draws, whatever was drawn before."""
+
+
+def remember(folder: Path, patch: pytest.MonkeyPatch) -> None:
+    """Let what is drawn in this process be kept in the folder, and be taken from there."""
+
+    def painted(paint: Callable[..., None], width: float, height: float) -> bytes:
+        try:
+            said = pickle.dumps([*_content(paint), width, height])
+        except (pickle.PicklingError, TypeError, AttributeError):
+            return ANEW(paint, width, height)
+        path = folder / hashlib.sha256(said).hexdigest()
+        if not path.exists():
+            made = folder / f"{path.name}-{os.getpid()}-{id(paint)}"
+            made.write_bytes(ANEW(paint, width, height))
+            made.rename(path)  # whole, or not there
+        return path.read_bytes()
+
+    patch.setattr(_svg, "_painted", painted)
+
+
+def _content(function: Any) -> list[Any]:
+    """Return what a function within another draws: its code, and what it found around it."""
+    cells = [cell.cell_contents for cell in function.__closure__ or ()]
+    return [function.__module__, function.__qualname__, function.__defaults__] + [
+        _content(cell) if isinstance(cell, FunctionType) else cell for cell in cells
+    ]
