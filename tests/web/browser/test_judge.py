@@ -177,6 +177,61 @@ def test_judging_works_without_scripts(judging: Any) -> None:
     page.get_by_text("Step 1 of 2").wait_for()
 
 
+THIRTY = """
+from winosmith.web._lock import writing
+from winosmith.web.problems.models import Problem
+LONG = ("After the {} had hit the jug on the upper shelf of the kitchen in the old house by the "
+        "sea where we all spent our summers, the _ broke.")
+with writing():
+    for row in Problem.objects.all():
+        sentence = LONG.format(row.options[0])
+        assert len(sentence.split()) == 30
+        Problem.objects.filter(pk=row.pk).update(sentence=sentence)
+"""
+
+OUT_OF_REACH = """() => {
+    const high = innerHeight, wrong = [], bar = document.querySelector(".send");
+    const box = one => one.getBoundingClientRect();
+    const shown = one => one.checkVisibility() && !one.closest("details:not([open]) > form");
+    for (const one of document.querySelectorAll(
+        "main :is(button, summary, label), main a.button")) {
+        if (!shown(one)) continue;
+        const {top, bottom} = box(one);
+        if (top < high / 3 || bottom > high) wrong.push([one.textContent.trim(), top, bottom]);
+        if (!bar.contains(one) && bottom > box(bar).top) wrong.push(["under", one.textContent]);
+    }
+    const sentence = box(document.querySelector("main .sentence"));
+    const first = box(document.querySelector("main .choice"));
+    if (sentence.top < box(document.querySelector("header")).bottom || sentence.bottom > first.top)
+        wrong.push(["the sentence", sentence.top, sentence.bottom]);
+    if (scrollY) wrong.push(["scrolled", scrollY]);
+    return wrong;
+}"""
+"""Of a page of judging: what a thumb does not reach (the upper third), and what lies hidden."""
+
+
+@pytest.mark.long
+def test_a_problem_of_thirty_words_is_judged_without_scrolling(
+    judging: Any, axe_source: str
+) -> None:
+    """At 360 × 740 both steps show the sentence whole and every button in the lower two thirds."""
+    phone = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True}
+    site, page = judging({**phone, "bypass_csp": True})
+    site.do(THIRTY)
+    page.get_by_role("button", name="Start judging").click()
+    for told in (0, 1):  # the second time with what takes the first answer back
+        for step, button in ((1, "Show the whole sentence"), (2, "Send")):
+            page.get_by_text(f"Step {step} of 2").wait_for()
+            assert page.get_by_text("Take it back").count() == told
+            assert page.evaluate(OUT_OF_REACH) == []
+            assert wrong_with(page, axe_source, 360) == []
+            page.set_viewport_size(phone["viewport"])
+            page.locator(".choice").first.click()
+            page.get_by_role("button", name=button).click()
+    page.get_by_text("Step 1 of 2").wait_for()
+    assert len(site.do(ANSWERS)) == 2
+
+
 GOLD = """
 from winosmith.web._lock import writing
 from winosmith.web.judge.gold import add_gold

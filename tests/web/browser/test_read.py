@@ -211,3 +211,24 @@ def test_nothing_hostile_runs(reader: Any) -> None:
     page.goto(f"{site.url}/card/")
     assert page.evaluate("[window.ran, window.broken]") == [None, []]
     assert not [url for url in asked if not url.startswith(site.url)]
+
+
+@pytest.mark.long
+def test_the_navigation_is_one_row_on_a_phone(served: Callable[..., Any], browser: Any) -> None:
+    """At 360 px the top is one row; its button opens all links, and Escape closes them again."""
+    context = browser.new_context(
+        base_url=served().url, viewport={"width": 360, "height": 740}, java_script_enabled=False
+    )
+    page = context.new_page()
+    page.goto("/")
+    top, links = page.locator("header.top"), page.locator("header nav a")
+    assert top.bounding_box()["height"] < 60
+    assert not links.first.is_visible()
+    page.get_by_role("button", name="Menu").click()
+    assert all(link.is_visible() for link in links.all())
+    page.keyboard.press("Escape")
+    expect(links.first).to_be_hidden()
+    page.set_viewport_size({"width": 1280, "height": 740})
+    assert links.first.is_visible()
+    assert top.bounding_box()["height"] < 60
+    context.close()

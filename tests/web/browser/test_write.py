@@ -245,6 +245,32 @@ def test_everything_works_without_a_script(desk: Desk) -> None:
     assert desk.twins() == [[FORM["sentence_1"], FORM["sentence_2"]]]
 
 
+UNDER_THE_BAR = """() => {
+    const one = document.activeElement, bar = document.querySelector(".send");
+    return !bar.contains(one) && !one.closest("footer, header")
+        && one.getBoundingClientRect().bottom > bar.getBoundingClientRect().top;
+}"""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("width", [360, 1280])
+def test_the_focus_is_never_under_the_bar(desk: Desk, width: int) -> None:
+    """Whatever Tab leads to, the bar that sends does not hide it; and the bar is always seen."""
+    page = desk.page(viewport={"width": width, "height": 640})
+    page.goto(desk.address)
+    met = set()
+    while "answer_2_1" not in met:
+        page.keyboard.press("Tab")
+        here = page.evaluate("document.activeElement.id")
+        assert not page.evaluate(UNDER_THE_BAR), here
+        assert page.locator("#submit").is_visible()
+        box = page.locator("#submit").bounding_box()
+        assert box is not None
+        assert box["y"] + box["height"] <= 640
+        met.add(here)
+    assert {"option_1", "option_2", "sentence_1", "sentence_2"} <= met
+
+
 def _walk(desk: Desk, page: Any, look: Callable[[str], None]) -> None:
     """Visit each page of writing, in each of its states."""
     page.goto(desk.address)

@@ -39,12 +39,11 @@ CLIPPED = """[...document.querySelectorAll("button, .button, .badge, label, h1, 
 """What has more text than room."""
 
 SIDES = """() => {
-    const links = [...document.querySelectorAll("header nav ul:first-child a")];
-    const first = links[0].getBoundingClientRect(), next = links[1].getBoundingClientRect();
+    const brand = document.querySelector("header .brand").getBoundingClientRect();
     const sentences = [...document.querySelectorAll("p.sentence[lang=en]")];
     return {
         page: getComputedStyle(document.body).direction,
-        begins: first.left > next.left ? "rtl" : "ltr",
+        begins: brand.left > innerWidth / 4 ? "rtl" : "ltr",
         sentences: [...new Set(sentences.map(one => getComputedStyle(one).direction))],
         outside: [...document.querySelectorAll("main *")].filter(one => {
             const box = one.getBoundingClientRect();

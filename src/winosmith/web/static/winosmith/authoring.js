@@ -34,6 +34,8 @@
 
   form.addEventListener("input", (event) => { mend(event); label(); });
   form.addEventListener("change", mend);
+  // The browser brings a field's caret into view; what surrounds it shall not lie under the bar.
+  form.addEventListener("focusin", (event) => event.target.scrollIntoView({ block: "nearest" }));
   form.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
       event.preventDefault();

@@ -55,7 +55,7 @@
     const judged = form();
     if (key === "enter") {
       if (at.closest("a, button, summary, [data-skip] form")) return;
-      const button = judged ? judged.querySelector("button") : document.querySelector("[data-key=enter]");
+      const button = document.querySelector("[data-key=enter]");
       if (!button || event.repeat) return;
       event.preventDefault();
       button.click();
