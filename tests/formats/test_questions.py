@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import datasets
-import pandas
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.conftest import needed
 from winosmith import Problem, formats
 from winosmith.errors import FormatError
 from winosmith.formats import AnswerIs, Columns
@@ -190,6 +189,7 @@ def test_columns_can_be_named(tmp_path: Path) -> None:
 
 def test_labels_of_pairs_are_their_choices() -> None:
     """A premise and a hypothesis are one question; the labels of all rows are its choices."""
+    datasets = needed("datasets")
     features = datasets.Features(
         {
             "premise": datasets.Value("string"),
@@ -214,6 +214,7 @@ def test_labels_of_pairs_are_their_choices() -> None:
 
 def test_tables_in_memory_and_parquet_are_read_as_files_are(data_dir: Path, tmp_path: Path) -> None:
     """A DataFrame, a data set of Hugging Face's library, CSV and Parquet give the same problems."""
+    datasets, pandas = needed("datasets"), needed("pandas")
     path = data_dir / "openbookqa" / "test.jsonl"
     whole = formats.read(path).problems
     table = pandas.read_json(path, lines=True)
