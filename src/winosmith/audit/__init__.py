@@ -21,9 +21,7 @@ from winosmith.audit._triage import (
     Against,
     Suspect,
     Triage,
-    detectable,
     for_people,
-    mid_p,
     triage,
 )
 
@@ -48,9 +46,7 @@ __all__ = [
     "across",
     "audit",
     "battery",
-    "detectable",
     "for_people",
-    "mid_p",
     "near",
     "page",
     "probes",

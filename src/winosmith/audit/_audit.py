@@ -14,9 +14,10 @@ from winosmith.audit._items import Items
 from winosmith.audit._null import Battery, Found, battery
 from winosmith.audit._probes import Probe, probes
 from winosmith.audit._review import Review, across, review, shared
-from winosmith.audit._triage import Triage, told, triage
+from winosmith.audit._triage import Triage, triage
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, InputError
+from winosmith.metrics import detectable_by_share
 
 Step = Callable[[str], None]
 """Is told what is done next."""
@@ -52,9 +53,9 @@ class Part:
         return learnable(self.items)
 
     @property
-    def detectable(self) -> list[tuple[float, float | None]]:
+    def detectable(self) -> tuple[tuple[float, float | None], ...]:
         """The least difference between two models that the items find, by the share that differ."""
-        return told(self.items)
+        return detectable_by_share(Dataset(self.items.problems))
 
     @property
     def best(self) -> Found | None:

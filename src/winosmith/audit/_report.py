@@ -460,5 +460,5 @@ def _detectable(audit: Audit) -> Iterator[report.Block]:
             for part in audit.parts
         ],
         note="In points of accuracy, by the share of items on which the two differ in being right; "
-        "McNemar's test at 0.05, copies counted once; never under 6 items.",
+        "McNemar's test at 0.05, mid-p, copies counted once; never under 6 items.",
     )

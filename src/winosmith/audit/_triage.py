@@ -1,11 +1,10 @@
-"""What models' answers tell of the items: wrong keys, saturated items, and what can be detected."""
+"""What models' answers tell of the items: wrong keys, items that are too easy or too hard."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -14,10 +13,8 @@ from winosmith.audit._answers import Answers
 from winosmith.audit._items import Floats, Items
 from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import DataError
+from winosmith.metrics import detectable, mid_p
 from winosmith.problem import BLANK, Extra
-
-PSI = (0.1, 0.2, 0.3, 0.5)
-"""The shares of items on which two models differ, where no answers are at hand."""
 
 FEWEST = 3
 """So many models at least must agree for an item to be a suspect."""
@@ -222,71 +219,3 @@ def _against(items: Items, better: str, worse: str, one: Any, other: Any, both: 
         better, worse, float(off.mean()), psi, mid_p(int((off > 0).sum()), int((off < 0).sum())),
         detectable(n, psi, design=design) if differ else None, design,
     )  # fmt: skip
-
-
-def mid_p(one: int, other: int) -> float:
-    """Return McNemar's p for so many items that only one of two models gets right, mid-p.
-
-    The exact test counts what was seen whole, and is right too seldom; mid-p counts half of it
-    (Fagerland, Lydersen and Laake 2013).
-
-    >>> round(mid_p(3, 9), 4), mid_p(5, 5), mid_p(0, 0)
-    (0.0923, 1.0, 1.0)
-    """
-    from scipy.special import bdtr
-
-    n, least = one + other, min(one, other)
-    if not n or one == other:
-        return 1.0
-    below, upto = (
-        float(bdtr(count, n, 0.5)) if count >= 0 else 0.0 for count in (least - 1, least)
-    )
-    return min(1.0, below + upto)
-
-
-def detectable(
-    n: int, psi: float, *, design: float = 1.0, alpha: float = 0.05, power: float = 0.8
-) -> float | None:
-    """Return the least difference between two models that n items find, 0–1; None for none.
-
-    It solves δ√n = z(1 − α/2) √ψ + z(power) √(ψ − δ²) for δ (Connor 1987), n over the design
-    effect. Fewer than 6 items that differ are significant in no exact test at 0.05, so it is 6
-    over that n at least.
-
-    Args:
-        n: items.
-        psi: the share of items on which the models differ in being right, over 0 up to 1.
-        design: the design effect of blocks.
-        alpha: of the test, two-sided.
-        power: the share of sets in which it is found.
-
-    Raises:
-        DataError: psi or n out of range.
-
-    >>> round(detectable(1000, 0.3), 3), detectable(20, 0.1)
-    (0.048, None)
-    """
-    from scipy.special import ndtri
-
-    if n < 1 or not 0 < psi <= 1:
-        raise DataError(f"n is {n} and psi {psi}; an item at least and a share over 0 are needed")
-    size = n / max(1.0, design)
-    first, second = float(ndtri(1 - alpha / 2)) * sqrt(psi), float(ndtri(power))
-    under = first**2 * size - (size + second**2) * (first**2 - second**2 * psi)
-    least = max((first * sqrt(size) + sqrt(max(0.0, under))) / (size + second**2), 6 / size)
-    return least if least <= psi else None
-
-
-def copied(items: Items) -> float:
-    """Return the design effect of copies: items that are right or wrong together."""
-    counts = np.unique(items.unit, return_counts=True)[1] if len(items) else np.ones(1)
-    weights: Floats = items.weights
-    same = np.bincount(items.unit, weights)  # how many different items a unit has
-    sizes = counts / same
-    return float((sizes**2 * same).sum() / (sizes * same).sum())
-
-
-def told(items: Items, sees: Sequence[float] = PSI) -> list[tuple[float, float | None]]:
-    """Return, for each psi, the least difference that the items find; see `detectable`."""
-    design = copied(items)
-    return [(psi, detectable(len(items), psi, design=design)) for psi in sees]

@@ -40,6 +40,7 @@ from winosmith.metrics._depth import (
     edit_kinds,
     error_depth,
 )
+from winosmith.metrics._detectable import detectable, detectable_by_share, mid_p
 from winosmith.metrics._graded import Carried, Graded, carried, clusters, columns, grade
 from winosmith.metrics._leaks import Leak, Overlap, leaks, overlap, overlap_sentences
 from winosmith.metrics._people import (
@@ -186,6 +187,8 @@ __all__ = [
     "copies",
     "counted",
     "crossed_proportion",
+    "detectable",
+    "detectable_by_share",
     "edit_kinds",
     "error_depth",
     "first_mentioned",
@@ -203,6 +206,7 @@ __all__ = [
     "lineage_statistics",
     "margins",
     "marked",
+    "mid_p",
     "overlap",
     "overlap_sentences",
     "pair_counts",

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import StringIO
 from typing import Any
 
+from winosmith.metrics import detectable_by_share
 from winosmith.outputs import guarded
 from winosmith.release._about import SECTIONS, hub_licence
 from winosmith.release._content import (
@@ -330,8 +331,26 @@ def _limits(content: Content) -> Iterator[str]:
     yield from ("", generated) if generated else ()
     for line in content.copies.told():
         yield from ("", cell(line))
+    yield from ("", "### What difference it can detect", "", *_detectable(content))
     risks = content.about.datasheet.get("risks", "")
     yield from ("", "### Recommendations", "", or_not_stated(risks), "")
+
+
+def _detectable(content: Content) -> Iterator[str]:
+    yield from (
+        "The least difference between the accuracies of two models that four of five sets like a",
+        "part find at 0.05 (McNemar's test, mid-p), by the share of problems on which one model is",
+        "right and the other is not. Copies are counted once, twins and families as if apart.",
+        "",
+    )
+    found = {part: detectable_by_share(dataset) for part, dataset in content.parts.items()}
+    yield from table(
+        ["part", *(shown(psi, ".0%") for psi, _ in next(iter(found.values())))],
+        [
+            (part, *("none" if least is None else shown(least, ".1%") for _, least in by_share))
+            for part, by_share in found.items()
+        ],
+    )
 
 
 def _closing(content: Content) -> Iterator[str]:
