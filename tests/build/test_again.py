@@ -10,14 +10,14 @@ import pytest
 from winosmith import practice
 from winosmith.build import EmbedRecipe, FilterRecipe, debias_to_folder
 
-DATA = practice.corpus(150, strength=0.5).dataset
-SMALL = {"ensemble_size": 16, "train_size": 60, "cutoff": 8, "null_draws": 20}
+DATA = practice.corpus(80, strength=0.5).dataset
+SMALL = {"ensemble_size": 8, "train_size": 40, "cutoff": 8, "null_draws": 20}
 
 
 def run(out: Path, **chosen: object) -> dict[str, object]:
     """Filter, and return the report."""
     recipe = FilterRecipe(**{**SMALL, **chosen})  # type: ignore[arg-type]
-    debias_to_folder(DATA, out, embed=EmbedRecipe(dimensions=32), chosen=recipe, splits=0)
+    debias_to_folder(DATA, out, embed=EmbedRecipe(dimensions=16), chosen=recipe, splits=0)
     return dict(json.loads((out / "report.json").read_text("utf-8")))
 
 

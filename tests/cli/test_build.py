@@ -162,7 +162,8 @@ def test_a_null_is_told_phase_by_phase(twins, capsys):
     data = formats.read("twins.jsonl")
     np.save("noise.npy", np.random.default_rng(1).normal(size=(len(data), 6)))
     command = ["debias", "twins.jsonl", "--embeddings", "noise.npy", "--train-size", "40"]
-    command += ["--threshold", "0.6", "--target-size", "110", *QUICK, "--out"]
+    command += ["--threshold", "0.6", "--target-size", "110", "--ensemble-size", "16", *QUICK]
+    command += ["--null-draws", "20", "--out"]
     assert main([*command, "without"]) == 0
     assert main([*command, "with", "--null", "report"]) == 0
     kept = [(twins / name / "kept.jsonl").read_bytes() for name in ("without", "with")]
@@ -307,7 +308,7 @@ def test_practice_writes_what_build_reads(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main(["practice", "--out", "pool", "--twins", "60", "--artifact", "position"]) == 0
     with (tmp_path / "pool" / "recipe.toml").open("a") as file:
-        file.write("[filter]\nagain = false\n[measure]\nsplits = 0\n")
+        file.write("[filter]\nensemble_size = 8\nagain = false\n[measure]\nsplits = 0\n")
     assert main(["build", "pool/recipe.toml", "--out", "out", "--json"]) == 0
     record = json.loads(capsys.readouterr().out)
     assert record["measures"]["found"]["AFLite"]["by_kind"].keys() == {"position"}

@@ -228,6 +228,7 @@ def test_sets_from_two_data_sets(
         assert root.sentence.partition("_")[0].rstrip() in html.unescape(page)
 
 
+@pytest.mark.long
 def test_an_interrupt_keeps_what_was_made(folder: Path, chat: None) -> None:
     """Ctrl-C ends with code 130; the same command asks for the rest alone.
 

@@ -36,8 +36,8 @@ def run(X: Any, y: Any, twin: Any, mode: str = "report", **chosen: Any) -> debia
 
 def test_a_report_changes_nothing_but_the_record():
     """With "report" the same rows go as without a null, and each phase says what chance finds."""
-    X, y, twin = twins(planted=50)
-    plain, told = run(X, y, twin, "off"), run(X, y, twin)
+    X, y, twin = twins(80, planted=30)
+    plain, told = (run(X, y, twin, null, train_size=50) for null in ("off", "report"))
     assert told.removed_in.tobytes() == plain.removed_in.tobytes()
     assert told.scores.tobytes() == plain.scores.tobytes()
     assert plain.by_chance is None
@@ -68,6 +68,7 @@ def test_rows_by_chance_are_those_that_reach_the_lowest_score_removed():
     assert by_chance(drawn, Selection(np.arange(0), 0, 0, 0)) == 0
 
 
+@pytest.mark.long
 def test_workers_change_no_byte_of_the_null():
     """Threads, or processes that read the rows from a scratch folder, draw the same."""
     X, y, twin = twins(60, planted=20)

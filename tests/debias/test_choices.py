@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from tests.conftest import examples
 from winosmith import Dataset, Problem, debias
 from winosmith.errors import DataError
 
@@ -82,7 +83,7 @@ def measured(made: Drawn, order: NDArray[np.intp] | None = None) -> debias.Verif
 
 
 @given(seed=st.integers(0, 10_000), sizes=SIZES)
-@settings(max_examples=6, deadline=None)
+@examples(6)
 def test_the_order_of_options_changes_no_bit_of_what_is_guessed(
     seed: int, sizes: tuple[int, ...]
 ) -> None:
@@ -96,7 +97,7 @@ def test_the_order_of_options_changes_no_bit_of_what_is_guessed(
 
 
 @given(seed=st.integers(0, 10_000))
-@settings(max_examples=4, deadline=None)
+@examples(4)
 def test_the_order_of_rows_changes_no_bit_of_what_is_guessed(seed: int) -> None:
     """Problems in another order, with their ids, are filtered and measured alike."""
     made = drawn(seed, 120, signal=0.8)
@@ -104,7 +105,7 @@ def test_the_order_of_rows_changes_no_bit_of_what_is_guessed(seed: int) -> None:
 
 
 @given(seed=st.integers(0, 10_000))
-@settings(max_examples=10, deadline=None)
+@examples(10)
 def test_two_options_are_filtered_as_by_their_difference(seed: int) -> None:
     """Of twins and singles of two options, vectors of options give the margins of differences."""
     rng = np.random.default_rng(seed)

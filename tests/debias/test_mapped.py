@@ -139,6 +139,7 @@ print(peak - before)
 """
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
 @pytest.mark.parametrize("kind", ["float32", "float16"])
 def test_memory_does_not_grow_with_a_mapped_file(tmp_path, kind):

@@ -20,6 +20,7 @@ def false_shares(case, strength, draws):
     return np.array(drawn)[:, :, 0].T
 
 
+@pytest.mark.long
 def test_no_more_is_sound_than_it_says():
     """Of units, of copies and of items of several options, what goes is sound within the error."""
     from mirror_guarantee import CASES, ERRORS, keeps_its_word
@@ -30,6 +31,7 @@ def test_no_more_is_sound_than_it_says():
             assert keeps_its_word(shares, error), (units, error)
 
 
+@pytest.mark.long
 def test_faults_on_purpose_are_found_out():
     """Units not blocked, copies counted as rows, and wrong divisors break the word at 0.2."""
     from mirror_guarantee import CASES, ERRORS, keeps_its_word

@@ -126,6 +126,7 @@ def test_errors_of_the_caller_are_not_taken_for_the_disks(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.long
 def test_processes_that_die_name_the_checkpoint(tmp_path):
     """When a worker process dies, the error says how far the run is; a new executor ends it."""
     X, y = made()
@@ -197,6 +198,7 @@ print(len(found.phases))
 """
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the limit is Linux's")
 def test_no_step_copies_the_rows_of_a_file(tmp_path):
     """With memory for less than 200 MB of rows, order, digest, checkpoint and votes come through.

@@ -162,6 +162,7 @@ def test_vectors_that_tell_nothing_are_ties():
     assert {(one.accuracy, one.low, one.high) for one in found.after.values()} == {(0.5, 0.5, 0.5)}
 
 
+@pytest.mark.long
 def test_intervals_hold_the_truth():
     """Over 20 draws of pure noise, most of the 95 % intervals hold one half."""
     held = 0
