@@ -44,7 +44,8 @@ TESTING = "testing"
 GROUND_LIBRARIES = {"numpy", "rapidfuzz"}
 """What floor 0 may use beside the standard library."""
 
-HEAVY = "numpy scipy sklearn numba torch matplotlib rich transformers statsmodels jinja2".split()
+HEAVY = """numpy scipy sklearn numba llvmlite threadpoolctl torch transformers safetensors
+matplotlib rich statsmodels jinja2""".split()
 
 
 def _floor(place: str) -> int:
@@ -409,6 +410,12 @@ def _loaded(*arguments: str) -> set[str]:
 def test_importing_winosmith_loads_no_heavy_library() -> None:
     """`import winosmith` loads neither numpy nor anything heavier."""
     assert _loaded("import winosmith") == set()
+
+
+def test_importing_what_computes_loads_no_heavy_library() -> None:
+    """Filters, embedders and models load what they compute with when they compute."""
+    known = "import winosmith.debias, winosmith.embed, winosmith.models"
+    assert _loaded(known) == {"numpy"}
 
 
 @pytest.mark.parametrize("option", ["--help", "--version"])

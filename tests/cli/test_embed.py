@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -155,14 +153,3 @@ def test_a_wrong_share_for_fine_tuning_is_told(
     assert "two numbers are needed, such as 5000:1000" in capsys.readouterr().err
     assert main([*command, "--finetune", "60:20"]) == 2
     assert "can't be drawn from 80" in capsys.readouterr().err
-
-
-def test_importing_the_folder_loads_no_heavy_library() -> None:
-    """`winosmith.embed` and `winosmith.models` import without torch, sklearn and scipy."""
-    code = (
-        "import sys, winosmith.embed, winosmith.models;"
-        "print([m for m in ('torch', 'transformers', 'sklearn', 'scipy', 'safetensors') "
-        "if m in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"

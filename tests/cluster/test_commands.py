@@ -12,7 +12,17 @@ from winosmith import embed, formats, solve
 from winosmith.cli import main
 from winosmith.testing import made_twins
 
-FILTER = ("--ensemble-size", "6", "--train-size", "60", "--cutoff", "10")
+FILTER = (
+    "--ensemble-size",
+    "6",
+    "--train-size",
+    "60",
+    "--cutoff",
+    "10",
+    "--no-again",
+    "--splits",
+    "1",
+)
 
 
 @pytest.fixture
@@ -41,6 +51,7 @@ def test_solve_writes_the_same_predictions(local_cluster: Any, data: Path, tmp_p
     assert (tmp_path / "here.jsonl").read_bytes() == (tmp_path / "there.jsonl").read_bytes()
 
 
+@pytest.mark.long
 @pytest.mark.models
 def test_embed_writes_the_same_vectors(
     local_cluster: Any, data: Path, tmp_path: Path, tiny_encoder: Path

@@ -12,6 +12,8 @@ from tests.cluster.conftest import STARTING, awaited
 from winosmith import cluster, debias
 from winosmith.errors import InputError
 
+pytestmark = pytest.mark.long  # `make test` filters on a cluster by the command, in test_commands
+
 SIZES: dict[str, Any] = {"train_size": 250, "cutoff": 20, "ensemble_size": 9, "seed": 3}
 
 
@@ -44,7 +46,6 @@ def test_a_cluster_removes_the_same_rows(rows, alone, executor):
     assert same(debias.aflite(*rows, executor=executor, **more), here)
 
 
-@pytest.mark.long
 def test_the_null_of_the_threshold_is_the_same(rows, executor):
     """`threshold_null` counts on a cluster what it counts here."""
     groups = [(row, row + 1) for row in range(0, len(rows[0]), 2)]
@@ -53,7 +54,6 @@ def test_the_null_of_the_threshold_is_the_same(rows, executor):
     assert debias.threshold_null(*rows, groups, executor=executor, **chosen) == here
 
 
-@pytest.mark.long
 def test_a_worker_killed_between_phases_changes_nothing(rows, alone, executor, kill):
     """One worker, then both, die by kill -9 after a phase; the result has the same bytes."""
 
@@ -64,7 +64,6 @@ def test_a_worker_killed_between_phases_changes_nothing(rows, alone, executor, k
     assert same(debias.aflite(*rows, executor=executor, on_phase=on_phase, **SIZES), alone)
 
 
-@pytest.mark.long
 def test_a_worker_killed_in_the_middle_changes_nothing(rows, executor, kill):
     """A worker dies by kill -9 while it trains; the result has the same bytes."""
     more = {**SIZES, "null": "report", "cutoff": 200}
@@ -83,7 +82,6 @@ def test_a_mapped_file_goes_to_workers_that_see_no_file(rows, alone, executor, t
     assert same(found, alone)
 
 
-@pytest.mark.long
 def test_a_cluster_that_is_gone_names_the_checkpoint(rows, alone, start, tmp_path):
     """When the scheduler dies, the error says how to go on, and one machine ends the run."""
     file, checkpoint = tmp_path / "scheduler.json", tmp_path / "run.npz"

@@ -126,6 +126,7 @@ def test_a_solver_that_ignores_the_trigger_proves_nothing() -> None:
     assert guessing_p_value(answered(made_twins(40), [0] * 80)) == 1.0
 
 
+@pytest.mark.long
 def test_a_guesser_is_rarely_found_to_know() -> None:
     """Of 400 guessers on twins, 5 % or fewer have p ≤ 0.05, give or take chance."""
     data = made_twins(40)
@@ -140,6 +141,7 @@ def test_a_guesser_is_rarely_found_to_know() -> None:
     assert lucky <= binom.ppf(0.999, 400, 0.05)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("alike", [1.0, 0.8])
 def test_copies_of_three_options_are_no_separate_evidence(alike: float) -> None:
     """Of 500 guessers who answer copies alike, 6 % or fewer have p ≤ 0.05."""

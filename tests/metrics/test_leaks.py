@@ -192,7 +192,14 @@ def test_the_answers_of_up_to_five_options_are_found() -> None:
     assert (found(data)["id"].tell, found(data)["id"].accuracy) == ("last character", 1.0)
 
 
-@pytest.mark.parametrize("kind", [{"twins": 60, "singles": 0}, {"twins": 0, "singles": 80}, {}])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        {},
+        pytest.param({"twins": 60, "singles": 0}, marks=pytest.mark.long),
+        pytest.param({"twins": 0, "singles": 80}, marks=pytest.mark.long),
+    ],
+)
 def test_clean_data_have_no_leak(kind: dict[str, int]) -> None:
     """In 25 data sets whose fields are random, nothing is found (1 in 1,000 is promised)."""
     assert [metrics.leaks(clean(**kind, seed=seed)) for seed in range(25)] == [()] * 25
@@ -207,6 +214,7 @@ def test_the_chance_of_a_false_alarm_is_what_is_promised(monkeypatch: pytest.Mon
     assert alarms <= 12
 
 
+@pytest.mark.long
 def test_a_small_advantage_is_not_called_a_leak() -> None:
     """A field that is right in 53 % of many problems is not reported; in 60 % it is."""
     data = clean(twins=0, singles=6000)
@@ -267,7 +275,12 @@ def test_a_leak_is_told_in_words_and_as_json() -> None:
 @pytest.mark.data
 @pytest.mark.parametrize(
     ("name", "problems"),
-    [("train_xs", 160), ("train_l", 10_234), ("train_debiased", 9248), ("dev", 1267)],
+    [
+        ("train_xs", 160),
+        pytest.param("train_l", 10_234, marks=pytest.mark.long),
+        pytest.param("train_debiased", 9248, marks=pytest.mark.long),
+        ("dev", 1267),
+    ],
 )
 def test_the_released_ids_end_in_the_answer(data_dir: Path, name: str, problems: int) -> None:
     """The last character of WinoGrande's qID is the answer, and nothing else gives it away."""

@@ -142,7 +142,6 @@ def test_what_is_wrong_with_the_released_files(data_dir: Path) -> None:
     ("name", "answers", "twins", "singles"),
     [
         ("train_xs", (80, 80), 80, 0),
-        ("train_l", (5117, 5117), 5117, 0),
         ("train_debiased", (4654, 4594), 2011, 5226),
         ("dev", (628, 639), 284, 699),
         ("test", (0, 0), 387, 993),
