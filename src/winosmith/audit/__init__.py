@@ -14,9 +14,10 @@ from winosmith.audit._audit import Audit, Part, audit
 from winosmith.audit._cues import CUES, Corpus, Cue, View
 from winosmith.audit._items import Items
 from winosmith.audit._null import Battery, Found, battery
+from winosmith.audit._overlap import Overlap, overlap
 from winosmith.audit._probes import Probe, Word, probes
 from winosmith.audit._report import page, sections, signature, verdict
-from winosmith.audit._review import OneSided, Review, across, near, review
+from winosmith.audit._review import Declared, OneSided, Review, across, declared, near, review
 from winosmith.audit._triage import (
     Against,
     Suspect,
@@ -33,9 +34,11 @@ __all__ = [
     "Battery",
     "Corpus",
     "Cue",
+    "Declared",
     "Found",
     "Items",
     "OneSided",
+    "Overlap",
     "Part",
     "Probe",
     "Review",
@@ -46,8 +49,10 @@ __all__ = [
     "across",
     "audit",
     "battery",
+    "declared",
     "for_people",
     "near",
+    "overlap",
     "page",
     "probes",
     "read_answers",

@@ -12,8 +12,9 @@ from winosmith.audit._answers import Answers
 from winosmith.audit._cues import CUES, Cue
 from winosmith.audit._items import Items
 from winosmith.audit._null import Battery, Found, battery
+from winosmith.audit._overlap import Overlap
 from winosmith.audit._probes import Probe, probes
-from winosmith.audit._review import Review, across, review, shared
+from winosmith.audit._review import Declared, Review, across, review, shared
 from winosmith.audit._triage import Triage, triage
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, InputError
@@ -36,6 +37,8 @@ class Part:
         review: the rest of what a reviewer looks for.
         refused: what of the file is no item: where, and why.
         triage: what models' answers tell; None where there are none to this split.
+        overlap: what of it stands in a collection of texts; None where none was given.
+        declared: its licence and its canary; None where no file is known.
     """
 
     name: str
@@ -46,6 +49,8 @@ class Part:
     review: Review
     refused: tuple[str, ...] = ()
     triage: Triage | None = None
+    overlap: Overlap | None = None
+    declared: Declared | None = None
 
     @property
     def learnable(self) -> bool:
@@ -84,6 +89,8 @@ class Part:
             "review": self.review.record(),
             "detectable": [{"differ": psi, "difference": least} for psi, least in self.detectable],
             "answers": self.triage and self.triage.record(),
+            "texts": self.overlap and self.overlap.record(),
+            "declared": self.declared and self.declared.record(),
             "refused": {"count": len(self.refused), "examples": list(self.refused[:5])},
         }
 
@@ -129,6 +136,7 @@ class Audit:
                 split or across. `contradictions`: identical items with different keys. `leak`: a
                 field gives answers away, or splits share items. `options`: items with options that
                 are equal but for case or a mark at the end. `refused`: records that are no items.
+                `texts`: a question stands in the texts. `licence`, `canary`: none is declared.
 
         Raises:
             InputError: there is no such rule.
@@ -160,6 +168,8 @@ def audit(
     seed: int = 0,
     refused: Mapping[str, Sequence[str]] | None = None,
     answers: Answers | None = None,
+    texts: Mapping[str, Overlap] | None = None,
+    declared: Mapping[str, Declared] | None = None,
     step: Step = lambda _: None,
 ) -> Audit:
     """Audit a set of any multiple-choice items: what gives its answers away.
@@ -172,6 +182,8 @@ def audit(
         seed: of all draws.
         refused: by split, what of its file is no item.
         answers: what models chose; the ids of all splits are one name space.
+        texts: by split, what of it stands in a collection of texts; see `overlap`. It adds cues.
+        declared: by split, its licence and its canary; see `declared`.
         step: is told what is done next.
 
     Raises:
@@ -197,7 +209,9 @@ def audit(
             items = Items.of(dataset)
         except DataError as error:
             raise DataError(f"{name}: {error}") from None
-        tried = battery(items, cues, draws=draws, seed=seed)
+        beside = texts.get(name) if texts else None
+        given = [*cues, *(beside.cues if beside else ())]
+        tried = battery(items, given, draws=draws, seed=seed)
         step(f"{name}: probes")
         learn = probe_draws > 0 and learnable(items)
         probed = probes(items, draws=probe_draws, seed=seed) if learn else ()
@@ -207,7 +221,8 @@ def audit(
         models = triage(items, answers) if answers is not None else None
         if models and answers and not any(models.answered.values()):
             models = None  # they answered another split
-        parts.append(Part(name, dataset, items, tried, probed, seen, left, models))
+        told = declared.get(name) if declared else None
+        parts.append(Part(name, dataset, items, tried, probed, seen, left, models, beside, told))
     if answers and not any(part.triage for part in parts):
         raise DataError("none of the models' answers is for an item: are they of another set?")
     return Audit(tuple(parts), across(splits), seed)
@@ -280,6 +295,11 @@ def _some(count: int, what: str, more: str = "") -> list[str]:
     return [f"{count:,} {what}{'s' * (count > 1)}{more}"] if count else []
 
 
+def _undeclared(part: Part, what: str) -> list[str]:
+    known = part.declared is not None and getattr(part.declared, what) is not None
+    return [] if known else [f"no {what} is declared"]
+
+
 _RULES: dict[str, Callable[[Part, float], list[str]]] = {
     "cue": _of_cues,
     "probe": _of_probes,
@@ -292,4 +312,9 @@ _RULES: dict[str, Callable[[Part, float], list[str]]] = {
     "leak": lambda part, _: [str(leak) for leak in part.review.leaks or ()],
     "options": lambda part, _: _some(len(part.review.equal), "item", " with equal options"),
     "refused": lambda part, _: _some(len(part.refused), "record", " set aside: no items"),
+    "texts": lambda part, _: _some(
+        len(part.overlap.asked) if part.overlap else 0, "question", " found in the texts"
+    ),
+    "licence": lambda part, _: _undeclared(part, "licence"),
+    "canary": lambda part, _: _undeclared(part, "canary"),
 }

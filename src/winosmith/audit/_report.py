@@ -8,8 +8,10 @@ from math import ceil, floor, log10
 from winosmith import report
 from winosmith.audit._audit import LEAST, SEEN, Audit, Part
 from winosmith.audit._null import LATER, TOGETHER, Battery, Found
+from winosmith.audit._overlap import Overlap
 from winosmith.audit._probes import Probe
 from winosmith.audit._review import shared
+from winosmith.dataset import Dataset
 
 _DRAWN = 14
 """How many cues are drawn."""
@@ -390,8 +392,34 @@ def _rest(audit: Audit) -> Iterator[report.Block]:
     ]
     if len(audit.parts) > 1 and not audit.shared:
         absent.append("No two splits share items.")
+    for part in audit.parts:
+        if part.overlap is not None:
+            rows += _standing(part, part.overlap)
+        for what in ("licence", "canary") if part.declared else ():
+            said = getattr(part.declared, what)
+            absent.append(
+                f"{what.capitalize()} of {part.name}: {said[0]} ({said[1]})."
+                if said
+                else f"No {what} of {part.name} is declared, in the file or in a card beside it."
+            )
     yield report.Table("What else was found", ["what", "how many", "as"], rows)
     yield report.Text(absent)
+
+
+def _standing(part: Part, found: Overlap) -> Iterator[list[report.Value]]:
+    """Yield what of a split stands in the texts."""
+    first = next(iter(found.asked.items()), None)
+    yield [
+        f"{part.name}: questions that stand in the texts, of {found.checked:,} looked for",
+        len(found.asked),
+        f"{first[0]}: “{first[1]}”" if first else None,
+    ]
+    keys, others = found.found(Dataset(part.items.problems))
+    yield [
+        f"{part.name}: keys that stand in the texts, of {len(part.items):,}",
+        round(keys * len(part.items)),
+        f"{_percent(keys)}, and {_percent(others)} of the other options",
+    ]
 
 
 def _models(part: Part) -> report.Section:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Any
 
 from winosmith.blocks import copies as rows_of_copies
@@ -26,6 +29,27 @@ SHOWN = 5
 """How many ids are named of each kind."""
 
 
+_CARDS = (
+    "readme*",
+    "datasheet*",
+    "licen[cs]e*",
+    "copying*",
+    "canary*",
+    "*info*.json",
+    "croissant*",
+)
+"""Files beside a set that say what it is, in any case."""
+
+_GUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+_CANARY = re.compile(rf"canary\b.{{0,80}}?({_GUID})", re.IGNORECASE | re.DOTALL)
+"""A canary: the word, and soon a GUID (Srivastava et al. 2022, BIG-bench)."""
+
+_LICENCE = re.compile(
+    r"""^\W*licen[cs]e\W*:\s*["'*]*([^"'*\n,{\[]+)|^\#+\s*licen[cs](?:e|ing)\b[^\n]*\n+([^\n]+)""",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""A licence in a card: "license: mit", "- **License:** MIT", "## License" and the line after it."""
+
 _ENDS = " .,;:"
 """What an option may end with and still be the same."""
 
@@ -45,6 +69,65 @@ class OneSided:
     value: str
     position: int
     items: int
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What a file, or a card beside it, declares.
+
+    Attributes:
+        licence: what it says, and where; None where nothing does.
+        canary: the same of the string by which training data can be searched for the set.
+    """
+
+    licence: tuple[str, str] | None
+    canary: tuple[str, str] | None
+
+    def record(self) -> dict[str, Any]:
+        """Return it as JSON can hold it."""
+        found = {"licence": self.licence, "canary": self.canary}
+        return {name: one and {"says": one[0], "where": one[1]} for name, one in found.items()}
+
+
+def declared(path: str | Path, dataset: Dataset | None = None) -> Declared:
+    """Look for a licence and a canary in a file, its items, and the cards beside it.
+
+    Cards are files such as README.md, LICENSE or croissant.json in the same folder, and in the
+    folder above if that of the file is `data`.
+
+    Args:
+        path: the file.
+        dataset: its items, whose `origin` may state a licence.
+    """
+    path = Path(path).absolute()
+    folders = [path.parent, *([path.parent.parent] if path.parent.name == "data" else [])]
+    cards = [
+        file
+        for folder in folders
+        for file in sorted(folder.iterdir())
+        if file != path and file.is_file() and _is_card(file)
+    ]
+    texts = {file.name: file.read_text("utf-8", errors="replace") for file in cards}
+    stated = {p.origin.licence for p in dataset or () if p.origin and p.origin.licence}
+    licence = (", ".join(sorted(stated)), "its items") if stated else _licence(texts)
+    whole = {path.name: path.read_text("utf-8", errors="replace")} | texts
+    marks = ((_CANARY.search(text), name) for name, text in whole.items())
+    return Declared(licence, next(((mark[1], name) for mark, name in marks if mark), None))
+
+
+def _is_card(file: Path) -> bool:
+    return any(fnmatchcase(file.name.lower(), card) for card in _CARDS)
+
+
+def _licence(texts: Mapping[str, str]) -> tuple[str, str] | None:
+    for name, text in texts.items():
+        if fnmatchcase(name.lower(), "licen[cs]e*") or name.lower().startswith("copying"):
+            first = next(filter(None, map(str.strip, text.splitlines())), None)
+            if first:
+                return first, name
+        if found := _LICENCE.search(text):
+            return (found[1] or found[2]).strip(), name
+    return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from winosmith.errors import DataError, FormatError
 from winosmith.problem import Problem
 
 if TYPE_CHECKING:
-    from winosmith.audit import Answers, Audit
+    from winosmith.audit import Answers, Audit, Declared, Overlap
 
 
 @click.command()
@@ -30,11 +30,15 @@ if TYPE_CHECKING:
 @click.option("--seed", default=0, show_default=True, help="Of all draws.")
 @click.option("--fail-on", "rules", default="", metavar="RULES",
               help="End with code 1 when a rule is broken: cue=3pt, probe=3pt, duplicates, "
-              "contradictions, leak, options, refused; several with commas.")  # fmt: skip
+              "contradictions, leak, options, refused, texts, licence, canary; several with "
+              "commas.")  # fmt: skip
 @click.option("--answers", multiple=True, type=click.Path(exists=True), metavar="FILE",
               help="What models chose: a table with ids and a column of letters a model, "
               "predictions of `winosmith solve`, samples of lm-evaluation-harness, logs of "
               "inspect_ai, or a folder of these logs; may be repeated.")  # fmt: skip
+@click.option("--texts", multiple=True, type=click.Path(exists=True, dir_okay=False),
+              metavar="FILE", help="A collection of texts that items may stand in: JSON Lines or "
+              "plain text, gzipped or not; may be repeated.")  # fmt: skip
 @click.option("--suspects", default=100, show_default=True, type=click.IntRange(1, 10_000),
               help="How many keys go to people, of those that models doubt most.")  # fmt: skip
 @click.option("--to-judge", "site", type=click.Path(exists=True, file_okay=False), metavar="DIR",
@@ -54,6 +58,7 @@ def command(
     seed: int,
     rules: str,
     answers: tuple[str, ...],
+    texts: tuple[str, ...],
     suspects: int,
     site: str | None,
     sheet: str | None,
@@ -84,9 +89,11 @@ def command(
     judged = existing_site(site, database) if site else None
     splits: dict[str, Dataset] = {}
     refused: dict[str, list[str]] = {}
+    declared: dict[str, Declared] = {}
     for path in data:
         name = Path(path).stem if Path(path).stem not in splits else path
         splits[name], refused[name] = _read(path, format_name)
+        declared[name] = audit.declared(path, splits[name])
     found = audit.audit(
         splits,
         draws=draws,
@@ -94,6 +101,8 @@ def command(
         seed=seed,
         refused=refused,
         answers=_answers(answers, splits) if answers else None,
+        texts=_overlap(splits, texts) if texts else None,
+        declared=declared,
         step=say,
     )
     broken = found.failures(rules)
@@ -123,6 +132,13 @@ def _answers(paths: Sequence[str], splits: Mapping[str, Dataset]) -> Answers:
 
     items = Dataset(problem for split in splits.values() for problem in split)
     return audit.read_answers(paths, items, named_columns())
+
+
+def _overlap(splits: Mapping[str, Dataset], paths: Sequence[str]) -> Mapping[str, Overlap]:
+    from winosmith import audit
+
+    say(f"reading {', '.join(paths)}")
+    return audit.overlap(splits, paths)
 
 
 def _asked(found: Audit, most: int, *, plain: bool) -> Dataset:

@@ -1,0 +1,252 @@
+"""Items beside a collection of texts, such as what a model was trained on: what stands there.
+
+A run of words of a question that stands in the texts tells that the item may be known. An option
+that stands there tells nothing by itself, as other options of its item do too: so how often each
+stands there becomes cues, which the audit tries beside their null as any other.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from winosmith.audit._cues import Cue, View
+from winosmith.dataset import Dataset
+from winosmith.errors import FormatError
+from winosmith.problem import Problem
+from winosmith.records import parsed
+from winosmith.text import writing
+
+SPAN = 8
+"""So many words of a question in a row, standing in the texts, are no chance: others take 8 (Llama
+2: Touvron et al. 2023, section A.6 takes 10 tokens) to 13 (Brown et al. 2020, appendix C)."""
+
+LEAST = 4
+"""A shorter question is looked for whole; with fewer words than these it is not looked for."""
+
+_PIECE = 2_000
+"""Words of a text that are one piece, at most: a question and its key stand near each other."""
+
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """What of a split stands in the texts.
+
+    Attributes:
+        pieces: how many texts were read; long ones are cut.
+        words: how many words they have.
+        checked: how many items have a question that was looked for.
+        asked: of each item whose question was found, by id, the words that stand there.
+        options: of each item, by id, in how many pieces each option stands.
+        together: the same, of pieces in which words of its question stand too.
+    """
+
+    pieces: int
+    words: int
+    checked: int
+    asked: Mapping[str, str]
+    options: Mapping[str, tuple[int, ...]]
+    together: Mapping[str, tuple[int, ...]]
+    items: Mapping[tuple[str, tuple[str, ...]], str] = field(repr=False)
+
+    @property
+    def cues(self) -> tuple[Cue, ...]:
+        """The rules that pick the option that stands there most often."""
+        return (
+            Cue("the most often in the texts", self._of(self.options), needs="any"),
+            Cue("the most often in a text with its question", self._of(self.together), needs="any"),
+        )
+
+    def _of(self, counts: Mapping[str, tuple[int, ...]]) -> Any:
+        def score(view: View) -> Sequence[float]:
+            name = self.items.get((view.question, view.options))
+            return [0.0] * len(view.options) if name is None else [*map(float, counts[name])]
+
+        return score
+
+    def found(self, dataset: Dataset) -> tuple[float, float]:
+        """Return the shares of keys, and of other options, that stand in the texts."""
+        keys: list[bool] = []
+        others: list[bool] = []
+        for problem in dataset:
+            for at, count in enumerate(self.options.get(problem.id, ())):
+                (keys if at == problem.answer else others).append(count > 0)
+        return sum(keys) / max(1, len(keys)), sum(others) / max(1, len(others))
+
+    def record(self) -> dict[str, Any]:
+        """Return it as JSON can hold it."""
+        examples = [{"id": name, "words": words} for name, words in self.asked.items()]
+        return {
+            "texts": self.pieces,
+            "words": self.words,
+            "questions_checked": self.checked,
+            "questions_found": {"count": len(self.asked), "examples": examples[:_SHOWN]},
+        }
+
+
+def overlap(
+    splits: Mapping[str, Dataset], texts: str | Path | Iterable[str | Path]
+) -> dict[str, Overlap]:
+    """Look for questions and options in a collection of texts, read piece by piece.
+
+    A question is found where `SPAN` of its words in a row stand in a text, or all of them if it has
+    fewer, `LEAST` at least. Runs of words that stand in the questions of several items are not
+    looked for: they are how the set asks. An option is found where its words, the first `SPAN` of
+    them, stand in a row. Case and punctuation do not matter. Items without spaces between words
+    are not looked for.
+
+    Args:
+        splits: the data sets by name.
+        texts: files: JSON Lines, of whose records the field `text` is read, or all texts they hold;
+            else plain text, whose empty lines part its pieces. Either may be gzipped (`.gz`).
+
+    Raises:
+        FormatError: a file can't be read, with the line.
+    """
+    sought = _Sought()
+    for name, dataset in splits.items():
+        for problem in dataset:
+            sought.add(name, problem)
+    sought.prepare()
+    given = [texts] if isinstance(texts, str | Path) else texts
+    for piece in (piece for path in given for piece in _pieces(Path(path))):
+        sought.look(piece)
+    return {name: sought.result(name, dataset) for name, dataset in splits.items()}
+
+
+_Key = tuple[str, str]
+"""A split and an id."""
+
+
+class _Sought:
+    """Runs of words that are looked for, and where they were found."""
+
+    def __init__(self) -> None:
+        self.pieces = self.words = 0
+        self.asked: dict[str, set[_Key]] = defaultdict(set)
+        self.options: dict[str, list[tuple[_Key, int]]] = defaultdict(list)
+        self.checked: dict[_Key, str] = {}
+        self.found: dict[_Key, str] = {}
+        self.counts: Counter[tuple[_Key, int]] = Counter()
+        self.together: Counter[tuple[_Key, int]] = Counter()
+        self.lengths: dict[str, tuple[int, ...]] = {}
+
+    def add(self, split: str, problem: Problem) -> None:
+        key = (split, problem.id)
+        if writing(" ".join((problem.sentence, *problem.options))) == "unspaced":
+            return
+        for part in (problem.before, problem.after):
+            words = View.cut(part)
+            span = min(SPAN, len(words))
+            if span >= LEAST:
+                self.checked[key] = " ".join(View.cut(problem.sentence))
+                for at in range(len(words) - span + 1):
+                    self.asked[" ".join(words[at : at + span])].add(key)
+        for at, option in enumerate(problem.options):
+            if words := View.cut(option)[:SPAN]:
+                self.options[" ".join(words)].append((key, at))
+
+    def prepare(self) -> None:
+        """Leave out how the set asks, and note how long the runs are, by how they begin."""
+        self.asked = {
+            run: keys
+            for run, keys in self.asked.items()
+            if len({self.checked[key] for key in keys}) == 1
+        }
+        lengths: dict[str, set[int]] = defaultdict(set)
+        for run in (*self.asked, *self.options):
+            words = run.split(" ")
+            lengths[" ".join(words[:2])].add(len(words))
+        self.lengths = {start: tuple(sorted(found)) for start, found in lengths.items()}
+
+    def look(self, words: Sequence[str]) -> None:
+        self.pieces += 1
+        self.words += len(words)
+        asked: set[_Key] = set()
+        options: set[tuple[_Key, int]] = set()
+        for at, word in enumerate(words):
+            starts = (word, f"{word} {words[at + 1]}") if at + 1 < len(words) else (word,)
+            for start in starts:
+                for length in self.lengths.get(start, ()):
+                    run = start if length <= 2 else " ".join(words[at : at + length])
+                    options.update(self.options.get(run, ()))
+                    for key in self.asked.get(run, ()):
+                        asked.add(key)
+                        self.found.setdefault(key, run)
+        self.counts.update(options)
+        self.together.update(one for one in options if one[0] in asked)
+
+    def result(self, name: str, dataset: Dataset) -> Overlap:
+        def of(counts: Counter[tuple[_Key, int]]) -> dict[str, tuple[int, ...]]:
+            return {
+                p.id: tuple(counts[(name, p.id), at] for at in range(len(p.options)))
+                for p in dataset
+            }
+
+        return Overlap(
+            self.pieces,
+            self.words,
+            sum((name, problem.id) in self.checked for problem in dataset),
+            {p.id: self.found[name, p.id] for p in dataset if (name, p.id) in self.found},
+            of(self.counts),
+            of(self.together),
+            {(problem.sentence, problem.options): problem.id for problem in dataset},
+        )
+
+
+def _pieces(path: Path) -> Iterator[Sequence[str]]:
+    """Yield the words of each text of a file, long ones in pieces that overlap by a run."""
+    for text in _texts(path):
+        words = View.cut(text)
+        for start in range(0, len(words), _PIECE):
+            yield words[max(0, start - SPAN) : start + _PIECE]
+
+
+def _texts(path: Path) -> Iterator[str]:
+    opened = gzip.open if path.suffix == ".gz" else open
+    try:
+        with opened(path, "rt", encoding="utf-8-sig", errors="replace", newline="\n") as file:
+            paragraph: list[str] = []
+            records: bool | None = None
+            for number, line in enumerate(file, 1):
+                if records is None and line.strip():
+                    records = line.lstrip().startswith("{")
+                if records and line.strip():
+                    yield _text_of(line, path, number)
+                elif line.strip() and len(paragraph) < _PIECE:
+                    paragraph.append(line)
+                elif paragraph:
+                    yield "".join(paragraph)
+                    paragraph = [line]
+            yield "".join(paragraph)
+    except (OSError, EOFError) as error:
+        raise FormatError(f"the texts can't be read: {error}", path) from None
+
+
+def _text_of(line: str, path: Path, number: int) -> str:
+    try:
+        record = parsed(line)
+    except ValueError as error:
+        raise FormatError(f"the line is not JSON ({error})", path, number) from None
+    text = record.get("text") if isinstance(record, dict) else None
+    return text if isinstance(text, str) else "\n".join(_strings(record))
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for inside in value.values():
+            yield from _strings(inside)
+    elif isinstance(value, list):
+        for inside in value:
+            yield from _strings(inside)
+    elif value is not None and not isinstance(value, bool):
+        yield json.dumps(value)

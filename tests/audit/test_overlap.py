@@ -1,0 +1,149 @@
+"""Items that stand in a collection of texts, and what a set declares of itself."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from winosmith import Dataset, Origin, Problem, audit
+from winosmith.errors import FormatError
+
+WORDS = [f"{a}{b}{c}" for a in "bdgk" for b in "aeiou" for c in "lmnr"]
+
+
+def _quiz(n: int = 200, seed: int = 0) -> Dataset:
+    """Make questions of words that mean nothing; the first ten words of each are its own."""
+    rng = np.random.default_rng(seed)
+
+    def some(count: int) -> str:
+        return " ".join(rng.choice(WORDS, count))
+
+    return Dataset(
+        (
+            Problem(
+                f"q{at}",
+                f"Which of these, in one word, is the {some(10)}?",
+                tuple(f"{some(1)} {at}{letter}" for letter in "xyz"),
+                int(rng.integers(3)),
+                blank=None,
+            )
+            for at in range(n)
+        ),
+        "quiz",
+    )
+
+
+def _written(path: Path, lines: list[str]) -> Path:
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
+
+
+def test_a_question_is_found_by_its_own_words_in_any_case(tmp_path: Path) -> None:
+    """Eight words of a question in a row are found; how all questions begin is not looked for."""
+    data = _quiz(40)
+    own = data[7].sentence.split(" is the ")[1].rstrip("?")
+    texts = _written(tmp_path / "web.txt", [
+        "Which of these, in one word, is the one?", "",
+        f"He said: {own.upper()},", "that was all.", "",
+        " ".join(data[8].sentence.rstrip("?").split()[-7:]),
+    ])  # fmt: skip
+    found = audit.overlap({"quiz": data}, texts)["quiz"]
+    assert list(found.asked) == ["q7"]
+    assert found.asked["q7"] in own
+    assert (found.pieces, found.checked) == (3, 40)
+
+
+def test_copies_of_a_question_are_found_too(tmp_path: Path) -> None:
+    """A question that the set holds twice is found for both, as it is one question."""
+    data = _quiz(5)
+    again = Problem("again", data[2].sentence, data[2].options, 0, blank=None)
+    texts = _written(tmp_path / "web.txt", [data[2].sentence])
+    found = audit.overlap({"one": data, "two": Dataset([again])}, texts)
+    assert ([*found["one"].asked], [*found["two"].asked]) == (["q2"], ["again"])
+
+
+@pytest.mark.parametrize("kind", ["web.txt", "web.jsonl", "web.jsonl.gz", "nested.jsonl"])
+def test_texts_are_read_as_they_come(kind: str, tmp_path: Path) -> None:
+    """Paragraphs, a record's `text`, all texts of a record without one, and gzip say the same."""
+    data = _quiz(6)
+    said = [f"{p.sentence} {p.options[1]}." for p in data.problems[:3]]
+    key = "text" if kind.startswith("web") else "other"
+    lines = [json.dumps({"meta": 1, key: text}) for text in said]
+    raw = "\n\n".join(said if kind == "web.txt" else lines).encode()
+    (tmp_path / kind).write_bytes(gzip.compress(raw) if kind.endswith(".gz") else raw)
+    found = audit.overlap({"quiz": data}, tmp_path / kind)["quiz"]
+    assert sorted(found.asked) == ["q0", "q1", "q2"]
+    assert [found.options[f"q{at}"] for at in range(4)] == [(0, 1, 0)] * 3 + [(0, 0, 0)]
+    assert found.together == found.options
+
+
+def test_keys_beside_their_questions_are_a_cue_and_options_at_large_are_none(
+    tmp_path: Path,
+) -> None:
+    """Where texts hold keys with their questions the audit names it, beside a null; else not."""
+    data = _quiz()
+    leaked = [
+        f"{p.sentence} {p.options[p.answer or 0]}" if at % 3 == 0 else " ".join(p.options)
+        for at, p in enumerate(data)
+    ]
+    clean = [f"{p.sentence} {' '.join(p.options)}" for p in data]
+    named = {}
+    for name, lines in (("leaked", leaked), ("clean", clean)):
+        texts = audit.overlap({"quiz": data}, _written(tmp_path / name, ["\n\n".join(lines)]))
+        found = audit.audit({"quiz": data}, texts=texts, draws=99, probe_draws=0)
+        named[name] = [one.cue for one in found.parts[0].battery.named]
+        assert len(texts["quiz"].asked) == (67 if name == "leaked" else 200)
+        assert "questions that stand in the texts, of 200 looked for" in audit.page(found)
+    (one,) = named["leaked"]
+    assert one in ("the most often in the texts", "the most often in a text with its question")
+    assert named["clean"] == []
+    assert found.failures("texts") == ["quiz: 200 questions found in the texts"]
+
+
+def test_texts_that_are_not_json_are_told_by_line(tmp_path: Path) -> None:
+    """A broken line of JSON Lines is named, and a file that is no gzip."""
+    path = _written(tmp_path / "web.jsonl", ['{"text": "a"}', "{no"])
+    with pytest.raises(FormatError, match=r"web\.jsonl:2: the line is not JSON"):
+        audit.overlap({"quiz": _quiz(3)}, path)
+    with pytest.raises(FormatError, match="can't be read"):
+        audit.overlap({"quiz": _quiz(3)}, _written(tmp_path / "web.txt.gz", ["plain"]))
+
+
+GUID = "26b5c67b-86ad-4a3e-8f4d-9a3f1d1a0f3c"
+
+
+@pytest.mark.parametrize(
+    ("card", "text", "says"),
+    [
+        ("README.md", "---\nlicense: cc-by-4.0\n---\n# Quiz", "cc-by-4.0"),
+        ("readme.txt", "# Quiz\n\n## Licence\n\nFor research alone.", "For research alone."),
+        ("DATASHEET.md", "- **License:** MIT", "MIT"),
+        ("LICENSE", "\nApache License\nVersion 2.0", "Apache License"),
+        ("croissant.json", '{"name": "x",\n "license": "mit"}', "mit"),
+        ("notes.md", "license: none of my business", None),
+    ],
+)
+def test_a_card_declares_a_licence(card: str, text: str, says: str | None, tmp_path: Path) -> None:
+    """A licence is found in the cards beside a file, and in nothing else there."""
+    path = _written(tmp_path / "quiz.jsonl", ["{}"])
+    _written(tmp_path / card, [text])
+    assert audit.declared(path).licence == (says and (says, card))
+
+
+def test_what_items_declare_comes_first_and_a_canary_is_more_than_a_bird(tmp_path: Path) -> None:
+    """The items' own licence counts; a canary is the word with a GUID, in the file or a card."""
+    (tmp_path / "data").mkdir()
+    path = _written(tmp_path / "data" / "quiz.jsonl", ['{"question": "Is a canary a bird?"}'])
+    item = Problem("a", "It is _", ("x", "y"), 0, origin=Origin(licence="CC0-1.0"))
+    data = Dataset([item], "quiz")
+    known = audit.declared(path, data)
+    assert known == audit.Declared(("CC0-1.0", "its items"), None)
+    found = audit.audit(data, draws=19, probe_draws=0, declared={"quiz": known})
+    assert found.failures("licence,canary") == ["quiz: no canary is declared"]
+    assert "No canary of quiz is declared" in audit.page(found)
+    _written(tmp_path / "CANARY", [f"BENCHMARK DATA. canary GUID {GUID}"])
+    assert audit.declared(path).canary == (GUID, "CANARY")
