@@ -57,11 +57,11 @@ def filtered(Xs, pool, seed):
     y = debias.problem_labels(pool)
     m, k = debias.suggested_sizes(len(pool))
     how = {"train_size": m, "cutoff": k, "ids": pool.ids, "seed": seed}
-    vote = debias.consensus(Xs, y, **how)
     kept = {"none": np.arange(len(pool))}
-    kept |= {name: run.kept for name, run in vote.runs.items()}
-    kept |= {f"{n} of {len(Xs)}": vote.decided_by(n).kept for n in range(1, len(Xs) + 1)}
-    size = len(vote.kept)
+    kept |= {name: debias.aflite(X, y, **how).kept for name, X in Xs.items()}
+    found = np.sum([~np.isin(kept["none"], kept[name]) for name in Xs], axis=0)
+    kept |= {f"{n} of {len(Xs)}": np.flatnonzero(found < n) for n in range(1, len(Xs) + 1)}
+    size = len(kept[f"{len(Xs) // 2 + 1} of {len(Xs)}"])
     kept["random, as many as 2 of 3"] = debias.subsample(len(pool), size, seed=seed)
     kept["light, as many as 2 of 3"] = debias.aflite(Xs["light"], y, target_size=size, **how).kept
     kept["joined"] = debias.aflite(joined(Xs), y, **how).kept

@@ -15,18 +15,15 @@ import pytest
 
 from winosmith import Dataset, debias, formats, practice
 from winosmith.build import (
-    ConsensusRecipe,
     EmbedRecipe,
     FilterRecipe,
-    Panel,
     Recipe,
     debias_to_folder,
     read_recipe,
-    run_filter,
 )
 from winosmith.cli import main
 from winosmith.embed import LightEmbedder, save_array
-from winosmith.errors import RecipeError
+from winosmith.errors import InputError, RecipeError
 
 POOL = practice.corpus(300, strength=0.6, seed=3).dataset
 
@@ -86,17 +83,12 @@ def test_vectors_that_do_not_turn_are_refused_before_any_work(tmp_path: Path) ->
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("method", ["mirror", "pmi"])
-def test_a_vote_is_on_what_aflite_drops_alone(tmp_path: Path, method: Any) -> None:
-    """Embedders that are to vote on another filter are refused before any work."""
-    vote, chosen = ConsensusRecipe(("other.npz",)), FilterRecipe(method=method)
-    asked = {"embed": EmbedRecipe(dimensions=8), "chosen": chosen, "vote": vote}
-    with pytest.raises(RecipeError, match=f'AFLite drops; filter.method is "{method}"'):
+@pytest.mark.parametrize("gone", ["vote", "votes"])
+def test_what_filtering_once_took_is_told_with_what_to_do(tmp_path: Path, gone: str) -> None:
+    """A vote of embedders, and people's votes, are refused by name before any work."""
+    asked: Any = {"embed": EmbedRecipe(), "chosen": FilterRecipe(), gone: None}
+    with pytest.raises(InputError, match=f"^{gone} is gone: "):
         debias_to_folder(POOL, tmp_path / "out", **asked)
-    assert not (tmp_path / "out").exists()
-    X = np.ones((len(POOL), 2))
-    with pytest.raises(RecipeError, match="is a vote on what AFLite drops"):
-        run_filter(POOL, X, chosen, seed=0, panel=Panel(vote, {"one": X, "other": X}))
 
 
 def test_singles_that_all_have_option_1_are_filtered_and_measured(tmp_path: Path) -> None:

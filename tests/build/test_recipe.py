@@ -55,6 +55,7 @@ def test_defaults_are_the_papers():
         ({"filter": {"null": True}}, "filter.null is True; it must be one of off, report"),
         ({"filter": {"null_draws": 5}}, "an interval needs 20 or more"),
         ({"filter": {"classifier": "svm"}}, r"filter\.classifier is gone: .* leave the key out"),
+        ({"consensus": {"least": 2}}, r"consensus is gone: .* join their vectors into one file"),
         (
             {"filter": {"null": "stop"}},
             r'filter\.null = "stop" is gone: .* method = "mirror"',

@@ -1,4 +1,4 @@
-"""`winosmith fairness`, and the vote of `winosmith debias`, as their users meet them."""
+"""`winosmith fairness`, and what is gone of `winosmith debias`, as their users meet them."""
 
 from __future__ import annotations
 
@@ -91,25 +91,6 @@ def test_what_cannot_be_compared_ends_with_code_2(here, capsys, asked, told):
     assert told in capsys.readouterr().err
 
 
-def test_debias_takes_the_vote_of_several_embedders(here, capsys):
-    """With --with, kept and dropped are the input, and what is dropped two embedders guessed."""
-    command = ["debias", "pool.jsonl", "--out", "voted", "--ensemble-size", "8", "--cutoff", "8",
-               "--train-size", "40", "--threshold", "0.8", "--no-again", "--splits=0"]  # fmt: skip
-    vote = ["--with", "light:concat", "--least", "2"]
-    assert main([*command, *vote]) == 0
-    kept = formats.read("voted/kept.jsonl")
-    lines = (here / "voted" / "dropped.jsonl").read_text("utf-8").splitlines()
-    dropped = [json.loads(line) for line in lines]
-    assert {*kept.ids} | {entry["id"] for entry in dropped} == {*formats.read("pool.jsonl").ids}
-    assert all("by 2 of 2 embedders (light " in entry["reason"] for entry in dropped)
-    report = json.loads((here / "voted" / "report.json").read_text("utf-8"))
-    assert report["consensus"]["parameters"]["least"] == 2
-    capsys.readouterr()
-    assert main([*command, *vote]) == 0
-    assert "finished results of this command" in capsys.readouterr().err
-    assert main(command) == 2
-
-
 @pytest.mark.parametrize(
     ("asked", "told"),
     [
@@ -121,13 +102,12 @@ def test_debias_takes_the_vote_of_several_embedders(here, capsys):
         (["--agreed", "0.8"], "--agreed is gone"),
         (["--classifier", "svm"], "--classifier is gone: AFLite trains logistic regressions"),
         (["--null", "stop"], "'stop' is gone: to take no more than can be told from chance, write"),
-        (["--with", "nix.npz"], "--with nix.npz: there is no such file of vectors"),
-        (["--with", "light:concat", "--method", "pmi"], "--method is pmi"),
-        (["--with", "light:concat", "--least", "3"], "least is 3; it is 1 to 2"),
+        (["--with", "light:concat"], "--with is gone: to use several embedders, join their"),
+        (["--least", "2"], "--least is gone: to use several embedders, join their vectors"),
     ],
 )
-def test_a_vote_that_cannot_be_taken_ends_with_code_2(here, capsys, asked, told):
-    """What the vote lacks, and what is gone, is told before anything is written."""
+def test_what_is_gone_of_filtering_is_told_with_code_2(here, capsys, asked, told):
+    """An option that there once was names what to write instead, before anything is written."""
     assert main(["debias", "pool.jsonl", "--out", "never", *asked]) == 2
     assert told in capsys.readouterr().err
     assert not (here / "never").exists()

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from winosmith.build._build import Built, build, finished_build
 from winosmith.build._debias import Debiased, debias_to_folder, finished_filter
-from winosmith.build._filter import NAMES, FilterRun, kept_as, run_filter
+from winosmith.build._filter import NAMES, FilterRun, run_filter
 from winosmith.build._measure import Measures, measure
 from winosmith.build._pool import copies_told, read_pool, read_pool_votes
 from winosmith.build._publish import LastBuild, digest_of, read_last
 from winosmith.build._recipe import (
-    ConsensusRecipe,
     EmbedRecipe,
     FilesRecipe,
     FilterRecipe,
@@ -31,14 +30,13 @@ from winosmith.build._recipe import (
 from winosmith.build._report import columns_told, sides_blocks, sides_told
 from winosmith.build._report_filter import filter_sections, key_figures
 from winosmith.build._split import nested_sizes
-from winosmith.build._vectors import Embedded, Panel, embedded
+from winosmith.build._vectors import Embedded, embedded
 from winosmith.parallel import Advance, Step, silent
 
 __all__ = [
     "NAMES",
     "Advance",
     "Built",
-    "ConsensusRecipe",
     "Debiased",
     "EmbedRecipe",
     "Embedded",
@@ -48,7 +46,6 @@ __all__ = [
     "LastBuild",
     "MeasureRecipe",
     "Measures",
-    "Panel",
     "Recipe",
     "SplitRecipe",
     "Step",
@@ -61,7 +58,6 @@ __all__ = [
     "filter_sections",
     "finished_build",
     "finished_filter",
-    "kept_as",
     "key_figures",
     "measure",
     "names_of",

@@ -47,11 +47,7 @@ from winosmith.build._publish import (
 )
 from winosmith.build._recipe import Recipe
 from winosmith.build._split import Split, split
-from winosmith.build._vectors import (
-    embedders,
-    place_of,
-    refuse_unturned,
-)
+from winosmith.build._vectors import refuse_unturned
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError, OutputError
 from winosmith.finished import LAST
@@ -139,7 +135,6 @@ class _Job:
         return Filtering(
             recipe.embed,
             recipe.filter,
-            recipe.consensus,
             recipe.measure.splits,
             recipe.seed,
             self.folder,
@@ -200,8 +195,7 @@ def _take_vectors(job: _Job, place: Path) -> None:
     if not (place / PRIVATE).is_dir():
         raise OutputError(f"{place} holds no build to take vectors from")
     other = OutputFolder.open(place, job.shown, secret=job.folder.secret)
-    places = range(len(embedders(job.recipe.embed, job.recipe.consensus)))
-    for name in (place_of(name, place) for place in places for name in (VECTORS, TOLD)):
+    for name in (VECTORS, TOLD):
         if not other.finished(name):
             raise OutputError(
                 f"{place} holds no finished vectors: {name} is missing or was changed"

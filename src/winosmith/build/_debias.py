@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -18,21 +17,16 @@ from winosmith.build._measure import Measures, measure, verified
 from winosmith.build._pool import DISCARDED, tuned_on
 from winosmith.build._publish import is_finished, problems_digest, signature_of
 from winosmith.build._recipe import (
-    ConsensusRecipe,
     Copies,
     EmbedRecipe,
     FilterRecipe,
     MeasureRecipe,
-    refuse_vote,
 )
 from winosmith.build._report_filter import again_record, filter_sections, key_figures, verdict
 from winosmith.build._vectors import (
     Embedded,
-    Panel,
     combining,
     embedded,
-    embedders,
-    place_of,
     refuse_many_options,
     refuse_unturned,
     turning,
@@ -56,12 +50,10 @@ class Ran:
 
     Attributes:
         run: the filter's.
-        panel: the embedders that voted; None without a vote.
-        told: what the first embedder has to say.
+        told: what the embedder has to say.
     """
 
     run: FilterRun
-    panel: Panel | None
     told: Mapping[str, Any]
 
 
@@ -72,21 +64,20 @@ class Filtering:
     A build does it after its checks, and `debias_to_folder` does nothing else.
 
     Attributes:
-        embed, filter, vote: tables of a recipe; the vote is empty where there is none.
+        embed, filter: tables of a recipe.
         splits: into halves that are filtered apart; 0 for none.
         seed: of every draw.
         folder: where vectors stay, and checkpoints meanwhile.
         step: shows progress.
-        vectors: the file of the first embedder's vectors.
+        vectors: the file of the vectors.
         phases: the file of the filter's checkpoint.
-        told: the file of what the first embedder has to say; None keeps none.
+        told: the file of what the embedder has to say; None keeps none.
         large: bytes of vectors from which on they stay in their file; None for never.
         how: the executor and the scratch folder of `debias.aflite`.
     """
 
     embed: EmbedRecipe
     filter: FilterRecipe
-    vote: ConsensusRecipe
     splits: int
     seed: int
     folder: OutputFolder
@@ -96,11 +87,6 @@ class Filtering:
     told: str | None = None
     large: int | None = None
     how: Mapping[str, Any] = field(default_factory=dict)
-
-    @cached_property
-    def embedders(self) -> dict[str, EmbedRecipe]:
-        """All that vote, by name, the one of `embed` first."""
-        return embedders(self.embed, self.vote)
 
     def run(
         self,
@@ -121,46 +107,35 @@ class Filtering:
             DataError: problems with more options than the filter or the embedder takes.
         """
         refuse_many_options(collected, self.embed, self.filter)
-        found = {
-            name: self._embedded(place, chosen, collected, collected_ids, tuning)
-            for place, (name, chosen) in enumerate(self.embedders.items())
-        }
-        first = next(iter(found.values()))
-        Xs = {name: one.X for name, one in found.items()}
-        panel = Panel(self.vote, Xs) if self.vote else None
+        vectors = self._embedded(collected, collected_ids, tuning)
         run = filtered(
             pool,
-            first.X,
+            vectors.X,
             self.filter,
             seed=self.seed,
-            panel=panel,
             folder=self.folder,
             name=self.phases,
             step=self.step,
             how=self.how,
         )
-        return Ran(run, panel, first.told)
+        return Ran(run, vectors.told)
 
     def _embedded(
         self,
-        place: int,
-        chosen: EmbedRecipe,
         collected: Dataset,
         collected_ids: Sequence[str],
         tuning: tuple[Dataset, Dataset] | None,
     ) -> Embedded:
-        """Return the vectors of one embedder: those that are there, or new ones."""
-        folder, name = self.folder, place_of(self.vectors, place)
-        told_in = self.told and place_of(self.told, place)
+        """Return the vectors: those that are there, or new ones."""
+        folder, name, told_in = self.folder, self.vectors, self.told
         if not (folder.finished(name) and (told_in is None or folder.finished(told_in))):
-            encoder = f"encoder.{place + 1}" if place else "encoder"
             with self.step("embedding", len(collected)) as advance:
                 made = embedded(
-                    chosen,
+                    self.embed,
                     collected,
                     collected_ids=collected_ids,
-                    tuning=tuning if chosen.finetune_train else None,
-                    work=(folder.path / name).parent / encoder,
+                    tuning=tuning if self.embed.finetune_train else None,
+                    work=(folder.path / name).parent / "encoder",
                     seed=self.seed,
                     on_progress=advance,
                 )
@@ -194,15 +169,13 @@ class Filtering:
             copies: what became of copies.
             planted: the artifact of each planted problem, by its id in the pool.
         """
-        of = [*self.embedders.values()]
         guessed = verified(
             ran.run,
             self.filter,
             splits=self.splits,
             seed=self.seed,
-            combined=[combining(one) for one in of],
+            combined=combining(self.embed),
             step=self.step,
-            panel=ran.panel,
             how=self.how,
         )
         with self.step("measuring", None):
@@ -212,7 +185,6 @@ class Filtering:
                 digest=digest,
                 n=n,
                 seed=self.seed,
-                others=of[1:],
                 copies=copies,
             )
             return measure(
@@ -221,7 +193,7 @@ class Filtering:
                 seed=self.seed,
                 null_draws=self.filter.null_draws,
                 shown=shown,
-                turns=[turning(one) for one in of],
+                turns=turning(self.embed),
                 how=self.how,
                 guessed=guessed,
                 planted=planted,
@@ -245,17 +217,20 @@ class Debiased:
     measures: Measures
 
 
-VOTES_GONE = "nothing in a filter hangs on people's votes; leave them out"
+GONE = {
+    "votes": "nothing in a filter hangs on people's votes; leave them out",
+    "vote": "to use several embedders, join their vectors into one file: `EmbedRecipe(array=…)`",
+}
+"""What filtering once took, and what to do instead."""
 
 
-@gone(votes=VOTES_GONE)
+@gone(**GONE)
 def debias_to_folder(
     dataset: Dataset,
     out: str | Path,
     *,
     embed: EmbedRecipe,
     chosen: FilterRecipe,
-    vote: ConsensusRecipe | None = None,
     splits: int = 5,
     seed: int = 0,
     force: bool = False,
@@ -273,7 +248,6 @@ def debias_to_folder(
         out: the folder; see `winosmith.outputs` for which folders are taken.
         embed: how they become vectors.
         chosen: how they are filtered.
-        vote: the embedders that vote on what is dropped; None for no vote.
         splits: into halves that are filtered apart, so that it is known what can still be
             guessed (see `debias.verify`); 0 for none.
         seed: of every draw.
@@ -283,35 +257,30 @@ def debias_to_folder(
         scratch: see `debias.aflite`.
 
     Raises:
-        InputError: data or parameters that can't be used; a vote on another filter than AFLite.
+        InputError: data or parameters that can't be used.
         OutputError: the folder can't be taken or written.
     """
     refuse_unturned(embed, chosen)
     refuse_many_options(dataset, embed, chosen)
-    vote = vote or ConsensusRecipe()
-    refuse_vote(vote, chosen)
-    parameters = _parameters(embed, chosen, splits, seed, vote)
+    parameters = _parameters(embed, chosen, splits, seed)
     folder = OutputFolder.open(out, {"data": dataset.digest, **parameters}, force=force)
     if force and is_finished(folder, PAGE):
         folder.clear()
     how = {"executor": executor, "scratch": scratch}
-    work = Filtering(
-        embed, chosen, vote, splits, seed, folder, step or silent, large=LARGE, how=how
-    )
+    work = Filtering(embed, chosen, splits, seed, folder, step or silent, large=LARGE, how=how)
     with folder.or_nothing():
         done = _carried_out(work, dataset)
     _write(folder, done, parameters)
     return done
 
 
-@gone(votes=VOTES_GONE)
+@gone(**GONE)
 def finished_filter(
     dataset: Dataset,
     out: str | Path,
     *,
     embed: EmbedRecipe,
     chosen: FilterRecipe,
-    vote: ConsensusRecipe | None = None,
     splits: int = 5,
     seed: int = 0,
 ) -> bool:
@@ -322,35 +291,24 @@ def finished_filter(
     """
     if not (Path(out) / PAGE).is_file():
         return False
-    parameters = _parameters(embed, chosen, splits, seed, vote or ConsensusRecipe())
+    parameters = _parameters(embed, chosen, splits, seed)
     recipe = {"data": dataset.digest, **parameters}
     return is_finished(OutputFolder.open(out, recipe), PAGE)
 
 
-def _parameters(
-    embed: EmbedRecipe,
-    chosen: FilterRecipe,
-    splits: int,
-    seed: int,
-    vote: ConsensusRecipe,
-) -> dict[str, Any]:
+def _parameters(embed: EmbedRecipe, chosen: FilterRecipe, splits: int, seed: int) -> dict[str, Any]:
     array = {} if embed.array is None else {"array": sha256(embed.array)}
-    told = {
+    return {
         "embed": asdict(embed),
         "filter": asdict(chosen),
         "measure": asdict(MeasureRecipe(splits)),
         "seed": seed,
         **array,
     }
-    if not vote:
-        return told
-    digests = [sha256(path) for path in vote.arrays]
-    return {**told, "consensus": {**asdict(vote), "arrays": digests}}
 
 
 def _carried_out(work: Filtering, dataset: Dataset) -> Debiased:
-    arrays = [one.array for one in work.embedders.values() if one.array is not None]
-    tuned = {id_ for array in arrays for id_ in tuned_on(array)}
+    tuned = set() if work.embed.array is None else tuned_on(work.embed.array)
     rows = [row for row, problem in enumerate(dataset) if problem.id not in tuned]
     pool = dataset.select(rows)
     ran = work.run(pool, pool, dataset.ids)
@@ -387,7 +345,6 @@ def _write(folder: OutputFolder, done: Debiased, parameters: dict[str, Any]) -> 
         "aflite": done.run.aflite and done.run.aflite.record(),
         "mirror": done.run.mirror and done.run.mirror[0].record(),
         "again": again_record(done.run),
-        **({} if done.run.consensus is None else {"consensus": done.run.consensus.record()}),
         "measures": done.measures.record(),
         "parameters": parameters,
     }
@@ -396,7 +353,7 @@ def _write(folder: OutputFolder, done: Debiased, parameters: dict[str, Any]) -> 
         file.write("\n")
     name = done.filtered.kept.name or "the data set"
     page = report.page(
-        f"{name}, filtered by {_method(done.run)}",
+        f"{name}, filtered by {NAMES[done.run.method]}",
         [
             report.Section("In short", [report.Cards(key_figures(done.run, done.measures))]),
             *filter_sections(done.run, done.measures, range(len(done.run.pool))),
@@ -406,9 +363,3 @@ def _write(folder: OutputFolder, done: Debiased, parameters: dict[str, Any]) -> 
     )
     with folder.write(PAGE) as file:
         file.write(page)
-
-
-def _method(run: FilterRun) -> str:
-    if run.consensus is None or len(run.consensus.runs) == 1:
-        return NAMES[run.method]
-    return f"{NAMES[run.method]}, {run.consensus.least} of {len(run.consensus.runs)} embedders"

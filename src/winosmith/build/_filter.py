@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -18,8 +17,7 @@ from numpy.typing import NDArray
 
 from winosmith import debias
 from winosmith.blocks import blocks, whole_twins
-from winosmith.build._recipe import ConsensusRecipe, FilterRecipe, refuse_vote
-from winosmith.build._vectors import Panel, lent
+from winosmith.build._recipe import FilterRecipe
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.outputs import OutputFolder
@@ -38,11 +36,9 @@ class FilterRun:
         y: (n,) their answers, 0 or 1; or places of the right option, from 0.
         method: the one that was chosen.
         subsets: the ascending rows that each way of reducing kept: "all", "random", "PMI" and
-            "AFLite" (only "all" with the method "none"), and "consensus" where embedders vote.
-        aflite: what AFLite did, with the vectors `X`; None when it was not run.
+            "AFLite"; only "all" with the method "none".
+        aflite: what AFLite did; None when it was not run.
         mirror: what the mirror filter did, and the units that it counts; None when not run.
-        consensus: what several embedders agreed on; None without a vote.
-        Xs: the vectors of all embedders that voted, by name; empty without a vote.
         again: how much of what the chosen method removed other runs of it remove too, by what is
             other about them (`OTHERS`); empty where none was run.
     """
@@ -53,8 +49,6 @@ class FilterRun:
     method: str
     subsets: Mapping[str, Rows]
     aflite: debias.AfliteResult | None
-    consensus: debias.ConsensusResult | None = None
-    Xs: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     again: Mapping[str, debias.Again] = field(default_factory=dict)
     mirror: tuple[debias.MirrorResult, debias.TwinUnits] | None = None
 
@@ -68,7 +62,7 @@ class FilterRun:
     @property
     def chosen(self) -> str:
         """The subset that the chosen method kept, by its name in `subsets`."""
-        return NAMES[self.method] if self.consensus is None else CONSENSUS
+        return NAMES[self.method]
 
     @property
     def kept(self) -> Rows:
@@ -87,8 +81,6 @@ class FilterRun:
         return {int(row): self._reason(int(row)) for row in gone}
 
     def _reason(self, row: int) -> str:
-        if self.consensus is not None:
-            return _agreed_on(self.consensus, row)
         if self.method == "aflite" and self.aflite is not None:
             phase, score = self.aflite.removed_in[row], self.aflite.scores[row]
             return f"guessed: by {score:.0%} of the ensemble in phase {phase + 1}"
@@ -113,23 +105,6 @@ class FilterRun:
 NAMES = {"none": "all", "random": "random", "pmi": "PMI", "aflite": "AFLite", "mirror": "mirror"}
 """The methods, as the report calls what they keep."""
 
-CONSENSUS = "consensus"
-"""What is kept where several embedders vote."""
-
-
-def kept_as(chosen: FilterRecipe, vote: ConsensusRecipe) -> str:
-    """Return what the report calls the problems that a recipe's filter keeps."""
-    return CONSENSUS if vote else NAMES[chosen.method]
-
-
-def _agreed_on(found: debias.ConsensusResult, row: int) -> str:
-    told = [
-        f"{name} {run.scores[row]:.0%} in phase {run.removed_in[row] + 1}"
-        for name, run in found.runs.items()
-        if run.removed_in[row] >= 0
-    ]
-    return f"guessed: by {len(told)} of {len(found.runs)} embedders ({', '.join(told)})"
-
 
 def _by_margin(found: debias.MirrorResult, unit: int) -> str:
     margin = f"guessed: with a margin of {found.margins[unit]:.2f} by models that never saw it"
@@ -144,7 +119,6 @@ def run_filter(
     chosen: FilterRecipe,
     *,
     seed: int,
-    panel: Panel | None = None,
     on_phase: Callable[[debias.Phase], object] | None = None,
     on_draw: Callable[[int, int], object] | None = None,
     on_run: Callable[[int, int], object] | None = None,
@@ -163,7 +137,6 @@ def run_filter(
         X: (n, d) their vectors; (n, K, d), one an option, where a problem has more than two.
         chosen: the recipe's table.
         seed: of every draw.
-        panel: the embedders that vote on what AFLite drops, with the one of `X`; None for none.
         on_phase: see `debias.aflite`.
         on_draw: see `debias.aflite`.
         on_run: see `debias.mirror`.
@@ -175,35 +148,31 @@ def run_filter(
     Raises:
         DataError: problems that can't be filtered; see `debias.aflite`.
         OutputError: the checkpoint is of another run.
-        RecipeError: a panel, and another filter than AFLite.
     """
-    if panel is not None:
-        refuse_vote(panel.vote, chosen)
     y = debias.problem_labels(pool) if X.ndim == 2 else debias.choice_keys(pool)
     if len(X) != len(pool):
         raise DataError(f"there are {len(X)} vectors for {len(pool)} problems")
     everything = np.arange(len(pool))
     if chosen.method == "none":
         return FilterRun(pool, X, y, chosen.method, {"all": everything}, None)
-    result, vote = None, None
-    how: dict[str, Any] = {
-        "seed": seed,
-        "executor": executor,
-        "scratch": scratch,
-        "checkpoint": checkpoint,
-    }
-    if panel is not None:
-        vote = _consensus(pool, y, chosen, panel, on_phase=on_phase, on_draw=on_draw, **how)
-        result = next(iter(vote.runs.values()))
-    elif chosen.method == "mirror":
+    if chosen.method == "mirror":
         return _mirrored(pool, X, y, chosen, seed, executor, on_run, baselines)
-    elif chosen.method == "aflite" or chosen.keep is None:
+    result = None
+    if chosen.method == "aflite" or chosen.keep is None:
         result = debias.aflite(
-            X, y, **_settings(pool, chosen), on_phase=on_phase, on_draw=on_draw, **how
+            X,
+            y,
+            **_settings(pool, chosen),
+            seed=seed,
+            executor=executor,
+            on_phase=on_phase,
+            on_draw=on_draw,
+            checkpoint=checkpoint,
+            scratch=scratch,
         )
     size = chosen.keep or 0
     if result is not None and chosen.keep is None:
-        size = len(result.kept if vote is None else vote.kept)
+        size = len(result.kept)
     if size > len(pool):
         raise DataError(f"filter.keep is {size}, but only {len(pool)} problems went in")
     subsets = {"all": everything}
@@ -213,10 +182,7 @@ def run_filter(
         subsets["PMI"] = debias.pmi(pool, size=size, variant=chosen.pmi, seed=seed).kept
     if result is not None:
         subsets["AFLite"] = result.kept
-    if panel is None or vote is None:
-        return FilterRun(pool, X, y, chosen.method, subsets, result)
-    subsets[CONSENSUS] = vote.kept
-    return FilterRun(pool, X, y, chosen.method, subsets, result, vote, panel.Xs)
+    return FilterRun(pool, X, y, chosen.method, subsets, result)
 
 
 def _mirrored(
@@ -266,7 +232,6 @@ def run_again(
     other: str,
     *,
     seed: int,
-    panel: Panel | None = None,
     scratch: str | Path | None = None,
     **how: Any,
 ) -> FilterRun:
@@ -280,7 +245,6 @@ def run_again(
         chosen: the recipe's table, by which it ran.
         other: one of `OTHERS`.
         seed: by which it ran; the other seed is the next one.
-        panel: as it ran.
         scratch: see `debias.aflite`.
         how: the rest of what `run_filter` takes.
     """
@@ -292,20 +256,12 @@ def run_again(
     size = None if by_vectors else len(run.kept)
     keep = chosen.keep if size is None else size
     asked = replace(chosen, keep=keep, null="off")  # a report costs, and changes nothing
-    with ExitStack() as stack:
-        X, others, number = run.X, panel, seed + 1
-        if other == OTHERS[1]:
-            number = seed
-            ids = run.pool.ids
-            moved = [
-                stack.enter_context(debias.shaken(one, ids, seed=seed, scratch=scratch))
-                for one in ([run.X] if panel is None else panel.Xs.values())
-            ]
-            X = moved[0]
-            if panel is not None:
-                others = replace(panel, Xs=dict(zip(panel.Xs, moved, strict=True)))
-        more: dict[str, Any] = {"panel": others, "scratch": scratch, "baselines": False, **how}
-        found = run_filter(run.pool, X, asked, seed=number, **more)
+    more: dict[str, Any] = {"scratch": scratch, "baselines": False, **how}
+    if other == OTHERS[1]:
+        with debias.shaken(run.X, run.pool.ids, seed=seed, scratch=scratch) as X:
+            found = run_filter(run.pool, X, asked, seed=seed, **more)
+    else:
+        found = run_filter(run.pool, run.X, asked, seed=seed + 1, **more)
     compared = debias.again(run.kept, found.kept, len(run.pool))
     return replace(run, again={**run.again, other: compared})
 
@@ -316,7 +272,6 @@ def filtered(
     chosen: FilterRecipe,
     *,
     seed: int,
-    panel: Panel | None,
     folder: OutputFolder,
     name: str,
     step: Step,
@@ -332,15 +287,13 @@ def filtered(
         X: (n, d) their vectors.
         chosen: the recipe's table.
         seed: of every draw.
-        panel: the embedders that vote, or None.
         folder: where the checkpoints go meanwhile.
         name: of the filter's own checkpoint.
         step: shows progress.
         how: the executor and the scratch folder of `debias.aflite`.
     """
-    count = 1 if panel is None else len(panel.Xs)
-    shared: dict[str, Any] = {"seed": seed, "panel": panel, **(how or {})}
-    with lent(folder, name, count) as first:
+    shared: dict[str, Any] = {"seed": seed, **(how or {})}
+    with folder.scratch(name) as first:
         with step("filtering", len(pool)) as advance:
             more = {**shared, **_watched(advance, len(pool), chosen.repeats)}
             run = run_filter(pool, X, chosen, checkpoint=first, **more)
@@ -348,8 +301,8 @@ def filtered(
             return run
         stem, dot, suffix = name.rpartition(".")
         with (
-            lent(folder, f"{stem}-seed{dot}{suffix}", count) as second,
-            lent(folder, f"{stem}-shaken{dot}{suffix}", count) as third,
+            folder.scratch(f"{stem}-seed{dot}{suffix}") as second,
+            folder.scratch(f"{stem}-shaken{dot}{suffix}") as third,
         ):
             for other, checkpoint in zip(OTHERS, (second, third), strict=True):
                 with step(f"again, {other}", len(pool)) as advance:
@@ -385,7 +338,7 @@ def _watched(advance: Advance, problems: int, repeats: int) -> dict[str, Callabl
 
 
 def kept_apart(
-    run: FilterRun, chosen: FilterRecipe, *, seed: int, panel: Panel | None = None, **how: Any
+    run: FilterRun, chosen: FilterRecipe, *, seed: int, **how: Any
 ) -> Callable[[Rows], Rows]:
     """Return the filter as `debias.verify` runs it: rows of the pool in, those that it keeps out.
 
@@ -396,21 +349,15 @@ def kept_apart(
         run: the filter's, on the whole pool.
         chosen: the recipe's table, by which it ran.
         seed: of every draw.
-        panel: as it ran.
         how: the executor and the scratch folder of `run_filter`.
     """
 
     def kept(rows: Rows) -> Rows:
         if chosen.method == "none":
             return rows
-        voting = None
-        if panel is not None:
-            voting = replace(panel, Xs={name: X[rows] for name, X in panel.Xs.items()})
         asked = _of_fewer(run, chosen, len(rows))
         half = run.pool.select(rows.tolist())
-        found = run_filter(
-            half, run.X[rows], asked, seed=seed, panel=voting, baselines=False, **how
-        )
+        found = run_filter(half, run.X[rows], asked, seed=seed, baselines=False, **how)
         return rows[found.kept]
 
     return kept
@@ -431,30 +378,6 @@ def _of_fewer(run: FilterRun, chosen: FilterRecipe, rows: int) -> FilterRecipe:
         target_size=part(chosen.target_size),
         keep=part(size),
         null="off",  # a report costs, and changes nothing
-    )
-
-
-def _consensus(
-    pool: Dataset,
-    y: NDArray[Any],
-    chosen: FilterRecipe,
-    panel: Panel,
-    *,
-    on_phase: Callable[[debias.Phase], object] | None,
-    on_draw: Callable[[int, int], object] | None,
-    **how: Any,
-) -> debias.ConsensusResult:
-    for name, X in panel.Xs.items():
-        if len(X) != len(pool):
-            raise DataError(f"{name}: there are {len(X)} vectors for {len(pool)} problems")
-    return debias.consensus(
-        panel.Xs,
-        y,
-        least=panel.vote.least,
-        on_phase=None if on_phase is None else lambda _, phase: on_phase(phase),
-        on_draw=None if on_draw is None else lambda _, phase, done: on_draw(phase, done),
-        **_settings(pool, chosen),
-        **how,
     )
 
 

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from winosmith import debias, embed, practice
 from winosmith.build._filter import FilterRun, kept_apart
 from winosmith.build._recipe import FilterRecipe
-from winosmith.build._vectors import Panel
 from winosmith.errors import DataError
 from winosmith.parallel import Step
 from winosmith.report import Signature
@@ -83,9 +82,8 @@ def verified(
     *,
     splits: int,
     seed: int,
-    combined: Sequence[str],
+    combined: str,
     step: Step,
-    panel: Panel | None = None,
     how: Mapping[str, Any] | None = None,
 ) -> debias.Verification | str:
     """Return what is guessed across halves that are filtered apart, or why that is not known.
@@ -95,22 +93,13 @@ def verified(
         chosen: the recipe's table, by which it ran.
         splits: how often problems are dealt to halves; 0 for never.
         seed: of every draw.
-        combined: how each embedder, that of `run.X` first, combines options; see
-            `_vectors.combining`.
+        combined: how the embedder combines options; see `_vectors.combining`.
         step: shows progress.
-        panel: as the filter ran.
         how: the executor and the scratch folder of `run_filter`.
     """
     if not splits:
         return NOT_ASKED
-    names = [debias.LINEAR, *list(run.Xs)[1:]]
-    Xs = [run.X, *list(run.Xs.values())[1:]]
-    vectors = {
-        name: _antisymmetric(X) if how_combined == "concat" and X.ndim == 2 else X
-        for name, X, how_combined in zip(names, Xs, combined, strict=True)
-    }
-    free = [name for name, told in zip(names, combined, strict=True) if not told]
-    own = vectors.pop(debias.LINEAR)
+    turned = combined == "concat" and run.X.ndim == 2
     letters = embed.OptionsEmbedder(features="letters")
     if run.options is not None:
         stranger = letters.embed_options(run.pool)
@@ -119,15 +108,14 @@ def verified(
     with step("filtering halves apart", 4 * splits) as advance:
         try:
             return debias.verify(
-                own,
+                _antisymmetric(run.X) if turned else run.X,
                 run.y,
-                kept_apart(run, chosen, seed=seed, panel=panel, **(how or {})),
+                kept_apart(run, chosen, seed=seed, **(how or {})),
                 blocks=run.blocks,
                 ids=run.pool.ids,
                 options=run.options,
-                others={**vectors, STRANGER: stranger},
-                turns=debias.LINEAR not in free,
-                free=free,
+                others={STRANGER: stranger},
+                turns=bool(combined),
                 splits=splits,
                 seed=seed,
                 on_step=lambda done, _: advance(done, ""),
@@ -149,7 +137,7 @@ def measure(
     seed: int,
     null_draws: int,
     shown: Sequence[int],
-    turns: Sequence[bool],
+    turns: bool,
     planted: Mapping[str, str] | None = None,
     how: Mapping[str, Any] | None = None,
     guessed: debias.Verification | str = NOT_ASKED,
@@ -162,8 +150,7 @@ def measure(
         seed: of the nulls and the probes.
         null_draws: of twin-flipped labels.
         shown: the rows of the pool that may stand in a picture, one by one.
-        turns: for each embedder, that of `run.X` first, whether swapping the options of a problem
-            turns its vector around.
+        turns: whether swapping the options of a problem turns its vector around.
         planted: the artifact of each planted problem, by its id in the pool.
         how: the executor and the scratch folder of `debias.threshold_null`.
         guessed: what `verified` found.
@@ -176,14 +163,14 @@ def measure(
             run.subsets,
             groups=run.pool.groups,
             blocks=run.blocks,
-            turns=turns[0],
+            turns=turns,
             settings=debias.AssessmentSettings(seed=seed),
             shown=shown,
         )
     return Measures(
         signature=signature,
         assessment=assessment,
-        before=_probe(run, seed, turns[0]),
+        before=_probe(run, seed, turns),
         verified=guessed,
         excess=_excess(run, seed, null_draws, how or {}),
         found=_found(run, planted),

@@ -228,8 +228,7 @@ def set_aside(
     They are drawn in whole blocks and then left out of the benchmark (WinoGrande, section 3). An
     array that `winosmith embed --finetune` wrote says which were; there is nothing to train then.
     """
-    first = [] if recipe.embed.array is None else [recipe.embed.array]
-    known = {id_ for array in (*first, *recipe.consensus.arrays) for id_ in tuned_on(array)}
+    known = set() if recipe.embed.array is None else tuned_on(recipe.embed.array)
     sizes = recipe.embed.finetune_train, recipe.embed.finetune_dev
     if not any(sizes):
         _discard(stages, known)

@@ -20,9 +20,8 @@ from winosmith.build._recipe import Copies, EmbedRecipe, Recipe, again_toml, pat
 from winosmith.build._report import report_page
 from winosmith.build._report_filter import again_record, key_figures
 from winosmith.build._split import Split, nested_sizes
-from winosmith.build._vectors import described, reading
+from winosmith.build._vectors import reading
 from winosmith.dataset import Dataset
-from winosmith.debias import AfliteResult
 from winosmith.errors import FormatError, InputError, ProblemError
 from winosmith.finished import DROPPED, IDS, LAST, RECIPE, SCORES, WITHHELD, BuildFiles
 from winosmith.outputs import PRIVATE, OutputFolder, sha256
@@ -182,8 +181,7 @@ def columns_record(dataset: Dataset, parts: Split, format_name: str) -> dict[str
 def write_scores(folder: OutputFolder, run: FilterRun, old_ids: Mapping[str, str]) -> None:
     """Write how well AFLite guessed each problem that went into it, the kept ones too: private.
 
-    Nothing is written for other methods. Where several embedders vote, the score of a problem is
-    the highest among those whose run removed it, and without any that of the first embedder.
+    Nothing is written for other methods.
 
     Args:
         folder: where to.
@@ -193,26 +191,18 @@ def write_scores(folder: OutputFolder, run: FilterRun, old_ids: Mapping[str, str
     found = run.aflite
     if found is None or run.method != "aflite":
         return
-    runs = [found] if run.consensus is None else [*run.consensus.runs.values()]
-    clearest = [_clearest(runs, row) for row in range(len(run.pool))]
     kept = set(run.kept.tolist())
     of = {
         id_: {
-            "score": float(own.scores[row]) if own.votes[row] else None,
-            "votes": int(own.votes[row]),
-            "phase": None if row in kept else int(own.removed_in[row]) + 1,
+            "score": float(found.scores[row]) if found.votes[row] else None,
+            "votes": int(found.votes[row]),
+            "phase": None if row in kept else int(found.removed_in[row]) + 1,
         }
-        for row, (id_, own) in enumerate(zip(run.pool.ids, clearest, strict=True))
+        for row, id_ in enumerate(run.pool.ids)
     }
     with folder.write(SCORES) as file:
         for id_ in sorted(of):
             file.write(canonical({"id": id_, "old_id": old_ids[id_], **of[id_]}) + "\n")
-
-
-def _clearest(runs: Sequence[AfliteResult], row: int) -> AfliteResult:
-    """Return the run that removed a row with the highest score, or the first run."""
-    removed = [run for run in runs if run.removed_in[row] >= 0]
-    return max(removed, key=lambda run: float(run.scores[row]), default=runs[0])
 
 
 def _write_labels(problems: Sequence[Problem], file: IO[str]) -> None:
@@ -322,7 +312,6 @@ def public_recipe(recipe: Recipe, digest: str, last: str | None = None) -> dict[
 def secret_inputs(recipe: Recipe, collected: Dataset) -> dict[str, str]:
     """Return the digests of everything that holds answers."""
     files = {"votes": recipe.votes_file, "planted": recipe.planted, "array": recipe.embed.array}
-    files |= {"consensus": tuple(recipe.consensus.arrays)}
     digests = {name: " ".join(map(sha256, paths_of(named))) for name, named in files.items()}
     return {"collected": collected.digest, **{n: told for n, told in digests.items() if told}}
 
@@ -340,10 +329,9 @@ def signature_of(
     digest: str,
     n: int,
     seed: int,
-    others: Sequence[EmbedRecipe] = (),
     copies: Copies = "once",
 ) -> Signature:
-    """Return what the figures of a filter carry; `others` voted beside the embedder `embed`."""
+    """Return what the figures of a filter carry."""
     if embed.array is not None:
         parameters: dict[str, Any] = {"array": sha256(embed.array)[:12]}
     elif embed.encoder == "light":
@@ -365,9 +353,6 @@ def signature_of(
     if run.mirror is not None:
         parameters |= run.mirror[0].parameters
         del parameters["seed"]
-    if run.consensus is not None:
-        parameters |= {"with": "+".join(map(described, others))} if others else {}
-        parameters |= {"least": run.consensus.least}
     parameters |= {"copies": copies} if copies != "once" else {}
     return Signature(digest, n, parameters, seed)
 
@@ -391,7 +376,6 @@ def write_reports(folder: OutputFolder, built: Built, recipe: Mapping[str, Any])
         "aflite": built.run.aflite and built.run.aflite.record(),
         "mirror": built.run.mirror and built.run.mirror[0].record(),
         "again": again_record(built.run),
-        **({} if built.run.consensus is None else {"consensus": built.run.consensus.record()}),
         "measures": built.measures.record(),
         "counts": built.counts,
         "unvalidated": dict(built.unvalidated),

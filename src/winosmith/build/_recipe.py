@@ -12,7 +12,7 @@ import logging
 import types
 import typing
 from collections.abc import Mapping
-from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass, replace
+from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -56,10 +56,6 @@ def names_of(named: Files | None) -> str | list[str] | None:
     if named is None or isinstance(named, str):
         return named and Path(named).name
     return [Path(path).name for path in named]
-
-
-ARRAYS = (".npy", ".npz")
-"""What the names of files of vectors end in."""
 
 
 @dataclass(frozen=True)
@@ -189,38 +185,6 @@ class FilterRecipe:
 
 
 @dataclass(frozen=True)
-class ConsensusRecipe:
-    """`[consensus]`: several embedders vote on what AFLite drops.
-
-    Attributes:
-        embedders: who joins the one of `[embed]`: "light", the hub id or folder of an encoder
-            (with ":concat" or ":difference" after it, where that differs from `[embed]`), or a
-            .npy or .npz file. `[embed]` says the rest, fine-tuning too.
-        least: how many embedders must find a problem predictable; None takes more than half.
-    """
-
-    embedders: tuple[str, ...] = ()
-    least: int | None = None
-
-    def __post_init__(self) -> None:
-        most = len(self.embedders) + 1
-        if self.least is not None and not 1 <= self.least <= most:
-            raise RecipeError(
-                f"least is {self.least}; it is 1 to {most}, the number of embedders with that of "
-                "[embed]"
-            )
-
-    def __bool__(self) -> bool:
-        """Whether there is anything to vote on."""
-        return bool(self.embedders)
-
-    @property
-    def arrays(self) -> list[str]:
-        """The files of vectors among the embedders."""
-        return [text for text in self.embedders if text.endswith(ARRAYS)]
-
-
-@dataclass(frozen=True)
 class MeasureRecipe:
     """`[measure]`: how it is found out what a machine can still guess after the filter.
 
@@ -292,7 +256,7 @@ class Recipe:
             set again.
         structure: the rules for twins, `winosmith.validate.StructureRules`.
         votes: the rules for votes, `winosmith.validate.VoteRules`.
-        embed, filter, consensus, measure, split, files: the tables above.
+        embed, filter, measure, split, files: the tables above.
     """
 
     name: str
@@ -306,7 +270,6 @@ class Recipe:
     votes: VoteRules = field(default_factory=VoteRules)
     embed: EmbedRecipe = field(default_factory=EmbedRecipe)
     filter: FilterRecipe = field(default_factory=FilterRecipe)
-    consensus: ConsensusRecipe = field(default_factory=ConsensusRecipe)
     measure: MeasureRecipe = field(default_factory=MeasureRecipe)
     split: SplitRecipe = field(default_factory=SplitRecipe)
     files: FilesRecipe = field(default_factory=FilesRecipe)
@@ -317,19 +280,6 @@ class Recipe:
         for key in ("data", "votes_file"):
             _refuse_files(key, getattr(self, key))
         _refuse(self.seed < 0, f"seed is {self.seed}; it must be 0 or more")
-        refuse_vote(self.consensus, self.filter)
-
-
-def refuse_vote(vote: ConsensusRecipe, chosen: FilterRecipe) -> None:
-    """Refuse a vote of embedders on what another filter than AFLite drops.
-
-    Raises:
-        RecipeError: it is one.
-    """
-    _refuse(
-        bool(vote) and chosen.method != "aflite",
-        f'[consensus] is a vote on what AFLite drops; filter.method is "{chosen.method}"',
-    )
 
 
 def _refuse_files(key: str, named: Files | None) -> None:
@@ -379,21 +329,7 @@ def recipe_of(table: Mapping[str, Any], *, folder: Path | None = None) -> Recipe
         table = {**table, **_found_files(table, folder)}
         if "array" in (embed := dict(table.get("embed", {}))):
             table["embed"] = {**embed, **_found_files(embed, folder, keys=("array",))}
-        if isinstance(vote := table.get("consensus"), Mapping) and "embedders" in vote:
-            table["consensus"] = {**vote, "embedders": _found_arrays(vote["embedders"], folder)}
     return constructed(Recipe, table)
-
-
-def _found_arrays(embedders: Any, folder: Path) -> Any:
-    """Return the embedders with the files of vectors as they are found from a folder."""
-    if not isinstance(embedders, list):
-        return embedders
-    return [
-        _found("consensus.embedders", text, folder)
-        if isinstance(text, str) and text.endswith(ARRAYS)
-        else text
-        for text in embedders
-    ]
 
 
 def _found_files(
@@ -419,18 +355,11 @@ def _found(key: str, named: str, folder: Path) -> str:
 
 
 def recipe_table(recipe: Recipe) -> dict[str, Any]:
-    """Return the recipe as a table, every default written out, files by their names alone.
-
-    A vote of one embedder is none, and has no table.
-    """
-    vote = recipe.consensus
-    named = [Path(text).name if text.endswith(ARRAYS) else text for text in vote.embedders]
-    table = asdict(replace(recipe, consensus=replace(vote, embedders=tuple(named))))
+    """Return the recipe as a table, every default written out, files by their names alone."""
+    table = asdict(recipe)
     for key in ("data", "votes_file", "planted"):
         table[key] = names_of(table[key])
     table["embed"]["array"] = table["embed"]["array"] and Path(table["embed"]["array"]).name
-    if not vote:
-        del table["consensus"]
     return table
 
 
@@ -461,7 +390,6 @@ def again_toml(recipe: Recipe, shown: Mapping[str, Any]) -> str:
     keys = ("data", "votes_file", "planted")
     names = [Path(path).name for key in keys for path in paths_of(getattr(recipe, key))]
     names += [shown["embed"]["array"]] if shown["embed"]["array"] else []
-    names += [Path(path).name for path in recipe.consensus.arrays]
     last, option = "", ""
     if "last" in shown:
         option = " --last LAST"
@@ -495,11 +423,10 @@ def _toml(value: Any) -> str:
 Kind = TypeVar("Kind")
 
 
-_FLOOR = 'to take less of what is sound, write method = "mirror", or a target_size, in [filter]'
-
 GONE = {
-    "consensus.floor": _FLOOR,
-    "consensus.agreed": _FLOOR,
+    "consensus": "to use several embedders, join their vectors into one file, and name it as array "
+    'in [embed]; to take less of what is sound, write method = "mirror", or a target_size, in '
+    "[filter]",
     "filter.classifier": "AFLite trains logistic regressions, and nothing else; leave the key out",
     'filter.null = "stop"': 'to take no more than can be told from chance, write method = "mirror"',
 }

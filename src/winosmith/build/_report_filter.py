@@ -240,11 +240,9 @@ def filter_sections(
     """
     sections = []
     if run.aflite is not None and run.method == "aflite":
-        sections.append(_phases(run.aflite, measures, next(iter(run.Xs), None)))
+        sections.append(_phases(run.aflite, measures))
     if run.mirror is not None:
         sections.append(_mirror(run.mirror[0], run, measures))
-    if run.consensus is not None:
-        sections.append(consensus_section(run.consensus, measures))
     if run.again:
         sections.append(_again(run))
     sections.append(_guessed(run, measures))
@@ -258,10 +256,8 @@ def filter_sections(
     return sections
 
 
-def _phases(
-    result: debias.AfliteResult, measures: Measures, embedder: str | None
-) -> report.Section:
-    """Return what AFLite did; with the name of the first embedder where several vote."""
+def _phases(result: debias.AfliteResult, measures: Measures) -> report.Section:
+    """Return what AFLite did."""
     phases, parameters = result.phases, result.parameters
     removed = len(result.scores) - len(result.kept)
     drawings = [report.phase_sizes([p.size for p in phases], [p.removed for p in phases])]
@@ -286,8 +282,7 @@ def _phases(
         f"trained on {parameters['train_size']:,} problems each. It ended because "
         f"{ENDED[result.stopped]}.{_missed(result)}"
     )
-    alone = "" if embedder is None else f", with {embedder} alone"
-    return report.Section(f"AFLite, phase by phase{alone}", blocks, lead=lead)
+    return report.Section("AFLite, phase by phase", blocks, lead=lead)
 
 
 def _scores(result: debias.AfliteResult) -> list[report.Svg]:
@@ -563,62 +558,3 @@ def _percent(share: float | None) -> str:
 
 def _interval(guess: debias.Guess) -> str:
     return f"{100 * guess.low:.1f}–{_percent(guess.high)}"
-
-
-def consensus_section(found: debias.ConsensusResult, measures: Measures) -> report.Section:
-    """Return what each embedder found, and what they agreed on."""
-    blocks: list[report.Block] = [_votes(found), _embedders(found, measures)]
-    lead = (
-        f"{len(found.removed):,} of {len(found.found):,} problems were dropped: those that "
-        f"{found.least} of {len(found.runs)} embedders or more find predictable, each in an AFLite "
-        "run of its own."
-    )
-    return report.Section("What the embedders agree on", blocks, lead=lead)
-
-
-def _votes(found: debias.ConsensusResult) -> report.Table:
-    count = len(found.runs)
-    rows: list[list[report.Value]] = []
-    for least in range(1, count + 1):
-        other = found.decided_by(least)
-        rows.append(
-            [
-                f"{least} of {count}" + (" (chosen)" if least == found.least else ""),
-                int((found.found == least).sum()),
-                len(other.removed),
-                len(other.kept),
-            ]
-        )
-    return report.Table(
-        "What would be dropped if so many had to agree",
-        ["embedders", "found by just so many", "dropped", "kept"],
-        rows,
-    )
-
-
-def _embedders(found: debias.ConsensusResult, measures: Measures) -> report.Table:
-    rows: list[list[report.Value]] = []
-    for name, run in found.runs.items():
-        gone = run.removed_in >= 0
-        row: list[report.Value] = [
-            name,
-            len(run.phases),
-            int(gone.sum()),
-            int((gone & (found.found == 1)).sum()),
-        ]
-        known = measures.verified
-        if isinstance(known, debias.Verification):
-            guesser = name if rows else debias.LINEAR  # the first one's vectors are the filter's
-            before, after = known.before[guesser], known.after[guesser]
-            row += [before.accuracy, after.accuracy, after.chance]
-        else:
-            row += [None, None, None]
-        rows.append(row)
-    guessed = [report.Column(name, form=".1%") for name in ("guessed before", "after", "chance")]
-    return report.Table(
-        "The embedders: what AFLite drops with each alone, and what a linear model of its vectors "
-        "guesses before and after the vote",
-        ["embedder", "phases", "dropped alone", "of these by no other", *guessed],
-        rows,
-        note="Guessed across halves, on each of which the whole vote was held apart.",
-    )

@@ -1,15 +1,11 @@
-"""From the tables `[embed]` and `[consensus]` of a recipe to the vectors of a pool.
-
-With `[consensus]` several embedders vote on what AFLite drops.
-"""
+"""From the table `[embed]` of a recipe to the vectors of a pool."""
 
 from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winosmith import embed, models
-from winosmith.build._recipe import ARRAYS, ConsensusRecipe, EmbedRecipe, FilterRecipe
+from winosmith.build._recipe import EmbedRecipe, FilterRecipe
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, RecipeError
-from winosmith.outputs import OutputFolder, sha256
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,84 +169,3 @@ def combining(chosen: EmbedRecipe) -> str:
     except (ValueError, KeyError, TypeError):
         return ""
     return str(told)
-
-
-COMBINES = ("difference", "concat")
-
-
-@dataclass(frozen=True, eq=False)
-class Panel:
-    """Several embedders' vectors of one pool.
-
-    Attributes:
-        vote: how they vote.
-        Xs: by name of the embedder, (n, d) vectors; that of `[embed]` first.
-    """
-
-    vote: ConsensusRecipe
-    Xs: Mapping[str, NDArray[Any]]
-
-
-def embedders(first: EmbedRecipe, vote: ConsensusRecipe) -> dict[str, EmbedRecipe]:
-    """Return the embedders by name, that of `[embed]` first.
-
-    The others are embedded as `[embed]` says: combined, pooled and fine-tuned like the first.
-
-    >>> found = embedders(EmbedRecipe(), ConsensusRecipe(("light:concat", "other/v.npz")))
-    >>> list(found), found["light:concat"].combine, found["v.npz"].array
-    (['light', 'light:concat', 'v.npz'], 'concat', 'other/v.npz')
-    """
-    listed = [(_name(first.array or first.encoder), first)]
-    listed += [(_name(text), _embedder(first, text)) for text in vote.embedders]
-    found: dict[str, EmbedRecipe] = {}
-    for name, chosen in listed:
-        number = sum(other == name or other.startswith(f"{name} (") for other in found) + 1
-        found[name if number == 1 else f"{name} ({number})"] = chosen
-    return found
-
-
-def _name(text: str) -> str:
-    return Path(text).name
-
-
-def _embedder(first: EmbedRecipe, text: str) -> EmbedRecipe:
-    if text.endswith(ARRAYS):
-        return replace(first, encoder="light", array=text, finetune_train=0, finetune_dev=0)
-    encoder, _, combine = text.rpartition(":")
-    if combine not in COMBINES:
-        encoder, combine = text, first.combine
-    tuned = {"finetune_train": 0, "finetune_dev": 0} if encoder == "light" else {}
-    return replace(first, encoder=encoder, array=None, combine=combine, **tuned)  # type: ignore[arg-type]
-
-
-def described(chosen: EmbedRecipe) -> str:
-    """Return an embedder in a word, for a signature.
-
-    >>> described(EmbedRecipe(dimensions=64))
-    'light/64/difference'
-    """
-    if chosen.array is not None:
-        return sha256(chosen.array)[:12]
-    read = "options" if chosen.reads == "options" else None
-    if chosen.encoder == "light":
-        return "/".join(filter(None, ["light", str(chosen.dimensions), chosen.combine, read]))
-    name = Path(chosen.encoder).name
-    return "/".join(filter(None, [name, chosen.pooling, chosen.combine, read]))
-
-
-def place_of(name: str, place: int) -> str:
-    """Return the file of one embedder's work, beside that of the first.
-
-    >>> place_of("private/embeddings.npy", 0), place_of("private/embeddings.npy", 1)
-    ('private/embeddings.npy', 'private/embeddings.2.npy')
-    """
-    stem, dot, suffix = name.rpartition(".")
-    return name if not place else f"{stem}.{place + 1}{dot}{suffix}"
-
-
-@contextmanager
-def lent(folder: OutputFolder, name: str, count: int) -> Iterator[Path]:
-    """Lend the files that hold the unfinished runs of several embedders; yields the first's."""
-    with ExitStack() as stack:
-        paths = [stack.enter_context(folder.scratch(place_of(name, at))) for at in range(count)]
-        yield paths[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 
@@ -20,11 +20,9 @@ from winosmith.cli._options import (
 )
 from winosmith.cli._printing import log_shown, progress, say
 from winosmith.cli.build import tell_filter
-from winosmith.errors import InputError
 
-if TYPE_CHECKING:
-    from winosmith.build import ConsensusRecipe
-
+VOTE = "to use several embedders, join their vectors into one file, and name it by --embeddings"
+"""What to write in place of a vote of embedders."""
 
 FLOOR = "to take less of what is sound, write --method mirror, or stop earlier with --target-size"
 """What to write in place of a floor under what people agree on."""
@@ -112,11 +110,8 @@ class _Null(click.Choice[str]):
               "as AFLite would.")  # fmt: skip
 @click.option("--pmi-variant", type=click.Choice(["signed", "absolute", "max", "pairwise"]),
               default="signed", show_default=True)  # fmt: skip
-@click.option("--with", "others", multiple=True, metavar="light|HUB_ID|FOLDER|FILE.npz",
-              help="Another embedder that votes on what AFLite drops, as one option each; with "
-              ":concat or :difference after it where that is not --combine.")  # fmt: skip
-@click.option("--least", type=click.IntRange(min=1), metavar="NUMBER", help="How many embedders "
-              "must find a problem predictable; by default more than half.")  # fmt: skip
+@gone_option("--with", VOTE)
+@gone_option("--least", VOTE)
 @gone_option("--floor", FLOOR)
 @gone_option("--votes", FLOOR)
 @gone_option("--agreed", FLOOR)
@@ -134,9 +129,6 @@ def command(**options: Any) -> None:
     and with --aim error it says how large a share of those that it removes may be sound; it takes
     problems of any number of options.
 
-    With --with, several embedders vote: AFLite runs for each, and a problem is dropped when --least
-    of them find it predictable.
-
     DIR takes kept.jsonl, dropped.jsonl with the reason for each problem, report.json and
     report.html. Stop it at any time; the same command goes on from the last phase, or shows what is
     finished. The folder holds answers: `winosmith build` makes a benchmark that can be published.
@@ -146,7 +138,6 @@ def command(**options: Any) -> None:
         winosmith debias train.jsonl --out filtered --threshold 0.75
         winosmith debias train.jsonl --out filtered --embeddings vectors.npz
         winosmith debias train.jsonl --out filtered --method mirror --error 0.2
-        winosmith debias train.jsonl --out filtered --with bert.npz --with e5.npz --least 2
     """  # noqa: D301
     from winosmith.build import EmbedRecipe, FilterRecipe, debias_to_folder, finished_filter
 
@@ -156,7 +147,6 @@ def command(**options: Any) -> None:
             EmbedRecipe, options, array=options["embeddings"], encoder=options["encoder"]
         ),
         "chosen": _picked(FilterRecipe, options, pmi=options["pmi_variant"]),
-        "vote": _vote(options),
         "splits": options["splits"],
         "seed": options["seed"],
     }
@@ -174,18 +164,6 @@ def command(**options: Any) -> None:
                 scratch=options["scratch"],
             )
     tell_filter(Path(out), options["as_json"])
-
-
-def _vote(options: Mapping[str, Any]) -> ConsensusRecipe:
-    """Return how embedders vote, or say what an option of the vote lacks."""
-    from winosmith.build import ConsensusRecipe
-
-    vote = ConsensusRecipe(options["others"], options["least"])
-    if missing := [path for path in vote.arrays if not Path(path).is_file()]:
-        raise InputError(f"--with {missing[0]}: there is no such file of vectors")
-    if vote and options["method"] != "aflite":
-        raise InputError(f"--with is about what AFLite drops; --method is {options['method']}")
-    return vote
 
 
 Kind = TypeVar("Kind")

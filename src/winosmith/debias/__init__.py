@@ -29,7 +29,6 @@ from winosmith.debias._clues import (
     leads_table,
     passages,
 )
-from winosmith.debias._consensus import ConsensusResult, checkpoint_of, consensus
 from winosmith.debias._fairness import (
     Fairness,
     Figure,
@@ -60,7 +59,6 @@ __all__ = [
     "AssessmentSettings",
     "Associations",
     "Clue",
-    "ConsensusResult",
     "Correlation",
     "Dynamics",
     "Fairness",
@@ -87,9 +85,7 @@ __all__ = [
     "assess",
     "assessment_blocks",
     "associations",
-    "checkpoint_of",
     "choice_keys",
-    "consensus",
     "fairness",
     "human_agreement",
     "leads_table",

@@ -9,7 +9,7 @@ trained on what it kept of one half is scored on what it kept of the other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -98,7 +98,6 @@ def verify(
     options: ArrayLike | None = None,
     others: Mapping[str, NDArray[Any]] | None = None,
     turns: bool = True,
-    free: Collection[str] = (),
     splits: int = 5,
     draws: int = 100,
     seed: int = 0,
@@ -140,12 +139,11 @@ def verify(
             of a digest of each row's numbers and label.
         options: (n,) how many options each problem has, 2 or more; None for two each, of which X
             has one vector for both.
-        others: by name, (n, e) other vectors of the same problems; with `options` (n, K, e).
+        others: by name, (n, e) other vectors of the same problems, which turn; with `options`
+            (n, K, e).
         turns: whether swapping the options of a problem turns its vector in X around, as in those
             of `difference`; the models have no intercept then, and learn from problems turned so
             that the right option comes first.
-        free: the names of those among `others` that do not turn; theirs have an intercept, and so
-            have those of X without `turns`.
         splits: how often the blocks are dealt, 1 or more.
         draws: resamples, 20 or more.
         seed: deals and resamples.
@@ -189,7 +187,7 @@ def verify(
     else:
         order = checked_rows(X, labels, ids, None, alike=turns).order
         for name, one in vectors.items():
-            of[name] = _Twos(one, labels, name not in free if name != LINEAR else turns)
+            of[name] = _Twos(one, labels, turns or name != LINEAR)
     block_of = _in_order(numbers, order)
     job = _Job(of, block_of, _resampled(len(blocks), draws, seed), C)
     found: dict[str, list[tuple[_Scores, _Scores]]] = {}

@@ -17,12 +17,12 @@ from typing import Any
 from winosmith import formats, metrics
 from winosmith._version import __version__
 from winosmith.build import (
+    NAMES,
     Advance,
     Recipe,
     Step,
     build,
     finished_build,
-    kept_as,
     read_pool,
     read_pool_votes,
     recipe_of,
@@ -306,7 +306,7 @@ def _measured(
             "kept": _kept(report["funnel"]),
         },
         "valid": _valid(report["funnel"]),
-        "artifacts": _artifacts(report, kept_as(recipe.build.filter, recipe.build.consensus)),
+        "artifacts": _artifacts(report, NAMES[recipe.build.filter.method]),
         "people": _people(people_on(recipe.build, files, sets.measured)),
         "solvers": {name: {**answers[name].about, **of.record()} for name, of in found.items()},
         "roots": {"asked": following.asked, "drawn": len(following.roots)},
