@@ -1,6 +1,6 @@
 """What does filtering do over rounds? A simulated crowd, learning solvers, and nothing unknown.
 
-Runs `winosmith.rounds.simulate` for several seeds and prints a table of means with the least and
+Runs `simulated_rounds.simulate` for several seeds and prints a table of means with the least and
 the greatest; with --svg writes the figures of the docs.
 
     python benchmarks/watch_rounds.py --seeds 20 --svg docs/images
@@ -15,8 +15,9 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+import simulated_rounds
 
-from winosmith import report, rounds
+from winosmith import report
 
 TOLD = {"aflite": "AFLite", "random": "random", "none": "no filter"}
 
@@ -44,7 +45,7 @@ def main():
     parser.add_argument("--svg", type=Path, help="the folder for the figure")
     asked = parser.parse_args()
     simulated = partial(
-        rounds.simulate,
+        simulated_rounds.simulate,
         rounds=asked.rounds,
         twins=asked.twins,
         strength=asked.strength,
@@ -59,7 +60,7 @@ def main():
             for name, (_, read) in FIGURES.items()
         }
         for number in range(1, asked.rounds + 1)
-        for arm in rounds.ARMS
+        for arm in simulated_rounds.ARMS
     }
     print(
         f"{asked.seeds} seeds, {asked.rounds} rounds of {asked.twins} twins, "
@@ -88,7 +89,7 @@ def draw(cells, count, folder):
     folder.mkdir(parents=True, exist_ok=True)
     for name in DRAWN:
         lines = {}
-        for arm in rounds.ARMS:
+        for arm in simulated_rounds.ARMS:
             points = [cells[arm, n][name] or (np.nan,) * 3 for n in range(1, count + 1)]
             lines[TOLD[arm]] = report.Curve(*map(list, zip(*points, strict=True)))
         svg = report.curves(

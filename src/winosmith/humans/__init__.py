@@ -38,12 +38,8 @@ from winosmith.humans._assign import (
 )
 from winosmith.humans._grim import (
     Grim,
-    MatrixFit,
     PrintedTest,
-    fit_matrix,
     grim,
-    matrix_of_margins,
-    repairs,
 )
 from winosmith.humans._handout import DECLARED, Declared, check_glyphs, form, has_blanks, pages, pdf
 from winosmith.humans._handout import words as instructions
@@ -126,7 +122,6 @@ __all__ = [
     "Item",
     "ItemRow",
     "Ledger",
-    "MatrixFit",
     "Noted",
     "Pace",
     "PrintedTest",
@@ -158,14 +153,12 @@ __all__ = [
     "cross_fit",
     "crossed_share",
     "deal",
-    "fit_matrix",
     "form",
     "grim",
     "has_blanks",
     "instructions",
     "ledger_held",
     "make_sheets",
-    "matrix_of_margins",
     "paces",
     "pages",
     "pdf",
@@ -175,7 +168,6 @@ __all__ = [
     "read_ledger",
     "read_sheet",
     "read_subjects",
-    "repairs",
     "responses_of",
     "results",
     "schemas",

@@ -165,7 +165,7 @@ def _written(seed: int, rounds: int, twins: int, strength: float, mislabelled: f
 
 def _turned(problem: Problem) -> Problem:
     """Return a problem of two options with the other answer."""
-    assert problem.answer is not None  # noqa: S101 - the practice corpus has all answers
+    assert problem.answer is not None
     return replace(problem, answer=1 - problem.answer)
 
 
