@@ -17,7 +17,6 @@ from winosmith.debias._chance import (
     threshold_null,
     twin_flipped,
 )
-from winosmith.debias._choices import choice_keys
 from winosmith.debias._clues import (
     Associations,
     Clue,
@@ -37,14 +36,14 @@ from winosmith.debias._fairness import (
     human_agreement,
     rarefied,
 )
+from winosmith.debias._guess import LINEAR, TWO_PIECE, Guess, Probe, Verification, probe, verify
+from winosmith.debias._logit import choice_keys
 from winosmith.debias._mirror import Aim, MirrorResult, mirror
 from winosmith.debias._pmi import PmiResult, PmiVariant, pmi, word_pmi
-from winosmith.debias._probe import Probe, probe
 from winosmith.debias._ranking import Correlation, Dynamics, Ranking, ranking, read_dynamics
 from winosmith.debias._rows import problem_labels, training_rows
 from winosmith.debias._selection import HISTOGRAM_EDGES, alike, subsample
 from winosmith.debias._units import TwinUnits, option_units, twin_units
-from winosmith.debias._verify import LINEAR, TWO_PIECE, Guess, Verification, verify
 
 __all__ = [
     "HISTOGRAM_EDGES",

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from winosmith.blocks import blocks, copies, plain, whole_twins
 from winosmith.dataset import Dataset
-from winosmith.debias._choices import choice_keys
+from winosmith.debias._logit import choice_keys
 from winosmith.debias._rows import problem_labels
 from winosmith.errors import DataError
 
