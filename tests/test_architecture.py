@@ -349,7 +349,7 @@ def _importers() -> dict[str, set[str]]:
     return found
 
 
-SIBLINGS = ("formats", "cli", "web/api/v1")
+SIBLINGS = ("formats", "cli", "web/api")
 """Folders of siblings: a file a format, a command, a part of the API."""
 
 OF_DJANGO = ("models", "views", "urls", "admin")

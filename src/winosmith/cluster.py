@@ -34,8 +34,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from winosmith._version import __version__
-from winosmith.errors import FormatError, InputError
-from winosmith.extras import require
+from winosmith.errors import FormatError, InputError, require
 
 __all__ = ["ClusterExecutor", "connect"]
 

@@ -17,8 +17,10 @@ Every message says what is wrong, where, and what to do about it.
 from __future__ import annotations
 
 import functools
+import importlib
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import ParamSpec, TypeVar
 
 __all__ = [
@@ -32,6 +34,7 @@ __all__ = [
     "RecipeError",
     "SameInputError",
     "WinosmithError",
+    "require",
 ]
 
 
@@ -115,3 +118,21 @@ def gone(**instead: str) -> Callable[[Callable[Keywords, Result]], Callable[Keyw
         return checked
 
     return decorate
+
+
+def require(module: str, extra: str) -> ModuleType:
+    """Import an optional `module`, or say which extra of winosmith brings it.
+
+    Raises:
+        MissingExtraError: the module is not installed.
+
+    >>> require("json", "models").__name__
+    'json'
+    """
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(
+            f"this needs the package {error.name!r}, which is not installed; "
+            f"install it with: pip install 'winosmith[{extra}]'"
+        ) from error

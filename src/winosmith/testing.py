@@ -25,7 +25,7 @@ from typing import Any
 
 from winosmith.chat import Message, Reply
 from winosmith.dataset import Dataset
-from winosmith.extras import require
+from winosmith.errors import require
 from winosmith.problem import Lineage, Problem
 
 __all__ = [

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import examples
 from winosmith import Dataset, Prediction, Problem, formats
-from winosmith.errors import DataError, MissingExtraError
-from winosmith.extras import require
+from winosmith.errors import DataError, MissingExtraError, require
 from winosmith.metrics import Graded, compare_survival, grade, stability
 from winosmith.metrics._stability import log_rank_scores
 from winosmith.testing import made_families

@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from winosmith.chat._server import Again, BudgetError, ChatError, Line, Messages, Reply, check_url
-from winosmith.errors import InputError
-from winosmith.extras import require
+from winosmith.errors import InputError, require
 from winosmith.parallel import ordered_map
 from winosmith.records import canonical
 

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
-from winosmith.errors import InputError
-from winosmith.extras import require
+from winosmith.errors import InputError, require
 
 
 class Message(NamedTuple):

@@ -23,8 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winosmith.debias._solver import CLOSE, Gradient
-from winosmith.errors import InputError
-from winosmith.extras import require
+from winosmith.errors import InputError, require
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int32]

@@ -22,8 +22,7 @@ from pathlib import Path
 from string import ascii_uppercase
 from typing import IO, Any, Literal, get_args
 
-from winosmith.errors import FormatError, InputError, ProblemError
-from winosmith.extras import require
+from winosmith.errors import FormatError, InputError, ProblemError, require
 from winosmith.formats._base import (
     Entry,
     Format,

@@ -17,8 +17,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from winosmith.errors import InputError
-from winosmith.extras import require
+from winosmith.errors import InputError, require
 from winosmith.humans._answers import ANSWERS_VERSION
 from winosmith.humans._sheet import Sheet, sheet_record
 from winosmith.problem import BLANK

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from winosmith import extras
+from winosmith.errors import require
 from winosmith.problem import BLANK
 
 MASS = frozenset(
@@ -71,7 +71,7 @@ def lemma(word: str, tag: str) -> str:
         return _LEMMAS[small, kind]
     if kind not in _KINDS or tag in _AS_THEY_ARE or small in PLURAL_ONLY:
         return small
-    found = extras.require("lemminflect", "language").getLemma(small, upos=_KINDS[kind])
+    found = require("lemminflect", "language").getLemma(small, upos=_KINDS[kind])
     return str(found[0]) if found else small
 
 
@@ -121,7 +121,7 @@ def _verb(verb: str, tag: str) -> str:
 
 def _first(tag: str, word: str) -> str:
     stem, hyphen, last = word.rpartition("-")
-    found = extras.require("lemminflect", "language").getInflection(last, tag=tag)
+    found = require("lemminflect", "language").getInflection(last, tag=tag)
     return stem + hyphen + (str(found[0]) if found else last)
 
 
@@ -289,7 +289,7 @@ def _word_for_blank(tokens: Sequence[str], at: int) -> str:
 
 @lru_cache(maxsize=1)
 def _model() -> Any:
-    return extras.require("HanTa.HanoverTagger", "language").HanoverTagger(_MODEL)
+    return require("HanTa.HanoverTagger", "language").HanoverTagger(_MODEL)
 
 
 def _penn(word: str, c5: str) -> str:

@@ -16,8 +16,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
-from winosmith import extras
-from winosmith.errors import InputError
+from winosmith.errors import InputError, require
 from winosmith.text import content_words
 
 _DEBIAN = Path("/usr/share/wordnet")
@@ -90,7 +89,7 @@ def wordnet_folder(folder: str | Path | None = None) -> Path:
         return Path(folder)
     if _is_complete(_DEBIAN):
         return _DEBIAN
-    data = extras.require("nltk.data", "language")
+    data = require("nltk.data", "language")
     for place in map(Path, data.path):
         for name in ("wordnet", "wordnet31"):
             for found in (place / "corpora" / name, place / "corpora" / f"{name}.zip"):
@@ -236,8 +235,8 @@ def _opened(folder: str) -> _Opened:
 
 
 def _reader(folder: str) -> Any:
-    data = extras.require("nltk.data", "language")
-    wordnet = extras.require("nltk.corpus.reader.wordnet", "language")
+    data = require("nltk.data", "language")
+    wordnet = require("nltk.corpus.reader.wordnet", "language")
 
     class Reader(wordnet.WordNetCorpusReader):  # type: ignore[misc, name-defined]
         """nltk's reader for a folder without `lexnames`, and for English alone."""

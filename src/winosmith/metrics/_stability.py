@@ -13,8 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from winosmith import report
-from winosmith.errors import DataError
-from winosmith.extras import require
+from winosmith.errors import DataError, require
 from winosmith.metrics._depth import DepthKind, ErrorDepth, Family, error_depths, families_of
 from winosmith.metrics._graded import Graded
 from winosmith.metrics._leaks import Overlap

@@ -15,8 +15,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from winosmith.errors import InputError
-from winosmith.extras import require
+from winosmith.errors import InputError, require
 from winosmith.models._network import (
     OnProgress,
     best_device,

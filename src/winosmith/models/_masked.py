@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from winosmith.errors import InputError
-from winosmith.extras import require
+from winosmith.errors import InputError, require
 from winosmith.models._causal import Likelihoods, logits_at
 from winosmith.models._network import (
     OnProgress,

@@ -18,8 +18,7 @@ from typing import Any, Literal, TypeVar, get_args
 import numpy as np
 import numpy.typing as npt
 
-from winosmith.errors import InputError
-from winosmith.extras import require
+from winosmith.errors import InputError, require
 from winosmith.outputs import sha256
 
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")

@@ -14,8 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from winosmith.dataset import Dataset
-from winosmith.errors import InputError, Interrupted
-from winosmith.extras import require
+from winosmith.errors import InputError, Interrupted, require
 from winosmith.models._encoder import HowRead, new_choice_model
 from winosmith.models._network import (
     free,

@@ -17,8 +17,7 @@ from string import ascii_uppercase
 from typing import IO, Any, Literal
 
 from winosmith.dataset import Dataset
-from winosmith.errors import DataError
-from winosmith.extras import require
+from winosmith.errors import DataError, require
 from winosmith.models import sentence_parts
 from winosmith.outputs import OutputFolder
 from winosmith.problem import Problem, Scalar

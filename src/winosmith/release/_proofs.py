@@ -21,8 +21,7 @@ from typing import Any
 
 from winosmith._version import __version__
 from winosmith.dataset import Dataset
-from winosmith.errors import DataError, ProblemError, RecipeError
-from winosmith.extras import require
+from winosmith.errors import DataError, ProblemError, RecipeError, require
 from winosmith.formats import lines
 from winosmith.humans import CANARY
 from winosmith.outputs import sha256

@@ -25,8 +25,7 @@ from typing import Any, BinaryIO
 from urllib.parse import unquote, urlsplit
 
 from winosmith import __version__
-from winosmith.errors import InputError, OutputError
-from winosmith.extras import require
+from winosmith.errors import InputError, OutputError, require
 from winosmith.outputs import sha256, write_error
 from winosmith.web._site import Site, is_site_file, site_files
 

@@ -18,8 +18,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from winosmith.errors import InputError, Interrupted, OutputError
-from winosmith.extras import require
+from winosmith.errors import InputError, Interrupted, OutputError, require
 from winosmith.locks import FileLock, look
 from winosmith.web._site import Site
 
@@ -303,7 +302,7 @@ def load_all() -> None:
     practice.handwritten()
     _load_templates()
     if Token.objects.exists():
-        import_module("winosmith.web.api.v1.app")
+        import_module("winosmith.web.api.app")
     connection.close()  # a worker must not inherit one
 
 

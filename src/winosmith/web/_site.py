@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
 
-from winosmith.errors import InputError, RecipeError
-from winosmith.extras import require
+from winosmith.errors import InputError, RecipeError, require
 from winosmith.solver_rule import SolverRule
 
 BUILT_IN = (SolverRule("association", "association"), SolverRule("hunting", "hunting"))

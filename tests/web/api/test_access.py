@@ -114,7 +114,7 @@ def _outcome(caller: Any, method: str, path: str, body: Any) -> str:
 
 
 def _operations() -> list[tuple[str, str, dict[str, Any]]]:
-    from winosmith.web.api.v1.app import document, operations
+    from winosmith.web.api.app import document, operations
 
     found: list[tuple[str, str, dict[str, Any]]] = operations(document())
     return found

@@ -141,7 +141,7 @@ def test_a_family_is_listed_a_page_at_a_time(
     db: Any, person: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each version comes once, after its parent, on pages of a bounded size."""
-    from winosmith.web.api.v1 import families
+    from winosmith.web.api import families
     from winosmith.web.people.consent import agree
     from winosmith.web.problems.models import Problem, Version
 

@@ -56,7 +56,7 @@ def test_the_api_is_loaded_at_the_start_where_somebody_has_a_token(served: Any) 
     """A site whose API is used has it ready for the first call; another one pays nothing."""
     loaded = (
         "import sys; from winosmith.web._server import load_all; load_all(); "
-        "result = 'winosmith.web.api.v1.app' in sys.modules"
+        "result = 'winosmith.web.api.app' in sys.modules"
     )
     site = served()
     site.people("ann")

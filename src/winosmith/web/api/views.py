@@ -41,8 +41,8 @@ _GONE = {
 @csrf_exempt  # who somebody is comes from the Authorization header, which no other site can send
 def door(request: HttpRequest, rest: str) -> HttpResponse:
     """Answer a request of a program; HEAD as GET, without the body."""
-    from winosmith.web.api.v1.app import resolver
-    from winosmith.web.api.v1.door import answer as refuse
+    from winosmith.web.api.app import resolver
+    from winosmith.web.api.door import answer as refuse
 
     head = request.method == "HEAD"
     if head:
@@ -77,8 +77,8 @@ def _kept(request: HttpRequest, answer: HttpResponse) -> Any:
 @require_safe
 def index(request: HttpRequest) -> HttpResponse:
     """Show how the API is used, and every operation with what it takes and gives."""
-    from winosmith.web.api.v1.app import reference
-    from winosmith.web.api.v1.door import MEANINGS
+    from winosmith.web.api.app import reference
+    from winosmith.web.api.door import MEANINGS
 
     context = {
         **reference(),
@@ -91,7 +91,7 @@ def index(request: HttpRequest) -> HttpResponse:
 @require_safe
 def description(request: HttpRequest) -> HttpResponse:
     """Send the description of the API, OpenAPI 3.1; the same as long as the site is."""
-    from winosmith.web.api.v1.app import document
+    from winosmith.web.api.app import document
 
     told = {**document(), "servers": [{"url": request.build_absolute_uri("/").rstrip("/")}]}
     answer = HttpResponse(json.dumps(told), content_type="application/json")

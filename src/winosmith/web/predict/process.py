@@ -237,7 +237,7 @@ def _loaded(site: Site, rule: SolverRule, lock: ModelLock) -> Worker | None:
 def _warm(made: MadeSolver, rule: SolverRule) -> None:
     """Ask once, so that weights are loaded before anybody waits; a chat server is not asked."""
     if rule.solver == "chat":
-        from winosmith.extras import require
+        from winosmith.errors import require
 
         require("openai", "chat")
         return

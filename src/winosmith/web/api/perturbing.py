@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from ninja import Router
 from pydantic import Field
 
-from winosmith.web.api.v1.door import (
+from winosmith.web.api.door import (
     Asked,
     Check,
     Key,

@@ -15,7 +15,7 @@ from django.urls import reverse
 from ninja import Query, Router
 from pydantic import Field
 
-from winosmith.web.api.v1.door import Asked, Malformed, Problem, Ref, Shape, asks, problems, reader
+from winosmith.web.api.door import Asked, Malformed, Problem, Ref, Shape, asks, problems, reader
 from winosmith.web.judge.seen import note_read
 from winosmith.web.problems.family import may_perturb
 from winosmith.web.problems.models import Problem as Row

@@ -13,7 +13,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from ninja import Router
 from pydantic import Field
 
-from winosmith.web.api.v1.door import (
+from winosmith.web.api.door import (
     Asked,
     Check,
     Key,

@@ -18,7 +18,7 @@ from pydantic import Field
 
 from winosmith.errors import InputError
 from winosmith.web.api import tokens
-from winosmith.web.api.v1.door import (
+from winosmith.web.api.door import (
     Asked,
     Key,
     Problem,

@@ -18,8 +18,8 @@ from ninja import NinjaAPI
 from ninja.params.models import QueryModel
 
 from winosmith import __version__
-from winosmith.web.api.v1 import drafts, families, own, perturbing, reading
-from winosmith.web.api.v1.door import MEANINGS, TYPE, Error, Malformed, join
+from winosmith.web.api import drafts, families, own, perturbing, reading
+from winosmith.web.api.door import MEANINGS, TYPE, Error, Malformed, join
 
 
 def _known_alone(operation: Any) -> None:

@@ -16,7 +16,7 @@ from django.urls import reverse
 from ninja import Query, Router
 from pydantic import Field
 
-from winosmith.web.api.v1.door import Asked, Problem, Ref, Shape, asks, problems, reader
+from winosmith.web.api.door import Asked, Problem, Ref, Shape, asks, problems, reader
 from winosmith.web.families.figures import (
     Answers,
     accuracy_by_depth,
