@@ -27,7 +27,7 @@ __all__ = [
     "HELD",
     "NEARLY_ALL",
     "Contents",
-    "contents_beside",
+    "contents_in",
     "contents_of",
     "keep_contents",
     "known_contents",
@@ -137,7 +137,7 @@ def keep_contents(folder: Path, items: Iterable[Problem | Claim], *before: Conte
     return folder / BESIDE
 
 
-def contents_beside(folder: Path) -> tuple[Contents, ...]:
+def contents_in(folder: Path) -> tuple[Contents, ...]:
     """Return what the model in a folder was trained on; nothing where nobody wrote it down.
 
     The folder of a run of `winosmith train` stands for the `model/` in it.

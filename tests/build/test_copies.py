@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from winosmith import Dataset, Lineage, Problem, formats
 from winosmith.blocks import contradictions, copies
 from winosmith.build import build, read_recipe
-from winosmith.build._pool import copies_record, copies_told, once
+from winosmith.build._pool import copies_record, copies_sentences, once
 from winosmith.testing import made_twins
 
 NONE = {"method": "none"}
@@ -104,7 +104,7 @@ def test_a_group_without_a_problem_left_is_told():
     gone = [rows for rows in found.groups if found.reasons.keys() >= {*rows}]
     record = copies_record(found, "once", data.ids, data.ids)
     assert record["none_left"] == len(gone) - record["contradictory"] == 1
-    [line, *_] = copies_told(record)
+    [line, *_] = copies_sentences(record)
     assert "one of each stays, in whole twins (of 1 none stays" in line
 
 

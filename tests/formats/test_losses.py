@@ -27,7 +27,7 @@ def test_a_field_that_is_gone_is_lost() -> None:
     """Each part of the origin, the lineage and `extra` is told by its name, with its count."""
     bare = replace(PROBLEM, twin_id=None, origin=None, lineage=None, embargo=False)
     lost = formats.losses([PROBLEM, replace(PROBLEM, id="q")], [bare, replace(bare, id="q")])
-    assert lost.told("problems") == [
+    assert lost.lines("problems") == [
         "lost: embargo in 2 problems, lineage declared in 2, lineage parent in 2, lineage root in "
         "2, origin author in 2, origin domain in 2, twin_id in 2"
     ]
@@ -52,4 +52,4 @@ def test_other_names_for_the_same_twins_are_no_loss() -> None:
 def test_added_and_missing_are_told() -> None:
     """A field that was empty, and items that did not come back, are told too."""
     more = formats.losses([replace(PROBLEM, twin_id=None), PROBLEM], [PROBLEM])
-    assert more.told("problems") == ["added: twin_id in 1 problem", "missing: 1 problem"]
+    assert more.lines("problems") == ["added: twin_id in 1 problem", "missing: 1 problem"]

@@ -32,7 +32,7 @@ def test_both_files_hold_the_same(data_dir: Path, pdp: Dataset) -> None:
     """The copy with other white space gives equal problems, but for the spelling of a source."""
     copy = formats.read(data_dir / "pdp/PDPChallenge.xml")
     lost = formats.losses(pdp.problems, copy.problems)
-    assert lost.told("problems") == ["changed: extra wsc.source in 2 problems"]
+    assert lost.lines("problems") == ["changed: extra wsc.source in 2 problems"]
 
 
 def test_two_pronouns_of_one_text_are_no_twin(data_dir: Path) -> None:

@@ -21,7 +21,7 @@ from winosmith.models import (
     train_multiple_choice,
     weights_digest,
 )
-from winosmith.published import contents_beside
+from winosmith.published import contents_in
 
 Split = tuple[Dataset, Dataset]
 
@@ -224,5 +224,5 @@ def test_the_record_is_readable(tiny_encoder: Path, learnable: Split, tmp_path: 
     record = json.loads((tmp_path / "training.json").read_text("utf-8"))
     assert [Epoch(**epoch) for epoch in record] == list(tuned.epochs)
     assert 0 < record[0]["loss"] < 1
-    (held,) = contents_beside(tmp_path)
+    (held,) = contents_in(tmp_path)
     assert set(overlap(learnable[0], public=[held]).rows) == set(range(len(learnable[0])))

@@ -10,7 +10,7 @@ import pytest
 
 from winosmith import Dataset, Lineage, Prediction, formats, practice
 from winosmith.errors import InputError, RecipeError
-from winosmith.published import contents_beside, keep_contents
+from winosmith.published import contents_in, keep_contents
 from winosmith.rounds import round_of, run_round
 from winosmith.rounds._solving import measured
 from winosmith.solver_rule import SolverRule
@@ -83,7 +83,7 @@ def test_a_fine_tuned_model_tells_what_it_was_trained_on(tmp_path: Path) -> None
     (tmp_path / "tuned" / "model").mkdir(parents=True)
     keep_contents(tmp_path / "tuned" / "model", twins[:2])
     (tmp_path / "again").mkdir()
-    keep_contents(tmp_path / "again", twins[4:6], *contents_beside(tmp_path / "tuned"))
+    keep_contents(tmp_path / "again", twins[4:6], *contents_in(tmp_path / "tuned"))
     for name, rows in (("tuned", {0, 1}), ("again", {0, 1, 4, 5})):
         rule = SolverRule("mine", "encoder", {"model": name})
         assert set(trained_on(rule, tmp_path).overlap(twins).rows) == rows
@@ -100,7 +100,7 @@ def test_what_a_model_was_trained_on_can_be_unreadable(tmp_path: Path, cut: str)
     if cut == "another array":
         np.savez(file, sides=np.arange(3))
     with pytest.raises(InputError, match=r"trained_on\.npz: this can't be read .*train it again"):
-        contents_beside(tmp_path)
+        contents_in(tmp_path)
 
 
 def test_what_a_rule_says_wrongly_of_training_is_refused(tmp_path: Path) -> None:

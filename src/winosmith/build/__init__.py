@@ -12,7 +12,7 @@ from winosmith.build._build import Built, build, finished_build
 from winosmith.build._debias import Debiased, debias_to_folder, finished_filter
 from winosmith.build._filter import NAMES, FilterRun, run_filter
 from winosmith.build._measure import Measures, measure
-from winosmith.build._pool import copies_told, read_pool, read_pool_votes
+from winosmith.build._pool import copies_sentences, read_pool, read_pool_votes
 from winosmith.build._publish import LastBuild, digest_of, read_last
 from winosmith.build._recipe import (
     EmbedRecipe,
@@ -27,7 +27,7 @@ from winosmith.build._recipe import (
     recipe_table,
     recipe_toml,
 )
-from winosmith.build._report import columns_told, sides_blocks, sides_told
+from winosmith.build._report import columns_sentences, sides_blocks, sides_sentences
 from winosmith.build._report_filter import filter_sections, key_figures
 from winosmith.build._split import nested_sizes
 from winosmith.build._vectors import Embedded, embedded
@@ -50,8 +50,8 @@ __all__ = [
     "SplitRecipe",
     "Step",
     "build",
-    "columns_told",
-    "copies_told",
+    "columns_sentences",
+    "copies_sentences",
     "debias_to_folder",
     "digest_of",
     "embedded",
@@ -71,6 +71,6 @@ __all__ = [
     "recipe_toml",
     "run_filter",
     "sides_blocks",
-    "sides_told",
+    "sides_sentences",
     "silent",
 ]

@@ -55,7 +55,7 @@ from winosmith.outputs import PRIVATE, OutputFolder
 from winosmith.parallel import Step, silent
 
 VECTORS = f"{PRIVATE}/embeddings.npy"
-TOLD = f"{PRIVATE}/embeddings.json"
+NOTES = f"{PRIVATE}/embeddings.json"
 PHASES = f"{PRIVATE}/aflite.npz"
 
 
@@ -72,7 +72,7 @@ class Built:
         counts: problems in each published set.
         unvalidated: by set, how many of them were generated and not found valid by judges; sets
             without any are left out.
-        told: what the embedding has to say, such as that fine-tuning stayed at chance.
+        notes: what the embedding has to say, such as that fine-tuning stayed at chance.
         shown: the rows of the pool that may be shown one by one: those that no dev or test
             problem is tied to.
         sides: what stayed on the side that it had in the last build, what is new, what was
@@ -89,7 +89,7 @@ class Built:
     measures: Measures
     counts: Mapping[str, int]
     unvalidated: Mapping[str, int]
-    told: Mapping[str, Any]
+    notes: Mapping[str, Any]
     shown: Sequence[int]
     sides: Mapping[str, Any] | None = None
     applied: validate.Applied | None = None
@@ -141,7 +141,7 @@ class _Job:
             self.step,
             vectors=VECTORS,
             phases=PHASES,
-            told=TOLD,
+            notes=NOTES,
         )
 
 
@@ -195,7 +195,7 @@ def _take_vectors(job: _Job, place: Path) -> None:
     if not (place / PRIVATE).is_dir():
         raise OutputError(f"{place} holds no build to take vectors from")
     other = OutputFolder.open(place, job.shown, secret=job.folder.secret)
-    for name in (VECTORS, TOLD):
+    for name in (VECTORS, NOTES):
         if not other.finished(name):
             raise OutputError(
                 f"{place} holds no finished vectors: {name} is missing or was changed"
@@ -248,8 +248,7 @@ def _carried_out(job: _Job) -> Built:
         tuning = set_aside(stages, recipe, job.order)
         stages.refuse_empty()
         pool = stages.rows()
-    ran = job.filtering.run(stages.left, job.renamed.select(pool), job.collected.ids, tuning)
-    run = ran.run
+    run, notes = job.filtering.run(stages.left, job.renamed.select(pool), job.collected.ids, tuning)
     stages.add(recipe.filter.method, stages.left.drop(run.reasons, recipe.filter.method))
     parts = split(
         job.collected,
@@ -264,7 +263,7 @@ def _carried_out(job: _Job) -> Built:
     tied = {*parts.dev, *parts.test, *parts.withheld}
     loose = [at for at, row in enumerate(pool) if row not in tied]
     measures = job.filtering.measured(
-        ran,
+        run,
         digest=job.shown["problems"],
         n=len(job.renamed),
         shown=loose,
@@ -285,7 +284,7 @@ def _carried_out(job: _Job) -> Built:
             measures,
             counts,
             unvalidated,
-            ran.told,
+            notes,
             loose,
             sides_record(parts, job.renamed.ids, job.last) if job.last else None,
             stages.applied,

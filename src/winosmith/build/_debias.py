@@ -45,19 +45,6 @@ LARGE = 1 << 26
 
 
 @dataclass(frozen=True, eq=False)
-class Ran:
-    """What a filter did, and what measuring it needs.
-
-    Attributes:
-        run: the filter's.
-        told: what the embedder has to say.
-    """
-
-    run: FilterRun
-    told: Mapping[str, Any]
-
-
-@dataclass(frozen=True, eq=False)
 class Filtering:
     """How problems become vectors, are filtered, and what is measured of that.
 
@@ -71,7 +58,7 @@ class Filtering:
         step: shows progress.
         vectors: the file of the vectors.
         phases: the file of the filter's checkpoint.
-        told: the file of what the embedder has to say; None keeps none.
+        notes: the file of what the embedder has to say; None keeps none.
         large: bytes of vectors from which on they stay in their file; None for never.
         how: the executor and the scratch folder of `debias.aflite`.
     """
@@ -84,7 +71,7 @@ class Filtering:
     step: Step
     vectors: str = "embeddings.npy"
     phases: str = "phases.npz"
-    told: str | None = None
+    notes: str | None = None
     large: int | None = None
     how: Mapping[str, Any] = field(default_factory=dict)
 
@@ -94,8 +81,10 @@ class Filtering:
         pool: Dataset,
         collected_ids: Sequence[str],
         tuning: tuple[Dataset, Dataset] | None = None,
-    ) -> Ran:
+    ) -> tuple[FilterRun, Mapping[str, Any]]:
         """Embed the pool and filter it; vectors that are there are not computed again.
+
+        The embedder's notes come with the run.
 
         Args:
             collected: the problems of the pool with the ids that files of vectors name.
@@ -118,7 +107,7 @@ class Filtering:
             step=self.step,
             how=self.how,
         )
-        return Ran(run, vectors.told)
+        return run, vectors.notes
 
     def _embedded(
         self,
@@ -127,8 +116,8 @@ class Filtering:
         tuning: tuple[Dataset, Dataset] | None,
     ) -> Embedded:
         """Return the vectors: those that are there, or new ones."""
-        folder, name, told_in = self.folder, self.vectors, self.told
-        if not (folder.finished(name) and (told_in is None or folder.finished(told_in))):
+        folder, name, notes_in = self.folder, self.vectors, self.notes
+        if not (folder.finished(name) and (notes_in is None or folder.finished(notes_in))):
             with self.step("embedding", len(collected)) as advance:
                 made = embedded(
                     self.embed,
@@ -139,19 +128,19 @@ class Filtering:
                     seed=self.seed,
                     on_progress=advance,
                 )
-            if told_in is not None:
-                with folder.write(told_in) as file:
-                    json.dump(made.told, file, indent=1)
+            if notes_in is not None:
+                with folder.write(notes_in) as file:
+                    json.dump(made.notes, file, indent=1)
             with folder.write(name, "wb") as file:
                 np.save(file, made.X, allow_pickle=False)
-        told = {} if told_in is None else json.loads((folder.path / told_in).read_text("utf-8"))
+        notes = {} if notes_in is None else json.loads((folder.path / notes_in).read_text("utf-8"))
         path = folder.path / name
         mapped = self.large is not None and path.stat().st_size > self.large
-        return Embedded(np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False), told)
+        return Embedded(np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False), notes)
 
     def measured(
         self,
-        ran: Ran,
+        run: FilterRun,
         *,
         digest: str,
         n: int,
@@ -162,7 +151,7 @@ class Filtering:
         """Measure what a filter did, and what it left to guess.
 
         Args:
-            ran: the filter, as it ran.
+            run: the filter's.
             digest: of all problems that were collected.
             n: how many these are.
             shown: the rows of the pool that may stand in a picture, one by one.
@@ -170,7 +159,7 @@ class Filtering:
             planted: the artifact of each planted problem, by its id in the pool.
         """
         guessed = verified(
-            ran.run,
+            run,
             self.filter,
             splits=self.splits,
             seed=self.seed,
@@ -181,14 +170,14 @@ class Filtering:
         with self.step("measuring", None):
             signature = signature_of(
                 self.embed,
-                ran.run,
+                run,
                 digest=digest,
                 n=n,
                 seed=self.seed,
                 copies=copies,
             )
             return measure(
-                ran.run,
+                run,
                 signature=signature,
                 seed=self.seed,
                 null_draws=self.filter.null_draws,
@@ -311,11 +300,11 @@ def _carried_out(work: Filtering, dataset: Dataset) -> Debiased:
     tuned = set() if work.embed.array is None else tuned_on(work.embed.array)
     rows = [row for row, problem in enumerate(dataset) if problem.id not in tuned]
     pool = dataset.select(rows)
-    ran = work.run(pool, pool, dataset.ids)
+    run, _ = work.run(pool, pool, dataset.ids)
     measures = work.measured(
-        ran, digest=problems_digest(dataset), n=len(dataset), shown=range(len(pool))
+        run, digest=problems_digest(dataset), n=len(dataset), shown=range(len(pool))
     )
-    return Debiased(work.folder.path, _filtered(dataset, rows, ran.run), ran.run, measures)
+    return Debiased(work.folder.path, _filtered(dataset, rows, run), run, measures)
 
 
 def _filtered(dataset: Dataset, rows: Sequence[int], run: FilterRun) -> Filtered:

@@ -389,11 +389,11 @@ def _none_left(found: Once) -> list[Sequence[int]]:
     ]
 
 
-def copies_told(record: Mapping[str, Any] | None) -> list[str]:
+def copies_sentences(record: Mapping[str, Any] | None) -> list[str]:
     """Return what a build says of its copies, in sentences.
 
     >>> found = {"rule": "once", "groups": 2, "problems": 4, "contradictory": 1, "left_out": 3}
-    >>> for line in copies_told({**found, "examples": [["mine-3", "mine-7"]]}):
+    >>> for line in copies_sentences({**found, "examples": [["mine-3", "mine-7"]]}):
     ...     print(line)
     Of 4 problems that are 2 (mine-3 = mine-7), one of each stays, in whole twins; 3 are left out
     1 of the 2 has copies with different answers: all of them are left out; correct their answers

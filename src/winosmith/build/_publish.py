@@ -382,7 +382,7 @@ def write_reports(folder: OutputFolder, built: Built, recipe: Mapping[str, Any])
         **({} if built.sides is None else {"sides": built.sides}),
         **({"copies": dict(built.copies)} if built.copies else {}),
         **({"columns": dict(built.columns)} if built.columns.get("columns") else {}),
-        "embedding": built.told,
+        "embedding": built.notes,
         "figures": [asdict(figure) for figure in key_figures(built.run, built.measures)],
         "recipe": recipe,
     }

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from winosmith import report, validate
-from winosmith.build._pool import copies_told
+from winosmith.build._pool import copies_sentences
 from winosmith.build._recipe import again_toml
 from winosmith.build._report_filter import filter_sections, key_figures, verdict
 
@@ -72,7 +72,7 @@ def _funnel_lead(built: Built) -> str:
 
 
 def _funnel(built: Built) -> list[report.Block]:
-    told = [f"{line}." for line in copies_told(built.copies)]
+    told = [f"{line}." for line in copies_sentences(built.copies)]
     return [*_funnel_blocks(built.funnel), *([report.Text(told)] if told else [])]
 
 
@@ -109,7 +109,7 @@ def _count(count: validate.Count) -> tuple[int, int, int]:
 
 def _published(built: Built) -> list[report.Block]:
     blocks: list[report.Block] = [_sets(built.counts), *sides_blocks(built.sides)]
-    if columns := columns_told(built.columns):
+    if columns := columns_sentences(built.columns):
         blocks.append(report.Text([f"{line}." for line in columns]))
     if built.unvalidated:
         told = ", ".join(f"{count:,} of {name}" for name, count in built.unvalidated.items())
@@ -135,21 +135,21 @@ def _sets(counts: Mapping[str, int]) -> report.Table:
 def _making(built: Built, recipe: Mapping[str, Any]) -> list[report.Block]:
     written = again_toml(built.recipe, recipe)
     blocks: list[report.Block] = [report.Code(written, "The recipe, with every default")]
-    if "finetuned" in built.told:
-        kind = "warning" if built.told["at_chance"] else "plain"
-        told = f"Fine-tuning the encoder: {built.told['finetuned']}."
+    if "finetuned" in built.notes:
+        kind = "warning" if built.notes["at_chance"] else "plain"
+        told = f"Fine-tuning the encoder: {built.notes['finetuned']}."
         blocks.insert(0, report.Text([told], kind))  # type: ignore[arg-type]
     return blocks
 
 
-def sides_told(record: Mapping[str, Any] | None) -> list[str]:
+def sides_sentences(record: Mapping[str, Any] | None) -> list[str]:
     """Return the sentences: what stayed, what is new, and where blocks joined two sides.
 
     Args:
         record: as `report.json` holds it under "sides"; None where there is no last build.
 
     >>> joined = {"former": ["train", "test"], "side": "train", "problems": ["a", "b"]}
-    >>> for line in sides_told({"stayed": {"train": 60, "dev": 5, "test": 7},
+    >>> for line in sides_sentences({"stayed": {"train": 60, "dev": 5, "test": 7},
     ...                         "new": {"train": 0, "dev": 2, "test": 0}, "joined": [joined]}):
     ...     print(line)
     72 problems stay on the side of the last build (train 60, dev 5, test 7), 2 are in new blocks (dev 2)
@@ -179,7 +179,7 @@ def sides_told(record: Mapping[str, Any] | None) -> list[str]:
 
 def sides_blocks(record: Mapping[str, Any] | None) -> list[report.Block]:
     """Return the same for a report."""
-    first, *joints = sides_told(record) or [""]
+    first, *joints = sides_sentences(record) or [""]
     blocks: list[report.Block] = [report.Text([f"{first}."])] if first else []
     if joints:
         why = (
@@ -190,10 +190,11 @@ def sides_blocks(record: Mapping[str, Any] | None) -> list[report.Block]:
     return blocks
 
 
-def columns_told(record: Mapping[str, Any] | None) -> list[str]:
+def columns_sentences(record: Mapping[str, Any] | None) -> list[str]:
     """Return what a build says of the columns that are not in its public sets.
 
-    >>> columns_told({"columns": ["x.gender"], "not_in": ["dev"], "but_in": ["private/dev.jsonl"]})
+    >>> held = ["private/dev.jsonl"]
+    >>> columns_sentences({"columns": ["x.gender"], "not_in": ["dev"], "but_in": held})
     ['The column x.gender is not in dev, where it may tell answers; private/dev.jsonl has it']
     """
     if not record or not record["columns"]:

@@ -25,11 +25,11 @@ class Embedded:
     Attributes:
         X: (n, d), in the order of the problems; (n, K, d), a vector an option, where a problem has
             more than two.
-        told: the embedder's parameters, and how fine-tuning went.
+        notes: the embedder's parameters, and how fine-tuning went.
     """
 
     X: NDArray[Any]
-    told: dict[str, Any] = field(default_factory=dict)
+    notes: dict[str, Any] = field(default_factory=dict)
 
 
 def embedded(
@@ -84,8 +84,8 @@ def embedded(
         combine=chosen.combine,
         on_step=lambda done, of, note: on_progress(0, f"fine-tuning: step {done} of {of} {note}"),
     )
-    told = {"finetuned": tuned.message, "at_chance": tuned.at_chance}
-    return Embedded(tuner.embed(pool), {**tuner.parameters, **told})
+    tuning_notes = {"finetuned": tuned.message, "at_chance": tuned.at_chance}
+    return Embedded(tuner.embed(pool), {**tuner.parameters, **tuning_notes})
 
 
 def turning(chosen: EmbedRecipe) -> bool:

@@ -90,15 +90,17 @@ def show(folder: str, name: str, database: str | None, as_json: bool) -> None:
 
 
 def _how_far(folder: str, found: Round) -> None:
-    from winosmith.web.rounds.running import standing
+    from winosmith.web.rounds.running import progress_of
 
-    stands = standing(found)
-    if stands is None or not stands.at_work:
+    progress = progress_of(found)
+    if progress is None or not progress.at_work:
         click.echo(f"no process is at it; it goes on with: winosmith round --site {folder}")
         return
-    click.echo(f"step {stands.number} of {stands.of}: {stands.step}, {stands.percent} % of all")
-    if stands.until is not None:
-        click.echo(f"over at about {stands.until:%Y-%m-%d %H:%M} UTC, by the round before")
+    click.echo(
+        f"step {progress.number} of {progress.of}: {progress.step}, {progress.percent} % of all"
+    )
+    if progress.until is not None:
+        click.echo(f"over at about {progress.until:%Y-%m-%d %H:%M} UTC, by the round before")
 
 
 def _figures(found: Round) -> None:

@@ -59,7 +59,7 @@ def tell_build(folder: Path, as_json: bool) -> None:
     """Print where the report is, and the figures that matter in it; or the report as JSON."""
     if _printed(folder, as_json):
         return
-    from winosmith.build import columns_told, copies_told, sides_told
+    from winosmith.build import columns_sentences, copies_sentences, sides_sentences
 
     record = _record(folder)
     _figure(record["figures"][0])
@@ -73,11 +73,11 @@ def tell_build(folder: Path, as_json: bool) -> None:
     )
     click.echo(f"  {kept['twins']:,} whole twins and {kept['singles']:,} singles")
     _figures(folder, record)
-    for line in copies_told(record.get("copies")):
+    for line in copies_sentences(record.get("copies")):
         say(f"{line}.")
-    for line in sides_told(record.get("sides")):
+    for line in sides_sentences(record.get("sides")):
         say(f"{line}.")
-    for line in columns_told(record.get("columns")):
+    for line in columns_sentences(record.get("columns")):
         say(f"{line}.")
     if record.get("unvalidated"):
         told = ", ".join(f"{count:,} of {name}" for name, count in record["unvalidated"].items())

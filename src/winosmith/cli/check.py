@@ -265,7 +265,7 @@ def _sections(
         yield report.Section("Examples", [report.Text(broken, "warning")])
     if responses is not None:
         yield report.Section("People", list(_responses(checked, responses)))
-    rest = [*_unvalidated(checked), *map(shown, copies(checked.stages[0].dataset).told())]
+    rest = [*_unvalidated(checked), *map(shown, copies(checked.stages[0].dataset).sentences())]
     if rest:
         yield report.Section("What else is to be known", [report.Text(rest)])
 

@@ -177,7 +177,7 @@ def _tell(
     if len(made.reasons()) > _REASONS:
         say(f"  and {len(made.reasons()) - _REASONS} more reasons")
     say(f"wrote: {target} ({into.name}), {counted(made.items)}")
-    told = [*made.lost.told(noun(contents.items)), *lost.told(what)]
+    told = [*made.lost.lines(noun(contents.items)), *lost.lines(what)]
     for line in told or ["lost: nothing"]:
         say(line)
 

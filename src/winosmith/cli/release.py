@@ -126,7 +126,7 @@ def _tell(done: Released) -> None:
     click.echo(f"{counts['all']['problems']:,} problems: {parts}")
     for reason, count in content.left_out.items():
         say(f"left out: {count:,} {reason}")
-    for line in done.copies.told():
+    for line in done.copies.sentences():
         say(line)
     if content.changes and content.previous:
         told = ", ".join(f"{count:,} {kind}" for kind, count in content.changes.items())

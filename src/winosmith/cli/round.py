@@ -149,8 +149,8 @@ def _row(recipe: str | None, name: str | None) -> Row:
 
 
 def _tell(found: Round) -> None:
-    from winosmith.build import sides_told
-    from winosmith.rounds import told_of_halves, told_of_training
+    from winosmith.build import sides_sentences
+    from winosmith.rounds import halves_sentence, training_sentences
 
     print_table(
         "This round" if all(change.before is None for change in found.changes) else
@@ -158,11 +158,11 @@ def _tell(found: Round) -> None:
         ["figure", "last", "now", "change"],
         [[c.what, *_cells(c)] for c in found.changes],
     )  # fmt: skip
-    if halves := told_of_halves(found.record):
+    if halves := halves_sentence(found.record):
         click.echo(halves)
-    for line in told_of_training(found.record):
+    for line in training_sentences(found.record):
         click.secho(f"{line}.", fg="yellow")
-    for line in sides_told(found.record.get("sides")):
+    for line in sides_sentences(found.record.get("sides")):
         click.echo(line)
     roots, fooling = found.record["roots"], found.record["fooling"]
     asked = "" if roots["drawn"] == roots["asked"] else f" ({roots['asked']} were asked for)"
@@ -178,7 +178,7 @@ def _cells(change: Change) -> Sequence[str]:
     def cell(value: float | None) -> str:
         return "—" if value is None else shown(value, change.form)
 
-    return cell(change.before), cell(change.now), change.told or "—"
+    return cell(change.before), cell(change.now), change.in_words or "—"
 
 
 def _same(stored: str, folder: Path) -> None:

@@ -149,7 +149,7 @@ def _sections(
 ) -> Iterator[report.Section]:
     counts = report.Table(shown(name), ["", ""], _rows(found))
     yield report.Section("Counts", [counts, *_table5(found)])
-    repeated = [shown(line) for line in (advice, *found.copies.told()) if line]
+    repeated = [shown(line) for line in (advice, *found.copies.sentences()) if line]
     if repeated:
         yield report.Section("Twins and copies", [report.Text(repeated)])
     if families:

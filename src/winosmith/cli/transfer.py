@@ -134,7 +134,7 @@ def _not_seen(targets: list[Target], options: Options) -> tuple[list[Target], di
 
     name, given = options["name"], options["trained_on"]
     beside = study.TrainedOn(
-        contents=tuple(c for m in options["model"] for c in published.contents_beside(Path(m)))
+        contents=tuple(c for m in options["model"] for c in published.contents_in(Path(m)))
     )
     seen: dict[str, Overlap] = {}
     for target in targets:

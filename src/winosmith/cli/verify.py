@@ -59,7 +59,7 @@ def _tell(found: Verified) -> None:
             click.echo(f"{path}: {count - _SHOWN:,} more")
     for note in found.notes:
         say(f"Not checked: {note}.")
-    for line in found.content.copies.told() if found.content else ():
+    for line in found.content.copies.sentences() if found.content else ():
         say(line)
     if found.faults:
         count = len(found.faults)

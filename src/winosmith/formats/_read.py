@@ -73,7 +73,7 @@ class Losses:
     def __bool__(self) -> bool:
         return bool(self.lost or self.changed or self.added or self.missing)
 
-    def told(self, noun: str) -> list[str]:
+    def lines(self, noun: str) -> list[str]:
         """Return a line for each kind: "lost: twin_id in 20 problems, origin author in 40"."""
         lines = [
             f"{kind}: " + _listed(counts, noun)

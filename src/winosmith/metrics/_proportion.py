@@ -46,7 +46,7 @@ class Proportion:
         return self.right / self.n
 
     @property
-    def told(self) -> str:
+    def in_words(self) -> str:
         """The count in words, with the number of ties where there are some: "480.5 of 959"."""
         tied = f", {self.ties:,} {'tie' if self.ties == 1 else 'ties'}" if self.ties else ""
         return f"{self.right:,.7g} of {self.n:,}{tied}"

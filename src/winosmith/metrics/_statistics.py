@@ -251,10 +251,10 @@ class Copies:
             for name, groups in kinds.items()
         }
 
-    def told(self) -> list[str]:
+    def sentences(self) -> list[str]:
         """Return what there is to say, as sentences with the first few ids; nothing for none.
 
-        >>> Copies(contradictions=(("a", "b"),)).told()[0]
+        >>> Copies(contradictions=(("a", "b"),)).sentences()[0]
         '1 group of identical problems with different answers: a = b. Correct it, or leave it out.'
         """
         lines = []

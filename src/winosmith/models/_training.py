@@ -26,7 +26,7 @@ from winosmith.models._network import (
 from winosmith.models._texts import Questions, SplitPoint, questions
 from winosmith.outputs import OutputFolder, write_aside
 from winosmith.problem import Claim
-from winosmith.published import Contents, contents_beside, keep_contents
+from winosmith.published import Contents, contents_in, keep_contents
 from winosmith.seen import Sees
 
 ALPHA = 0.05
@@ -248,7 +248,7 @@ def train_multiple_choice(
     if not epochs:
         run = Run(base, asked, measured, settings, device, processes)
         epochs = _trained(run, folder.path / STATE, on_step)
-        processes.first(_keep_best, folder, run, epochs, train, contents_beside(base))
+        processes.first(_keep_best, folder, run, epochs, train, contents_in(base))
     return FineTuned(settings, tuple(epochs), len(train), len(dev), folder=folder.path / MODEL)
 
 

@@ -512,7 +512,7 @@ def record_of(content: Content, files: Mapping[str, Mapping[str, Any]]) -> dict[
         "counts": content.counts,
         "configurations": configurations(content.parts),
         "left_out": dict(content.left_out),
-        **(content.copies.record() if content.copies.told() else {}),
+        **(content.copies.record() if content.copies.sentences() else {}),
         "previous": dict(content.previous) if content.previous else None,
         "changes": dict(content.changes),
         "about": content.about.record(),

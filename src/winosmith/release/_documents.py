@@ -329,7 +329,7 @@ def _limits(content: Content) -> Iterator[str]:
     yield from ("## Bias, Risks, and Limitations", "", or_not_stated(content.about.known_limits))
     generated = unvalidated(content)
     yield from ("", generated) if generated else ()
-    for line in content.copies.told():
+    for line in content.copies.sentences():
         yield from ("", cell(line))
     yield from ("", "### What difference it can detect", "", *_detectable(content))
     risks = content.about.datasheet.get("risks", "")
@@ -419,7 +419,7 @@ def _known(content: Content) -> Iterator[tuple[str, str]]:
     yield "relations", "`twin_id` joins the halves of a twin, `root` and `parent` a family."
     yield "splits", "; ".join(f"{part}: {DESCRIPTIONS[part]}" for part in content.parts) + "."
     yield "external", "It stands alone: no record refers to a file elsewhere."
-    yield "noise", "\n\n".join(filter(None, [unvalidated(content), *content.copies.told()]))
+    yield "noise", "\n\n".join(filter(None, [unvalidated(content), *content.copies.sentences()]))
     yield "identifiable", "Contributors appear by pseudonym alone; no hour of writing is given."
     days = sorted({p.origin.created for p in content.problems if p.origin and p.origin.created})
     if days:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from winosmith.rounds._report import (
     Change,
     changes,
+    halves_sentence,
     read_record,
     round_page,
-    told_of_halves,
-    told_of_training,
+    training_sentences,
 )
 from winosmith.rounds._round import Round, RoundRecipe, differing, read_round, round_of, run_round
 from winosmith.rounds._solving import NextRound
@@ -20,11 +20,11 @@ __all__ = [
     "RoundRecipe",
     "changes",
     "differing",
+    "halves_sentence",
     "read_record",
     "read_round",
     "round_of",
     "round_page",
     "run_round",
-    "told_of_halves",
-    "told_of_training",
+    "training_sentences",
 ]

@@ -94,14 +94,18 @@ def _lead(changes: Sequence[Change]) -> str:
 
 def _changed(changes: Sequence[Change], record: Mapping[str, Any]) -> report.Table:
     rows: list[list[report.Value]] = [
-        [change.what, *(_cell(v, change.form) for v in (change.before, change.now)), change.told]
+        [
+            change.what,
+            *(_cell(v, change.form) for v in (change.before, change.now)),
+            change.in_words,
+        ]
         for change in changes
     ]
     return report.Table(
         "This round and the last",
         ["figure", "last round", "this round", "change"],
         rows,
-        note=told_of_halves(record),
+        note=halves_sentence(record),
     )
 
 
@@ -138,21 +142,21 @@ def _solvers(record: Mapping[str, Any]) -> list[report.Block]:
             note=" ".join(
                 (
                     "Left out of the last round’s dev is what a solver may have been taught.",
-                    *(f"{line}." for line in told_of_training(record)),
+                    *(f"{line}." for line in training_sentences(record)),
                 )
             ),
         )
     ]
 
 
-def told_of_halves(record: Mapping[str, Any]) -> str:
+def halves_sentence(record: Mapping[str, Any]) -> str:
     """Return how it was found out what a linear model guesses of the kept; "" where it was not."""
     if record["artifacts"]["after"] is None:
         return ""
     return "A linear model is measured across halves that were filtered apart."
 
 
-def told_of_training(record: Mapping[str, Any]) -> list[str]:
+def training_sentences(record: Mapping[str, Any]) -> list[str]:
     """Return a sentence, without its point, on each solver that may have seen what it is asked.
 
     Args:
@@ -260,7 +264,7 @@ class Change:
         return None if self.before is None or self.now is None else self.now - self.before
 
     @property
-    def told(self) -> str | None:
+    def in_words(self) -> str | None:
         """The change with its sign, of shares in percentage points; None where it is not known."""
         if self.by is None:
             return None

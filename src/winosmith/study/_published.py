@@ -242,7 +242,7 @@ def accuracy_lines(
     lines: dict[str, list[Line]] = {}
     for name in TARGETS:
         mine = [
-            Line(system, solved.beside_printed.value, own=solved.beside_printed)
+            Line(system, solved.comparable.value, own=solved.comparable)
             for system, own in found.items()
             for solved in own
             if solved.data == name
@@ -371,7 +371,9 @@ IMPOSSIBLE = (
 def _lead(lines: Sequence[Line]) -> str:
     mine = [line for line in lines if line.own]
     return "; ".join(
-        f"{line.system}: {100 * line.accuracy:.1f} % ({line.own.told})" for line in mine if line.own
+        f"{line.system}: {100 * line.accuracy:.1f} % ({line.own.in_words})"
+        for line in mine
+        if line.own
     )
 
 
@@ -383,7 +385,7 @@ def _table(name: str, lines: Sequence[Line]) -> Table:
             ""
             if line.own is None
             else f"{100 * line.own.interval[0]:.1f}–{100 * line.own.interval[1]:.1f}",
-            line.own.told if line.own else f"table {line.table}" if line.table else "section 1",
+            line.own.in_words if line.own else f"table {line.table}" if line.table else "section 1",
         ]
         for line in lines
     ]

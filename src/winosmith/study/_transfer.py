@@ -178,7 +178,7 @@ class Solved:
     signature: Signature
 
     @property
-    def beside_printed(self) -> Proportion:
+    def comparable(self) -> Proportion:
         """The share that stands beside the printed ones: of comparisons where these are counted."""
         return self.comparisons or self.accuracy
 

@@ -104,7 +104,7 @@ def funnel(record: Mapping[str, Any]) -> list[Stage]:
 def changed(round_: Round) -> list[tuple[str, str, str, str]]:
     """Return each figure in words: what it is, in the last round, in this one, the change."""
     rows = [Change(*change) for change in round_.changes]
-    return [(figure(c.what), _cell(c, c.before), _cell(c, c.now), c.told or "") for c in rows]
+    return [(figure(c.what), _cell(c, c.before), _cell(c, c.now), c.in_words or "") for c in rows]
 
 
 def _cell(change: Change, value: float | int | None) -> str:

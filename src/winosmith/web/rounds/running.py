@@ -148,7 +148,7 @@ class Teller:
 
 
 @dataclass(frozen=True)
-class Standing:
+class Progress:
     """How far a round is.
 
     Attributes:
@@ -174,18 +174,18 @@ class Standing:
     until: datetime | None = None
 
 
-def standing(round_: Round) -> Standing | None:
+def progress_of(round_: Round) -> Progress | None:
     """Return how far a round is that waits or runs; None for one that is over."""
     if not round_.busy:
         return None
     doing = look(settings.SITE.folder)
     if doing is None or doing.round != round_.pk:
-        return Standing(False)
+        return Progress(False)
     if not doing.step:
-        return Standing(True)
+        return Progress(True)
     share = _share(doing)
     seconds = _left(round_, doing, share)
-    return Standing(
+    return Progress(
         True,
         _step(doing.step),
         doing.number,

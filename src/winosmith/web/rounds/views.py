@@ -45,7 +45,7 @@ from winosmith.web.rounds.results import (
     sizes,
     told,
 )
-from winosmith.web.rounds.running import standing
+from winosmith.web.rounds.running import progress_of
 
 
 @require_safe
@@ -73,7 +73,7 @@ def progress(request: HttpRequest, name: str) -> HttpResponse:
     round_ = seen_by(request, name)
     if not round_.busy:
         return HttpResponse(status=204, headers={"HX-Refresh": "true"})
-    context = {"round": round_, "standing": standing(round_)}
+    context = {"round": round_, "progress": progress_of(round_)}
     return render(request, "rounds/parts/progress.html", context)
 
 
@@ -100,7 +100,7 @@ def _shown(request: HttpRequest, round_: Round, error: InputError | None = None)
         "round": round_,
         "moderates": _moderates(request),
         "admin": _is_admin(request),
-        "standing": standing(round_),
+        "progress": progress_of(round_),
         "error": error,
         "key": new_key(),
     }
