@@ -17,8 +17,7 @@ from typing import Any
 
 from winosmith import formats
 from winosmith.dataset import Dataset
-from winosmith.errors import FormatError, InputError
-from winosmith.extras import require
+from winosmith.errors import FormatError, InputError, require
 from winosmith.problem import Problem
 from winosmith.records import canonical, parsed
 
