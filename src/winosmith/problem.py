@@ -341,7 +341,9 @@ def _what_is_wrong_with_place(sentence: str, blank: int | None) -> str | None:
     if not isinstance(blank, int) or isinstance(blank, bool):
         return f"the blank must be an offset in the sentence or None, not {blank!r}"
     if blank == ONLY or sentence.count(BLANK) < 2:
-        return _what_is_wrong_with_blanks(sentence)
+        wrong = _what_is_wrong_with_blanks(sentence)
+        none = BLANK not in sentence and not _OTHER_BLANK.search(sentence)
+        return f'{wrong}; a question, which has none, says so: "blank": null' if none else wrong
     if not 0 <= blank < len(sentence) or sentence[blank] != BLANK:
         return f"the sentence has no blank ('_') at the offset {blank}"
     return None

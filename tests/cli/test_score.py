@@ -144,6 +144,23 @@ def test_partial_scores_what_is_there_and_says_what_is_not(capsys: TEXT) -> None
     assert "1 predictions have no problem" in output.err
 
 
+def test_a_way_past_bad_records_is_named(capsys: TEXT) -> None:
+    """A bad record is told with the command that sets it aside, and what then is left to do."""
+    lines = Path("dev.jsonl").read_text("utf-8").splitlines()
+    broken = json.dumps({**json.loads(lines[0]), "options": ["x", "x"]})
+    Path("data.jsonl").write_text("\n".join([broken, *lines[1:]]) + "\n", encoding="utf-8")
+    assert main(["score", "data.jsonl", "table.csv"]) == 2
+    told = capsys.readouterr().err
+    assert "data.jsonl:1: two options are equal" in told
+    way = "convert data.jsonl good.jsonl --skip-bad bad.jsonl"
+    assert f"set them aside first: winosmith {way}" in " ".join(told.split())
+    assert main(way.split()) == 0
+    assert main(["score", "good.jsonl", "table.csv"]) == 2
+    assert "--partial measures what is in both" in " ".join(capsys.readouterr().err.split())
+    assert main(["score", "good.jsonl", "table.csv", "--partial", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["solvers"]["table"]["accuracy"]["n"] == 63
+
+
 def test_labels_answer_a_test_set(capsys: TEXT) -> None:
     """A data set without answers is refused, and scored with a labels file of its length."""
     formats.write(DATA.blind(), "test.jsonl")

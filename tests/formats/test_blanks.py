@@ -116,7 +116,9 @@ def test_blanks_of_others_get_a_hint(tmp_path: Path, written: str) -> None:
         Claim("c", f"As {written} fell.", "cup")
 
 
-def test_a_sentence_without_any_blank_gets_no_hint() -> None:
-    """Where nothing looks like a blank, only that there is none is told."""
-    with pytest.raises(ProblemError, match=r"has no blanks \('_'\); 1 is needed$"):
+def test_a_sentence_without_any_blank_may_be_a_question() -> None:
+    """Where nothing looks like a blank, how a question says that it has none is told."""
+    with pytest.raises(ProblemError, match=r"1 is needed; a question, .*: \"blank\": null$"):
         Problem("p", "The mask fell.", ("a", "b"))
+    with pytest.raises(ProblemError, match=r"has no blanks \('_'\); 1 is needed$"):
+        Claim("c", "The mask fell.", "mask")

@@ -258,6 +258,13 @@ def test_a_table_that_lost_the_places_of_blanks_says_so() -> None:
     assert found.notes[0].startswith(
         "1 of the texts have one '_' ('a', …) and are read as questions"
     )
+    table["blank"] = [None, 8.0]
+    found = formats.scan(table)
+    assert [item.blank for item in found.items] == [None, 8]  # type: ignore[union-attr]
+    assert "leave the column 'blank' out of their table" in found.notes[0]
+    assert formats.scan(table.drop(columns="blank").head(1)).items == problems[:1]
+    table.loc[0, "sentence"] = "What is a_b?"
+    assert formats.scan(table).notes == ()
 
 
 def test_an_object_of_words_is_no_question(tmp_path: Path) -> None:

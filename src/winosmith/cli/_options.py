@@ -121,11 +121,22 @@ def read_data(path: str, format_name: str | None) -> Dataset:
     """Read a command's DATA as its options say; see `format_option`.
 
     Raises:
-        FormatError: see `winosmith.formats.read`.
+        FormatError: see `winosmith.formats.read`; of a bad record, it says how to go on without.
     """
     from winosmith import formats
 
-    return formats.read(path, format_name, pair_by=pairing_column(), columns=named_columns())
+    how: dict[str, Any] = {"pair_by": pairing_column(), "columns": named_columns()}
+    try:
+        return formats.read(path, format_name, **how)
+    except FormatError as error:
+        if error.line is None or not formats.scan(path, format_name, **how).bad:
+            raise
+        raise FormatError(
+            f"{error.reason}; to go on without such records, set them aside first: winosmith "
+            f"convert {path} good.jsonl --skip-bad bad.jsonl",
+            error.path,
+            error.line,
+        ) from None
 
 
 def pairing_column() -> str | None:

@@ -85,7 +85,10 @@ def graded(dataset: Dataset, paths: Sequence[str], partial: bool = False) -> dic
         FormatError: a file that can't be read.
         DataError: predictions that don't fit the data set.
     """
-    read = [(Path(path), _read(Path(path), None if partial else dataset)) for path in paths]
+    try:
+        read = [(Path(path), _read(Path(path), None if partial else dataset)) for path in paths]
+    except DataError as error:
+        raise DataError(f"{error} If not, --partial measures what is in both.") from None
     names = [predictions.solver for _, predictions in read]
     found: dict[str, Graded] = {}
     shared = None if partial else clusters(dataset)

@@ -8,6 +8,7 @@ written with what is read back.
 from __future__ import annotations
 
 import json
+import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -363,16 +364,30 @@ def _entries(
     return known, entries, notes, source
 
 
+_APART = re.compile(rf"(?<!\w){BLANK}(?!\w)")
+
+
 def _lost_places(told: Iterable[Told]) -> list[str]:
-    """Say so where a table has no place for any lone `_`, as one that was made of JSON Lines."""
+    """Say so where a table may have lost that a `_` is a blank, as one made of JSON Lines has.
+
+    Where a row has a place, the table knows places, and a `_` inside a word is none.
+    """
     rows = [row for _, _, row, _ in told if row is not None and "blank" in row]
-    lone = [row for row in rows if str(row["sentence"]).count(BLANK) == 1]
-    if not lone or any(row["blank"] is not None for row in lone):
+    placed = any(row["blank"] is not None for row in rows)
+    lone = [
+        row
+        for row in rows
+        if row["blank"] is None
+        and str(row["sentence"]).count(BLANK) == 1
+        and (_APART.search(str(row["sentence"])) or not placed)
+    ]
+    if not lone:
         return []
     return [
         f"{len(lone):,} of the texts have one '_' ({lone[0]['id']!r}, …) and are read as "
-        "questions, as their 'blank' is empty; if they are sentences of a file of JSON Lines, read "
-        "that itself: a table can't tell a key that is left out from null"
+        "questions, as their 'blank' is empty; if they are sentences, leave the column 'blank' out "
+        "of their table, or read the JSON Lines that it was made of: a table can't tell a key that "
+        "is left out from null"
     ]
 
 
