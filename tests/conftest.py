@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import functools
 import gc
@@ -154,14 +155,24 @@ def everything(folder: Path) -> dict[str, bytes]:
     }
 
 
+def of_the_run(factory: pytest.TempPathFactory) -> Path:
+    """Return the temporary folder that all workers of a run have in common."""
+    base = factory.getbasetemp()
+    return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Keep out others who lock the same file."""
+    with path.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 def once_a_run(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
     """Return a folder that is made by the first worker which asks for it, to be read by all."""
-    base = factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        base = base.parent
-    folder = base / name
-    with (base / f"{name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    folder = of_the_run(factory) / name
+    with locked(folder.with_name(f"{name}.lock")):
         if not folder.exists():
             made = factory.mktemp(name)
             make(made)
@@ -292,6 +303,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
     # Each of a test's browsers loads the middleware anew, and WhiteNoise would look at every file.
     settings.WHITENOISE_AUTOREFRESH = True
+    # The site's own is slow on purpose, and there are a thousand people.
+    settings.PASSWORD_HASHERS.insert(0, "django.contrib.auth.hashers.MD5PasswordHasher")
 
     setup_test_environment()
     return made

@@ -1,8 +1,9 @@
 """Where the processor's seconds of the tests go: `python -m pytest -p tests.times`.
 
-The table at the end has a row a folder. The seconds are those of the processor, of a test's process
-and of all that it has started, for the clock on the wall tells more of what else runs. What workers
-load and collect before their first test is a row of its own.
+The table at the end has a row a folder; a second one has the dearest tests. The seconds are those
+of the processor, of a test's process and of all that it has started, for the clock on the wall
+tells more of what else runs. What workers load and collect before their first test is a row of its
+own.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ from typing import Any
 import pytest
 
 PHASES = ("setup", "call", "teardown")
+
+DEAREST = 60
+"""Tests that are named at the end."""
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -40,12 +44,14 @@ class Times:
     Attributes:
         seconds: by folder and phase.
         tests: by folder.
+        dearest: the seconds of a test, without its cases in brackets.
         loading: of all processes that ran tests, until they had collected them.
     """
 
     def __init__(self) -> None:
         self.seconds: Counter[tuple[str, str]] = Counter()
         self.tests: Counter[str] = Counter()
+        self.dearest: Counter[str] = Counter()
         self.loading = 0.0
         self._began = 0.0
 
@@ -66,7 +72,9 @@ class Times:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Add a phase of a test."""
         folder = report.nodeid.partition("::")[0].rpartition("/")[0]
-        self.seconds[folder, report.when] += getattr(report, "processor", 0.0)
+        spent = getattr(report, "processor", 0.0)
+        self.seconds[folder, report.when] += spent
+        self.dearest[report.nodeid.partition("[")[0]] += spent
         self.tests[folder] += report.when == "setup"
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -86,7 +94,7 @@ class Times:
         terminalreporter.write_line("\n".join(self.rows()))
 
     def rows(self) -> list[str]:
-        """Return the table in Markdown."""
+        """Return both tables in Markdown."""
         of = {name: [self.seconds[name, phase] for phase in PHASES] for name in self.tests}
         tests = sum(self.tests.values())
         spent = sum(map(sum, of.values()))
@@ -99,6 +107,10 @@ class Times:
             ),
             _row("loading and collecting", "", self.loading),
             _row("all", tests, spent + self.loading),
+            "",
+            "| test, with all its cases | seconds |",
+            "|:--|--:|",
+            *(f"| `{name}` | {own:.1f} |" for name, own in self.dearest.most_common(DEAREST)),
         ]
 
 

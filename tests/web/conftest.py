@@ -7,17 +7,25 @@ asks for, so that the same test runs on both.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import importlib.util
 import itertools
+import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.conftest import absent, once_a_run  # type: ignore[import-not-found]
+from tests.conftest import (  # type: ignore[import-not-found]
+    absent,
+    locked,
+    of_the_run,
+    once_a_run,
+)
 from tests.web import serving  # type: ignore[import-not-found]
 
 PASSWORD = serving.PASSWORD
@@ -44,14 +52,6 @@ def prepared_site(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 @pytest.fixture(scope="session")
-def prepared_database(postgres: Any, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return the name of a PostgreSQL database with a site's tables, to be copied."""
-    name = "prepared"
-    serving.prepared(tmp_path_factory.mktemp(name), postgres.create(name))
-    return name
-
-
-@pytest.fixture(scope="session")
 def ready_site(site: Any, prepared_site: Any) -> Any:
     """Return the site with its SQLite tables made and its static files gathered."""
     shutil.copy(prepared_site / site.database.path.name, site.database.path)
@@ -70,17 +70,40 @@ def db(ready_site: Any) -> Iterator[Any]:
     shutil.rmtree(ready_site.folder / "rounds", ignore_errors=True)  # nothing rolls files back
 
 
+PREPARED = "prepared"
+"""The PostgreSQL database with a site's tables, to be copied."""
+
+
 @pytest.fixture(scope="session")
-def postgres() -> Iterator[Any]:
-    """Run a PostgreSQL server for this process's tests."""
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Return the PostgreSQL server of the run, with a database PREPARED; no test may stop it.
+
+    Who needs it first starts it, and stops it when nobody needs it any more. Nothing on it has to
+    outlive a power cut.
+    """
     if importlib.util.find_spec("psycopg") is None:
         absent("psycopg is not installed (the extra `postgres`)")
-    from winosmith.testing import find_postgres, postgres_server
+    from winosmith.testing import PostgresServer, find_postgres, postgres_server
 
-    if find_postgres() is None:
+    programs = find_postgres()
+    if programs is None:
         absent("PostgreSQL is not installed")
-    with postgres_server() as server:
-        yield server
+    base = of_the_run(tmp_path_factory)
+    told, own = base / "postgres.port", contextlib.ExitStack()
+    with (base / "postgres.users").open("w") as users:
+        with locked(base / "postgres.lock"):
+            fcntl.flock(users, fcntl.LOCK_SH)
+            if not told.exists():
+                off = dict.fromkeys(("fsync", "synchronous_commit", "full_page_writes"), "off")
+                started = own.enter_context(postgres_server(**off, max_connections="400"))
+                own.callback(told.unlink)
+                own.callback(fcntl.flock, users, fcntl.LOCK_EX)  # called first: all others are gone
+                serving.prepared(tmp_path_factory.mktemp(PREPARED), started.create(PREPARED))
+                told.write_text(str(started.port))
+        server = PostgresServer(programs, base)
+        server.port = int(told.read_text())
+        with own:
+            yield server
 
 
 def _point_to(settings: dict[str, Any]) -> None:
@@ -95,11 +118,11 @@ def _point_to(settings: dict[str, Any]) -> None:
 
 
 @pytest.fixture(scope="session")
-def _postgres_settings(ready_site: Any, postgres: Any, prepared_database: str) -> dict[str, Any]:
-    """Return Django's settings for a migrated database on the server."""
+def _postgres_settings(ready_site: Any, postgres: Any) -> dict[str, Any]:
+    """Return Django's settings for a migrated database of this process's own on the server."""
     from winosmith.web import settings
 
-    made: dict[str, Any] = settings._postgresql(postgres.create("winosmith", prepared_database))
+    made: dict[str, Any] = settings._postgresql(postgres.create(f"tests_{os.getpid()}", PREPARED))
     return made
 
 
@@ -156,6 +179,28 @@ def forgotten(site: Any) -> Iterator[None]:
 
 
 @pytest.fixture
+def usual() -> dict[str, Any]:
+    """Return the rules with which each test of a folder begins, where they are not the built-in."""
+    return {}
+
+
+@pytest.fixture
+def rules(usual: dict[str, Any]) -> Iterator[Callable[..., None]]:
+    """Return a setter of the site's rules: `rules(judges=1)`; what it does not name is as usual."""
+    from django.conf import settings
+    from django.test import override_settings
+
+    with contextlib.ExitStack() as stack:
+
+        def change(**changes: Any) -> None:
+            changed = replace(settings.RULES, **{**usual, **changes})
+            stack.enter_context(override_settings(RULES=changed))
+
+        change()
+        yield change
+
+
+@pytest.fixture
 def person() -> Callable[..., Any]:
     """Return a maker of people, `person("ann", is_judge=True)`, whose password is PASSWORD."""
     from django.contrib.auth import get_user_model
@@ -180,16 +225,10 @@ def visit() -> Callable[..., Any]:
     return make
 
 
-@pytest.fixture
-def served(
-    prepared_site: Any, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
-) -> Iterator[Callable[..., serving.Served]]:
-    """Return a starter of servers: `served(judges=1)`, `served(database="postgresql")`.
-
-    Each has a folder, a port and a database of its own, and is stopped after the test; see
-    `serving.Served`. The database "postgresql" is made on the tests' own server. With `afresh`, the
-    site is served by `python -m winosmith serve`, as by who types it, and not by a fork.
-    """
+@contextlib.contextmanager
+def _starting(request: pytest.FixtureRequest) -> Iterator[Callable[..., serving.Served]]:
+    ready = request.getfixturevalue("prepared_site")
+    factory = request.getfixturevalue("tmp_path_factory")
     started: list[serving.Served] = []
 
     def start(
@@ -199,13 +238,11 @@ def served(
         afresh: bool = False,
         **rules: Any,
     ) -> serving.Served:
-        url = None
+        url = None if database == "sqlite" else database
         if database == "postgresql":
             server = request.getfixturevalue("postgres")
-            ready = request.getfixturevalue("prepared_database")
-            url = server.create(f"served_{next(_numbers)}", ready)
-        folder = tmp_path_factory.mktemp("served") / "site"
-        site = serving.made(prepared_site, folder, rules, url)
+            url = server.create(f"served_{os.getpid()}_{next(_numbers)}", PREPARED)
+        site = serving.made(ready, factory.mktemp("served") / "site", rules, url)
         site.options += options
         site.afresh = afresh
         started.append(site)
@@ -218,3 +255,23 @@ def served(
 
 
 _numbers = itertools.count()
+
+
+@pytest.fixture
+def served(request: pytest.FixtureRequest) -> Iterator[Callable[..., serving.Served]]:
+    """Return a starter of servers: `served(judges=1)`, `served(database="postgresql")`.
+
+    Each has a folder, a port and a database of its own, and is stopped after the test; see
+    `serving.Served`. The database "postgresql" is made on the tests' own server; an address is
+    taken as it is. With `afresh`, the site is served by `python -m winosmith serve`, as by who
+    types it, and not by a fork.
+    """
+    with _starting(request) as start:
+        yield start
+
+
+@pytest.fixture(scope="module")
+def served_long(request: pytest.FixtureRequest) -> Iterator[Callable[..., serving.Served]]:
+    """Return the same for sites that live as long as the module, whose tests only look at them."""
+    with _starting(request) as start:
+        yield start

@@ -6,6 +6,7 @@ A row of ROUTES is a route, a method, and what it comes to for each of `world.RO
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -259,18 +260,17 @@ def _documents() -> list[int]:
 
 
 @pytest.fixture(scope="module")
-def world(ready_site: Any) -> Iterator[Any]:
-    """Make the small site once; all of it is rolled back at the end."""
-    from dataclasses import replace
+def stood(ready_site: Any) -> Iterator[Any]:
+    """Make the small site once."""
+    with w.standing(open_judging=False) as made:
+        yield made
 
-    from django.conf import settings
-    from django.db import transaction
-    from django.test import override_settings
 
-    rules = replace(settings.RULES, gold_every=0, open_judging=False)
-    with override_settings(RULES=rules), transaction.atomic():
-        yield w.make()
-        transaction.set_rollback(True)
+@pytest.fixture
+def world(stood: Any) -> Iterator[Any]:
+    """Return the small site; what a test writes there is rolled back."""
+    with w.taken_back():
+        yield stood
 
 
 def _named_routes() -> Iterator[tuple[str, Any]]:
@@ -397,44 +397,35 @@ def test_who_one_is_comes_from_the_session_alone(world: Any) -> None:
     """Names, ids, roles and pseudonyms in bodies, addresses and headers make nobody another."""
     from django.urls import reverse
 
-    before = w.state_of_all()
     for name, method, args, _data, expected in ROUTES:
         url = reverse(name, args=[arg(world) if callable(arg) else arg for arg in args])
         for role, letter in zip(w.ROLES, expected, strict=True):
             if letter not in "lfn":
                 continue
-            browser = w.browser_of(world, role)
-            answer = getattr(browser, method)(url, FORGED, headers=HEADERS)
-            assert w.outcome(answer, w.state_of_all() != before) == letter, (role, name)
+            ask = functools.partial(getattr(w.browser_of(world, role), method), url, FORGED)
+            came = w.changing(functools.partial(ask, headers=HEADERS))
+            assert w.outcome(*came) == letter, (role, name)
 
 
 def test_a_new_account_can_not_give_itself_a_role(world: Any) -> None:
     """Roles in the form of a sign-up are air."""
-    from django.db import transaction
-
     from winosmith.web.people.models import Person
 
-    with transaction.atomic():
-        form = {**FORGED, "name": "upstart", "password": "cups-jugs-9", "again": "cups-jugs-9"}
-        assert w.browser_of(world, "visitor").post("/people/join/", form).status_code == 302
-        made = Person.objects.get(name="upstart")
-        assert not any((made.is_superuser, made.is_moderator, made.is_judge))
-        transaction.set_rollback(True)
+    form = {**FORGED, "name": "upstart", "password": "cups-jugs-9", "again": "cups-jugs-9"}
+    assert w.browser_of(world, "visitor").post("/people/join/", form).status_code == 302
+    made = Person.objects.get(name="upstart")
+    assert not any((made.is_superuser, made.is_moderator, made.is_judge))
 
 
 def test_what_one_writes_is_ones_own_whatever_the_form_says(world: Any) -> None:
     """A draft begun with another person's id in the form belongs to who began it."""
-    from django.db import transaction
-
     from winosmith.web.write.models import Draft
 
     owner = world.people["owner"]
-    with transaction.atomic():
-        forged = {"person": owner.pk, "contributor": owner.pk, "writer": owner.pk}
-        answer = w.browser_of(world, "other").post("/write/", _key(**forged)(world))
-        assert answer.status_code == 302
-        assert Draft.objects.latest("pk").person == world.people["other"]
-        transaction.set_rollback(True)
+    forged = {"person": owner.pk, "contributor": owner.pk, "writer": owner.pk}
+    answer = w.browser_of(world, "other").post("/write/", _key(**forged)(world))
+    assert answer.status_code == 302
+    assert Draft.objects.latest("pk").person == world.people["other"]
 
 
 def test_an_answer_counts_for_who_holds_the_problem_alone(world: Any) -> None:
@@ -449,15 +440,12 @@ def test_an_answer_counts_for_who_holds_the_problem_alone(world: Any) -> None:
 
 def test_a_session_that_was_made_up_is_nobodys(world: Any) -> None:
     """Session keys that the site did not give, and one of a closed account, are air."""
-    from django.db import transaction
     from django.test import Client
 
     for key in ("x" * 32, "1", "", "../../x", world.refs["session of admin"][::-1]):
         browser = Client()
         browser.cookies["session"] = key
         assert browser.get("/moderate/").status_code == 302
-    with transaction.atomic():
-        admin = world.people["admin"]
-        type(admin).objects.filter(pk=admin.pk).update(is_active=False)
-        assert w.browser_of(world, "admin").get("/moderate/").status_code == 302
-        transaction.set_rollback(True)
+    admin = world.people["admin"]
+    type(admin).objects.filter(pk=admin.pk).update(is_active=False)
+    assert w.browser_of(world, "admin").get("/moderate/").status_code == 302

@@ -26,7 +26,8 @@ from winosmith.testing import made_twins
 Start = Callable[..., Any]
 
 EACH = pytest.mark.parametrize(
-    "database", ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)]
+    "database",
+    ["sqlite", pytest.param("postgresql", marks=[pytest.mark.postgres, pytest.mark.long])],
 )
 
 WRITERS = """

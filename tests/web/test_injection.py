@@ -6,13 +6,14 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.web.hostile import TEXTS, Page  # type: ignore[import-not-found]
+from tests.web.world import taken_back  # type: ignore[import-not-found]
 
 FRAME = (
     "In the garden number {n}, Ann gave water to the bucket and also to {text} since the _ was {t}."
@@ -32,31 +33,44 @@ def _form(n: int, text: str) -> dict[str, str]:
     }
 
 
-@pytest.fixture
-def filled(db: Any, person: Callable[..., Any], visit: Callable[..., Any]) -> list[dict[str, str]]:
+@pytest.fixture(scope="module")
+def sent(ready_site: Any) -> Iterator[list[dict[str, str]]]:
     """Send a twin for each text by the form that contributors use, and let all be found valid."""
+    from django.test import Client
+
     from winosmith.topics import Topic
     from winosmith.web.people.consent import agree
+    from winosmith.web.people.models import Person
     from winosmith.web.problems.models import Problem
     from winosmith.web.write.rules import start
 
-    forms, client = [], None
-    for n, text in enumerate(TEXTS):
-        if n % 40 == 0:
-            ann = person(f"ann{n}")
-            agree(ann)
-            client = visit(ann)
-        draft = start(ann, Topic("Garden", "Water the garden each evening.", ("water", "garden")))
-        form = _form(n, text)
-        sent = client.post(
-            f"/write/{draft.ref}/", {**form, "version": str(draft.version), "do": "submit"}
-        )
-        assert sent.status_code == 302, (text, _complaints(sent))
-        mine = client.get(sent["Location"])
-        assert Page(mine.content.decode()).faults == []
-        forms.append(form)
-    Problem.objects.update(state="valid")
-    return forms
+    forms, client = [], Client()
+    with taken_back():
+        for n, text in enumerate(TEXTS):
+            if n % 40 == 0:
+                ann = Person.objects.create_user(f"ann{n}")
+                agree(ann)
+                client.force_login(ann)
+            draft = start(
+                ann, Topic("Garden", "Water the garden each evening.", ("water", "garden"))
+            )
+            form = _form(n, text)
+            answer = client.post(
+                f"/write/{draft.ref}/", {**form, "version": str(draft.version), "do": "submit"}
+            )
+            assert answer.status_code == 302, (text, _complaints(answer))
+            mine = client.get(answer["Location"])
+            assert Page(mine.content.decode()).faults == []
+            forms.append(form)
+        Problem.objects.update(state="valid")
+        yield forms
+
+
+@pytest.fixture
+def filled(sent: list[dict[str, str]]) -> Iterator[list[dict[str, str]]]:
+    """Return what was sent; what a test writes is rolled back."""
+    with taken_back():
+        yield sent
 
 
 def _complaints(answer: Any) -> list[str]:
@@ -130,15 +144,21 @@ def test_no_cell_is_a_formula(filled: list[dict[str, str]], visit: Callable[...,
     assert sum(cell.startswith("'") for row in rows for cell in row) >= 2 * 8
 
 
-@pytest.mark.parametrize("path", ["/problems/", "/download/", "/people/login/", "/people/join/"])
-def test_addresses_are_no_way_in(db: Any, visit: Callable[..., Any], path: str) -> None:
-    """A hostile text in any parameter is neither run nor put into a header, nor leads elsewhere."""
+def test_addresses_are_no_way_in(db: Any, visit: Callable[..., Any]) -> None:
+    """A hostile text in any parameter is neither run nor put into a header, nor leads elsewhere.
+
+    The list of problems shows what was asked for; the others, which do not, get one text in five.
+    """
     names = ("q", "domain", "twins", "contributor", "since", "after", "before", "next", "agreement")
-    for text in TEXTS:
-        answer = visit().get(path, dict.fromkeys(names, text))
-        assert answer.status_code in (200, 422), text
-        assert Page(answer.content.decode()).faults == [], text
-        assert not any("evil" in value or "ran=1" in value for value in answer.headers.values())
+    asked = {"/problems/": TEXTS}
+    asked |= dict.fromkeys(("/download/", "/people/login/", "/people/join/"), TEXTS[::5])
+    for path, texts in asked.items():
+        for text in texts:
+            answer = visit().get(path, dict.fromkeys(names, text))
+            assert answer.status_code in (200, 422), (path, text)
+            assert Page(answer.content.decode()).faults == [], (path, text)
+            said = answer.headers.values()
+            assert not any("evil" in value or "ran=1" in value for value in said)
 
 
 def test_a_name_that_attacks_is_no_name(db: Any, visit: Callable[..., Any]) -> None:

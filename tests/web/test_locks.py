@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import os
 import signal
 import sqlite3
@@ -81,14 +82,26 @@ def _draft(browser: Any) -> Any:
     return browser.open(browser.send(form).location).form(having="sentence_1")
 
 
+@pytest.fixture(scope="module")
+def sites(served_long: Start) -> Callable[[str], Any]:
+    """Return what serves a site on a database, with ann on it, who judges; it stays served."""
+
+    @functools.cache
+    def made(database: str) -> Any:
+        site = served_long(database=database)
+        site.people(ann="judge")
+        return site
+
+    return made
+
+
 READ = ("/", "/problems/", "/judge/", "/write/", "/download/problems.jsonl")
 
 
 @pytest.mark.parametrize("database", DATABASES)
-def test_reading_waits_for_no_writer(served: Start, browser: Any, database: str) -> None:
+def test_reading_waits_for_no_writer(sites: Start, browser: Any, database: str) -> None:
     """While another program holds the database and writers wait, every page is read."""
-    site = served(database=database)
-    site.people(ann="judge")
+    site = sites(database)
     ann = browser(site, "ann")
     forms = [_draft(ann) for _ in range(12)]
     over = threading.Event()
@@ -117,11 +130,10 @@ def test_reading_waits_for_no_writer(served: Start, browser: Any, database: str)
 
 @pytest.mark.parametrize("database", DATABASES)
 def test_a_write_that_can_not_be_is_told_soon_and_keeps_its_text(
-    served: Start, browser: Any, database: str
+    sites: Start, browser: Any, database: str
 ) -> None:
     """Status 503 says when to come again; the page holds what was sent, to be sent again."""
-    site = served(database=database)
-    site.people("ann")
+    site = sites(database)
     ann = browser(site, "ann")
     form = _draft(ann)
     typed = "The <cup> hit the jug since the _ fell."
@@ -168,17 +180,17 @@ result.append("the other waits" if waits else "the other is through")
 """A write that has a second left asks behind one of another process that waits for a minute."""
 
 
-def test_nobody_waits_for_the_patience_of_others(served: Start) -> None:
+def test_nobody_waits_for_the_patience_of_others(sites: Start) -> None:
     """A write gives up in its own time, whoever waits before it for a database that is locked."""
-    site = served()
+    site = sites("sqlite")
     with _locked(site):
         assert site.do(PATIENT) == ["gave up", "the other waits"]
 
 
 @pytest.mark.parametrize("database", DATABASES)
-def test_health_tells_of_a_locked_database(served: Start, database: str) -> None:
+def test_health_tells_of_a_locked_database(sites: Start, database: str) -> None:
     """While another program holds the database /healthz says so, in a sentence."""
-    site = served(database=database)
+    site = sites(database)
     with _locked(site):
         time.sleep(1.1)  # an answer holds for a second
         start = time.monotonic()
@@ -193,9 +205,9 @@ def test_health_tells_of_a_locked_database(served: Start, database: str) -> None
     assert site.get("/healthz").status == 200
 
 
-def test_a_password_is_on_no_page(served: Start) -> None:
+def test_a_password_is_on_no_page(sites: Start) -> None:
     """A form with a password that could not be handled is not shown again."""
-    site = served()
+    site = sites("sqlite")
     cookie = site.get("/people/login/").headers["Set-Cookie"].partition(";")[0]
     headers = {
         "Content-Type": "application/x-www-form-urlencoded",
@@ -271,16 +283,21 @@ def test_health_tells_of_a_database_that_takes_nothing(served: Start, postgres: 
     )
 
 
+@pytest.mark.long
 @pytest.mark.postgres
 def test_health_waits_for_no_database_that_hangs(served: Start, postgres: Any) -> None:
     """While PostgreSQL takes connections and says nothing /healthz says that it is away."""
-    site = served(database="postgresql")
-    time.sleep(1.1)
-    os.kill(postgres.process.pid, signal.SIGSTOP)
-    try:
-        start = time.monotonic()
-        answer = site.get("/healthz")
-        assert time.monotonic() < start + WAITED
-    finally:
-        os.kill(postgres.process.pid, signal.SIGCONT)
+    from winosmith.testing import postgres_server
+
+    with postgres_server() as own:  # others go on with theirs
+        site = served(database=own.create("hangs"))
+        time.sleep(1.1)
+        os.kill(own.process.pid, signal.SIGSTOP)
+        try:
+            start = time.monotonic()
+            answer = site.get("/healthz")
+            assert time.monotonic() < start + WAITED
+        finally:
+            os.kill(own.process.pid, signal.SIGCONT)
+            site.kill()
     assert (answer.status, answer.text) == (503, "the database does not answer\n")

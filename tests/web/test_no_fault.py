@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import cycle, islice
 from typing import Any
 
@@ -65,14 +64,8 @@ def _spend_keys(world: Any) -> None:
 @pytest.fixture
 def made(database: Any) -> Iterator[Any]:
     """Make the small site on each database; all of it is rolled back at the end."""
-    from django.conf import settings
-    from django.db import transaction
-    from django.test import override_settings
-
-    rules = replace(settings.RULES, gold_every=0)
-    with override_settings(RULES=rules), transaction.atomic():
-        yield w.make()
-        transaction.set_rollback(True)
+    with w.standing() as world:
+        yield world
 
 
 @pytest.mark.long

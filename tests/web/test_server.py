@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.waiting import LONGEST, until  # type: ignore[import-not-found]
+from tests.web.conftest import PREPARED  # type: ignore[import-not-found]
 
 Start = Callable[..., Any]
 
@@ -67,14 +68,16 @@ def _is_read(wire: socket.socket) -> bool:
     return False
 
 
-@pytest.mark.parametrize(
-    "database", ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)]
-)
-def test_a_site_is_served(typed: Start, database: str) -> None:
+@pytest.fixture(scope="module")
+def still(served_long: Start) -> Any:
+    """Return a server that tests only look at."""
+    return served_long()
+
+
+def test_a_site_is_served(typed: Start) -> None:
     """The server says where the data are, lets the first admin in once, and answers."""
-    site = typed(database=database, title="Cups & jugs")
-    where = site.folder / "site.sqlite3" if database == "sqlite" else "postgresql://127.0.0.1"
-    assert f"Database    {where}" in site.printed
+    site = typed(title="Cups & jugs")
+    assert f"Database    {site.folder / 'site.sqlite3'}" in site.printed
     assert site.admin_link.startswith(site.url)
     answer = site.get("/")
     assert answer.status == 200
@@ -84,12 +87,16 @@ def test_a_site_is_served(typed: Start, database: str) -> None:
     assert health.headers["Cache-Control"] == "no-store"
 
 
-def test_only_while_nobody_is_admin_is_one_let_in(served: Start) -> None:
-    """Each start without an admin prints one link and ends the earlier ones; with one, none."""
-    site = served()
+def test_each_start_reads_what_has_changed(served: Start) -> None:
+    """Each start without an admin prints one link and ends the earlier ones; with one, none.
+
+    What the admin writes into site.toml holds when the server starts again; nonsense ends it.
+    """
+    site = served(title="One")
     first = site.admin_link
     assert site.stop() == 0
-    site.start()
+    (site.folder / "site.toml").write_text('title = "Two"\n')
+    assert "Two" in site.start().get("/").text
     assert site.admin_link != first
     usable = "from winosmith.web.people.models import Invitation; "
     usable += "result = Invitation.objects.filter(used=None).count()"
@@ -98,15 +105,19 @@ def test_only_while_nobody_is_admin_is_one_let_in(served: Start) -> None:
     site.stop()
     site.start()
     assert "First admin" not in site.printed
-
-
-def test_a_folder_has_one_server(served: Start) -> None:
-    """A second server of a folder is refused with the first one's process id."""
-    site = served()
+    site.stop()
+    (site.folder / "site.toml").write_text("judges = 2\n")
     refused = _serve(site.folder, "--port", "0")
     assert refused.returncode == 2
-    assert f"is served already, by process {site.process.pid};" in refused.stderr
-    assert site.get("/").status == 200
+    assert "must be odd" in refused.stderr
+
+
+def test_a_folder_has_one_server(still: Any) -> None:
+    """A second server of a folder is refused with the first one's process id."""
+    refused = _serve(still.folder, "--port", "0")
+    assert refused.returncode == 2
+    assert f"is served already, by process {still.process.pid};" in refused.stderr
+    assert still.get("/").status == 200
 
 
 @pytest.mark.long
@@ -176,9 +187,9 @@ def test_the_help_says_how_many_workers_there_are(db: Any, monkeypatch: pytest.M
     assert "one a core and one more when left out" in told
 
 
-def test_a_taken_port_is_told(served: Start, tmp_path: Path) -> None:
+def test_a_taken_port_is_told(still: Any, tmp_path: Path) -> None:
     """A port on which something listens is refused with what to do."""
-    refused = _serve(tmp_path / "other", "--port", str(_port(served())))
+    refused = _serve(tmp_path / "other", "--port", str(_port(still)))
     assert refused.returncode == 2
     assert "something listens there already; stop it, or choose another --port" in refused.stderr
 
@@ -201,14 +212,13 @@ def test_only_the_sites_own_names_are_answered(served: Start) -> None:
     assert site.ask("GET", "/", headers={"Host": "evil.example.org"}).status == 400
 
 
-def test_nothing_is_too_large(served: Start) -> None:
+def test_nothing_is_too_large(still: Any) -> None:
     """A form beyond the limit is refused before it is read, a header beyond it as well."""
-    site = served()
-    with socket.create_connection(("127.0.0.1", _port(site)), timeout=LONGEST) as wire:
+    with socket.create_connection(("127.0.0.1", _port(still)), timeout=LONGEST) as wire:
         wire.sendall(b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000001\r\n\r\n")
         assert wire.recv(1000).startswith(b"HTTP/1.1 413 ")
-    assert site.get("/" + "x" * 40_000).status == 431
-    assert site.get("/", **{"X-Long": "y" * 40_000}).status == 431
+    assert still.get("/" + "x" * 40_000).status == 431
+    assert still.get("/", **{"X-Long": "y" * 40_000}).status == 431
 
 
 def test_the_log_knows_nobody(served: Start) -> None:
@@ -225,43 +235,32 @@ def test_the_log_knows_nobody(served: Start) -> None:
     assert site.log() == site.printed
 
 
-def test_a_head_has_no_body(served: Start) -> None:
+def test_a_head_has_no_body(still: Any) -> None:
     """HEAD is answered with the headers of GET and nothing else."""
-    answer = served().ask("HEAD", "/")
+    answer = still.ask("HEAD", "/")
     assert (answer.status, answer.body) == (200, b"")
 
 
-def test_static_files_are_kept_by_browsers(served: Start) -> None:
+def test_static_files_are_kept_by_browsers(still: Any) -> None:
     """The style sheet's address changes with its content, so that it can be kept for ever."""
-    site = served()
-    sheet = re.search(r'href="(/static/[^"]+\.css)"', site.get("/").text)
+    sheet = re.search(r'href="(/static/[^"]+\.css)"', still.get("/").text)
     assert sheet
-    answer = site.get(sheet[1])
+    answer = still.get(sheet[1])
     assert answer.status == 200
     assert re.search(r"\.[0-9a-f]{12}\.css$", sheet[1])
     assert "immutable" in answer.headers["Cache-Control"]
 
 
-def test_settings_hold_from_the_next_start(served: Start) -> None:
-    """What the admin writes into site.toml holds when the server starts again; nonsense ends it."""
-    site = served(title="One")
-    site.stop()
-    (site.folder / "site.toml").write_text('title = "Two"\n')
-    assert "Two" in site.start().get("/").text
-    site.stop()
-    (site.folder / "site.toml").write_text("judges = 2\n")
-    refused = _serve(site.folder, "--port", "0")
-    assert refused.returncode == 2
-    assert "must be odd" in refused.stderr
-
-
 @pytest.mark.postgres
-def test_a_password_is_nowhere_to_be_seen(typed: Start) -> None:
-    """The password of a database address is neither printed nor among the process's arguments."""
-    site = typed(database="postgresql")
-    site.stop()
-    site.database = site.database.replace("postgres@", "postgres:hush-hush@")
-    site.start()
+def test_a_password_is_nowhere_to_be_seen(typed: Start, postgres: Any) -> None:
+    """On PostgreSQL a site is served as well; an address's password is neither printed nor listed.
+
+    Arguments of a process are on a list that everybody on the machine reads.
+    """
+    address = postgres.create("with_password", PREPARED)
+    site = typed(database=address.replace("postgres@", "postgres:hush-hush@"))
+    assert "Database    postgresql://127.0.0.1" in site.printed
+    assert site.admin_link.startswith(site.url)
     assert site.get("/healthz").status == 200
     arguments = Path(f"/proc/{site.process.pid}/cmdline").read_text()
     assert "hush" not in site.log() + arguments
@@ -302,12 +301,11 @@ _END = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '
 
 
 @pytest.mark.postgres
-def test_a_database_with_too_little_room_is_told(served: Start) -> None:
+def test_a_database_with_too_little_room_is_told(tmp_path: Path, postgres: Any) -> None:
     """More workers than PostgreSQL takes connections are refused with both numbers."""
-    site = served(database="postgresql")
-    site.stop()
+    address = postgres.create("room", PREPARED)
     refused = _serve(
-        site.folder, "--port", "0", "--workers", "500", WINOSMITH_DATABASE=site.database
+        tmp_path / "site", "--port", "0", "--workers", "500", WINOSMITH_DATABASE=address
     )
     assert refused.returncode == 2
     assert re.search(r"room for \d+ connections and 500 workers may need \d+;", refused.stderr)

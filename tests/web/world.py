@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tests.web.api import visits as api  # type: ignore[import-not-found]
@@ -222,6 +223,43 @@ def outcome(response: Any, changed: bool) -> str:
     return letter.upper() if changed else letter
 
 
+@contextmanager
+def taken_back() -> Iterator[None]:
+    """Roll back in the end what was written."""
+    from django.db import transaction
+
+    with transaction.atomic():
+        yield
+        transaction.set_rollback(True)
+
+
+@contextmanager
+def standing(**rules: Any) -> Iterator[World]:
+    """Make the small site with these rules, and no gold questions; it is gone in the end."""
+    from django.conf import settings
+    from django.test import override_settings
+
+    changed = replace(settings.RULES, **{"gold_every": 0, **rules})
+    with override_settings(RULES=changed), taken_back():
+        yield make()
+
+
+def changing(do: Callable[[], Any]) -> tuple[Any, bool]:
+    """Do something on SQLite and take it back; return what came of it, and whether it changed all.
+
+    "All" is what `state_of_all` looks at, which takes longer than most requests: where no row at
+    all was written it is not asked.
+    """
+    from django.db import connection
+
+    connection.ensure_connection()
+    with taken_back():
+        written = connection.connection.total_changes
+        came = do()
+        after = state_of_all() if connection.connection.total_changes != written else None
+    return came, after is not None and after != state_of_all()
+
+
 def ask(
     world: World, role: str, method: str, url: str, data: Callable[[World], dict[str, Any]]
 ) -> str:
@@ -229,14 +267,13 @@ def ask(
 
     What `data` writes to make the form is there before the request.
     """
-    from django.db import transaction
 
-    with transaction.atomic():
-        form = data(world)
-        before = state_of_all()
+    def asked() -> Any:
         response = getattr(browser_of(world, role), method)(url, form)
         if response.streaming:
             b"".join(response.streaming_content)
-        letter = outcome(response, state_of_all() != before)
-        transaction.set_rollback(True)
-    return letter
+        return response
+
+    with taken_back():
+        form = data(world)
+        return outcome(*changing(asked))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django.contrib import admin
-from django.urls import URLPattern, include, path
+from django.urls import URLPattern, include, path, re_path
 
 from winosmith.web import pages
 from winosmith.web.api import views as api
@@ -148,7 +148,8 @@ AREAS: dict[str, tuple[str, list[URLPattern]]] = {
         [
             path("", api.index, name="index"),
             path("openapi.json", api.description, name="openapi"),
-            path("v1/<path:rest>", api.door, name="v1"),
+            # `<path:rest>` is no line's end, and its 404 would be a page.
+            re_path(r"^v1/(?P<rest>[\s\S]+)\Z", api.door, name="v1"),
         ],
     ),
     "tokens": (

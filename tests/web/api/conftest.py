@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -28,16 +27,19 @@ def django_queries() -> Any:
 
 
 @pytest.fixture(scope="module")
-def world(ready_site: Any) -> Iterator[Any]:
-    """Make the small site once; all of it is rolled back at the end."""
+def stood(ready_site: Any) -> Iterator[Any]:
+    """Make the small site once."""
     from django.conf import settings
-    from django.db import transaction
-    from django.test import override_settings
 
     from winosmith.web.predict.asking import announce
 
-    rules = replace(settings.RULES, gold_every=0, open_judging=False)
-    with override_settings(RULES=rules), transaction.atomic():
-        announce(rules.models)
-        yield w.make()
-        transaction.set_rollback(True)
+    with w.standing(open_judging=False) as made:
+        announce(settings.RULES.models)
+        yield made
+
+
+@pytest.fixture
+def world(stood: Any) -> Iterator[Any]:
+    """Return the small site; what a test writes there is rolled back."""
+    with w.taken_back():
+        yield stood

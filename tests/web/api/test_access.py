@@ -6,8 +6,6 @@ token, `f` forbidden, `n` not there, `x` refused by a rule; a capital where the 
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -73,21 +71,15 @@ ROWS: list[tuple[str, str, Any, str]] = [
 
 
 @pytest.fixture(scope="module")
-def tokens(world: Any) -> Iterator[dict[str, Any]]:
+def tokens(stood: Any) -> dict[str, Any]:
     """Return a program for each role, with every scope that its person may have."""
     from django.utils import timezone
 
     from winosmith.web.api.models import Token
 
-    made = {role: program(world.people[role]) for role in ROLES[1:]}
+    made = {role: program(stood.people[role]) for role in ROLES[1:]}
     Token.objects.update(used=timezone.now().date())
     return {"visitor": Program(), **made}
-
-
-@functools.cache
-def _before() -> int:
-    """Return a digest of the site as each request meets it."""
-    return int(w.state_of_all())
 
 
 def _filled(said: Any, refs: dict[str, Any]) -> Any:
@@ -100,14 +92,10 @@ def _filled(said: Any, refs: dict[str, Any]) -> Any:
 
 def _outcome(caller: Any, method: str, path: str, body: Any) -> str:
     """Return what a request comes to; what it wrote is rolled back."""
-    from django.db import transaction
-
-    before = _before()
-    with transaction.atomic():
-        answer = caller.post(path, body) if method == "post" else caller.call(method, path, body)
-        letter = "o" if answer.status_code in (201, 204) else w.LETTERS.get(answer.status_code, "?")
-        changed = w.state_of_all() != before
-        transaction.set_rollback(True)
+    answer, changed = w.changing(
+        lambda: caller.post(path, body) if method == "post" else caller.call(method, path, body)
+    )
+    letter = "o" if answer.status_code in (201, 204) else w.LETTERS.get(answer.status_code, "?")
     if answer.status_code >= 400:
         assert answer["Content-Type"] == "application/problem+json"
     return letter.upper() if changed else letter

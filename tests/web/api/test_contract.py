@@ -12,10 +12,10 @@ from tests.web.api.calling import Program, program  # type: ignore[import-not-fo
 
 
 @pytest.fixture(scope="module")
-def callers(world: Any) -> dict[str, Any]:
+def callers(stood: Any) -> dict[str, Any]:
     """Return a program for each of some roles."""
     roles = ("owner", "judge", "moderator")
-    return {"visitor": Program(), **{role: program(world.people[role]) for role in roles}}
+    return {"visitor": Program(), **{role: program(stood.people[role]) for role in roles}}
 
 
 def _many(count: int) -> None:
@@ -76,12 +76,8 @@ def test_a_problem_is_told_to_whom_its_page_is_shown(
     world: Any, callers: dict[str, Any], role: str, state: str
 ) -> None:
     """Halves, votes and family that a page shows somebody are those that the API tells them."""
-    from django.db import transaction
-
-    with transaction.atomic():
-        page = w.browser_of(world, role).get(f"/problems/{state}-a/")
-        answer = callers[role].get(f"problems/{state}-a")
-        transaction.set_rollback(True)
+    page = w.browser_of(world, role).get(f"/problems/{state}-a/")
+    answer = callers[role].get(f"problems/{state}-a")
     assert answer.status_code == page.status_code
     if page.status_code != 200:
         return

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import needed
+from tests.web import world as w  # type: ignore[import-not-found]
 from tests.web.api.calling import program  # type: ignore[import-not-found]
 
 schemathesis = needed("schemathesis")
@@ -39,7 +40,7 @@ CONFIG: dict[str, Any] = {
 
 
 @pytest.fixture(scope="module")
-def described(world: Any) -> Iterator[Any]:
+def described(stood: Any) -> Iterator[Any]:
     """Return the description as schemathesis reads it, bound to the site in this process."""
     from django.core.signals import request_finished, request_started
     from django.core.wsgi import get_wsgi_application
@@ -48,7 +49,7 @@ def described(world: Any) -> Iterator[Any]:
 
     from winosmith.web.api.models import Token
 
-    tokens = {role: program(world.people[role]).token for role in ("owner", "admin")}
+    tokens = {role: program(stood.people[role]).token for role in ("owner", "admin")}
     Token.objects.update(used=timezone.now().date())
     ends = (request_started, request_finished)
     for signal in ends:  # all is in one transaction here, as in Django's own client
@@ -56,7 +57,7 @@ def described(world: Any) -> Iterator[Any]:
     config = schemathesis.Config.from_dict(CONFIG)
     application = get_wsgi_application()  # without the threads of the server's door
     schema = schemathesis.openapi.from_wsgi("/api/openapi.json", application, config=config)
-    yield schema, tokens, world.refs
+    yield schema, tokens, stood.refs
     for signal in ends:
         signal.connect(close_old_connections)
 
@@ -84,7 +85,6 @@ def test_the_api_is_what_it_says(described: Any, mode: str) -> None:
 
 def _tried(operation: Any, token: str, mode: Any, pinned: str) -> Counter[int]:
     """Send made-up requests to an operation, and count what they come to; nothing stays written."""
-    from django.db import transaction
     from hypothesis import HealthCheck, Phase, given, settings
     from hypothesis.errors import Unsatisfiable
 
@@ -102,9 +102,8 @@ def _tried(operation: Any, token: str, mode: Any, pinned: str) -> Counter[int]:
     def one(case: Any) -> None:
         if pinned and case.path_parameters:
             case.path_parameters = dict.fromkeys(case.path_parameters, pinned)
-        with transaction.atomic():
+        with w.taken_back():
             answer = case.call_and_validate(headers={"Authorization": f"Bearer {token}"})
-            transaction.set_rollback(True)
         met[answer.status_code] += 1
 
     try:

@@ -1,30 +1,13 @@
-"""The site's rules, changed for a test."""
+"""The rules with which these tests begin."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 
 @pytest.fixture
-def rules() -> Any:
-    """Return a setter of the site's rules, without gold questions."""
-    from django.conf import settings
-    from django.test import override_settings
-
-    changed = []
-
-    def change(**changes: Any) -> None:
-        made = override_settings(
-            RULES=replace(settings.RULES, **{"gold_every": 0, **changes}),
-            PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"],  # quick
-        )
-        made.enable()
-        changed.append(made)
-
-    change()
-    yield change
-    for made in reversed(changed):
-        made.disable()
+def usual() -> dict[str, Any]:
+    """Return rules without gold questions."""
+    return {"gold_every": 0}

@@ -4,31 +4,12 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 _numbers = itertools.count(1)
-
-
-@pytest.fixture
-def rules() -> Iterator[Callable[..., None]]:
-    """Return a setter of the site's rules."""
-    from django.conf import settings
-    from django.test import override_settings
-
-    changed = []
-
-    def change(**changes: Any) -> None:
-        made = override_settings(RULES=replace(settings.RULES, **changes))
-        made.enable()
-        changed.append(made)
-
-    yield change
-    for made in reversed(changed):
-        made.disable()
 
 
 @pytest.fixture

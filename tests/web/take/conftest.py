@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -22,25 +22,9 @@ def asked(sitting: Any) -> set[str]:
 
 
 @pytest.fixture
-def rules() -> Iterator[Callable[..., None]]:
-    """Return a setter of the site's rules; without gold, and with quick passwords."""
-    from django.conf import settings
-    from django.test import override_settings
-
-    changed = []
-
-    def change(**changes: Any) -> None:
-        made = override_settings(
-            RULES=replace(settings.RULES, **{"gold_every": 0, **changes}),
-            PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"],
-        )
-        made.enable()
-        changed.append(made)
-
-    change()
-    yield change
-    for made in reversed(changed):
-        made.disable()
+def usual() -> dict[str, Any]:
+    """Return rules without gold questions."""
+    return {"gold_every": 0}
 
 
 def twins(count: int, start: int = 0, singles: int = 0) -> Dataset:
