@@ -165,7 +165,7 @@ def test_errors_have_one_form(ann: Any) -> None:
     """Wrong addresses, methods, bodies and fields are told of as problem details."""
     caller = program(ann)
     shapes = {
-        404: caller.get("problems/%0Ax"),
+        404: caller.get("nothing/%0Ahere"),
         405: caller.call("patch", "problems"),
         400: caller.call("put", "drafts/x", "{no JSON"),
         422: caller.get("problems?since=yesterday"),
