@@ -16,6 +16,17 @@ from winosmith.audit._items import Items
 from winosmith.audit._null import Battery, Found, battery
 from winosmith.audit._overlap import Overlap, overlap
 from winosmith.audit._probes import Probe, Word, probes
+from winosmith.audit._repair import (
+    LIMIT,
+    WORDS,
+    Bound,
+    Changed,
+    Proof,
+    Repair,
+    prove,
+    repair,
+    repair_to_folder,
+)
 from winosmith.audit._report import page, sections, signature, verdict
 from winosmith.audit._review import Declared, OneSided, Review, across, declared, near, review
 from winosmith.audit._triage import (
@@ -28,10 +39,14 @@ from winosmith.audit._triage import (
 
 __all__ = [
     "CUES",
+    "LIMIT",
+    "WORDS",
     "Against",
     "Answers",
     "Audit",
     "Battery",
+    "Bound",
+    "Changed",
     "Corpus",
     "Cue",
     "Declared",
@@ -41,6 +56,8 @@ __all__ = [
     "Overlap",
     "Part",
     "Probe",
+    "Proof",
+    "Repair",
     "Review",
     "Suspect",
     "Triage",
@@ -55,7 +72,10 @@ __all__ = [
     "overlap",
     "page",
     "probes",
+    "prove",
     "read_answers",
+    "repair",
+    "repair_to_folder",
     "review",
     "sections",
     "signature",

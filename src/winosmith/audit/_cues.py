@@ -46,6 +46,32 @@ _SEVERAL = re.compile(
     r"\b(?:both )?\(?[A-I]\)?(?:,| and| or|,? &) \(?[A-I]\)?\b(?! \w)|\b[IV]+(?:,| and| only)"
 )
 
+_LETTERS = re.compile(
+    r"^\W*(?i:only )?\(?[A-Z]\)?(?i: only| alone)?\W*$"
+    r"|\b(?i:option|answer|choice)s? \(?[A-Z]\)?(?!\w)"
+    r"|\b(?i:first|second|third|fourth|last|previous|preceding|following|other|above|below) "
+    r"(?:two |three )?(?:options?|answers?|choices?)\b"
+    r"|^(?i:all|none|both|neither|any|either)\W*$"
+    r"|\b(?i:all|none|both|neither|any|either|more than one|one|two|three) of "
+    r"(?:the|these|those|them)\b ?(?:above|below|options|answers|choices|others)?\W*$"
+)
+_NAMED = re.compile(r"\b(?i:option|answer|choice)s? \(?[A-Z]\)?(?!\w)")
+
+
+def in_order(question: str, options: Sequence[str]) -> bool:
+    """Tell whether the order of options means something: one speaks of others, or of letters.
+
+    >>> in_order("Which floats?", ("cork", "lead", "none of the above"))
+    True
+    >>> in_order("Which blood is rarest?", ("A", "B", "AB", "O")), in_order("Who?", ("Al", "Bo"))
+    (True, False)
+    """
+    return bool(_NAMED.search(question)) or any(
+        pattern.search(option)
+        for option in options
+        for pattern in (_ALL, _NONE, _SEVERAL, _LETTERS)
+    )
+
 
 def _words(text: str) -> tuple[str, ...]:
     return tuple(_WORD.findall(text.lower()))

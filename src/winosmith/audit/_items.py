@@ -88,6 +88,20 @@ class Items:
     def __len__(self) -> int:
         return len(self.problems)
 
+    def part(self, chosen: Bools) -> Items:
+        """Return some of the items, whole units: cues see them as they see the whole set."""
+        found = Items(
+            tuple(p for p, is_in in zip(self.problems, chosen, strict=True) if is_in),
+            self.rows[chosen],
+            self.keys[chosen],
+            tuple(texts for texts, is_in in zip(self.texts, chosen, strict=True) if is_in),
+            np.unique(self.block[chosen], return_inverse=True)[1],
+            np.unique(self.unit[chosen], return_inverse=True)[1],
+        )
+        views = tuple(v for v, is_in in zip(self.views, chosen, strict=True) if is_in)
+        vars(found)["views"] = views  # in the place of those that would be made anew
+        return found
+
     @cached_property
     def counts(self) -> Ints:
         """How many options each item has, (n,)."""
@@ -178,6 +192,15 @@ _CLASSES, _SHARE = 20, 0.05
 Copies count once."""
 
 
+def in_classes(dataset: Dataset) -> list[bool]:
+    """Tell of each item whether its options are classes."""
+    sets = [frozenset(map(str.lower, problem.options)) for problem in dataset]
+    different = {(options, plain(p.sentence)) for options, p in zip(sets, dataset, strict=True)}
+    many = max(_CLASSES, _SHARE * len(different))
+    counts = Counter(options for options, _ in different)
+    return [counts[options] > many for options in sets]
+
+
 def _blocks(dataset: Dataset) -> list[list[int]]:
     """Return the blocks; where options are classes, items that look alike are not in one.
 
@@ -185,17 +208,13 @@ def _blocks(dataset: Dataset) -> list[list[int]]:
     Of classes they are what a template makes: a thousand of them would be one draw.
     """
     together = blocks(dataset)
-    sets = [frozenset(map(str.lower, problem.options)) for problem in dataset]
-    different = {(options, plain(p.sentence)) for options, p in zip(sets, dataset, strict=True)}
-    many = max(_CLASSES, _SHARE * len(different))
-    counts = Counter(options for options, _ in different)
-    classes = {options for options, count in counts.items() if count > many}
-    if not classes:
+    classes = in_classes(dataset)
+    if not any(classes):
         return together
     apart = {row: at for at, rows in enumerate(blocks(dataset, lookalikes=False)) for row in rows}
     found: list[list[int]] = []
     for rows in together:
-        if classes.isdisjoint(sets[row] for row in rows):
+        if not any(classes[row] for row in rows):
             found.append(rows)
             continue
         parted: dict[int, list[int]] = {}

@@ -121,7 +121,7 @@ def probes(items: Items, *, draws: int = DRAWS, seed: int = 0) -> tuple[Probe, .
 
 def probe(items: Items, sees: str, *, draws: int = DRAWS, seed: int = 0) -> Probe:
     """Probe what is seen: "options", "question" or "both"."""
-    names, matrix = _features(items, _SEEN[sees])
+    names, matrix = features(items, sees)
     deal = permuted(items, draws, np.random.default_rng([seed, 1]))
     folds = _folds(items, seed)
     own = items.keyed(items.unit_key)
@@ -181,11 +181,11 @@ _SEEN: dict[str, Callable[[View], Iterator[set[str]]]] = {
 }
 
 
-def _features(
-    items: Items, seen: Callable[[View], Iterator[set[str]]]
-) -> tuple[list[str], csr_matrix]:
+def features(items: Items, sees: str) -> tuple[list[str], csr_matrix]:
     """Return the features that two blocks or more have, and which options have them."""
     from scipy.sparse import csr_matrix
+
+    seen = _SEEN[sees]
 
     of_options = [(block, sorted(found)) for block, view in zip(items.block.tolist(), items.views,
                   strict=True) for found in seen(view)]  # fmt: skip
@@ -214,23 +214,42 @@ def _folds(items: Items, seed: int) -> Ints:
     return folds
 
 
-def _cross_fitted(items: Items, matrix: csr_matrix, folds: Ints, keys: Ints) -> Floats:
+def guessed(items: Items, matrix: csr_matrix, learnt: Floats, seed: int) -> Floats:
+    """Return each option's score by models that did not see its block, (options,).
+
+    Args:
+        items: whose options they are.
+        matrix: (options, features).
+        learnt: (n,) how much each item counts where models learn; of those that count nothing the
+            model of all others is asked.
+        seed: of the folds.
+    """
+    folds = np.where(learnt > 0, _folds(items, seed), _FOLDS)
+    return _cross_fitted(items, matrix, folds, items.keyed(items.unit_key)[:, None], learnt)[:, 0]
+
+
+def _cross_fitted(
+    items: Items, matrix: csr_matrix, folds: Ints, keys: Ints, counted: Floats | float = 1.0
+) -> Floats:
     """Return each option's score by models that did not see its block, (options, columns).
 
     Args:
         items: whose options they are.
         matrix: (options, features).
-        folds: (n,) of the items.
+        folds: (n,) of the items; `_FOLDS` for those that are asked about and never learnt from.
         keys: (n, columns) the numbers of the right options.
+        counted: (n,) how much each item counts, beside its weight.
     """
-    weights = np.repeat(items.weights, items.counts)
+    item_weights = items.weights * counted
+    weights = np.repeat(item_weights, items.counts)
     expected = weights / np.repeat(items.counts, items.counts)
     right = np.zeros((len(weights), keys.shape[1]))
-    right[keys, np.arange(keys.shape[1])] = items.weights[:, None]
+    right[keys, np.arange(keys.shape[1])] = item_weights[:, None]
     fold = np.repeat(folds, items.counts)
     scores = np.zeros(right.shape)
-    for held in range(_FOLDS):
-        train, test = np.flatnonzero(fold != held), np.flatnonzero(fold == held)
+    for held in np.unique(folds):
+        train = np.flatnonzero((fold != held) & (fold != _FOLDS))
+        test = np.flatnonzero(fold == held)
         seen = matrix[train].T
         scores[test] = matrix[test] @ _fitted(
             seen @ weights[train], seen @ expected[train], seen @ right[train]

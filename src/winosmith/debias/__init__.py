@@ -37,7 +37,7 @@ from winosmith.debias._fairness import (
     rarefied,
 )
 from winosmith.debias._guess import LINEAR, TWO_PIECE, Guess, Probe, Verification, probe, verify
-from winosmith.debias._logit import choice_keys
+from winosmith.debias._logit import Logit, choice_keys
 from winosmith.debias._mirror import Aim, MirrorResult, mirror
 from winosmith.debias._pmi import PmiResult, PmiVariant, pmi, word_pmi
 from winosmith.debias._ranking import Correlation, Dynamics, Ranking, ranking, read_dynamics
@@ -65,6 +65,7 @@ __all__ = [
     "Guess",
     "KeptSet",
     "Leads",
+    "Logit",
     "Mark",
     "MarkedProblem",
     "MirrorResult",

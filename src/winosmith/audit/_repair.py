@@ -1,0 +1,789 @@
+"""The repair of a set: thinned until nothing tells without reading, and proved on unseen blocks.
+
+Copies go first, and identical items with different keys; the order of options is dealt anew where
+it is free. Then each unit gets a probability to stay, from what a set of blocks teaches (`_learn`):
+
+- a conditional logit over the cues that are named there, and over a model of words where that
+  tells, gives each option a *posterior*: how likely it is to be the key for one who can't read;
+- a unit stays with the probability σ(4 − λ·d). d says by how much the key is what each cue picks,
+  beyond what any option is on average; two more entries are the posterior's logarithm and the
+  option where it is highest. λ solves Σ σ(4 − λ·d) d = 0: along each of these, what stays is right
+  as often as guessing. (The mirror filter's aim "chance" holds for the highest option alone: of the
+  others one may be right too often, and then the shortest is what the longest was.)
+
+So no unit goes for certain, and none beyond a threshold: a cut leaves a set in which the cue is
+wrong too often, which is a cue again.
+
+*Proof.* Along what the repair saw, nothing can be left, whatever is true of items that it did not
+see. So blocks are dealt to halves; what one half teaches thins the other, both ways, and what every
+cue earns there, and a model of words that learnt from the thinned first half, has a bound that
+holds for all of them at once (`prove`). The two directions err against each other, so their mean is
+near nothing for any repair that is right on average; the bound's width, not its middle, says what
+is known.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from winosmith import formats
+from winosmith.audit._audit import LEAST, Step, learnable
+from winosmith.audit._cues import CUES, Cue, in_order, picks, unread
+from winosmith.audit._items import Bools, Floats, Ints, Items, in_classes
+from winosmith.audit._null import LEVEL, battery
+from winosmith.audit._probes import features, guessed, probe
+from winosmith.blocks import copies, plain
+from winosmith.dataset import Dataset, Dropped, Filtered
+from winosmith.debias import Logit
+from winosmith.errors import DataError
+from winosmith.outputs import OutputFolder, write_aside
+from winosmith.problem import Problem
+from winosmith.records import canonical, problem_record
+from winosmith.threads import one_thread
+
+LIMIT = 0.03
+"""A rule is shown to tell nothing where its bound is within so much of guessing, either way."""
+
+WORDS = "a model of words that sees the options alone"
+"""What a rule is called that is learnt, not fixed."""
+
+_STAYS = 4.0
+"""A unit that nothing speaks for or against stays with the probability σ(4) = 0.98."""
+
+_PENALTY = 1.0
+"""Of λ, half its square; as much as one unit weighs."""
+
+_DRAWS = 2000
+"""Of the bound's quantile."""
+
+_RARE = 30
+"""A rule that speaks in fewer blocks is bounded by how often it can speak."""
+
+TRIED = "tried.json"
+"""Which repairs were tried, by the digest of what was to be repaired; outlives `--force`."""
+
+PAGE = "report.html"
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What a rule earns beyond guessing, on blocks that the repair did not see.
+
+    Attributes:
+        rule: the cue's name, or `WORDS`.
+        excess: the share that is right minus what guessing gets, -1 to 1.
+        low, high: the bound, which holds for all rules at once in 95 of 100 sets.
+    """
+
+    rule: str
+    excess: float
+    low: float
+    high: float
+
+    @property
+    def shown(self) -> bool:
+        """Whether the bound is within `LIMIT` of guessing."""
+        return self.low >= -LIMIT and self.high <= LIMIT
+
+    @property
+    def farthest(self) -> float:
+        """How far from guessing the bound reaches."""
+        return max(-self.low, self.high)
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What is known of a repair from blocks that it did not see.
+
+    Attributes:
+        bounds: one a rule, the one that reaches farthest first; none where too little was left.
+        items: how many of them stay on average.
+    """
+
+    bounds: tuple[Bound, ...]
+    items: float
+
+    @property
+    def shown(self) -> bool:
+        """Whether every rule is shown to tell less than `LIMIT`."""
+        return bool(self.bounds) and all(bound.shown for bound in self.bounds)
+
+    @property
+    def wide(self) -> tuple[Bound, ...]:
+        """The bounds that are wider."""
+        return tuple(bound for bound in self.bounds if not bound.shown)
+
+    @property
+    def needed(self) -> int | None:
+        """How many items would have to be left for it to be shown, if every excess stays as it is.
+
+        None where an excess is too large for any number.
+        """
+        left = [LIMIT - abs(bound.excess) for bound in self.bounds]
+        if not left or min(left) <= 0:
+            return None
+        most = max(
+            (bound.high - bound.low) / 2 / room
+            for bound, room in zip(self.bounds, left, strict=True)
+        )
+        return int(np.ceil(self.items * most**2))
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """What a fixed rule gets right of the set as it came, and of what is kept.
+
+    Attributes:
+        rule: the cue's name.
+        before, after: the shares, 0–1.
+    """
+
+    rule: str
+    before: float
+    after: float
+
+
+@dataclass(frozen=True)
+class Repair:
+    """A set, repaired.
+
+    Attributes:
+        dataset: what is kept, with the order of options dealt anew; in the order that it came in.
+        filtered: what is kept, as it came, and what is left out and why; together the input.
+        orders: by id, for items whose order changed, the old place of each option.
+        fixed: how many of the kept have options whose order means something, and stays.
+        cues: those that the items were thinned by, in the order in which they were named.
+        words: whether they were thinned by a model of words, too.
+        changed: every cue, before and after.
+        chance: what guessing gets right, before and after.
+        proof: from blocks that the repair did not see.
+        parameters: what it depends on beside the items.
+        tried: how many repairs of these items are known, this one among them.
+    """
+
+    dataset: Dataset
+    filtered: Filtered
+    orders: Mapping[str, tuple[int, ...]]
+    fixed: int
+    cues: tuple[str, ...]
+    words: bool
+    changed: tuple[Changed, ...]
+    chance: tuple[float, float]
+    proof: Proof
+    parameters: Mapping[str, Any]
+    tried: int = 1
+
+    def record(self) -> dict[str, Any]:
+        """Return it as JSON can hold it."""
+        stages: dict[str, int] = {}
+        for entry in self.filtered.dropped:
+            stages[entry.stage] = stages.get(entry.stage, 0) + 1
+        return {
+            "kept": len(self.dataset),
+            "dropped": stages,
+            "digest": self.dataset.digest,
+            "thinned_by": [*self.cues, *([WORDS] if self.words else [])],
+            "orders_dealt": len(self.orders),
+            "orders_fixed": self.fixed,
+            "chance": {"before": self.chance[0], "after": self.chance[1]},
+            "cues": [asdict(one) for one in self.changed],
+            "proof": {
+                "shown": self.proof.shown,
+                "limit": LIMIT,
+                "items": self.proof.items,
+                "bounds": [asdict(bound) for bound in self.proof.bounds],
+            },
+            "parameters": dict(self.parameters),
+            "tried": self.tried,
+        }
+
+
+@dataclass(frozen=True)
+class Learnt:
+    """What some blocks teach, and what becomes of all units by it.
+
+    Attributes:
+        cues: those that are named.
+        words: whether a model of words tells.
+        posterior: (units,) of each key.
+        stays: (units,) the probability to stay.
+    """
+
+    cues: tuple[str, ...]
+    words: bool
+    posterior: Floats
+    stays: Floats
+
+
+Thin = Callable[[Bools], Floats]
+"""Which items teach, (n,), to the probability with which each unit stays, (units,)."""
+
+Memo = Callable[[str, Callable[[], Learnt]], Learnt]
+"""Returns what has a name, or else makes it and keeps it."""
+
+
+def repair(
+    data: Dataset,
+    *,
+    cues: Sequence[Cue] = CUES,
+    draws: int = 1000,
+    probe_draws: int = 200,
+    seed: int = 0,
+    step: Step = lambda _: None,
+    memo: Memo = lambda _, made: made(),
+) -> Repair:
+    """Thin a set by what gives its answers away, and prove that on blocks it did not see.
+
+    What becomes of an item depends on its text, not on its id or its row; the order of options does
+    not matter where it is free. Repairing a repaired set voids the proof.
+
+    Args:
+        data: the items. Those without a key are left out.
+        cues: as for `audit`.
+        draws: of the null by which cues are named.
+        probe_draws: of the null of the model of words; 0 leaves it out.
+        seed: of draws, orders and lots.
+        step: is told what is done next.
+        memo: keeps what was learnt, so that an interrupt does not cost it.
+
+    Raises:
+        DataError: there are too few blocks, or nothing is left.
+
+    >>> from winosmith import Problem
+    >>> rows = np.random.default_rng(0).random((400, 2))
+    >>> data = Dataset(Problem(f"{at}", f"Which of {at}?", (f"a{at}", f"b{at}, as is said"),
+    ...                int(rare < 0.8), blank=None) for at, (rare, _) in enumerate(rows))
+    >>> found = repair(data, draws=99, probe_draws=0)
+    >>> found.cues[0], found.filtered.input() == data, len(found.dataset) < 300
+    ('the longest, in characters', True, True)
+    """
+    gone = _repeated(data)
+    rows = [row for row in range(len(data)) if row not in gone]
+    free = _free(data.select(rows))
+    dealt = {row: _dealt(data[row], seed) if is_free else data[row]
+             for row, is_free in zip(rows, free, strict=True)}  # fmt: skip
+    items = Items.of(Dataset(dealt.values(), data.name))
+    _refuse_few(items)
+    thinning = _Thinning(items, cues, ~np.array(free)[items.rows], draws, probe_draws, seed)
+    step("repair: what all items teach")
+    learnt = memo("all", lambda: thinning.learn(np.ones(len(items), np.bool_)))
+    leaves = _lots(items, seed) >= learnt.stays
+    for unit in np.flatnonzero(leaves).tolist():
+        reason = _reason(learnt, unit, int(items.unit_counts[unit]))
+        for row in items.rows[items.unit == unit].tolist():
+            gone[rows[row]] = ("thinned", reason)
+    kept = [row for row in rows if row not in gone]
+    if not kept:
+        raise DataError(
+            "nothing would be left: every key is what "
+            f"{' or '.join(map(_quoted, learnt.cues)) or 'a model of words'} points to; such items "
+            "can't be repaired, only rewritten"
+        )
+
+    def thin(half: Bools) -> Floats:
+        name = f"half {int(half[0])}"  # of the first item and the other one
+        step("repair: what half of the blocks teach")
+        return memo(name, lambda: thinning.learn(half)).stays
+
+    result = Dataset((dealt[row] for row in kept), data.name)
+    return Repair(
+        dataset=result,
+        filtered=Filtered(
+            data.select(kept),
+            tuple(Dropped(data[row], *gone[row], row) for row in sorted(gone)),
+        ),
+        orders={
+            data[row].id: tuple(map(data[row].options.index, dealt[row].options))
+            for row in kept
+            if dealt[row].options != data[row].options
+        },
+        fixed=sum(row not in gone for row, is_free in zip(rows, free, strict=True) if not is_free),
+        cues=learnt.cues,
+        words=learnt.words,
+        changed=_changed(data, result, cues),
+        chance=(Items.of(data).chance, Items.of(result).chance),
+        proof=prove(items, thin, cues, dealt=~thinning.fixed, seed=seed),
+        parameters={
+            "cues": [cue.name for cue in cues],
+            "draws": draws,
+            "probe_draws": probe_draws,
+            "seed": seed,
+        },
+    )
+
+
+def prove(
+    items: Items,
+    thin: Thin,
+    cues: Sequence[Cue] = CUES,
+    *,
+    dealt: Bools | None = None,
+    seed: int = 0,
+) -> Proof:
+    """Bound what every rule earns on blocks that a repair did not see.
+
+    Blocks are dealt to halves. What one half teaches thins the other, both ways; each item counts
+    by its probability to stay. A rule's excess is the mean of what it earns minus guessing. The
+    bound is simultaneous: the 95 % quantile of the largest deviation over all rules, in units of
+    each one's own standard error, drawn by multiplying blocks with normal numbers (Chernozhukov,
+    Chetverikov and Kato 2013). Rules that speak in few blocks are bounded by how often they may
+    speak (Clopper and Pearson 1934), each at its part of the 5 %.
+
+    Args:
+        items: the whole set.
+        thin: the repair.
+        cues: the fixed rules.
+        dealt: (n,) whose options' order was drawn by lot, so that rules of position are right as
+            often as guessing there, without being measured; none's when left out.
+        seed: of the halves, and of the draws.
+
+    Raises:
+        DataError: there are too few blocks.
+    """
+    _refuse_few(items)
+    blocks = int(items.block.max()) + 1
+    side = (np.random.default_rng([seed, 6]).permutation(blocks) % 2)[items.block]
+    side ^= side[0]  # the half of the first item is the first
+    read = [cue for cue in cues if not unread(cue, items.views)]
+    shares = np.column_stack([picks(cue, items.views) for cue in read])
+    _, matrix = features(items, "options")
+    stays, words = np.zeros(len(items)), np.zeros(len(items))
+    for half in (0, 1):
+        learnt, asked = side == half, side != half
+        kept = thin(learnt)[items.unit]
+        stays[asked] = kept[asked]
+        with one_thread():
+            scores = guessed(items, matrix, np.where(learnt, kept, 0.0), seed)
+        words[asked] = _earned(items, _picked(items, scores)[:, None])[asked, 0]
+    if len(np.unique(items.block[stays > 0])) < LEAST or stays.sum() < LEAST:
+        return Proof((), float(stays.sum()))
+    excess = np.column_stack([_earned(items, shares), words])
+    least = np.minimum.reduceat(shares, items.starts, axis=0) < 1 / items.counts[:, None] - 1e-9
+    speaks = np.column_stack([least, np.ones(len(items), np.bool_)])
+    by_lot = np.array([*(cue.about == "position" for cue in read), False])
+    if dealt is not None:
+        excess[np.ix_(dealt, by_lot)], speaks[np.ix_(dealt, by_lot)] = 0.0, False
+    low, high = _bounds(excess, speaks, stays, items.block, seed)
+    mean = stays @ excess / stays.sum()
+    bounds = [
+        Bound(rule, *map(float, ends))
+        for rule, *ends in zip([*(cue.name for cue in read), WORDS], mean, low, high, strict=True)
+    ]
+    return Proof(tuple(sorted(bounds, key=lambda bound: -bound.farthest)), float(stays.sum()))
+
+
+def repair_to_folder(
+    data: Dataset,
+    out: str | Path,
+    *,
+    cues: Sequence[Cue] = CUES,
+    draws: int = 1000,
+    probe_draws: int = 200,
+    seed: int = 0,
+    force: bool = False,
+    step: Step = lambda _: None,
+    tell: Callable[[Repair], str] | None = None,
+) -> Repair:
+    """Repair a set into a folder: `kept.jsonl`, `dropped.jsonl`, `orders.jsonl`, `report.json`.
+
+    The same command goes on where it was interrupted. Every repair of the same items is counted,
+    with those of the folders beside it: whoever repairs until the proof holds proves nothing.
+
+    Args:
+        data: see `repair`, as of what follows.
+        out: the folder; see `winosmith.outputs` for which folders are taken.
+        cues: see `repair`.
+        draws: see `repair`.
+        probe_draws: see `repair`.
+        seed: see `repair`.
+        step: see `repair`.
+        force: replace another repair there; it stays counted.
+        tell: makes the page `report.html` of it; none without.
+
+    Raises:
+        DataError: see `repair`.
+        OutputError: the folder can't be taken or written.
+    """
+    recipe = {
+        "repair": data.digest,
+        "cues": [cue.name for cue in cues],
+        "draws": draws,
+        "probe_draws": probe_draws,
+        "seed": seed,
+    }
+    folder = OutputFolder.open(out, recipe, force=force)
+    with folder.or_nothing(), ExitStack() as stack:
+        paths = {
+            name: stack.enter_context(folder.scratch(f"{name}.json"))
+            for name in ("all", "half 0", "half 1")
+        }
+        found = repair(
+            data, cues=cues, draws=draws, probe_draws=probe_draws, seed=seed, step=step,
+            memo=lambda name, made: _kept(paths[name], made),
+        )  # fmt: skip
+    found = replace(found, tried=_tried(folder, data))
+    with folder.write("kept.jsonl") as file:
+        file.writelines(formats.lines(found.dataset))
+    with folder.write("dropped.jsonl") as file:
+        for entry in found.filtered.dropped:
+            record = {**problem_record(entry.problem), "stage": entry.stage, "reason": entry.reason}
+            file.write(canonical(record) + "\n")
+    with folder.write("orders.jsonl") as file:
+        for name, order in found.orders.items():
+            file.write(canonical({"id": name, "order": list(order)}) + "\n")
+    with folder.write("report.json") as file:
+        json.dump(found.record(), file, indent=1, ensure_ascii=False, allow_nan=False)
+        file.write("\n")
+    if tell is not None:
+        with folder.write(PAGE) as file:
+            file.write(tell(found))
+    return found
+
+
+def _kept(path: Path, made: Callable[[], Learnt]) -> Learnt:
+    """Return what was learnt before, or learn it and write it down."""
+    if path.is_file():
+        held = json.loads(path.read_text("utf-8"))
+        return Learnt(
+            tuple(held["cues"]), held["words"], np.array(held["posterior"]), np.array(held["stays"])
+        )
+    learnt = made()
+    with write_aside(path) as file:
+        held = {
+            "cues": learnt.cues,
+            "words": learnt.words,
+            "posterior": learnt.posterior.tolist(),
+            "stays": learnt.stays.tolist(),
+        }
+        json.dump(held, file)
+    return learnt
+
+
+def _tried(folder: OutputFolder, data: Dataset) -> int:
+    """Note this repair, and return how many of the same items this folder and its siblings know."""
+    lines = sorted(canonical(problem_record(problem)) for problem in data)
+    digest = hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
+    recipe = {name: value for name, value in folder.recipe.items() if name != "repair"}
+    this = hashlib.sha256(canonical(recipe).encode()).hexdigest()
+    own = _noted(folder.path / TRIED)
+    own[digest] = sorted({*own.get(digest, ()), this})
+    with write_aside(folder.path / TRIED) as file:
+        json.dump(own, file, indent=1)
+        file.write("\n")
+    beside = folder.path.resolve().parent.glob(f"*/{TRIED}")
+    return len({one for path in beside for one in _noted(path).get(digest, ())} | {this})
+
+
+def _noted(path: Path) -> dict[str, list[str]]:
+    """Return which repairs a file notes; none where it can't be read."""
+    try:
+        held = json.loads(path.read_text("utf-8"))
+        return {str(digest): [*map(str, tried)] for digest, tried in held.items()}
+    except (OSError, ValueError, AttributeError, TypeError):
+        return {}
+
+
+def _refuse_few(items: Items) -> None:
+    blocks = int(items.block.max()) + 1
+    if blocks < 2 * LEAST:
+        raise DataError(
+            f"there are {blocks} blocks (items that are not copies, twins or lookalikes), too few "
+            f"for a repair: it learns from one half and is proved on the other, {LEAST} blocks each"
+        )
+
+
+def _repeated(data: Dataset) -> dict[int, tuple[str, str]]:
+    """Return the rows that go before anything is learnt: without a key, copies, contradictions."""
+    gone = {row: ("no key", "it has no key") for row, key in enumerate(data.answers) if key is None}
+    for group in copies(data):
+        rows = sorted((row for row in group if row not in gone), key=lambda row: _name(data[row]))
+        keys = {
+            plain(p.options[p.answer]) for p in map(data.__getitem__, rows) if p.answer is not None
+        }
+        for row in rows if len(keys) > 1 else rows[1:]:
+            if len(keys) > 1:
+                other = next(one for one in rows if one != row)
+                reason = ("contradiction", f"the same as {data[other].id}, with different keys")
+            else:
+                reason = ("copy", f"a copy of {data[rows[0]].id}")
+            gone[row] = reason
+    return gone
+
+
+def _key(problem: Problem) -> str:
+    return "" if problem.answer is None else problem.options[problem.answer]
+
+
+def _name(problem: Problem) -> tuple[str, str]:
+    """Return by what the first of some copies is found: halves of one twin stay together."""
+    return problem.twin_id or "", problem.id
+
+
+def _free(data: Dataset) -> list[bool]:
+    """Tell of each item whether the order of its options means nothing."""
+    return [
+        not (is_class or in_order(problem.sentence, problem.options))
+        for problem, is_class in zip(data, in_classes(data), strict=True)
+    ]
+
+
+def _told(problem: Problem) -> str:
+    """Return what tells an item apart, whatever its id, its row and the order of its options."""
+    return "\n".join((problem.twin_id or plain(problem.sentence), *sorted(problem.options)))
+
+
+def _number(*parts: object) -> int:
+    told = "\n".join(map(str, parts)).encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.blake2b(told, digest_size=8).digest(), "big")
+
+
+def _dealt(problem: Problem, seed: int) -> Problem:
+    """Return an item with its options in an order that its text and the seed decide."""
+    told = _told(problem)
+    options = sorted(problem.options, key=lambda option: _number("order", seed, told, option))
+    key = None if problem.answer is None else options.index(problem.options[problem.answer])
+    return replace(problem, options=tuple(options), answer=key)
+
+
+def _lots(items: Items, seed: int) -> Floats:
+    """Return a number in [0, 1) for each unit, (units,), that its text and the seed decide."""
+    leads = (_told(items.problems[lead]) for lead in items.leads)
+    return np.array([(_number("lot", seed, told) >> 11) / 2**53 for told in leads])
+
+
+def _quoted(name: str) -> str:
+    return f"“{name}”"
+
+
+def _reason(learnt: Learnt, unit: int, options: int) -> str:
+    """Return why a unit goes."""
+    return (
+        f"thinned: who does not read gives its key {100 * learnt.posterior[unit]:.0f} %, where "
+        f"{100 / options:.0f} % is guessing; it was to stay with a probability of "
+        f"{100 * learnt.stays[unit]:.0f} %"
+    )
+
+
+@dataclass(frozen=True)
+class _Thinning:
+    """Items, and how they are thinned.
+
+    Attributes:
+        items: copies left out, orders dealt.
+        cues: all that are tried.
+        fixed: (n,) whose order of options means something.
+        draws, probe_draws, seed: see `repair`.
+    """
+
+    items: Items
+    cues: Sequence[Cue]
+    fixed: Bools
+    draws: int
+    probe_draws: int
+    seed: int
+
+    @cached_property
+    def of_cues(self) -> dict[str, Floats]:
+        """What each cue of content picks, by name, (options,)."""
+        return {
+            cue.name: picks(cue, self.items.views)
+            for cue in self.cues
+            if cue.about == "content" and not unread(cue, self.items.views)
+        }
+
+    @cached_property
+    def of_places(self) -> list[Floats]:
+        """For each place, 1 for options that stand there where the order is fixed, (options,)."""
+        if not self.fixed.any():
+            return []
+        at = np.concatenate([np.arange(count) for count in self.items.counts])
+        fixed = np.repeat(self.fixed, self.items.counts)
+        return [
+            ((at == place) & fixed).astype(float) for place in range(int(self.items.counts.max()))
+        ]
+
+    def learn(self, learnt: Bools) -> Learnt:
+        """Return what some of the items, in whole blocks, teach of all."""
+        items = self.items
+        part = items if learnt.all() else items.part(learnt)
+        named = battery(part, self.cues, draws=self.draws, seed=self.seed).named
+        cues = tuple(found.cue for found in named if found.cue in self.of_cues)
+        columns = [self.of_cues[cue] for cue in cues]
+        if any(found.about == "position" for found in named):
+            columns += self.of_places
+        words = self.probe_draws > 0 and learnable(part)
+        words = words and probe(part, "options", draws=self.probe_draws, seed=self.seed).p <= LEVEL
+        chance = 1 / items.unit_counts
+        if not (columns or words):
+            return Learnt((), False, chance, np.ones(len(chance)))
+        with one_thread():
+            if words:
+                _, matrix = features(items, "options")
+                columns.append(guessed(items, matrix, learnt.astype(float), self.seed))
+            units = learnt[items.leads]
+            options = _Units.of(items)
+            log_posterior = options.log_posterior(options.means(np.column_stack(columns)), units)
+            balanced = [*self.of_cues.values(), *self.of_places]
+            told = np.column_stack(
+                [
+                    options.means(np.column_stack(balanced)),
+                    options.highest(log_posterior),
+                    log_posterior,
+                ]
+            )
+            stays = _balanced(options.beyond(told), units)
+        return Learnt(cues, bool(words), np.exp(log_posterior[options.keys]), stays)
+
+
+@dataclass(frozen=True)
+class _Units:
+    """Units with a row for each place at which their key can stand.
+
+    Attributes:
+        items: whose units they are.
+        there: (units, most options) which places there are.
+        starts: (units,) the first row of each.
+        keys: (units,) the row of the place at which the key stands.
+    """
+
+    items: Items
+    there: Bools
+    starts: Ints
+    keys: Ints
+
+    @classmethod
+    def of(cls, items: Items) -> _Units:
+        counts = items.unit_counts
+        starts = np.cumsum(counts) - counts
+        there = np.arange(int(counts.max())) < counts[:, None]
+        return cls(items, there, starts, starts + items.unit_key)
+
+    def means(self, columns: Floats) -> Floats:
+        """Return what a unit's items earn on average where the key stands at each place."""
+        sizes = np.bincount(self.items.unit)[:, None, None]
+        return np.asarray((self.items.gathered(columns) / sizes)[self.there])
+
+    def log_posterior(self, rows: Floats, learnt: Bools) -> Floats:
+        """Return the logarithm of each place's probability by a conditional logit of some units."""
+        counts = self.items.unit_counts
+        turns = np.zeros((len(rows), 1), np.float32)
+        turns[self.keys] = 1
+        logit = Logit(rows.astype(np.float32), C=1.0, starts=self.starts)
+        z = rows @ logit.fit(learnt[:, None].astype(np.float32), turns)[:, 0]
+        z -= np.repeat(np.maximum.reduceat(z, self.starts), counts)
+        total = np.log(np.add.reduceat(np.exp(z), self.starts))
+        found: Floats = z - np.repeat(total, counts)
+        return found
+
+    def highest(self, score: Floats) -> Floats:
+        """Return each place's share of the highest score of its unit."""
+        counts = self.items.unit_counts
+        best = score >= np.repeat(np.maximum.reduceat(score, self.starts), counts) - 1e-9
+        shares: Floats = best / np.repeat(np.add.reduceat(best.astype(float), self.starts), counts)
+        return shares
+
+    def beyond(self, rows: Floats) -> Floats:
+        """Return what the key's row holds beyond the mean of its unit's, (units, columns)."""
+        means = np.add.reduceat(rows, self.starts, axis=0) / self.items.unit_counts[:, None]
+        found: Floats = rows[self.keys] - means
+        return found
+
+
+def _balanced(beyond: Floats, learnt: Bools) -> Floats:
+    """Return the probabilities to stay that leave nothing in any column, on those learnt from.
+
+    They are σ(4 − λ·d), with the λ at which the sum of log(1 + e^(4 − λ·d)) is least, up to the
+    penalty: its derivative is −Σ σ d, so there the columns of what stays sum to nothing.
+    """
+    from scipy.optimize import minimize
+    from scipy.special import expit
+
+    seen = beyond[learnt]
+
+    def loss(weights: Floats) -> tuple[float, Floats]:
+        z = _STAYS - seen @ weights
+        value = np.logaddexp(0, z).sum() + _PENALTY / 2 * weights @ weights
+        return float(value) / len(seen), (_PENALTY * weights - expit(z) @ seen) / len(seen)
+
+    found = minimize(loss, np.zeros(seen.shape[1]), jac=True, method="L-BFGS-B",
+                     options={"maxiter": 1000, "gtol": 1e-7, "ftol": 1e-12})  # fmt: skip
+    stays: Floats = expit(_STAYS - beyond @ found.x).round(9)
+    return stays
+
+
+def _picked(items: Items, scores: Floats) -> Floats:
+    """Return each option's share of the highest score of its item, (options,)."""
+    best = scores == np.repeat(np.maximum.reduceat(scores, items.starts), items.counts)
+    tied = np.add.reduceat(best.astype(float), items.starts)
+    shares: Floats = best / np.repeat(tied, items.counts)
+    return shares
+
+
+def _earned(items: Items, shares: Floats) -> Floats:
+    """Return what each column earns of each item beyond guessing, (n, columns)."""
+    earned: Floats = shares[items.keyed(items.unit_key)] - 1 / items.counts[:, None]
+    return earned
+
+
+def _changed(data: Dataset, result: Dataset, cues: Sequence[Cue]) -> tuple[Changed, ...]:
+    """Return what every cue gets right before and after, that which told most first."""
+    right = []
+    for items in (Items.of(data), Items.of(result)):
+        own = items.keyed(items.unit_key)
+        right.append({cue.name: float(picks(cue, items.views)[own].mean())
+                      for cue in cues if not unread(cue, items.views)})  # fmt: skip
+    before, after = right
+    chance = Items.of(data).chance
+    found = [Changed(name, before[name], after[name]) for name in before if name in after]
+    return tuple(sorted(found, key=lambda one: -abs(one.before - chance)))
+
+
+def _bounds(
+    excess: Floats, speaks: Bools, stays: Floats, block: Ints, seed: int
+) -> tuple[Floats, Floats]:
+    """Return the ends of the bounds on each column's mean; see `prove`.
+
+    Args:
+        excess: (n, columns) what each earns of each item beyond guessing.
+        speaks: (n, columns) whether it tells options apart there.
+        stays: (n,) how much each item counts.
+        block: (n,) its block.
+        seed: of the draws.
+    """
+    from scipy.stats import beta
+
+    total, columns = stays.sum(), excess.shape[1]
+    mean = stays @ excess / total
+    blocks = int(block.max()) + 1
+    influence, spoken = np.zeros((blocks, columns)), np.zeros((blocks, columns), np.bool_)
+    np.add.at(influence, block, stays[:, None] * (excess - mean) / total)
+    np.logical_or.at(spoken, block, speaks & (stays[:, None] > 0))
+    heard = spoken.sum(axis=0)
+    rare = heard < _RARE
+    reach = beta.ppf(1 - LEVEL / columns, heard + 1, np.maximum(total - heard, 1))
+    spread = np.sqrt((influence**2).sum(axis=0))
+    rare |= spread <= 0
+    if not rare.all():
+        scaled = influence[:, ~rare] / spread[~rare]
+        rng, at_once = np.random.default_rng([seed, 7]), max(1, 4_000_000 // blocks)
+        most: list[float] = []
+        with one_thread():
+            while len(most) < _DRAWS:
+                drawn = rng.standard_normal((min(at_once, _DRAWS - len(most)), blocks)) @ scaled
+                most += abs(drawn).max(axis=1).tolist()
+        level = LEVEL * (~rare).sum() / columns
+        width = np.quantile(most, 1 - level) * spread
+    else:
+        width = spread
+    low = np.where(rare, -np.maximum(reach, abs(mean)), mean - width)
+    high = np.where(rare, np.maximum(reach, abs(mean)), mean + width)
+    return low, high
