@@ -144,3 +144,53 @@ def test_people_are_asked_only_what_models_doubt(
     assert "need models' answers" in capsys.readouterr().err
     assert main(["audit", *doubted, "--to-judge", str(tmp_path)]) == 2
     assert "holds no site" in capsys.readouterr().err
+
+
+@pytest.fixture
+def leaning(tmp_path: Path) -> Path:
+    """Write 160 questions whose key is longer every other time."""
+    rows = ["question,A,B,C,answer"]
+    for at in range(160):
+        cells = [f"{name}{at}" for name in ("ant", "bee", "cow")]
+        cells[at % 3] += " that lives here" * (at % 2)
+        rows.append(f"Which animal is number {at}?,{','.join(cells)},{'ABC'[at % 3]}")
+    path = tmp_path / "leaning.csv"
+    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return path
+
+
+def test_a_repair_is_written_and_told_on_terminal_page_and_json(
+    leaning: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The folder has what is kept and what is not; each form of the audit has before and after."""
+    folder, page = tmp_path / "fixed", tmp_path / "audit.html"
+    asked = ["audit", str(leaning), "--draws", "39", "--no-probes", "--repair", str(folder)]
+    assert main([*asked, "--out", str(page)]) == 0
+    printed = capsys.readouterr().out
+    assert "Not shown" in printed
+    assert "Repairs of these items that were tried: 1" in printed
+    assert "Repair: before and after" in page.read_text("utf-8")
+    assert "Repair of leaning" in (folder / "report.html").read_text("utf-8")
+    assert main([*asked, "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)["repair"]
+    assert record == json.loads((folder / "report.json").read_text("utf-8")) | {
+        "verdict": record["verdict"]
+    }
+    kept = formats.read(folder / "kept.jsonl")
+    dropped = (folder / "dropped.jsonl").read_text("utf-8").splitlines()
+    assert (len(kept), len(dropped)) == (record["kept"], record["dropped"]["thinned"])
+    assert len(kept) + len(dropped) == 160
+    assert "the longest, in characters" in record["thinned_by"]
+
+
+def test_a_repair_takes_one_file_and_enough_items(
+    leaning: Path, told: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two files, and too few items, are refused with what to do, and no folder is left."""
+    folder = tmp_path / "fixed"
+    assert main(["audit", str(leaning), str(told), "--repair", str(folder)]) == 2
+    assert "repair each split by itself" in capsys.readouterr().err
+    few = ["audit", str(told), "--draws", "19", "--no-probes", "--repair", str(folder)]
+    assert main(few) == 2
+    assert "too few for a repair" in capsys.readouterr().err
+    assert not folder.exists()

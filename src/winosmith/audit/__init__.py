@@ -16,18 +16,17 @@ from winosmith.audit._items import Items
 from winosmith.audit._null import Battery, Found, battery
 from winosmith.audit._overlap import Overlap, overlap
 from winosmith.audit._probes import Probe, Word, probes
-from winosmith.audit._repair import (
-    LIMIT,
-    WORDS,
-    Bound,
-    Changed,
-    Proof,
-    Repair,
-    prove,
-    repair,
-    repair_to_folder,
+from winosmith.audit._proof import LIMIT, WORDS, Bound, Proof, Thin, prove
+from winosmith.audit._repair import Changed, Repair, repair, repair_to_folder
+from winosmith.audit._report import (
+    page,
+    repair_page,
+    repair_sections,
+    repair_verdict,
+    sections,
+    signature,
+    verdict,
 )
-from winosmith.audit._report import page, sections, signature, verdict
 from winosmith.audit._review import Declared, OneSided, Review, across, declared, near, review
 from winosmith.audit._triage import (
     Against,
@@ -60,6 +59,7 @@ __all__ = [
     "Repair",
     "Review",
     "Suspect",
+    "Thin",
     "Triage",
     "View",
     "Word",
@@ -75,7 +75,10 @@ __all__ = [
     "prove",
     "read_answers",
     "repair",
+    "repair_page",
+    "repair_sections",
     "repair_to_folder",
+    "repair_verdict",
     "review",
     "sections",
     "signature",

@@ -13,13 +13,6 @@ it is free. Then each unit gets a probability to stay, from what a set of blocks
 
 So no unit goes for certain, and none beyond a threshold: a cut leaves a set in which the cue is
 wrong too often, which is a cue again.
-
-*Proof.* Along what the repair saw, nothing can be left, whatever is true of items that it did not
-see. So blocks are dealt to halves; what one half teaches thins the other, both ways, and what every
-cue earns there, and a model of words that learnt from the thinned first half, has a bound that
-holds for all of them at once (`prove`). The two directions err against each other, so their mean is
-near nothing for any repair that is right on average; the bound's width, not its middle, says what
-is known.
 """
 
 from __future__ import annotations
@@ -36,11 +29,12 @@ from typing import Any
 import numpy as np
 
 from winosmith import formats
-from winosmith.audit._audit import LEAST, Step, learnable
+from winosmith.audit._audit import Step, learnable
 from winosmith.audit._cues import CUES, Cue, in_order, picks, unread
 from winosmith.audit._items import Bools, Floats, Ints, Items, in_classes
 from winosmith.audit._null import LEVEL, battery
 from winosmith.audit._probes import features, guessed, probe
+from winosmith.audit._proof import LIMIT, WORDS, Proof, prove, refuse_few
 from winosmith.blocks import copies, plain
 from winosmith.dataset import Dataset, Dropped, Filtered
 from winosmith.debias import Logit
@@ -50,92 +44,20 @@ from winosmith.problem import Problem
 from winosmith.records import canonical, problem_record
 from winosmith.threads import one_thread
 
-LIMIT = 0.03
-"""A rule is shown to tell nothing where its bound is within so much of guessing, either way."""
-
-WORDS = "a model of words that sees the options alone"
-"""What a rule is called that is learnt, not fixed."""
-
 _STAYS = 4.0
 """A unit that nothing speaks for or against stays with the probability σ(4) = 0.98."""
 
-_PENALTY = 1.0
-"""Of λ, half its square; as much as one unit weighs."""
+_NAMED, _OTHERS = 0.01, 1.0
+"""The penalty of λ, times half its square: along cues that are named and the posterior, and along
+all others. Those are so little off that in a small set most of it is chance."""
 
-_DRAWS = 2000
-"""Of the bound's quantile."""
-
-_RARE = 30
-"""A rule that speaks in fewer blocks is bounded by how often it can speak."""
+_LEFT = 0.05
+"""With a smaller share left it is no repair."""
 
 TRIED = "tried.json"
 """Which repairs were tried, by the digest of what was to be repaired; outlives `--force`."""
 
 PAGE = "report.html"
-
-
-@dataclass(frozen=True, slots=True)
-class Bound:
-    """What a rule earns beyond guessing, on blocks that the repair did not see.
-
-    Attributes:
-        rule: the cue's name, or `WORDS`.
-        excess: the share that is right minus what guessing gets, -1 to 1.
-        low, high: the bound, which holds for all rules at once in 95 of 100 sets.
-    """
-
-    rule: str
-    excess: float
-    low: float
-    high: float
-
-    @property
-    def shown(self) -> bool:
-        """Whether the bound is within `LIMIT` of guessing."""
-        return self.low >= -LIMIT and self.high <= LIMIT
-
-    @property
-    def farthest(self) -> float:
-        """How far from guessing the bound reaches."""
-        return max(-self.low, self.high)
-
-
-@dataclass(frozen=True, slots=True)
-class Proof:
-    """What is known of a repair from blocks that it did not see.
-
-    Attributes:
-        bounds: one a rule, the one that reaches farthest first; none where too little was left.
-        items: how many of them stay on average.
-    """
-
-    bounds: tuple[Bound, ...]
-    items: float
-
-    @property
-    def shown(self) -> bool:
-        """Whether every rule is shown to tell less than `LIMIT`."""
-        return bool(self.bounds) and all(bound.shown for bound in self.bounds)
-
-    @property
-    def wide(self) -> tuple[Bound, ...]:
-        """The bounds that are wider."""
-        return tuple(bound for bound in self.bounds if not bound.shown)
-
-    @property
-    def needed(self) -> int | None:
-        """How many items would have to be left for it to be shown, if every excess stays as it is.
-
-        None where an excess is too large for any number.
-        """
-        left = [LIMIT - abs(bound.excess) for bound in self.bounds]
-        if not left or min(left) <= 0:
-            return None
-        most = max(
-            (bound.high - bound.low) / 2 / room
-            for bound, room in zip(self.bounds, left, strict=True)
-        )
-        return int(np.ceil(self.items * most**2))
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,9 +146,6 @@ class Learnt:
     stays: Floats
 
 
-Thin = Callable[[Bools], Floats]
-"""Which items teach, (n,), to the probability with which each unit stays, (units,)."""
-
 Memo = Callable[[str, Callable[[], Learnt]], Learnt]
 """Returns what has a name, or else makes it and keeps it."""
 
@@ -272,27 +191,32 @@ def repair(
     dealt = {row: _dealt(data[row], seed) if is_free else data[row]
              for row, is_free in zip(rows, free, strict=True)}  # fmt: skip
     items = Items.of(Dataset(dealt.values(), data.name))
-    _refuse_few(items)
+    refuse_few(items)
     thinning = _Thinning(items, cues, ~np.array(free)[items.rows], draws, probe_draws, seed)
-    step("repair: what all items teach")
-    learnt = memo("all", lambda: thinning.learn(np.ones(len(items), np.bool_)))
+
+    def taught(by: str, rows: Bools) -> Learnt:
+        def made() -> Learnt:
+            step(f"repair: what {by} of the items teach")
+            return thinning.learn(rows)
+
+        return memo(by.replace(" ", "-"), made)
+
+    learnt = taught("all", np.ones(len(items), np.bool_))
     leaves = _lots(items, seed) >= learnt.stays
     for unit in np.flatnonzero(leaves).tolist():
         reason = _reason(learnt, unit, int(items.unit_counts[unit]))
         for row in items.rows[items.unit == unit].tolist():
             gone[rows[row]] = ("thinned", reason)
     kept = [row for row in rows if row not in gone]
-    if not kept:
+    if len(kept) < _LEFT * len(rows):
+        by = " or ".join(f"“{cue}”" for cue in learnt.cues) or "a model of words"
         raise DataError(
-            "nothing would be left: every key is what "
-            f"{' or '.join(map(_quoted, learnt.cues)) or 'a model of words'} points to; such items "
-            "can't be repaired, only rewritten"
+            f"only {len(kept):,} of {len(rows):,} items would be left: nearly every key is what "
+            f"{by} points to. Such items can't be repaired by leaving some out, only rewritten"
         )
 
     def thin(half: Bools) -> Floats:
-        name = f"half {int(half[0])}"  # of the first item and the other one
-        step("repair: what half of the blocks teach")
-        return memo(name, lambda: thinning.learn(half)).stays
+        return taught("one half" if half[0] else "the other half", half).stays
 
     result = Dataset((dealt[row] for row in kept), data.name)
     return Repair(
@@ -319,66 +243,6 @@ def repair(
             "seed": seed,
         },
     )
-
-
-def prove(
-    items: Items,
-    thin: Thin,
-    cues: Sequence[Cue] = CUES,
-    *,
-    dealt: Bools | None = None,
-    seed: int = 0,
-) -> Proof:
-    """Bound what every rule earns on blocks that a repair did not see.
-
-    Blocks are dealt to halves. What one half teaches thins the other, both ways; each item counts
-    by its probability to stay. A rule's excess is the mean of what it earns minus guessing. The
-    bound is simultaneous: the 95 % quantile of the largest deviation over all rules, in units of
-    each one's own standard error, drawn by multiplying blocks with normal numbers (Chernozhukov,
-    Chetverikov and Kato 2013). Rules that speak in few blocks are bounded by how often they may
-    speak (Clopper and Pearson 1934), each at its part of the 5 %.
-
-    Args:
-        items: the whole set.
-        thin: the repair.
-        cues: the fixed rules.
-        dealt: (n,) whose options' order was drawn by lot, so that rules of position are right as
-            often as guessing there, without being measured; none's when left out.
-        seed: of the halves, and of the draws.
-
-    Raises:
-        DataError: there are too few blocks.
-    """
-    _refuse_few(items)
-    blocks = int(items.block.max()) + 1
-    side = (np.random.default_rng([seed, 6]).permutation(blocks) % 2)[items.block]
-    side ^= side[0]  # the half of the first item is the first
-    read = [cue for cue in cues if not unread(cue, items.views)]
-    shares = np.column_stack([picks(cue, items.views) for cue in read])
-    _, matrix = features(items, "options")
-    stays, words = np.zeros(len(items)), np.zeros(len(items))
-    for half in (0, 1):
-        learnt, asked = side == half, side != half
-        kept = thin(learnt)[items.unit]
-        stays[asked] = kept[asked]
-        with one_thread():
-            scores = guessed(items, matrix, np.where(learnt, kept, 0.0), seed)
-        words[asked] = _earned(items, _picked(items, scores)[:, None])[asked, 0]
-    if len(np.unique(items.block[stays > 0])) < LEAST or stays.sum() < LEAST:
-        return Proof((), float(stays.sum()))
-    excess = np.column_stack([_earned(items, shares), words])
-    least = np.minimum.reduceat(shares, items.starts, axis=0) < 1 / items.counts[:, None] - 1e-9
-    speaks = np.column_stack([least, np.ones(len(items), np.bool_)])
-    by_lot = np.array([*(cue.about == "position" for cue in read), False])
-    if dealt is not None:
-        excess[np.ix_(dealt, by_lot)], speaks[np.ix_(dealt, by_lot)] = 0.0, False
-    low, high = _bounds(excess, speaks, stays, items.block, seed)
-    mean = stays @ excess / stays.sum()
-    bounds = [
-        Bound(rule, *map(float, ends))
-        for rule, *ends in zip([*(cue.name for cue in read), WORDS], mean, low, high, strict=True)
-    ]
-    return Proof(tuple(sorted(bounds, key=lambda bound: -bound.farthest)), float(stays.sum()))
 
 
 def repair_to_folder(
@@ -424,7 +288,7 @@ def repair_to_folder(
     with folder.or_nothing(), ExitStack() as stack:
         paths = {
             name: stack.enter_context(folder.scratch(f"{name}.json"))
-            for name in ("all", "half 0", "half 1")
+            for name in ("all", "one-half", "the-other-half")
         }
         found = repair(
             data, cues=cues, draws=draws, probe_draws=probe_draws, seed=seed, step=step,
@@ -492,15 +356,6 @@ def _noted(path: Path) -> dict[str, list[str]]:
         return {}
 
 
-def _refuse_few(items: Items) -> None:
-    blocks = int(items.block.max()) + 1
-    if blocks < 2 * LEAST:
-        raise DataError(
-            f"there are {blocks} blocks (items that are not copies, twins or lookalikes), too few "
-            f"for a repair: it learns from one half and is proved on the other, {LEAST} blocks each"
-        )
-
-
 def _repeated(data: Dataset) -> dict[int, tuple[str, str]]:
     """Return the rows that go before anything is learnt: without a key, copies, contradictions."""
     gone = {row: ("no key", "it has no key") for row, key in enumerate(data.answers) if key is None}
@@ -558,10 +413,6 @@ def _lots(items: Items, seed: int) -> Floats:
     """Return a number in [0, 1) for each unit, (units,), that its text and the seed decide."""
     leads = (_told(items.problems[lead]) for lead in items.leads)
     return np.array([(_number("lot", seed, told) >> 11) / 2**53 for told in leads])
-
-
-def _quoted(name: str) -> str:
-    return f"“{name}”"
 
 
 def _reason(learnt: Learnt, unit: int, options: int) -> str:
@@ -640,7 +491,9 @@ class _Thinning:
                     log_posterior,
                 ]
             )
-            stays = _balanced(options.beyond(told), units)
+            named_ones = [name in cues for name in self.of_cues] + [True] * len(self.of_places)
+            penalty = np.where([*named_ones, True, True], _NAMED, _OTHERS)
+            stays = _balanced(options.beyond(told), units, penalty)
         return Learnt(cues, bool(words), np.exp(log_posterior[options.keys]), stays)
 
 
@@ -698,7 +551,7 @@ class _Units:
         return found
 
 
-def _balanced(beyond: Floats, learnt: Bools) -> Floats:
+def _balanced(beyond: Floats, learnt: Bools, penalty: Floats) -> Floats:
     """Return the probabilities to stay that leave nothing in any column, on those learnt from.
 
     They are σ(4 − λ·d), with the λ at which the sum of log(1 + e^(4 − λ·d)) is least, up to the
@@ -711,27 +564,13 @@ def _balanced(beyond: Floats, learnt: Bools) -> Floats:
 
     def loss(weights: Floats) -> tuple[float, Floats]:
         z = _STAYS - seen @ weights
-        value = np.logaddexp(0, z).sum() + _PENALTY / 2 * weights @ weights
-        return float(value) / len(seen), (_PENALTY * weights - expit(z) @ seen) / len(seen)
+        value = np.logaddexp(0, z).sum() + penalty @ weights**2 / 2
+        return float(value) / len(seen), (penalty * weights - expit(z) @ seen) / len(seen)
 
     found = minimize(loss, np.zeros(seen.shape[1]), jac=True, method="L-BFGS-B",
                      options={"maxiter": 1000, "gtol": 1e-7, "ftol": 1e-12})  # fmt: skip
     stays: Floats = expit(_STAYS - beyond @ found.x).round(9)
     return stays
-
-
-def _picked(items: Items, scores: Floats) -> Floats:
-    """Return each option's share of the highest score of its item, (options,)."""
-    best = scores == np.repeat(np.maximum.reduceat(scores, items.starts), items.counts)
-    tied = np.add.reduceat(best.astype(float), items.starts)
-    shares: Floats = best / np.repeat(tied, items.counts)
-    return shares
-
-
-def _earned(items: Items, shares: Floats) -> Floats:
-    """Return what each column earns of each item beyond guessing, (n, columns)."""
-    earned: Floats = shares[items.keyed(items.unit_key)] - 1 / items.counts[:, None]
-    return earned
 
 
 def _changed(data: Dataset, result: Dataset, cues: Sequence[Cue]) -> tuple[Changed, ...]:
@@ -745,45 +584,3 @@ def _changed(data: Dataset, result: Dataset, cues: Sequence[Cue]) -> tuple[Chang
     chance = Items.of(data).chance
     found = [Changed(name, before[name], after[name]) for name in before if name in after]
     return tuple(sorted(found, key=lambda one: -abs(one.before - chance)))
-
-
-def _bounds(
-    excess: Floats, speaks: Bools, stays: Floats, block: Ints, seed: int
-) -> tuple[Floats, Floats]:
-    """Return the ends of the bounds on each column's mean; see `prove`.
-
-    Args:
-        excess: (n, columns) what each earns of each item beyond guessing.
-        speaks: (n, columns) whether it tells options apart there.
-        stays: (n,) how much each item counts.
-        block: (n,) its block.
-        seed: of the draws.
-    """
-    from scipy.stats import beta
-
-    total, columns = stays.sum(), excess.shape[1]
-    mean = stays @ excess / total
-    blocks = int(block.max()) + 1
-    influence, spoken = np.zeros((blocks, columns)), np.zeros((blocks, columns), np.bool_)
-    np.add.at(influence, block, stays[:, None] * (excess - mean) / total)
-    np.logical_or.at(spoken, block, speaks & (stays[:, None] > 0))
-    heard = spoken.sum(axis=0)
-    rare = heard < _RARE
-    reach = beta.ppf(1 - LEVEL / columns, heard + 1, np.maximum(total - heard, 1))
-    spread = np.sqrt((influence**2).sum(axis=0))
-    rare |= spread <= 0
-    if not rare.all():
-        scaled = influence[:, ~rare] / spread[~rare]
-        rng, at_once = np.random.default_rng([seed, 7]), max(1, 4_000_000 // blocks)
-        most: list[float] = []
-        with one_thread():
-            while len(most) < _DRAWS:
-                drawn = rng.standard_normal((min(at_once, _DRAWS - len(most)), blocks)) @ scaled
-                most += abs(drawn).max(axis=1).tolist()
-        level = LEVEL * (~rare).sum() / columns
-        width = np.quantile(most, 1 - level) * spread
-    else:
-        width = spread
-    low = np.where(rare, -np.maximum(reach, abs(mean)), mean - width)
-    high = np.where(rare, np.maximum(reach, abs(mean)), mean + width)
-    return low, high

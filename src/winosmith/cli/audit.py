@@ -16,7 +16,7 @@ from winosmith.errors import DataError, FormatError
 from winosmith.problem import Problem
 
 if TYPE_CHECKING:
-    from winosmith.audit import Answers, Audit, Declared, Overlap
+    from winosmith.audit import Answers, Audit, Declared, Overlap, Repair
 
 
 @click.command()
@@ -45,6 +45,10 @@ if TYPE_CHECKING:
               help="Have the suspects judged on the site of that folder.")  # fmt: skip
 @click.option("--to-sheet", "sheet", type=click.Path(dir_okay=False), metavar="FILE.jsonl",
               help="Write the suspects there, for `winosmith humans sheets`.")  # fmt: skip
+@click.option("--repair", "repaired", type=click.Path(file_okay=False), metavar="DIR",
+              help="Thin the items by what gives their answers away, and write them there, with "
+              "what was left out and why; of one file.")  # fmt: skip
+@click.option("--force", is_flag=True, help="Replace another repair in that folder.")
 @click.option("--out", metavar="FILE.html", help="Write the page there.")
 @json_option
 @database_option
@@ -62,6 +66,8 @@ def command(
     suspects: int,
     site: str | None,
     sheet: str | None,
+    repaired: str | None,
+    force: bool,
     out: str | None,
     as_json: bool,
     database: str | None,
@@ -73,11 +79,16 @@ def command(
     models of words that see the options alone, the question alone, or both; fields and the order of
     items; copies, near copies and contradictions, within a split and across.
 
+    --repair takes copies out, deals the order of options anew where it is free, and thins what is
+    left until no rule tells; what it leaves is measured on items that the repair did not see. Stop
+    it at any time; the same command goes on.
+
     \b
     Example:
         winosmith audit train.jsonl test.jsonl --out audit.html
         winosmith audit items.jsonl --answers answers.csv --answers out/MODEL
         winosmith audit items.jsonl --answers answers.csv --to-judge mysite
+        winosmith audit items.jsonl --repair repaired --out audit.html
         winosmith audit questions.csv --fail-on cue=3pt,duplicates,leak
     """  # noqa: D301
     from winosmith import audit
@@ -86,6 +97,8 @@ def command(
         raise click.UsageError(
             "--to-judge and --to-sheet need models' answers, which tell the suspects: --answers"
         )
+    if repaired and len(data) > 1:
+        raise click.UsageError("--repair takes one file; repair each split by itself")
     judged = existing_site(site, database) if site else None
     splits: dict[str, Dataset] = {}
     refused: dict[str, list[str]] = {}
@@ -94,10 +107,11 @@ def command(
         name = Path(path).stem if Path(path).stem not in splits else path
         splits[name], refused[name] = _read(path, format_name)
         declared[name] = audit.declared(path, splits[name])
+    probe_draws = 0 if no_probes else 200
     found = audit.audit(
         splits,
         draws=draws,
-        probe_draws=0 if no_probes else 200,
+        probe_draws=probe_draws,
         seed=seed,
         refused=refused,
         answers=_answers(answers, splits) if answers else None,
@@ -105,17 +119,30 @@ def command(
         declared=declared,
         step=say,
     )
+    mended = repaired and audit.repair_to_folder(
+        next(iter(splits.values())),
+        repaired,
+        draws=draws,
+        probe_draws=probe_draws,
+        seed=seed,
+        force=force,
+        step=say,
+        tell=audit.repair_page,
+    )
     broken = found.failures(rules)
+    record = found.record() | {"verdict": audit.verdict(found), "broken": broken}
     Result(
         f"Audit of {' + '.join(splits)}",
-        found.record() | {"verdict": audit.verdict(found), "broken": broken},
-        audit.sections(found),
+        record | (_mended(mended) if mended else {}),
+        audit.sections(found, mended or None),
         verdict=audit.verdict(found),
         signature=audit.signature(found),
         apart=True,
     ).tell(as_json=as_json, out=out)
     if not as_json:
         click.echo(f"For a README: {found.line}")
+        if mended:
+            click.secho(f"{len(mended.dataset):,} items are in {repaired}/kept.jsonl", bold=True)
     if judged is not None:
         _to_judge(found, suspects, judged.secret)
     if sheet:
@@ -124,6 +151,13 @@ def command(
         say(f"Broken: {told}.")
     if broken:
         ctx.exit(1)
+
+
+def _mended(found: Repair) -> dict[str, object]:
+    """Return what JSON has of a repair."""
+    from winosmith import audit
+
+    return {"repair": found.record() | {"verdict": audit.repair_verdict(found)}}
 
 
 def _answers(paths: Sequence[str], splits: Mapping[str, Dataset]) -> Answers:

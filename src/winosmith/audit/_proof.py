@@ -1,0 +1,229 @@
+"""The proof of a repair: what rules earn on blocks that it did not see.
+
+Along what a repair saw nothing can be left, whatever is true of items that it did not see. So
+blocks are dealt to halves, and what one half teaches thins the other, both ways. There every cue is
+measured, and a model of words that learnt from the thinned first half. What stands out by chance in
+one half is thinned away too much in the other and too little in the one: the two directions err
+against each other, and their mean is near nothing for any repair that is right on average. So the
+width of a bound says what is known, and never its middle alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from winosmith.audit._audit import LEAST
+from winosmith.audit._cues import CUES, Cue, picks, unread
+from winosmith.audit._items import Bools, Floats, Ints, Items
+from winosmith.audit._null import LEVEL
+from winosmith.audit._probes import features, guessed
+from winosmith.errors import DataError
+from winosmith.threads import one_thread
+
+LIMIT = 0.03
+"""A rule is shown to tell nothing where its bound is within so much of guessing, either way."""
+
+WORDS = "a model of words that sees the options alone"
+"""What a rule is called that is learnt, not fixed."""
+
+_DRAWS = 2000
+"""Of the bound's quantile."""
+
+_RARE = 30
+"""A rule that speaks in fewer blocks is bounded by how often it can speak."""
+
+Thin = Callable[[Bools], Floats]
+"""Which items teach, (n,), to the probability with which each unit stays, (units,)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What a rule earns beyond guessing, on blocks that the repair did not see.
+
+    Attributes:
+        rule: the cue's name, or `WORDS`.
+        excess: the share that is right minus what guessing gets, -1 to 1.
+        low, high: the bound, which holds for all rules at once in 95 of 100 sets.
+    """
+
+    rule: str
+    excess: float
+    low: float
+    high: float
+
+    @property
+    def shown(self) -> bool:
+        """Whether the bound is within `LIMIT` of guessing."""
+        return self.low >= -LIMIT and self.high <= LIMIT
+
+    @property
+    def farthest(self) -> float:
+        """How far from guessing the bound reaches."""
+        return max(-self.low, self.high)
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What is known of a repair from blocks that it did not see.
+
+    Attributes:
+        bounds: one a rule, the one that reaches farthest first; none where too little was left.
+        items: how many of them stay on average.
+    """
+
+    bounds: tuple[Bound, ...]
+    items: float
+
+    @property
+    def shown(self) -> bool:
+        """Whether every rule is shown to tell less than `LIMIT`."""
+        return bool(self.bounds) and all(bound.shown for bound in self.bounds)
+
+    @property
+    def wide(self) -> tuple[Bound, ...]:
+        """The bounds that are wider."""
+        return tuple(bound for bound in self.bounds if not bound.shown)
+
+    @property
+    def needed(self) -> int | None:
+        """How many items would have to be left for it to be shown, if every excess stays as it is.
+
+        None where an excess is too large for any number.
+        """
+        left = [LIMIT - abs(bound.excess) for bound in self.bounds]
+        if not left or min(left) <= 0:
+            return None
+        most = max(
+            (bound.high - bound.low) / 2 / room
+            for bound, room in zip(self.bounds, left, strict=True)
+        )
+        return int(np.ceil(self.items * most**2))
+
+
+def prove(
+    items: Items,
+    thin: Thin,
+    cues: Sequence[Cue] = CUES,
+    *,
+    dealt: Bools | None = None,
+    seed: int = 0,
+) -> Proof:
+    """Bound what every rule earns on blocks that a repair did not see.
+
+    Blocks are dealt to halves. What one half teaches thins the other, both ways; each item counts
+    by its probability to stay. A rule's excess is the mean of what it earns minus guessing. The
+    bound is simultaneous: the 95 % quantile of the largest deviation over all rules, in units of
+    each one's own standard error, drawn by multiplying blocks with normal numbers (Chernozhukov,
+    Chetverikov and Kato 2013). Rules that speak in few blocks are bounded by how often they may
+    speak (Clopper and Pearson 1934), each at its part of the 5 %.
+
+    Args:
+        items: the whole set.
+        thin: the repair.
+        cues: the fixed rules.
+        dealt: (n,) whose options' order was drawn by lot, so that rules of position are right as
+            often as guessing there, without being measured; none's when left out.
+        seed: of the halves, and of the draws.
+
+    Raises:
+        DataError: there are too few blocks.
+    """
+    refuse_few(items)
+    blocks = int(items.block.max()) + 1
+    side = (np.random.default_rng([seed, 6]).permutation(blocks) % 2)[items.block]
+    side ^= side[0]  # the half of the first item is the first
+    read = [cue for cue in cues if not unread(cue, items.views)]
+    shares = np.column_stack([picks(cue, items.views) for cue in read])
+    _, matrix = features(items, "options")
+    stays, words = np.zeros(len(items)), np.zeros(len(items))
+    for half in (0, 1):
+        learnt, asked = side == half, side != half
+        kept = thin(learnt)[items.unit]
+        stays[asked] = kept[asked]
+        with one_thread():
+            scores = guessed(items, matrix, np.where(learnt, kept, 0.0), seed)
+        words[asked] = _earned(items, _picked(items, scores)[:, None])[asked, 0]
+    if len(np.unique(items.block[stays > 0])) < LEAST or stays.sum() < LEAST:
+        return Proof((), float(stays.sum()))
+    excess = np.column_stack([_earned(items, shares), words])
+    least = np.minimum.reduceat(shares, items.starts, axis=0) < 1 / items.counts[:, None] - 1e-9
+    speaks = np.column_stack([least, np.ones(len(items), np.bool_)])
+    by_lot = np.array([*(cue.about == "position" for cue in read), False])
+    if dealt is not None:
+        excess[np.ix_(dealt, by_lot)], speaks[np.ix_(dealt, by_lot)] = 0.0, False
+    low, high = _bounds(excess, speaks, stays, items.block, seed)
+    mean = stays @ excess / stays.sum()
+    bounds = [
+        Bound(rule, *map(float, ends))
+        for rule, *ends in zip([*(cue.name for cue in read), WORDS], mean, low, high, strict=True)
+    ]
+    return Proof(tuple(sorted(bounds, key=lambda bound: -bound.farthest)), float(stays.sum()))
+
+
+def refuse_few(items: Items) -> None:
+    """Raise DataError where there are too few blocks for a repair."""
+    blocks = int(items.block.max()) + 1
+    if blocks < 2 * LEAST:
+        raise DataError(
+            f"there are {blocks} blocks (items that are not copies, twins or lookalikes), too few "
+            f"for a repair: it learns from one half and is proved on the other, {LEAST} blocks each"
+        )
+
+
+def _picked(items: Items, scores: Floats) -> Floats:
+    """Return each option's share of the highest score of its item, (options,)."""
+    best = scores == np.repeat(np.maximum.reduceat(scores, items.starts), items.counts)
+    tied = np.add.reduceat(best.astype(float), items.starts)
+    shares: Floats = best / np.repeat(tied, items.counts)
+    return shares
+
+
+def _earned(items: Items, shares: Floats) -> Floats:
+    """Return what each column earns of each item beyond guessing, (n, columns)."""
+    earned: Floats = shares[items.keyed(items.unit_key)] - 1 / items.counts[:, None]
+    return earned
+
+
+def _bounds(
+    excess: Floats, speaks: Bools, stays: Floats, block: Ints, seed: int
+) -> tuple[Floats, Floats]:
+    """Return the ends of the bounds on each column's mean; see `prove`.
+
+    Args:
+        excess: (n, columns) what each earns of each item beyond guessing.
+        speaks: (n, columns) whether it tells options apart there.
+        stays: (n,) how much each item counts.
+        block: (n,) its block.
+        seed: of the draws.
+    """
+    from scipy.stats import beta
+
+    total, columns = stays.sum(), excess.shape[1]
+    mean = stays @ excess / total
+    blocks = int(block.max()) + 1
+    influence, spoken = np.zeros((blocks, columns)), np.zeros((blocks, columns), np.bool_)
+    np.add.at(influence, block, stays[:, None] * (excess - mean) / total)
+    np.logical_or.at(spoken, block, speaks & (stays[:, None] > 0))
+    heard = spoken.sum(axis=0)
+    rare = heard < _RARE
+    reach = beta.ppf(1 - LEVEL / columns, heard + 1, np.maximum(total - heard, 1))
+    spread = np.sqrt((influence**2).sum(axis=0))
+    rare |= spread <= 0
+    if not rare.all():
+        scaled = influence[:, ~rare] / spread[~rare]
+        rng, at_once = np.random.default_rng([seed, 7]), max(1, 4_000_000 // blocks)
+        most: list[float] = []
+        with one_thread():
+            while len(most) < _DRAWS:
+                drawn = rng.standard_normal((min(at_once, _DRAWS - len(most)), blocks)) @ scaled
+                most += abs(drawn).max(axis=1).tolist()
+        level = LEVEL * (~rare).sum() / columns
+        width = np.quantile(most, 1 - level) * spread
+    else:
+        width = spread
+    low = np.where(rare, -np.maximum(reach, abs(mean)), mean - width)
+    high = np.where(rare, np.maximum(reach, abs(mean)), mean + width)
+    return low, high

@@ -1,0 +1,293 @@
+"""A repair thins what tells, leaves nothing else out without a reason, and is proved or not."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.conftest import examples
+from winosmith import Dataset, Problem, audit
+from winosmith.audit._cues import picks
+from winosmith.audit._items import Bools, Floats
+from winosmith.errors import DataError, OutputError
+
+LENGTHS = [
+    cue
+    for cue in audit.CUES
+    if "length" in cue.name or "characters" in cue.name or cue.name in ("the first", "the last")
+]
+LONGEST = "the longest, in characters"
+
+
+def _planted(n: int, share: float, options: int = 4, seed: int = 0) -> Dataset:
+    """Make items of words that mean nothing, whose longest option is the key in a share more."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for at in range(n):
+        texts = [
+            " ".join(f"w{word}" for word in rng.integers(0, 400, int(rng.integers(1, 9))))
+            + f" {place}{at}"
+            for place in "abcdefghijkl"[:options]
+        ]
+        longest = int(np.argmax([len(text) for text in texts]))
+        key = longest if rng.random() < share else int(rng.integers(options))
+        order = rng.permutation(options).tolist()
+        found.append(
+            Problem(
+                f"q{at}",
+                f"Which is {at}, or {rng.integers(10**6)}?",
+                tuple(texts[place] for place in order),
+                order.index(key),
+                blank=None,
+            )
+        )
+    return Dataset(found, "planted")
+
+
+def _repaired(data: Dataset, cues: list[audit.Cue] = LENGTHS, seed: int = 0) -> audit.Repair:
+    return audit.repair(data, cues=cues, draws=39, probe_draws=0, seed=seed)
+
+
+def _bound(proof: audit.Proof, rule: str = LONGEST) -> audit.Bound:
+    return next(bound for bound in proof.bounds if bound.rule == rule)
+
+
+@pytest.fixture(scope="module")
+def planted() -> Dataset:
+    """Return 900 items of ten options, of which the longest is the key in 40 %."""
+    return _planted(900, 0.33, options=10)
+
+
+@pytest.fixture(scope="module")
+def mended(planted: Dataset) -> audit.Repair:
+    """Return their repair."""
+    return _repaired(planted)
+
+
+def test_a_planted_cue_is_at_chance_on_blocks_that_the_repair_did_not_see(
+    mended: audit.Repair,
+) -> None:
+    """What was told far too often tells nothing, there and in what is kept."""
+    longest = next(one for one in mended.changed if one.rule == LONGEST)
+    assert LONGEST in mended.cues
+    assert longest.before > 0.35
+    assert abs(longest.after - 0.1) < 0.03
+    bound = _bound(mended.proof)
+    assert bound.low < 0 < bound.high < 0.07
+    assert len(mended.dataset) > 450
+
+
+def test_no_unit_is_cut(planted: Dataset, mended: audit.Repair) -> None:
+    """Of the items whose key the cue picks some stay, and of the others some go."""
+    longest = next(cue for cue in LENGTHS if cue.name == LONGEST)
+    items = audit.Items.of(planted)
+    picked = picks(longest, items.views)[items.keyed(items.unit_key)] > 0
+    stayed = np.array([problem.id in mended.dataset for problem in items.problems])
+    assert stayed[picked].any()
+    assert not stayed[~picked].all()
+
+
+@pytest.mark.parametrize("kept", [0.0, 1.0])
+def test_a_cut_and_no_repair_are_found_out(planted: Dataset, kept: float) -> None:
+    """Leaving out all items whose longest option is right, or none, has a bound beyond guessing."""
+    items = audit.Items.of(planted)
+    longest = next(cue for cue in LENGTHS if cue.name == LONGEST)
+    picked = picks(longest, items.views)[items.keyed(items.unit_key)] > 0
+    stays = np.where(picked[items.leads], kept, 1.0)
+    proof = audit.prove(items, lambda _: stays, LENGTHS)
+    assert not proof.shown
+    bound = _bound(proof)
+    assert bound.low > 0.2 if kept else bound.high < -audit.LIMIT
+
+
+def test_enough_items_in_which_nothing_tells_are_shown() -> None:
+    """Nothing is named, nothing thinned, and every bound is within 3 points of guessing."""
+    found = _repaired(_planted(1500, 0.0, options=12, seed=3), LENGTHS[2:4])
+    assert (found.cues, found.words, found.filtered.dropped) == ((), False, ())
+    assert found.proof.shown
+    assert not found.proof.wide
+    assert "Shown: " in audit.repair_verdict(found)
+    assert "Nothing to thin" in audit.repair_page(found)
+
+
+def test_few_items_are_not_shown_and_never_clean() -> None:
+    """A bound wider than 3 points says not shown, and how many items would be needed."""
+    found = _repaired(_planted(120, 0.0))
+    told = audit.repair_verdict(found)
+    assert "Not shown" in told
+    assert "clean" not in audit.repair_page(found)
+    assert found.proof.needed is None or found.proof.needed > 120
+
+
+def _bound_and_truth(seed: int) -> tuple[audit.Bound, float]:
+    """Return the bound that 400 items give a thinning, and what it leaves of 1,000 others."""
+    items = audit.Items.of(_planted(1400, 0.2, seed=seed))
+    longest = next(cue for cue in LENGTHS if cue.name == LONGEST)
+    right = picks(longest, items.views)[items.keyed(items.unit_key)]
+    new = items.rows >= 400
+    left = []
+
+    def thin(learnt: Bools) -> Floats:
+        share = right[~new][learnt].mean()
+        stays = np.where(right > 0, min(1.0, (1 - share) / (3 * share)), 1.0)
+        left.append(stays[new] @ (right[new] - 0.25) / stays[new].sum())
+        return np.asarray(stays[~new])
+
+    proof = audit.prove(items.part(~new), thin, LENGTHS, seed=seed)
+    return _bound(proof), float(np.mean(left))
+
+
+def test_a_bound_holds_what_a_repair_leaves_in_other_items() -> None:
+    """What the halves' rules leave of a thousand new items is within the bounds in most sets."""
+    found = [_bound_and_truth(seed) for seed in range(6)]
+    assert sum(bound.low <= truth <= bound.high for bound, truth in found) >= 5
+
+
+@given(st.randoms(use_true_random=False))
+@examples(6)
+def test_order_of_rows_and_options_and_a_row_twice_change_nothing(random: object) -> None:
+    """The same texts are kept, in the same order of their options, whatever order they come in."""
+    data = list(_planted(130, 0.4))
+    first = _repaired(Dataset(data))
+    moved = [
+        replace(p, options=tuple(options), answer=options.index(p.options[p.answer or 0]))
+        for p in data
+        for options in [random.sample(p.options, len(p.options))]  # type: ignore[attr-defined]
+    ]
+    moved += [replace(moved[at], id=f"z{at}") for at in (3, 40)]
+    random.shuffle(moved)  # type: ignore[attr-defined]
+    again = _repaired(Dataset(moved))
+    texts = [sorted((p.id, p.options, p.answer) for p in found.dataset) for found in (first, again)]
+    assert texts[0] == texts[1]
+    assert [*map(str, first.proof.bounds)] == [*map(str, again.proof.bounds)]
+    assert sum(entry.stage == "copy" for entry in again.filtered.dropped) == 2
+
+
+@given(st.integers(100, 160), st.integers(0, 9))
+@examples(6)
+def test_kept_and_left_out_are_the_input(n: int, seed: int) -> None:
+    """Together they are what came in, and the orders lead from what is kept back to it."""
+    data = _planted(n, 0.4, seed=seed)
+    data = Dataset([*data, replace(data[0], id="again"), replace(data[1], id="none", answer=None)])
+    found = _repaired(data, seed=seed)
+    assert found.filtered.input() == data
+    assert all(entry.reason for entry in found.filtered.dropped)
+    for came, is_now in zip(found.filtered.kept, found.dataset, strict=True):
+        order = found.orders.get(came.id, tuple(range(4)))
+        assert tuple(came.options[place] for place in order) == is_now.options
+        assert came.options[came.answer or 0] == is_now.options[is_now.answer or 0]
+
+
+def test_copies_go_and_of_contradictions_both() -> None:
+    """Of copies the first by id stays; identical items with two keys are left out and named."""
+    data = [*_planted(120, 0.0)]
+    wrong = replace(data[7], id="wrong", answer=(data[7].answer or 0) ^ 1)
+    found = _repaired(Dataset([*data, replace(data[5], id="a copy"), wrong]))
+    told = {entry.problem.id: (entry.stage, entry.reason) for entry in found.filtered.dropped}
+    assert told["q5"] == ("copy", "a copy of a copy")
+    assert told["q7"] == ("contradiction", "the same as wrong, with different keys")
+    assert told["wrong"] == ("contradiction", "the same as q7, with different keys")
+    assert "a copy" in found.dataset
+
+
+def test_positions_are_dealt_where_the_order_is_free_and_thinned_where_it_is_not() -> None:
+    """Keys that all stand first are spread; an item with none of the above, and classes, stay."""
+    data = [
+        replace(p, options=(*p.options[p.answer or 0 :], *p.options[: p.answer or 0]), answer=0)
+        for p in _planted(200, 0.0)
+    ]
+    data[0] = replace(data[0], options=(*data[0].options[:3], "none of the above"))
+    found = _repaired(Dataset(data))
+    places = np.bincount([p.answer or 0 for p in found.dataset], minlength=4)
+    assert places.min() > 25
+    assert found.fixed == 1
+    assert found.dataset[0].options[3] == "none of the above"
+    rng = np.random.default_rng(0)
+    classes = Dataset(
+        Problem(f"{at}", f"Is {rng.integers(10**6)} or {at} prime?", ("no", "yes"),
+                int(rng.random() < 0.75), blank=None)
+        for at in range(600)
+    )  # fmt: skip
+    thinned = _repaired(classes)
+    assert all(p.options == ("no", "yes") for p in thinned.dataset)
+    assert abs(np.mean([p.answer for p in thinned.dataset]) - 0.5) < 0.1
+    assert 200 < len(thinned.dataset) < 400
+
+
+def test_twins_go_and_stay_whole() -> None:
+    """A twin's options tell nothing of its two keys, so none goes; its halves keep one order."""
+    rng = np.random.default_rng(2)
+    data = Dataset(
+        Problem(f"{at}{half}", f"The w{at} x{at} hit y{at} and the _ was {word}.",
+                (f"w{at} {'long ' * int(rng.integers(1, 4)) if not half else 'long'}", f"y{at}"),
+                half, f"t{at}")
+        for at in range(110)
+        for half, word in enumerate(["big", "small"])
+    )  # fmt: skip
+    data = Dataset(replace(p, options=data[at - at % 2].options) for at, p in enumerate(data))
+    found = _repaired(data)
+    assert len(found.dataset) == 220
+    assert all(
+        a.options == b.options for a, b in zip(found.dataset[::2], found.dataset[1::2], strict=True)
+    )
+
+
+def test_what_cannot_be_repaired_is_refused_by_name() -> None:
+    """Too few blocks, keys that a cue always tells, and items without keys are told apart."""
+    with pytest.raises(DataError, match="there are 99 blocks"):
+        _repaired(_planted(99, 0.0))
+    with pytest.raises(DataError, match="nearly every key is what “the longest, in characters”"):
+        _repaired(_planted(400, 1.0))
+    with pytest.raises(DataError, match="no item has a key"):
+        _repaired(Dataset(p.blind() for p in _planted(120, 0.0)))
+
+
+def _written(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_an_interrupted_repair_goes_on_and_ends_in_the_same_bytes(tmp_path: Path) -> None:
+    """What all items taught is not learnt again after a stop, and every file is as without one."""
+    data = _planted(130, 0.4)
+    how = {"cues": LENGTHS, "draws": 39, "probe_draws": 0, "tell": audit.repair_page}
+    audit.repair_to_folder(data, tmp_path / "a" / "whole", **how)  # type: ignore[arg-type]
+
+    def stop(told: str) -> None:
+        if "half" in told:
+            raise KeyboardInterrupt
+
+    out = tmp_path / "b" / "stopped"
+    with pytest.raises(KeyboardInterrupt):
+        audit.repair_to_folder(data, out, step=stop, **how)  # type: ignore[arg-type]
+    assert not (out / "kept.jsonl").exists()
+    steps: list[str] = []
+    audit.repair_to_folder(data, out, step=steps.append, **how)  # type: ignore[arg-type]
+    assert not any("what all" in step for step in steps)
+    assert _written(out) == _written(tmp_path / "a" / "whole")
+
+
+def test_repairs_of_the_same_items_are_counted(tmp_path: Path) -> None:
+    """Another seed counts, with --force or in a folder beside it; the same again does not."""
+    data = _planted(110, 0.0)
+    how = {"cues": LENGTHS, "draws": 19, "probe_draws": 0}
+    one, two = tmp_path / "one", tmp_path / "two"
+    tried = [
+        audit.repair_to_folder(items, out, seed=seed, force=force, **how).tried  # type: ignore[arg-type]
+        for items, out, seed, force in [
+            (data, one, 0, False),
+            (data, one, 0, False),
+            (data, one, 1, True),
+            (Dataset(data[::-1]), two, 2, False),
+            (_planted(110, 0.0, seed=1), tmp_path / "other", 0, False),
+        ]
+    ]
+    assert tried == [1, 1, 2, 3, 1]
+    assert json.loads((two / "report.json").read_text("utf-8"))["tried"] == 3
+    with pytest.raises(OutputError, match="another recipe"):
+        audit.repair_to_folder(data, one, seed=5, **how)  # type: ignore[arg-type]
