@@ -184,6 +184,7 @@ def test_new_ids_keep_families(db: Any) -> None:
     assert check_lineages(data) == {}
 
 
+@pytest.mark.long
 def test_large_families_take_linear_time(db: Any) -> None:
     """Ten times the versions take ten times the calls, and hardly more statements."""
     from django.db import connection

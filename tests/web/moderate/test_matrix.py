@@ -186,6 +186,7 @@ def _crowd(seed: int, accounts: int) -> Tables:
     return dict(tables)
 
 
+@pytest.mark.long
 def test_two_accounts_of_one_person_stand_out(site: Any) -> None:
     """Of 16 judges two accounts of one person are the one pair that stands out, if any does."""
     from winosmith.web.moderate.matrix import paired
@@ -199,6 +200,7 @@ def test_two_accounts_of_one_person_stand_out(site: Any) -> None:
     assert told.total() - told[(0, 1), "more"] <= 2
 
 
+@pytest.mark.long
 def test_honest_judges_do_not_stand_out(site: Any) -> None:
     """Among honest judges of different care, on problems of different difficulty, nobody does."""
     from winosmith.web.moderate.matrix import paired

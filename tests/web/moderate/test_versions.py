@@ -157,6 +157,7 @@ def test_versions_are_counted_with_what_somebody_wrote(
     assert "of these perturbed" in page
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("db")
 def test_a_family_of_ten_thousand_is_a_quick_filter() -> None:
     """A page of the queue asks a fixed number of times, however large the family is."""

@@ -53,7 +53,8 @@ def lives(process: int) -> bool:
 
 
 @pytest.mark.parametrize(
-    "database", ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)]
+    "database",
+    ["sqlite", pytest.param("postgresql", marks=[pytest.mark.postgres, pytest.mark.long])],
 )
 def test_a_prediction_comes_by_itself(served: Callable[..., Any], database: str) -> None:
     """What is committed both built-in models predict, one sentence after another.

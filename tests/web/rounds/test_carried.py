@@ -87,6 +87,7 @@ def test_a_round_goes_on_after_a_break_and_accounts_for_its_pool(
     assert Problem.objects.exclude(state="valid").count() == 0
 
 
+@pytest.mark.long
 def test_a_round_by_the_mirror_filter_is_carried_out_and_shown(db: Any, visit: Any) -> None:
     """Whole twins go, each with its margin, and the page names the filter and what is left."""
     from winosmith.web.rounds import rules
@@ -126,6 +127,7 @@ def test_what_came_of_a_round_is_stored_once(
     )
 
 
+@pytest.mark.long
 def test_the_second_round_is_compared_with_the_first(db: Any, stored: Callable[..., Any]) -> None:
     """Its solvers answer the last round's dev, and each figure stands beside the last one."""
     from winosmith.web.problems.models import Problem
