@@ -8,7 +8,7 @@ JOBS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN || echo 1) + 2)
 # Tests start hundreds of processes; each would compile the sources anew without what is kept.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test test-all test-times test-lowest test-newest lint docs bench trials clean
+.PHONY: demo test test-all test-times test-shuffled test-lowest test-newest lint docs bench trials clean
 
 $(BIN)/winosmith: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -41,6 +41,10 @@ test-all: $(VENV)/.tests-installed $(VENV)/npm/node_modules/axe-core/axe.min.js
 # The same, and where the processor's seconds went, as a table by folder.
 test-times: $(VENV)/.tests-installed $(VENV)/npm/node_modules/axe-core/axe.min.js
 	$(PYTEST) -p tests.times
+
+# The same in another order: of files, and of tests in a file. It prints a seed, which SEED gives back.
+test-shuffled: $(VENV)/.tests-installed $(VENV)/npm/node_modules/axe-core/axe.min.js
+	$(PYTEST) --random-order $(if $(SEED),--random-order-seed $(SEED))
 
 # What lies below everything, with the oldest libraries that are allowed (PYTHON: 3.11) and with the
 # newest that are to be had; no extra is needed. See CONTRIBUTING.md.

@@ -59,7 +59,14 @@ def unlimited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(views, "MOST", 10_000)
 
 
-@pytest.mark.parametrize("who", ["visitor", "account", "moderator"])
+@pytest.mark.parametrize(
+    "who",
+    [
+        "visitor",
+        pytest.param("account", marks=pytest.mark.long),
+        pytest.param("moderator", marks=pytest.mark.long),
+    ],
+)
 def test_hidden_versions_change_nothing(
     db: Any, visit: Callable[..., Any], family: Callable[..., Any], version: Callable[..., Any],
     person: Callable[..., Any], model: Callable[..., Any], says: Callable[..., Any],

@@ -105,7 +105,7 @@ def english() -> dict[str, str]:
 
 
 @pytest.mark.filterwarnings("ignore:No directory at")
-@pytest.mark.parametrize("language", ["de", "ar"])
+@pytest.mark.parametrize("language", ["de", pytest.param("ar", marks=pytest.mark.long)])
 def test_a_translated_page_differs_in_its_texts_alone(
     refs: dict[str, str], english: dict[str, str], arabic: None, language: str
 ) -> None:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from tests.web.hostile import TEXTS, Page  # type: ignore[import-not-found]
 from tests.web.perturb.conftest import (  # type: ignore[import-not-found]
     CHILD,
@@ -213,6 +215,7 @@ def test_who_reads_a_half_to_perturb_it_never_judges_the_other(desk: Any, origin
     assert Seen.objects.filter(person=ann, twin=root.twin).exists()
 
 
+@pytest.mark.long
 def test_hostile_texts_run_nowhere(desk: Any) -> None:
     """Through the form, its checks, the result and the path each text stays text."""
     from winosmith.web.problems.models import Problem

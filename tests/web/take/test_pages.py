@@ -275,6 +275,7 @@ def test_nothing_of_a_round_leaks(opened: Maker, visit: Maker) -> None:
         assert data[0].sentence.split("_")[0].strip() not in body.decode()
 
 
+@pytest.mark.long
 def test_what_people_write_is_text(ann: Any, opened: Maker) -> None:
     """What is noted or told of oneself stays what it is on every page, and runs nothing."""
     sitting = _begin(ann, opened())
