@@ -7,9 +7,9 @@
 In this order:
 
 - `docs/reference`: the commands' help and the recipe's keys (`make_reference.py`);
-- every page, or those that are named: what its commands print (`make_outputs.py`). The README's
-  picture is taken of the report that the command in its text has just written
-  (`make_screenshot.py`), and holds that report's words, so that `tests/test_docs.py` can compare;
+- every page, or those that are named: what its commands print (`make_outputs.py`). Pictures of
+  reports are taken of what the command in a page's text has just written (`make_screenshot.py`),
+  and hold that report's words, so that `tests/test_docs.py` can compare;
 - with `--measured`: the benchmarks that pages name with `--svg docs/images` run again: they draw
   the pictures, and tables of the page with the head of one that they print are replaced. This takes
   an hour, and prose that speaks of figures is yours to go through;
@@ -37,8 +37,6 @@ import make_reference
 
 ROOT = make_outputs.ROOT
 
-README = ROOT / "README.md"
-
 _MEASURED = re.compile(r"`python ((?:benchmarks|examples)/[^`]*--svg docs/images[^`]*)`")
 _TABLE = re.compile(r"^\|.*\|\n\|[-|: ]+\|\n(?:\|.*\|\n)+", re.MULTILINE)
 
@@ -49,10 +47,11 @@ def make_page(path: Path) -> str:
     try:
         with tempfile.TemporaryDirectory() as folder:
             make_outputs.write(path, Path(folder).resolve())
-            if path == README:
-                import make_screenshot
+            import make_screenshot
 
-                make_screenshot.take(Path(folder) / make_screenshot.REPORT)
+            picture = make_screenshot.PICTURES.get(path.relative_to(ROOT).as_posix())
+            if picture is not None:
+                make_screenshot.take(Path(folder), picture)
     except BaseException:  # noqa: BLE001 - the other pages are to be made all the same
         return f"FAILED {path.relative_to(ROOT)}\n{traceback.format_exc()}"
     return f"{path.relative_to(ROOT)}: {time.monotonic() - started:.0f} s"

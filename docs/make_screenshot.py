@@ -1,6 +1,6 @@
-"""The picture in the README: two parts of the report that the command in its text writes.
+"""Pictures of reports: two parts of what a command in a page's text writes.
 
-`python docs/make.py` takes it, right after that command. The PNG holds the words of what it shows,
+`python docs/make.py` takes them, right after that command. A PNG holds the words of what it shows,
 by which `tests/test_docs.py` compares it with the text beside it. Needs playwright, Chromium and
 Pillow.
 """
@@ -9,24 +9,47 @@ from __future__ import annotations
 
 import io
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
 
 from PIL import Image, PngImagePlugin
 from playwright.sync_api import Browser, Locator, Page, Playwright, sync_playwright
 
-REPORT = "winosmith-demo/benchmark/report.html"
-"""Where `winosmith demo` writes its report."""
+IMAGES = Path(__file__).resolve().parent / "images"
 
-TARGET = Path(__file__).resolve().parent / "images" / "report.png"
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture of a report.
+
+    Attributes:
+        report: where the page's command writes it.
+        target: the picture's file.
+        chapters: the ones that end the left part and begin the right one.
+    """
+
+    report: str
+    target: Path
+    chapters: tuple[str, str]
+
+
+PICTURES = {
+    "README.md": Picture(
+        "winosmith-demo/benchmark/report.html",
+        IMAGES / "report.png",
+        ("In short", "AFLite, phase by phase"),
+    ),
+    "docs/how-to/audit.md": Picture(
+        "audit.html", IMAGES / "audit.png", ("What can be guessed", "Cues of quiz")
+    ),
+}
+"""By the page whose commands write the report."""
 
 WORDS = "Description"
 """The keyword under which the PNG holds its words (PNG specification, 11.3.4.2)."""
 
 WIDTH, SCALE = 720, 1.25
 """Of each part, in CSS pixels, and how many pixels one of them becomes."""
-
-CHAPTERS = ("In short", "AFLite, phase by phase")
-"""The chapters that end the left part and begin the right one."""
 
 MARGIN = 24
 """CSS pixels below the first chapter's last line, and above the second one's heading."""
@@ -39,13 +62,13 @@ def launched(started: Playwright) -> Browser:
     return started.chromium.launch(executable_path=found, args=["--no-sandbox"])
 
 
-def take(report: Path, target: Path = TARGET) -> None:
+def take(folder: Path, picture: Picture) -> None:
     """Write the picture of a report: its top to the end of one chapter, and another chapter."""
     with sync_playwright() as started:
         browser = launched(started)
         page = browser.new_page(viewport={"width": WIDTH, "height": 800}, device_scale_factor=SCALE)
-        page.goto(report.resolve().as_uri())
-        first, second = (_chapter(page, name) for name in CHAPTERS)
+        page.goto((folder / picture.report).resolve().as_uri())
+        first, second = (_chapter(page, name) for name in picture.chapters)
         height = _bottom(first) + MARGIN
         start = _top(second) - MARGIN
         shown = [part for part in second.locator("> *").all() if _bottom(part) <= start + height]
@@ -63,7 +86,7 @@ def take(report: Path, target: Path = TARGET) -> None:
     both.paste(right, (left.width + 2, 0))
     held = PngImagePlugin.PngInfo()
     held.add_itxt(WORDS, "\n".join(words))
-    both.quantize(128).save(target, optimize=True, pnginfo=held)
+    both.quantize(128).save(picture.target, optimize=True, pnginfo=held)
 
 
 def _chapter(page: Page, heading: str) -> Locator:

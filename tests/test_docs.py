@@ -120,17 +120,30 @@ def _figures(text: str) -> set[str]:
     return set(_FIGURE.findall(text))
 
 
-def test_the_picture_of_the_readme_and_its_text_are_of_one_run() -> None:
-    """What the demo prints has the signature and the figures of the report in the picture."""
-    with Image.open(ROOT / "docs" / "images" / "report.png") as picture:
+def _pictured(page: str, name: str, begins: str) -> tuple[str, str]:
+    """Return the words of a picture, and what the page's command prints that writes its report."""
+    with Image.open(ROOT / "docs" / "images" / name) as picture:
         words = picture.text["Description"]
-    printed = next(
+    return words, next(
         shown
-        for block in outputs.blocks(PAGES["README.md"])
+        for block in outputs.blocks(PAGES[page])
         if block.language == "console"
         for command, shown in outputs.commands(block.body)
-        if command == "winosmith demo"
+        if command.startswith(begins)
     )
+
+
+def test_the_picture_of_an_audit_and_its_text_are_of_one_run() -> None:
+    """The picture has the verdict that the command prints, and the same keys at each position."""
+    words, printed = _pictured("docs/how-to/audit.md", "audit.png", "winosmith audit quiz.csv")
+    assert printed.partition("\n")[0] in words
+    (told,) = re.findall(r"Keys at each position: [\d:, ]+", printed)
+    assert told in words
+
+
+def test_the_picture_of_the_readme_and_its_text_are_of_one_run() -> None:
+    """What the demo prints has the signature and the figures of the report in the picture."""
+    words, printed = _pictured("README.md", "report.png", "winosmith demo")
     assert re.findall(r"data:\S+\|version:\S+", printed)[0] in words
     told = printed.partition("artifact\n")[2].partition("The report is")[0]
     assert len(_figures(told)) > 10
