@@ -17,6 +17,7 @@ from tests.web import world as w  # type: ignore[import-not-found]
 from tests.web.api import visits as api  # type: ignore[import-not-found]
 from tests.web.market import visits as market  # type: ignore[import-not-found]
 from tests.web.rounds import visits as rounds  # type: ignore[import-not-found]
+from tests.web.run import visits as run  # type: ignore[import-not-found]
 from tests.web.take import visits as take  # type: ignore[import-not-found]
 
 Row = tuple[str, str, tuple[Any, ...], Callable[[Any], dict[str, Any]], str]
@@ -235,6 +236,7 @@ ROUTES: list[Row] = [
     *take.ROUTES,
     *rounds.ROUTES,
     *market.ROUTES,
+    *run.ROUTES,
     *api.ROUTES,
 ]
 

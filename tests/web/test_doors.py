@@ -178,10 +178,10 @@ def test_django_s_admin_shows_no_secret_and_no_digest_of_one(world: Any) -> None
         key[:8]
         for key in apps.get_model("problems.Done")._base_manager.values_list("key", flat=True)
     }
-    browser, pages = w.browser_of(world, "admin"), ["/admin/"]
-    assert browser.get("/admin/").status_code == 200
+    browser, pages = w.browser_of(world, "admin"), ["/admin/tables/"]
+    assert browser.get("/admin/tables/").status_code == 200
     for model in admin.site._registry:
-        path = f"/admin/{model._meta.app_label}/{model._meta.model_name}/"
+        path = f"/admin/tables/{model._meta.app_label}/{model._meta.model_name}/"
         pages.append(path)
         pages += [
             f"{path}{row.pk}/{page}/"

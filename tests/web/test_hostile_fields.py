@@ -278,7 +278,7 @@ def documents(world: Any) -> Shown:
     """Write new versions of the text that people agree to."""
     browser = w.browser_of(world, "visitor")
     for n, text in enumerate(TEXTS):
-        _send(world, "admin", "/admin/people/document/add/", kind="consent", text=f"{text}.")
+        _send(world, "admin", "/admin/tables/people/document/add/", kind="consent", text=f"{text}.")
         for path in ("/people/consent/", f"/people/texts/consent/{n + 2}/"):
             page = Page(browser.get(path).content.decode())
             assert page.faults == [], text
@@ -440,7 +440,7 @@ def test_no_form_leads_elsewhere(world: Any) -> None:
         decision = {"action": "reject", "pick": "judging-b:0", "text": "So.", "back": where}
         with w.taken_back():
             answers = [
-                visitor.get("/admin/login/", {"next": where}),
+                visitor.get("/admin/tables/login/", {"next": where}),
                 visitor.get("/moderate/", {"x": where}),
                 visitor.post("/write/", headers={"Referer": where}),
                 browser.post("/moderate/act/", {"key": new_key(), **decision}),

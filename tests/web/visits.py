@@ -14,6 +14,7 @@ from tests.web import world as w  # type: ignore[import-not-found]
 from tests.web.api import visits as api  # type: ignore[import-not-found]
 from tests.web.market import visits as market  # type: ignore[import-not-found]
 from tests.web.rounds import visits as rounds  # type: ignore[import-not-found]
+from tests.web.run import visits as run  # type: ignore[import-not-found]
 from tests.web.take import visits as take  # type: ignore[import-not-found]
 
 LONG = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft" * 2
@@ -225,6 +226,7 @@ VISITS: tuple[Visit, ...] = (
     *(V(role, route, args, **more) for role, route, args, more in (*take.VISITS, *api.VISITS)),
     *(V(role, route, args, **more) for role, route, args, more in rounds.VISITS),
     *(V(role, route, args, **more) for role, route, args, more in market.VISITS),
+    *(V(role, route, args, **more) for role, route, args, more in run.VISITS),
     V("visitor", "perturb:start"),
     V("owner", "perturb:build", ("public-a",)),
     V("owner", "perturb:build", ("public-a",), form={"key": _key(18), "do": "submit"}, status=422),
@@ -262,6 +264,7 @@ NO_PAGE = {
     "people:take_back": "leads to people:invitations",
     **rounds.NO_PAGE,
     **market.NO_PAGE,
+    **run.NO_PAGE,
     "read:card_text": "a file",
     "write:check": "a part of write:draft",
     "write:save": "a part of write:draft, or JSON",

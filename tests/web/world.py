@@ -13,6 +13,7 @@ from typing import Any
 from tests.web.api import visits as api  # type: ignore[import-not-found]
 from tests.web.market import visits as market  # type: ignore[import-not-found]
 from tests.web.rounds import visits as rounds  # type: ignore[import-not-found]
+from tests.web.run import visits as run  # type: ignore[import-not-found]
 from tests.web.take import visits as take  # type: ignore[import-not-found]
 
 ROLES = ("visitor", "anonymous", "owner", "other", "judge", "moderator", "admin")
@@ -119,6 +120,7 @@ def make() -> World:
     rounds.staged(world.people, world.problems)
     world.refs |= api.staged(world.people)
     world.refs |= market.staged()
+    world.refs |= run.staged(world.people)
     world.refs |= {f"session of {role}": session_of(world, role) for role in ROLES[1:]}
     return world
 

@@ -122,7 +122,7 @@ def _shown(admin: str) -> set[str]:
     browser = _browser(admin)
     words: set[str] = set()
     for model in site._registry:
-        path = f"/admin/{model._meta.app_label}/{model._meta.model_name}/"
+        path = f"/admin/tables/{model._meta.app_label}/{model._meta.model_name}/"
         keys = list(model._base_manager.values_list("pk", flat=True)[:20])
         for page in (path, *(f"{path}{key}/change/" for key in keys)):
             words |= _words(browser.get(page).content.decode())

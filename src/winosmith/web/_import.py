@@ -78,10 +78,8 @@ def import_problems(
         InputError: an id can't be one of the site's, or is another problem's; an answer is
             withheld that is needed. Nothing of the file is added then.
     """
-    for problem in dataset:
-        _check(problem, as_)
-    twins = _twins_of(dataset)
-    _check_known(dataset, twins)
+    for _problem, error in refused(dataset, as_):
+        raise error
     covered = set() if embargo or as_ == "gold" else below_embargoes(dataset)
     added, done = 0, 0
     for chunk in chunked(dataset, CHUNK):
@@ -137,29 +135,57 @@ def with_new_ids(dataset: Dataset, key: str) -> Dataset:
     )
 
 
-def _check(datum: Datum, as_: As) -> None:
+def refused(dataset: Dataset, as_: As) -> Iterator[tuple[Datum, InputError]]:
+    """Yield each problem that can't come into the site, with the reason.
+
+    Args:
+        dataset: as `import_problems` takes it, which takes it only where this yields nothing.
+        as_: the same.
+    """
+    found = set()
+    for datum in dataset:
+        if (why := _unfit(datum, as_)) is not None:
+            found.add(datum.id)
+            yield datum, InputError(why)
+    for datum, why in _taken(dataset):
+        if datum.id not in found:
+            found.add(datum.id)
+            yield datum, InputError(why)
+
+
+def count_known(dataset: Dataset) -> int:
+    """Return how many problems of a data set the site has, by their ids."""
+    from winosmith.web.problems.models import Problem
+
+    some = (Problem.objects.filter(ref__in=refs) for refs in chunked(dataset.ids, CHUNK))
+    return sum(rows.count() for rows in some)
+
+
+def _unfit(datum: Datum, as_: As) -> str | None:
+    """Return why a problem is none for a site; None where it is one."""
     for name in (datum.id, datum.twin_id or ""):
         if len(name) > LONGEST or "/" in name or not name.isprintable() or name != name.strip():
-            raise InputError(
+            return (
                 f"the id {name[:100]!r} can't be part of a page's address (up to {LONGEST} "
                 "characters, no /); import with --new-ids"
             )
     if not datum.blank_is_plain or len(datum.options) > MOST_OPTIONS:
-        raise InputError(
+        return (
             f"the problem {datum.id!r} is a question, holds '_' beside its blank, or has more than "
             f"{MOST_OPTIONS} options; a site holds sentences with one blank and 2 to "
             f"{MOST_OPTIONS} options"
         )
     if datum.answer is None and as_ != "valid":
-        raise InputError(
+        return (
             f"the problem {datum.id!r} has no answer; problems "
             f"{'to be judged' if as_ == 'judging' else 'that check attention'} need one"
         )
     if as_ == "gold" and not str(datum.extra.get(EXPLANATION) or "").strip():
-        raise InputError(
+        return (
             f"the problem {datum.id!r} does not say why its answer is right; write it into "
             f"extra as {EXPLANATION!r} (in CSV: the column of that name): judges will read it"
         )
+    return None
 
 
 def _twin_ref(datum: Datum) -> str:
@@ -176,25 +202,31 @@ def _twins_of(dataset: Dataset) -> dict[str, set[str]]:
     return twins
 
 
-def _check_known(dataset: Dataset, twins: dict[str, set[str]]) -> None:
-    """Refuse ids that the site has given to others."""
+def _taken(dataset: Dataset) -> Iterator[tuple[Datum, str]]:
+    """Yield each problem with an id, or a twin's, that the site has given to others, and why not.
+
+    Those of a data set that stand together by a twin's id are refused together.
+    """
     from winosmith.web.problems.models import Problem
 
+    twins = _twins_of(dataset)
     for refs in chunked(twins, CHUNK):
         rows = Problem.objects.filter(twin__ref__in=refs).values_list("twin__ref", "ref")
         for twin, ref in rows:
             if ref not in twins[twin]:
-                raise InputError(
+                why = (
                     f"the site has another twin {twin!r} already (its problem {ref!r} is not in "
                     "the file); import with --new-ids"
                 )
+                yield from ((dataset[dataset.row(name)], why) for name in sorted(twins[twin]))
     data = {datum.id: datum for datum in dataset}
     for refs in chunked(data, CHUNK):
         for row in Problem.objects.filter(ref__in=refs):
             datum = data[row.ref]
             if (row.sentence, tuple(row.options)) != (datum.sentence, datum.options):
-                raise InputError(
-                    f"the site has another problem {row.ref!r} already; import with --new-ids"
+                yield (
+                    datum,
+                    f"the site has another problem {row.ref!r} already; import with --new-ids",
                 )
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import secrets
 import tomllib
-from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, fields, replace
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -111,7 +112,7 @@ class SiteRules:
     model_seconds: int = 20
 
     def __post_init__(self) -> None:
-        for name, least, most in _RANGES:
+        for name, least, most in RANGES:
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
                 raise RecipeError(f"{name} is a whole number from {least} to {most}, not {value!r}")
@@ -145,26 +146,96 @@ class SiteRules:
         Raises:
             RecipeError: the file is no TOML, has an unknown key, or a value out of its range.
         """
-        if not path.exists():
-            return cls()
-        try:
-            found = tomllib.loads(path.read_text("utf-8"))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise RecipeError(f"{path}: {error}; correct the file") from None
+        found = _told(path)
         known = {field.name for field in fields(cls)}
         if unknown := sorted(set(found) - known):
             raise RecipeError(
                 f"{path}: unknown setting {unknown[0]!r}; known are {', '.join(sorted(known))}"
             )
-        values: dict[str, Any] = {
-            key: tuple(value) if isinstance(value, list) else value for key, value in found.items()
-        }
+        values = _tuples(found)
         try:
             if "models" in values:
                 values["models"] = _models(values["models"])
             return cls(**values)
         except RecipeError as error:
             raise RecipeError(f"{path}: {error}") from None
+
+    def with_chosen(self, folder: Path, fixed: Collection[str]) -> SiteRules:
+        """Return these settings with what admins chose in the browser since.
+
+        Args:
+            folder: the site's.
+            fixed: what `site.toml` sets, which nothing else changes.
+
+        Raises:
+            RecipeError: what was chosen does not go with the rest.
+        """
+        usual = SiteRules()
+        chosen = read_chosen(folder)
+        values = {
+            name: chosen.get(name, getattr(usual, name)) for name in CHOOSABLE if name not in fixed
+        }
+        try:
+            return replace(self, **values)
+        except RecipeError as error:
+            raise RecipeError(
+                f"{folder / CHOSEN}: {error}; correct it, or site.toml, which goes before it"
+            ) from None
+
+
+CHOSEN = "chosen.json"
+"""In the site's folder: the settings that admins chose in the browser."""
+
+CHOOSABLE = (
+    "title", "contact", "language", "goal",
+    "signup", "open_judging", "anonymous", "review",
+    "judges", "local_first", "local_before", "both_halves", "lease_minutes", "wait_days",
+    "training_questions", "training_right", "gold_every",
+    "hold_pace_seconds", "hold_gold_percent", "hold_accounts",
+    "writes_per_hour", "answers_per_hour", "perturbs_per_hour", "words_to_flag",
+)  # fmt: skip
+"""The settings that may be changed in a browser: none names a file, an address or a program, nor
+changes what people agreed to (the licence, how long things are kept)."""
+
+
+def read_chosen(folder: Path) -> dict[str, Any]:
+    """Return what admins chose in the browser, by the names of `SiteRules`.
+
+    Raises:
+        RecipeError: the file can't be read, or holds something else.
+    """
+    path = folder / CHOSEN
+    try:
+        found = json.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        return {}
+    except ValueError as error:
+        raise RecipeError(f"{path}: {error}; correct the file, or remove it") from None
+    if not isinstance(found, dict) or not found.keys() <= set(CHOOSABLE):
+        raise RecipeError(f"{path} holds other things than settings for the browser; remove it")
+    return _tuples(found)
+
+
+def fixed_settings(folder: Path) -> frozenset[str]:
+    """Return the names of the settings that `site.toml` sets.
+
+    Raises:
+        RecipeError: it is no TOML.
+    """
+    return frozenset(_told(folder / "site.toml"))
+
+
+def _told(path: Path) -> dict[str, Any]:
+    if not path.exists():
+        return {}
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise RecipeError(f"{path}: {error}; correct the file") from None
+
+
+def _tuples(found: dict[str, Any]) -> dict[str, Any]:
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in found.items()}
 
 
 def _models(tables: Any) -> tuple[SolverRule, ...]:
@@ -183,7 +254,7 @@ def _models(tables: Any) -> tuple[SolverRule, ...]:
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 """The forms of BCP 47 (RFC 5646, section 2.1) that name a living language."""
 
-_RANGES = (
+RANGES = (
     ("judges", 1, 99),
     ("wait_days", 0, 3650),
     ("lease_minutes", 1, 24 * 60),
@@ -247,7 +318,8 @@ class Site:
     Attributes:
         folder: absolute.
         secret: the key that signs sessions and makes pseudonyms; 50 random characters or more.
-        rules: the settings of `site.toml`.
+        rules: the settings of `site.toml`, and what admins chose in the browser.
+        fixed: the names of those that `site.toml` sets.
         database: where the data are.
         public_url: the address under which people reach it ("https://twins.example.org"); None
             on loopback.
@@ -258,6 +330,7 @@ class Site:
     rules: SiteRules
     database: Database
     public_url: str | None = None
+    fixed: frozenset[str] = frozenset()
 
     @classmethod
     def open(
@@ -268,7 +341,7 @@ class Site:
         Raises:
             InputError: the folder can't be used, the key is readable by others, or an address is
                 none.
-            RecipeError: `site.toml` can't be used.
+            RecipeError: `site.toml`, or what was chosen in the browser, can't be used.
         """
         place = Path(folder).resolve()
         if place.exists() and not place.is_dir():
@@ -280,12 +353,14 @@ class Site:
             )
         if public_url is not None:
             public_url = _checked_url(public_url)
+        fixed = fixed_settings(place)
         return cls(
             place,
             _secret(place / "secret"),
-            SiteRules.read(place / "site.toml"),
+            SiteRules.read(place / "site.toml").with_chosen(place, fixed),
             Database(database, place / "site.sqlite3"),
             public_url,
+            fixed,
         )
 
     @classmethod
@@ -400,7 +475,9 @@ DONE = Path("results", "round.json")
 RECIPE_NAME = re.compile(r"[\w-]{1,60}")
 """Of a recipe's file, before ".toml"."""
 
-_NAME = re.compile(rf"{RECIPES}/{RECIPE_NAME.pattern}\.toml|{ROUNDS}(/\w[\w.-]{{0,99}}){{2,9}}")
+_NAME = re.compile(
+    rf"{re.escape(CHOSEN)}|{RECIPES}/{RECIPE_NAME.pattern}\.toml|{ROUNDS}(/\w[\w.-]{{0,99}}){{2,9}}"
+)
 
 
 def is_site_file(name: str) -> bool:
@@ -409,7 +486,7 @@ def is_site_file(name: str) -> bool:
 
 
 def site_files(folder: Path) -> Iterator[str]:
-    """Yield the recipes of a site, and the files of its finished rounds, in order.
+    """Yield what was chosen on a site, its recipes, and the files of its finished rounds, in order.
 
     A round that is under way is left out: it goes on from its beginning wherever it is restored.
 
@@ -419,6 +496,8 @@ def site_files(folder: Path) -> Iterator[str]:
     Yields:
         Names relative to the folder, with "/".
     """
+    if (folder / CHOSEN).is_file():
+        yield CHOSEN
     for place in (folder / RECIPES, *_finished(folder / ROUNDS)):
         for path in sorted(place.rglob("*")):
             name = path.relative_to(folder).as_posix()

@@ -1,7 +1,8 @@
-"""What all pages share: what they know of the site, their language, figures, headers and faults."""
+"""What all pages share: what they know of the site, rules, language, figures, headers, faults."""
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Callable
 from itertools import chain
@@ -19,6 +20,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from winosmith import __version__
+from winosmith.errors import RecipeError
+from winosmith.web._site import CHOSEN
 
 
 def site(request: HttpRequest) -> dict[str, Any]:
@@ -105,6 +108,46 @@ def percent(share: float, digits: int = 1) -> str:
 
 AGAIN = 5
 """Seconds until a browser or a program may try again: a database restarts in about as many."""
+
+
+def take_up_choices(
+    get_response: Callable[[HttpRequest], HttpResponse],
+) -> Callable[[HttpRequest], HttpResponse]:
+    """Let settings that an admin chose hold from the next request of any process on (middleware).
+
+    A look at the file costs a microsecond or two; it is read when it is another one.
+    """
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        renew_rules()
+        return get_response(request)
+
+    return middleware
+
+
+_taken_up: list[tuple[int, int] | None] = [None]
+"""Of the file of choices that this process goes by: its number and time; None for no file."""
+
+
+def renew_rules() -> None:
+    """Let this process go by what admins chose last; what can't be used is logged, and not taken.
+
+    A server that would not start with it goes on with what holds.
+    """
+    folder = settings.SITE.folder
+    try:
+        about = (folder / CHOSEN).stat()
+    except OSError:
+        mark = None
+    else:
+        mark = (about.st_ino, about.st_mtime_ns)
+    if mark == _taken_up[0]:
+        return
+    _taken_up[0] = mark
+    try:
+        settings.RULES = settings.RULES.with_chosen(folder, settings.SITE.fixed)
+    except RecipeError:
+        logging.getLogger(__name__).exception("settings can't be taken up")
 
 
 def refuse_nul(

@@ -41,11 +41,13 @@ INSTALLED_APPS = [
     "winosmith.web.market.Config",
     "winosmith.web.write.Config",
     "winosmith.web.rounds.Config",
+    "winosmith.web.run.Config",
     "winosmith.web.api.Config",
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "winosmith.web.pages.security_headers",
+    "winosmith.web.pages.take_up_choices",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",

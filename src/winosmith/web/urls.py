@@ -17,6 +17,7 @@ from winosmith.web.predict import views as predict
 from winosmith.web.read import downloads
 from winosmith.web.read import views as read
 from winosmith.web.rounds import views as rounds
+from winosmith.web.run import views as run
 from winosmith.web.take import views as take
 from winosmith.web.write import views as write
 
@@ -195,11 +196,29 @@ AREAS: dict[str, tuple[str, list[URLPattern]]] = {
             path("people/<str:name>/appoint/", moderate.appoint, name="appoint"),
         ],
     ),
+    "run": (
+        "admin/",
+        [
+            path("", run.start, name="start"),
+            path("settings/", run.settings, name="settings"),
+            path("import/", run.import_, name="import"),
+            path("tests/", run.tests, name="tests"),
+            path("tests/<slug:name>/close/", run.close_test, name="close_test"),
+            path("studies/", run.studies, name="studies"),
+            path("studies/<slug:name>/link/", run.new_link, name="new_link"),
+            path("studies/<slug:name>/close/", run.close_study, name="close_study"),
+            path("backups/", run.backups, name="backups"),
+            path("deeds/<str:mark>/", run.deed, name="deed"),
+            path("deeds/<str:mark>/confirm/", run.confirmed, name="confirm"),
+            path("deeds/<str:mark>/progress/", run.progress, name="progress"),
+            path("log/", run.log, name="log"),
+        ],
+    ),
 }
 """Of each area, by the name of its addresses: where they begin, and what follows."""
 
 urlpatterns = [
     *(path(start, include((rest, name))) for name, (start, rest) in AREAS.items()),
     path("language/", pages.choose_language, name="language"),
-    path("admin/", admin.site.urls),
+    path("admin/tables/", admin.site.urls),
 ]

@@ -22,7 +22,7 @@ def adam(db: Any) -> Any:
 
 
 def _path(model: Any, page: str) -> str:
-    return f"/admin/{model._meta.app_label}/{model._meta.model_name}/{page}"
+    return f"/admin/tables/{model._meta.app_label}/{model._meta.model_name}/{page}"
 
 
 def test_every_table_is_shown_and_nothing_can_be_changed(
@@ -99,7 +99,7 @@ def test_a_document_gets_a_new_version(adam: Any, visit: Any) -> None:
 def test_only_admins_get_in(db: Any, person: Any, visit: Any, role: dict[str, bool]) -> None:
     """Everybody else gets 403 on each page, visitors the site's own log-in."""
     client, visitor = visit(person("ann", **role)), visit()
-    for path in ("/admin/", "/admin/people/person/", "/admin/login/"):
+    for path in ("/admin/tables/", "/admin/tables/people/person/", "/admin/tables/login/"):
         answer = client.get(path, follow=True)
         assert answer.status_code == 403
         first = visitor.get(path, follow=True)
@@ -110,7 +110,7 @@ def test_the_password_is_only_taken_by_the_sites_own_log_in(adam: Any, visit: An
     """Django's own log-in form takes no password: there is no door beside the one that counts."""
     client = visit()
     sent = {"username": "adam", "password": "twins-and-cups"}
-    answer = client.post("/admin/login/?next=/admin/", sent)
+    answer = client.post("/admin/tables/login/?next=/admin/tables/", sent)
     assert answer["Location"].startswith("/people/login/")
     assert "_auth_user_id" not in client.session
 

@@ -202,7 +202,7 @@ def join(request: HttpRequest, token: str = "") -> HttpResponseBase:
         if person is not None:
             _begin(request, person)
             messages.success(request, _("Welcome. Your account is there."))
-            return redirect(safe_next(request))
+            return redirect("run:start" if person.is_superuser else safe_next(request))
     context = {"form": form, "invitation": invitation, "next": safe_next(request)}
     return render(request, "people/join.html", context, status=422 if form.errors else 200)
 

@@ -116,12 +116,9 @@ def open_round(
             site, or is public, withdrawn, rejected or a gold question there.
         DataError: no sheets can be made of these problems.
     """
-    _check_name(name)
-    _check_answers(dataset)
-    rows = _known(dataset)
-    for row in rows.values():
-        _check_known(row, dataset, public)
-    humans.make_sheets(dataset, versions=versions, orders=orders, seed=seed, title=title)
+    plan_round(
+        dataset, name, versions=versions, orders=orders, seed=seed, title=title, public=public
+    )
     import_problems(dataset, "valid", embargo=True)
     rows = _known(dataset)
     held = Dataset(
@@ -145,6 +142,28 @@ def open_round(
         )
         Sheet.objects.bulk_create(_row(opened, sheet) for sheet in made.sheets)
     return opened, made.left_out
+
+
+def plan_round(
+    dataset: Dataset,
+    name: str,
+    *,
+    versions: Sequence[str] = ("a", "b"),
+    orders: int = 1,
+    seed: int = 0,
+    title: str = humans.TITLE,
+    public: bool = False,
+) -> humans.Sheets:
+    """Return the sheets that a round would have; nothing is written.
+
+    The arguments, and what is raised, are those of `open_round`; with new problems in the data
+    set, the letters of options may stand in another order there.
+    """
+    _check_name(name)
+    _check_answers(dataset)
+    for row in _known(dataset).values():
+        _check_known(row, dataset, public)
+    return humans.make_sheets(dataset, versions=versions, orders=orders, seed=seed, title=title)
 
 
 def _check_name(name: str) -> None:

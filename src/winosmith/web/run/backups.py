@@ -1,0 +1,76 @@
+"""Backups that an admin asks for in the browser: made on the server, and left there.
+
+A backup holds the site's key: who has it has the site. So no page sends one, and the newest few
+are kept in the site's folder, for whoever runs the server to carry away.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+
+from winosmith.web._backup import backup
+from winosmith.web.run.deeds import Progress, works
+from winosmith.web.run.models import BACKUP, Deed
+
+FOLDER = "backups"
+"""In the site's folder."""
+
+KEPT = 7
+"""The newest ones that are kept."""
+
+NAME = re.compile(r"site-\d{8}-\d{6}\.tar\.gz")
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A backup that lies on the server.
+
+    Attributes:
+        name: of the file.
+        size: in bytes.
+        made: when.
+    """
+
+    name: str
+    size: int
+    made: datetime
+
+
+def folder() -> Path:
+    """Return where they lie."""
+    return Path(settings.SITE.folder, FOLDER)
+
+
+def kept() -> list[Kept]:
+    """Return the backups that were made in the browser, the newest first."""
+    found = []
+    for path in folder().glob("*.tar.gz"):
+        if NAME.fullmatch(path.name):
+            about = path.stat()
+            found.append(
+                Kept(path.name, about.st_size, datetime.fromtimestamp(about.st_mtime, UTC))
+            )
+    return sorted(found, key=lambda one: one.name, reverse=True)
+
+
+def make(deed: Deed, progress: Progress) -> dict[str, Any]:
+    """Make the backup that a deed asks for, and let go of the oldest beyond `KEPT`."""
+    path = folder() / f"site-{deed.at:%Y%m%d-%H%M%S}.tar.gz"
+    folder().mkdir(mode=0o700, exist_ok=True)
+    for left in folder().glob(".site-*"):  # of one that was interrupted
+        shutil.rmtree(left, ignore_errors=True)
+    if not path.exists():
+        backup(settings.SITE, path)
+    for old in kept()[KEPT:]:
+        (folder() / old.name).unlink(missing_ok=True)
+    return {"file": path.name, "bytes": path.stat().st_size}
+
+
+works[BACKUP] = make

@@ -1,0 +1,236 @@
+"""Files of problems that an admin sends: looked at, shown, and let in when that is confirmed.
+
+A file is read by `winosmith.formats` and let in by the calls of `winosmith admin import` and
+`gold`; what can't come in is named with its line and left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path, PurePath
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from winosmith import Dataset, formats
+from winosmith.errors import FormatError, InputError
+from winosmith.problem import Problem
+from winosmith.web._import import As, count_known, import_problems, refused, with_new_ids
+from winosmith.web.people.models import Person
+from winosmith.web.problems.lookalikes import remember_published
+from winosmith.web.run.deeds import Progress, file_of, keep_file, note, works
+from winosmith.web.run.models import IMPORT, Deed
+
+MOST = 900_000
+"""Bytes of a file; a request has no more than a million. The command takes larger ones."""
+
+LONGEST = 100
+"""Characters of a file's name that are kept."""
+
+TOLD = 100
+"""Records that can't come in that are named; of more, how many."""
+
+EXAMPLES = 5
+"""Problems that are shown before they come in."""
+
+AS = (
+    ("judging", gettext_lazy("people judge them here")),
+    ("valid", gettext_lazy("they are a part of the set at once: they were judged elsewhere")),
+    ("gold", gettext_lazy("gold questions: judges are asked them, and they are never in the data")),
+    ("published", gettext_lazy("only to compare: what people write must not be like them")),
+)
+"""What becomes of the problems of a file."""
+
+FORMATS = [("", gettext_lazy("found by its content")), *((f.name, f.name) for f in formats.FORMATS)]
+
+
+class DataForm(forms.Form):
+    """A form with a file of problems."""
+
+    file = forms.FileField(
+        label=gettext_lazy("File"),
+        help_text=gettext_lazy(
+            "CSV, JSON Lines, or any other format that winosmith reads; at most 0.9 MB. A command "
+            "takes larger ones."
+        ),
+    )
+    format = forms.ChoiceField(label=gettext_lazy("Format"), choices=FORMATS, required=False)
+    new_ids = forms.BooleanField(
+        label=gettext_lazy("Give them new ids"),
+        help_text=gettext_lazy(
+            "Ids of a file may tell the answer, or be those of others here. The same file gets "
+            "the same new ones again."
+        ),
+        required=False,
+        initial=True,
+    )
+
+    def clean_file(self) -> Any:
+        """Refuse what is too large to be sent again."""
+        file = self.cleaned_data["file"]
+        if file.size > MOST:
+            raise forms.ValidationError(
+                _("The file has %(size)d bytes; at most %(most)d go through the browser.")
+                % {"size": file.size, "most": MOST}
+            )
+        return file
+
+
+class ImportForm(DataForm):
+    """What is asked for with a file that comes in."""
+
+    as_ = forms.ChoiceField(
+        label=gettext_lazy("What becomes of them"),
+        choices=AS,
+        initial="judging",
+        widget=forms.RadioSelect,
+    )
+    embargo = forms.BooleanField(
+        label=gettext_lazy("Keep them out of everything public"),
+        help_text=gettext_lazy("Under embargo, for tests; not for gold questions."),
+        required=False,
+    )
+    source = forms.CharField(
+        label=gettext_lazy("Name of the published data set"),
+        help_text=gettext_lazy("Only to compare: it is shown to who writes something alike. "
+                               "Empty: the file’s name."),
+        max_length=80,
+        required=False,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a file holds.
+
+    Attributes:
+        format: as which it was read.
+        dataset: the problems that can come in.
+        refused: (line, reason) of each record that can't, by lines.
+        notes: what was done beyond what the file says.
+    """
+
+    format: str
+    dataset: Dataset
+    refused: list[tuple[int, str]]
+    notes: tuple[str, ...]
+
+
+def look_at(path: Path, asked: dict[str, Any], as_: As | None) -> Look:
+    """Read a file as it is asked for.
+
+    Args:
+        path: of what was sent.
+        asked: "file", its name with who sent it; "format", "" for the one that fits; "new_ids".
+        as_: what the problems are to become; None where they do not come in.
+
+    Raises:
+        InputError: it can't be read at all; with its name, and the line where there is one.
+    """
+    name = asked["file"]
+    try:
+        if _is_parquet(path):
+            raise InputError(f"{name}: " + _("Parquet is read by the command alone"))
+        contents = formats.scan(path, asked["format"] or None)
+    except FormatError as error:
+        where = name if error.line is None else f"{name}:{error.line}"
+        raise InputError(f"{where}: {error.reason}") from None
+    found = [(n, e) for n, e in zip(contents.lines, contents.items, strict=True)]
+    bad = [(entry.line, str(entry.reason)) for entry in contents.bad]
+    bad += [(line, _("a claim, and no problem")) for line, e in found if not isinstance(e, Problem)]
+    problems = [(line, e) for line, e in found if isinstance(e, Problem)]
+    data = Dataset([problem for _line, problem in problems], PurePath(name).stem)
+    if asked["new_ids"]:
+        data = with_new_ids(data, settings.SITE.secret)
+    lines = {problem.id: line for (line, _p), problem in zip(problems, data, strict=True)}
+    while as_ and (unfit := list(refused(data, as_))):
+        bad += [(lines[problem.id], str(error)) for problem, error in unfit]
+        out = {problem.id for problem, _error in unfit}
+        data = Dataset((problem for problem in data if problem.id not in out), data.name)
+    return Look(contents.format.name, data, sorted(bad), contents.notes)
+
+
+def _is_parquet(path: Path) -> bool:
+    """Tell whether a file is packed, so that it may hold far more than its size says."""
+    with path.open("rb") as file:
+        return file.read(4) == b"PAR1"
+
+
+def propose(person: Person, form: ImportForm) -> Deed:
+    """Keep a file that was sent, with what would come of it, until that is confirmed.
+
+    Raises:
+        InputError: it can't be read, or nothing of it can come in.
+    """
+    typed = form.cleaned_data
+    asked = {
+        "file": file_name(typed["file"]),
+        "as": typed["as_"],
+        **{name: typed[name] for name in ("format", "new_ids", "embargo", "source")},
+    }
+    deed = note(person, IMPORT, asked, state=Deed.State.SHOWN)
+    keep_file(deed, typed["file"].read())
+    try:
+        found = look_at(file_of(deed), asked, _as(asked))
+        if not len(found.dataset):
+            raise InputError("\n".join([_("No problem can come in."), *told(asked, found)]))
+    except InputError:
+        file_of(deed).unlink(missing_ok=True)
+        raise
+    deed.total = len(found.dataset)
+    known = 0 if asked["as"] == "published" else count_known(found.dataset)
+    deed.came = {
+        "format": found.format,
+        "new": deed.total - known,
+        "known": known,
+        "twins": len({problem.twin_id for problem in found.dataset if problem.twin_id}),
+        "notes": list(found.notes),
+        "refused": len(found.refused),
+        "told": told(asked, found),
+        "examples": [_example(problem) for problem in found.dataset[:EXAMPLES]],
+    }
+    deed.save(update_fields=["total", "came"])
+    return deed
+
+
+def file_name(file: Any) -> str:
+    """Return what a file is called on these pages: no path, and not without end."""
+    return PurePath(str(file.name)).name[-LONGEST:] or "file"
+
+
+def told(asked: dict[str, Any], found: Look) -> list[str]:
+    """Return the first of what can't come in, as "file:line: reason"."""
+    return [f"{asked['file']}:{line}: {reason}" for line, reason in found.refused[:TOLD]]
+
+
+def _example(problem: Problem) -> dict[str, Any]:
+    options = list(problem.options)
+    return {"sentence": problem.sentence, "options": options, "answer": problem.answer}
+
+
+def _as(asked: dict[str, Any]) -> As | None:
+    found: As | None = None if asked["as"] == "published" else asked["as"]
+    return found
+
+
+def let_in(deed: Deed, progress: Progress) -> dict[str, Any]:
+    """Carry out an import; called again after an interrupt, it goes on."""
+    asked, path = deed.asked, file_of(deed)
+    if not path.exists():
+        raise InputError(_("The file is gone; send it again."))
+    as_ = _as(asked)
+    found = look_at(path, asked, as_)
+    left = {"refused": len(found.refused), "told": told(asked, found)}
+    if as_ is None:
+        source = asked["source"] or found.dataset.name
+        added = remember_published(found.dataset, source, on_progress=progress)
+        return {**left, "added": added, "known": len(found.dataset) - added}
+    embargo = asked["embargo"] and as_ != "gold"
+    made = import_problems(found.dataset, as_, embargo=embargo, on_progress=progress)
+    return {**left, **asdict(made)}
+
+
+works[IMPORT] = let_in

@@ -1,0 +1,79 @@
+"""What admins did on these pages: the log of it, and how far it is where it takes long."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from winosmith.web.people.gates import new_key
+
+
+class Deed(models.Model):
+    """One thing that an admin did; rows are only ever added.
+
+    Attributes:
+        mark: its address.
+        kind: what was done.
+        asked: what was asked for: by the form's names, never a secret.
+        state: how far it is.
+        done, total: of how many problems; 0 where none are counted.
+        came: what came of it.
+        error: why it failed, for admins.
+    """
+
+    class Kind(models.TextChoices):
+        """What was done."""
+
+        SETTINGS = "settings", _("settings")
+        IMPORT = "import", _("import")
+        TEST = "test", _("human test opened")
+        TEST_CLOSE = "test-close", _("human test closed")
+        STUDY = "study", _("study made")
+        STUDY_LINK = "study-link", _("new link of a study")
+        STUDY_CLOSE = "study-close", _("study closed")
+        BACKUP = "backup", _("backup")
+
+    class State(models.TextChoices):
+        """How far it is."""
+
+        SHOWN = "shown", _("to be confirmed")
+        WAITING = "waiting", _("waits to begin")
+        RUNNING = "running", _("runs")
+        DONE = "done", _("done")
+        FAILED = "failed", _("failed")
+        DROPPED = "dropped", _("dropped")
+
+    mark = models.CharField(max_length=32, unique=True, default=new_key)
+    actor = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="deeds")
+    kind = models.CharField(max_length=12, choices=Kind)
+    asked = models.JSONField(default=dict)
+    state = models.CharField(max_length=8, choices=State, default=State.DONE)
+    done = models.PositiveIntegerField(default=0)
+    total = models.PositiveIntegerField(default=0)
+    came = models.JSONField(default=dict)
+    error = models.TextField(blank=True)
+    at = models.DateTimeField(default=timezone.now, db_index=True)
+    ended = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return f"{self.get_kind_display()}, {self.get_state_display()}, {self.at:%Y-%m-%d %H:%M}"
+
+    @property
+    def busy(self) -> bool:
+        """Whether it waits for the thread that carries it out, or is carried out."""
+        return self.state in (self.State.WAITING, self.State.RUNNING)
+
+    def told(self) -> list[tuple[str, Any]]:
+        """Return what was asked for, a name and a value each, for the list of what was done.
+
+        Of what is not asked for, a form's empty fields, nothing is told; of settings all is.
+        """
+        told = [(name, value) for name, value in self.asked.items() if value not in ("", None)]
+        return [one for one in told if self.kind == SETTINGS or one[1] is not False]
+
+
+SETTINGS, IMPORT, TEST, TEST_CLOSE, STUDY, STUDY_LINK, STUDY_CLOSE, BACKUP = Deed.Kind.values

@@ -1,0 +1,226 @@
+"""What an admin does next on a new site: each step with how it stands, and where it is done."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db.models import Count, Q
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from winosmith.web._site import SiteRules
+from winosmith.web.judge.trust import askable, enough_gold
+from winosmith.web.market.models import Study
+from winosmith.web.people.models import Invitation, Person
+from winosmith.web.predict.asking import current_models, state_of
+from winosmith.web.problems.models import Problem
+from winosmith.web.run.models import BACKUP, SETTINGS, Deed
+from winosmith.web.take.models import Round
+
+FRESH = timedelta(days=7)
+"""For which a backup is as good as a new one here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing to do.
+
+    Attributes:
+        title: what.
+        why: what it is for, in a sentence.
+        state: how it stands, in words.
+        done: nothing is left to do.
+        needed: a site does not go without it.
+        to: the address of the page where it is done.
+        act: what the link there says.
+    """
+
+    title: str
+    why: str
+    state: str
+    done: bool
+    needed: bool
+    to: str
+    act: str
+
+
+def steps() -> list[Step]:
+    """Return the steps in the order in which they are best done."""
+    return [
+        _name(),
+        _rules(),
+        _problems(),
+        _gold(),
+        _backup(),
+        _invitations(),
+        _model(),
+        _test(),
+        _study(),
+    ]
+
+
+def left(found: list[Step]) -> int:
+    """Return how many needed steps are not done."""
+    return sum(step.needed and not step.done for step in found)
+
+
+def _name() -> Step:
+    rules = settings.RULES
+    named = rules.title != SiteRules().title
+    return Step(
+        _("Give the site a name, and say how to reach you"),
+        _("The name stands at the top of each page, how to reach you below it."),
+        ", ".join(
+            [
+                rules.title if named else _("still called %s") % rules.title,
+                rules.contact or _("no contact yet"),
+            ]
+        ),
+        named and bool(rules.contact),
+        True,
+        f"{reverse('run:settings')}#name",
+        _("Name and contact"),
+    )
+
+
+def _rules() -> Step:
+    rules = settings.RULES
+    judges = ngettext("%d judge a problem", "%d judges a problem", rules.judges) % rules.judges
+    join = (
+        _("everyone may make an account")
+        if rules.signup == "open"
+        else _("accounts by invitation alone")
+    )
+    looked = bool(settings.SITE.fixed) or _deeds(SETTINGS).exists()
+    return Step(
+        _("Look at the rules"),
+        _("Who may take part, how many judge a problem, and when votes wait for a moderator."),
+        f"{judges}, {join}",
+        looked,
+        True,
+        f"{reverse('run:settings')}#people",
+        _("Rules"),
+    )
+
+
+def _problems() -> Step:
+    counts = Problem.objects.filter(gold=False).aggregate(
+        all=Count("pk"), public=Count("pk", filter=Q(public=True))
+    )
+    told = ngettext("%d problem", "%d problems", counts["all"]) % counts["all"]
+    public = ngettext("%d of them public", "%d of them public", counts["public"]) % counts["public"]
+    return Step(
+        _("Bring problems along"),
+        _("From a file, to be judged or as a part of the set. People can also write all of it."),
+        f"{told}, {public}" if counts["all"] else _("none yet"),
+        counts["all"] > 0,
+        False,
+        reverse("run:import"),
+        _("Import problems"),
+    )
+
+
+def _gold() -> Step:
+    wanted = settings.RULES.training_questions
+    there = askable().values("twin").distinct().count()
+    if wanted:
+        state = _("%(there)d of the %(wanted)d that the training takes") % {
+            "there": there,
+            "wanted": wanted,
+        }
+    else:
+        state = ngettext("%d question", "%d questions", there) % there
+    return Step(
+        _("Add questions with a known answer"),
+        _("Gold questions train judges, and show who reads with care. They are never in the data."),
+        state,
+        bool(there) if not wanted else enough_gold(),
+        True,
+        f"{reverse('run:import')}?as=gold",
+        _("Import gold questions"),
+    )
+
+
+def _invitations() -> Step:
+    accounts = Person.objects.filter(anonymous=False, hired=False, erased=None).count()
+    open_ = Invitation.objects.filter(used=None, person=None, expires__gt=timezone.now()).count()
+    told = ngettext("%d account", "%d accounts", accounts) % accounts
+    links = ngettext("%d link works", "%d links work", open_) % open_
+    return Step(
+        _("Invite people"),
+        _("A link makes somebody a contributor, a judge or a moderator. Two moderators are best."),
+        f"{told}, {links}",
+        accounts > 1 or open_ > 0,
+        True,
+        reverse("people:invitations"),
+        _("Invitations"),
+    )
+
+
+def _model() -> Step:
+    models = current_models()
+    alive = sum(state_of(model)[0] for model in models)
+    return Step(
+        _("See that models answer"),
+        _("They show what a machine can guess. Others are named in site.toml, on the server."),
+        _("%(alive)d of %(all)d at work") % {"alive": alive, "all": len(models)}
+        if models
+        else _("none"),
+        bool(models) and alive == len(models),
+        False,
+        reverse("predict:models"),
+        _("Models"),
+    )
+
+
+def _test() -> Step:
+    counts = Round.objects.aggregate(
+        all=Count("pk"), open=Count("pk", filter=Q(state=Round.State.OPEN))
+    )
+    return _counted(
+        _("Test problems on people"),
+        _("A human test says how well people do on problems that nobody has seen."),
+        counts,
+        reverse("run:tests"),
+        _("Human tests"),
+    )
+
+
+def _study() -> Step:
+    counts = Study.objects.aggregate(
+        all=Count("pk"), open=Count("pk", filter=Q(closed__isnull=True))
+    )
+    return _counted(
+        _("Pay people of a crowd market"),
+        _("A study link lets them judge or write here, and the ledger says what each is due."),
+        counts,
+        reverse("run:studies"),
+        _("Studies"),
+    )
+
+
+def _counted(title: str, why: str, counts: dict[str, Any], to: str, act: str) -> Step:
+    told = _("%(all)d made, %(open)d open") % counts if counts["all"] else _("none yet")
+    return Step(title, why, told, counts["all"] > 0, False, to, act)
+
+
+def _backup() -> Step:
+    last = _deeds(BACKUP).filter(state=Deed.State.DONE).order_by("-pk").first()
+    return Step(
+        _("Make a backup"),
+        _("It holds all of the site, its key too, and stays on the server."),
+        _("the last one of %s") % f"{last.at:%Y-%m-%d %H:%M} UTC" if last else _("none yet"),
+        last is not None and last.at > timezone.now() - FRESH,
+        True,
+        reverse("run:backups"),
+        _("Backups"),
+    )
+
+
+def _deeds(kind: str) -> Any:
+    return Deed.objects.filter(kind=kind)

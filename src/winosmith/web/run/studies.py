@@ -1,0 +1,163 @@
+"""Paid studies that an admin makes and closes, by the calls of `winosmith admin study`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from winosmith.errors import InputError
+from winosmith.web.market.models import Study
+from winosmith.web.market.providers import PROVIDERS, external_question
+from winosmith.web.market.studies import (
+    MOST_PLACES,
+    close_study,
+    create_study,
+    new_link,
+    study_named,
+)
+from winosmith.web.people.models import Person
+from winosmith.web.run.deeds import note
+from winosmith.web.run.models import STUDY, STUDY_CLOSE, STUDY_LINK, Deed
+
+
+def _money(label: Any, help_text: Any = "", *, required: bool = False) -> forms.DecimalField:
+    return forms.DecimalField(
+        label=label,
+        help_text=help_text,
+        min_value=0,
+        max_digits=8,
+        decimal_places=2,
+        required=required,
+    )
+
+
+def _code(label: Any, help_text: Any) -> forms.RegexField:
+    return forms.RegexField(
+        r"^[A-Za-z0-9-]{1,40}$",
+        label=label,
+        help_text=help_text,
+        required=False,
+        error_messages={"invalid": gettext_lazy("Letters, digits and dashes alone.")},
+    )
+
+
+class StudyForm(forms.Form):
+    """What a study asks and pays."""
+
+    name = forms.RegexField(
+        r"^[A-Za-z0-9_-]{1,40}$",
+        label=gettext_lazy("Name of the study"),
+        help_text=gettext_lazy("Letters, digits, dashes. Workers don’t see it."),
+        error_messages={"invalid": gettext_lazy("Letters, digits and dashes alone.")},
+    )
+    provider = forms.ChoiceField(
+        label=gettext_lazy("Market"),
+        choices=[(name, known.title) for name, known in PROVIDERS.items()],
+    )
+    kind = forms.ChoiceField(
+        label=gettext_lazy("Work"),
+        choices=[
+            ("judge", gettext_lazy("judge problems")),
+            ("write", gettext_lazy("write twins")),
+        ],
+    )
+    amount = forms.IntegerField(
+        label=gettext_lazy("How many of them"), min_value=1, max_value=10_000, initial=20
+    )
+    places = forms.IntegerField(
+        label=gettext_lazy("People that the market sends"),
+        help_text=gettext_lazy("Half as many again may begin, for those who return their place."),
+        min_value=1,
+        max_value=MOST_PLACES,
+    )
+    minutes = forms.IntegerField(
+        label=gettext_lazy("Minutes that it should take"), min_value=1, max_value=10_000
+    )
+    reward = _money(gettext_lazy("Pay for all of it"), required=True)
+    currency = forms.RegexField(
+        r"^[A-Z]{3}$",
+        label=gettext_lazy("Currency"),
+        help_text=gettext_lazy("GBP, USD, EUR …"),
+        error_messages={"invalid": gettext_lazy("Write it like GBP, USD, EUR.")},
+    )
+    least_wage = _money(
+        gettext_lazy("Least wage of an hour"), gettext_lazy("The ledger warns below it.")
+    )
+    code = _code(
+        gettext_lazy("Completion code"),
+        gettext_lazy("The market’s. Where it gives none, each worker gets one of their own."),
+    )
+    short_code = _code(
+        gettext_lazy("Code where no work was left"),
+        gettext_lazy("For those who could not do all of it."),
+    )
+    short_reward = _money(gettext_lazy("What the market pays for that code"))
+    market_study = forms.CharField(
+        label=gettext_lazy("The market’s id of the study"),
+        help_text=gettext_lazy("Links must name it then."),
+        max_length=60,
+        required=False,
+    )
+    trust = forms.BooleanField(
+        label=gettext_lazy("Votes count at once"),
+        help_text=gettext_lazy("Off: once the market has confirmed who gave them."),
+        required=False,
+    )
+
+
+def make(person: Person, values: dict[str, Any]) -> tuple[Study, str]:
+    """Make a study and note who did; return it with the secret part of its link.
+
+    Raises:
+        InputError: the name is taken, or a value can't be used.
+    """
+    rest = {key: value for key, value in values.items() if key not in _FIRST}
+    study, token = create_study(*(values[key] for key in _FIRST), **rest)
+    told = {key: str(value) for key, value in values.items() if value not in (None, "")}
+    note(person, STUDY, {k: v for k, v in told.items() if not k.endswith("code")})
+    return study, token
+
+
+_FIRST = ("name", "provider", "kind", "amount")
+
+
+def link_anew(person: Person, name: str) -> tuple[Study, str]:
+    """Make a new link in place of one that is lost; return the study and the secret part.
+
+    Raises:
+        InputError: there is no such study, or it is closed.
+    """
+    study = study_named(name)
+    if study.closed:
+        raise InputError(_("This study is closed."))
+    note(person, STUDY_LINK, {"name": name})
+    return study, new_link(study)
+
+
+def close(person: Person, name: str) -> Deed:
+    """Let nobody new come; who is at work may finish.
+
+    Raises:
+        InputError: there is no such study, or it is closed.
+    """
+    close_study(study_named(name))
+    return note(person, STUDY_CLOSE, {"name": name})
+
+
+def link_of(study: Study, token: str, address: str) -> str:
+    """Return what the market is given: a link, or the XML of an ExternalQuestion.
+
+    Args:
+        study: whose it is.
+        token: the secret part.
+        address: of the site.
+
+    Raises:
+        InputError: the market takes https addresses alone, and this is none.
+    """
+    if study.provider == "mturk":
+        return external_question(address, f"/study/{token}/frame/")
+    return f"{address.rstrip('/')}/study/{token}/?{PROVIDERS[study.provider].query}"

@@ -1,0 +1,321 @@
+"""The pages of admins: what to do next, settings, files that come in, tests, studies, backups."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from django.conf import settings as site_settings
+from django.contrib import messages
+from django.db.models import QuerySet
+from django.forms import Form
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from winosmith.errors import InputError, WinosmithError
+from winosmith.web.market.models import Study
+from winosmith.web.market.studies import progress as how_far
+from winosmith.web.people.gates import admins_only, new_key, once
+from winosmith.web.people.models import Person
+from winosmith.web.run import backups as kept
+from winosmith.web.run import files, human_tests
+from winosmith.web.run import studies as paid
+from winosmith.web.run.choices import Choices, choose
+from winosmith.web.run.deeds import confirm, drop, go_on, note
+from winosmith.web.run.models import BACKUP, IMPORT, TEST, Deed
+from winosmith.web.run.steps import left, steps
+from winosmith.web.take.models import Round
+from winosmith.web.take.rounds import standing
+
+SIZE = 50
+"""Deeds on a page."""
+
+LAST = 5
+"""Deeds of a kind that are shown beside the form for another one."""
+
+
+@require_safe
+@admins_only
+def start(request: HttpRequest) -> HttpResponse:
+    """Show what is to be done next, and what was done last."""
+    found = steps()
+    context = {"steps": found, "left": left(found), "deeds": _deeds()[:LAST]}
+    return render(request, "run/start.html", context)
+
+
+@require_safe
+@admins_only
+def log(request: HttpRequest) -> HttpResponse:
+    """Show what admins did on these pages, the newest first."""
+    before = request.GET.get("before", "")
+    rows = _deeds()
+    if before.isascii() and before.isdigit() and len(before) <= 18:
+        rows = rows.filter(pk__lt=int(before))
+    deeds = list(rows[: SIZE + 1])
+    older = f"before={deeds[SIZE - 1].pk}" if len(deeds) > SIZE else ""
+    page = {"older": older, "newer": ""}
+    return render(request, "run/log.html", {"deeds": deeds[:SIZE], "page": page})
+
+
+@admins_only
+def settings(request: HttpRequest) -> HttpResponseBase:
+    """Show the settings that may be chosen here, and let new ones hold."""
+    form, person = Choices(request.POST or None), _person(request)
+    if request.method == "POST" and form.is_valid():
+        changed = form.changed()
+        if _done(request, form, lambda: choose(person, changed).mark):
+            messages.success(request, _("These settings hold from now on."))
+            return redirect("run:settings")
+    return _form(request, "run/settings.html", form)
+
+
+@admins_only
+def import_(request: HttpRequest) -> HttpResponseBase:
+    """Take a file of problems, and show what would come of it."""
+    initial = {"as_": request.GET.get("as", "judging")}
+    form = files.ImportForm(request.POST or None, request.FILES or None, initial=initial)
+    return _proposed(request, form, files.propose, IMPORT, "run/import.html")
+
+
+@admins_only
+def tests(request: HttpRequest) -> HttpResponseBase:
+    """Show the human tests, and take the file of another one."""
+    form = human_tests.TestForm(request.POST or None, request.FILES or None)
+    return _proposed(request, form, human_tests.propose, TEST, "run/tests.html")
+
+
+def _proposed(
+    request: HttpRequest,
+    form: Any,
+    propose: Callable[[Person, Any], Deed],
+    kind: str,
+    page: str,
+) -> HttpResponseBase:
+    person = _person(request)
+    if request.method == "POST" and form.is_valid():
+        mark = _done(request, form, lambda: propose(person, form).mark, field="file")
+        if mark:
+            return redirect("run:deed", mark)
+    return _form(request, page, form, deeds=_deeds().filter(kind=kind)[:LAST], **_beside(kind))
+
+
+def _beside(kind: str) -> dict[str, Any]:
+    if kind != TEST:
+        return {}
+    return {"rows": [standing(row) for row in Round.objects.order_by("-created")]}
+
+
+@require_POST
+@admins_only
+def close_test(request: HttpRequest, name: str) -> HttpResponseBase:
+    """Let nobody take a test any more, once a form."""
+    person, given_up = _person(request), bool(request.POST.get("drop"))
+
+    def act() -> dict[str, Any]:
+        return {"deed": human_tests.close(person, name, drop=given_up).mark}
+
+    if not Round.objects.filter(name=name).exists():
+        raise Http404
+    try:
+        once(person, request.POST.get("key", ""), request.path, act)
+    except InputError as error:
+        form = human_tests.TestForm()
+        deeds = _deeds().filter(kind=TEST)[:LAST]
+        context = {"deeds": deeds, "error": error, **_beside(TEST)}
+        return _form(request, "run/tests.html", form, status=409, **context)
+    messages.success(request, _("The test is closed; here are its results."))
+    return redirect("take:round", name)
+
+
+@admins_only
+def studies(request: HttpRequest) -> HttpResponseBase:
+    """Show the studies, and make another one, whose link is shown this once."""
+    form, person = paid.StudyForm(request.POST or None), _person(request)
+    made: list[tuple[Study, str]] = []
+    if request.method == "POST" and form.is_valid():
+
+        def act() -> str:
+            made.append(paid.make(person, form.cleaned_data))
+            paid.link_of(*made[0], _address(request))  # or it is refused before it is made
+            return made[0][0].name
+
+        if _done(request, form, act):
+            if not made:
+                messages.info(request, _("It is made already; its link was shown once."))
+                return redirect("run:studies")
+            return _studies(request, paid.StudyForm(), made=made[0])
+    return _studies(request, form)
+
+
+@require_POST
+@admins_only
+def new_link(request: HttpRequest, name: str) -> HttpResponseBase:
+    """Make a new link of a study, which is shown this once; the one before works no more."""
+    person = _person(request)
+    made: list[tuple[Study, str]] = []
+
+    def act() -> dict[str, Any]:
+        made.append(paid.link_anew(person, name))
+        paid.link_of(*made[0], _address(request))
+        return {}
+
+    return _with_study(request, name, act, made)
+
+
+@require_POST
+@admins_only
+def close_study(request: HttpRequest, name: str) -> HttpResponseBase:
+    """Let nobody new come to a study, once a form."""
+    person = _person(request)
+    return _with_study(request, name, lambda: {"deed": paid.close(person, name).mark}, [])
+
+
+def _with_study(
+    request: HttpRequest,
+    name: str,
+    act: Callable[[], dict[str, Any]],
+    made: list[tuple[Study, str]],
+) -> HttpResponseBase:
+    if not Study.objects.filter(name=name).exists():
+        raise Http404
+    try:
+        once(_person(request), request.POST.get("key", ""), request.path, act)
+    except InputError as error:
+        return _studies(request, paid.StudyForm(), error=error, status=409)
+    if made:
+        return _studies(request, paid.StudyForm(), made=made[0])
+    return redirect("run:studies")
+
+
+def _studies(
+    request: HttpRequest,
+    form: paid.StudyForm,
+    *,
+    made: tuple[Study, str] | None = None,
+    error: InputError | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    context = {
+        "rows": [(how_far(study), new_key(), new_key()) for study in Study.objects.order_by("-pk")],
+        "made": made[0] if made else None,
+        "link": paid.link_of(*made, _address(request)) if made else "",
+        "error": error,
+    }
+    return _form(request, "run/studies.html", form, status=status, **context)
+
+
+@admins_only
+def backups(request: HttpRequest) -> HttpResponseBase:
+    """Show the backups that lie on the server, and make another one."""
+    person, form = _person(request), Form(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+
+        def act() -> str:
+            return note(person, BACKUP, {}, state=Deed.State.WAITING).mark
+
+        mark = _done(request, form, act)
+        if mark:
+            go_on()
+            return redirect("run:deed", mark)
+    context = {
+        "kept": kept.kept(),
+        "most": kept.KEPT,
+        "folder": kept.folder(),
+        "deeds": _deeds().filter(kind=BACKUP)[:LAST],
+    }
+    return _form(request, "run/backups.html", form, **context)
+
+
+@require_safe
+@admins_only
+def deed(request: HttpRequest, mark: str) -> HttpResponse:
+    """Show what is to be confirmed, how far something is, or what came of it."""
+    return _deed(request, _found(mark))
+
+
+@require_safe
+@admins_only
+def progress(request: HttpRequest, mark: str) -> HttpResponse:
+    """Answer a page that waits: with how far it is, or that the page is to be read anew."""
+    found = _found(mark)
+    if not found.busy:
+        return HttpResponse(status=204, headers={"HX-Refresh": "true"})
+    go_on()
+    return render(request, "run/parts/progress.html", {"deed": found})
+
+
+@require_POST
+@admins_only
+def confirmed(request: HttpRequest, mark: str) -> HttpResponseBase:
+    """Let what was shown be carried out, or drop it, once a form."""
+    found, give_up = _found(mark), request.POST.get("do") == "drop"
+
+    def act() -> dict[str, Any]:
+        (drop if give_up else confirm)(found)
+        return {}
+
+    try:
+        once(_person(request), request.POST.get("key", ""), request.path, act)
+    except InputError as error:
+        return _deed(request, _found(mark), error, status=409)
+    go_on()
+    return redirect("run:deed", mark)
+
+
+def _deed(
+    request: HttpRequest, found: Deed, error: InputError | None = None, status: int = 200
+) -> HttpResponse:
+    if found.busy:
+        go_on()
+    context = {"deed": found, "error": error, "key": new_key()}
+    return render(request, "run/deed.html", context, status=status)
+
+
+def _found(mark: str) -> Deed:
+    found = _deeds().filter(mark=mark).first()
+    if found is None:
+        raise Http404
+    return found
+
+
+def _deeds() -> QuerySet[Deed]:
+    return Deed.objects.select_related("actor").order_by("-pk")
+
+
+def _person(request: HttpRequest) -> Person:
+    return cast(Person, request.user)
+
+
+def _address(request: HttpRequest) -> str:
+    return site_settings.SITE.public_url or request.build_absolute_uri("/")
+
+
+def _done(
+    request: HttpRequest, form: Form, act: Callable[[], str], field: str | None = None
+) -> str:
+    """Do what a form asks for, once; return what `act` did, or "": the form says what is wrong.
+
+    Args:
+        request: with the form and its key.
+        form: gets what is wrong.
+        act: returns a word that stands for what it did.
+        field: of the form, which it is wrong with; None for all of it.
+    """
+    try:
+        result, _new = once(
+            _person(request), request.POST.get("key", ""), request.path, lambda: {"did": act()}
+        )
+    except WinosmithError as error:
+        for line in str(error).splitlines():
+            form.add_error(field, line)
+        return ""
+    return str(result["did"])
+
+
+def _form(
+    request: HttpRequest, page: str, form: Form, *, status: int = 200, **context: Any
+) -> HttpResponse:
+    told = {"form": form, "key": new_key(), **context}
+    return render(request, page, told, status=422 if form.errors else status)

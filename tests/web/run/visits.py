@@ -1,0 +1,160 @@
+"""The pages of admins for the lists of every page and route: a deed in each state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+KEY = "{:032x}"
+
+HEAD = "sentence,option1,option2,answer"
+
+CUPS = (
+    f"{HEAD}\nThe cup hit the jug and the _ broke because it was thin.,cup,jug,1\n"
+    "The cup hit the jug and the _ broke because it was old.,cup,jug,2\n"
+)
+"""A file of two problems."""
+
+STUDY = {
+    "name": "pilot", "provider": "prolific", "kind": "judge", "amount": "20", "places": "50",
+    "minutes": "12", "reward": "2.50", "currency": "GBP", "code": "DONE2",
+}  # fmt: skip
+
+VISITS: tuple[tuple[str, str, tuple[Any, ...], dict[str, Any]], ...] = (
+    ("admin", "run:start", (), {}),
+    ("moderator", "run:start", (), {"status": 403}),
+    ("admin", "run:settings", (), {}),
+    ("admin", "run:settings", (), {"form": {"judges": "2", "title": ""}, "status": 422}),
+    ("admin", "run:import", (), {}),
+    ("admin", "run:import", (), {"query": "as=gold"}),
+    ("admin", "run:import", (), {"form": {"as_": "judging"}, "status": 422}),
+    ("admin", "run:tests", (), {}),
+    ("admin", "run:tests", (), {"form": {"name": "a name"}, "status": 422}),
+    ("admin", "run:close_test", ("open",), {"form": {"key": KEY.format(1101)}, "status": 409}),
+    ("admin", "run:studies", (), {}),
+    ("admin", "run:studies", (), {"form": {**STUDY, "currency": "pounds"}, "status": 422}),
+    ("admin", "run:new_link", ("judging",), {"form": {"key": KEY.format(1102)}}),
+    ("admin", "run:close_study", ("judging",), {"form": {"key": KEY.format(1103)}}),
+    ("admin", "run:close_study", ("judging",),
+     {"form": {"key": KEY.format(1104)}, "status": 409}),
+    ("admin", "run:backups", (), {}),
+    ("admin", "run:deed", ("{shown import}",), {}),
+    ("admin", "run:deed", ("{shown test}",), {}),
+    ("admin", "run:deed", ("{failed import}",), {}),
+    ("admin", "run:deed", ("{done import}",), {}),
+    ("admin", "run:deed", ("{done backup}",), {}),
+    ("admin", "run:deed", ("nothing",), {"status": 404}),
+    ("admin", "run:confirm", ("{done import}",),
+     {"form": {"key": KEY.format(1105), "do": "confirm"}, "status": 409}),
+    ("admin", "run:log", (), {}),
+)  # fmt: skip
+"""Role, route, arguments, and what else a `visits.Visit` takes."""
+
+NO_PAGE = {
+    "run:progress": "a part of run:deed",
+}
+
+
+def _form(**data: Any) -> Callable[[Any], dict[str, Any]]:
+    def form(_: Any) -> dict[str, Any]:
+        from winosmith.web.people.gates import new_key
+
+        return {"key": new_key(), **data}
+
+    return form
+
+
+def _with_file(**data: Any) -> Callable[[Any], dict[str, Any]]:
+    def form(_: Any) -> dict[str, Any]:
+        from django.core.files.uploadedfile import SimpleUploadedFile
+
+        return {**_form(**data)(_), "file": SimpleUploadedFile("cups.csv", CUPS.encode())}
+
+    return form
+
+
+def choices(**others: Any) -> dict[str, Any]:
+    """Return the form of the settings as it stands, with others in place of some."""
+    from winosmith.web.run.choices import Choices
+
+    typed = {name: value for name, value in Choices().initial.items() if value is not False}
+    return {**typed, **others}
+
+
+def _chosen(_: Any) -> dict[str, Any]:
+    return _form(**choices(title="Twins of Leeds"))(_)
+
+
+def _none(_: Any) -> dict[str, Any]:
+    return {}
+
+
+def _ref(name: str) -> Callable[[Any], Any]:
+    return lambda world: world.refs[name]
+
+
+ROUTES: list[tuple[str, str, tuple[Any, ...], Callable[[Any], dict[str, Any]], str]] = [
+    ("run:start", "get", (), _none, "llffffo"),
+    ("run:settings", "get", (), _none, "llffffo"),
+    ("run:settings", "post", (), _chosen, "llffffD"),
+    ("run:import", "get", (), _none, "llffffo"),
+    ("run:import", "post", (), _with_file(as_="judging", new_ids="on"), "llffffD"),
+    ("run:tests", "get", (), _none, "llffffo"),
+    ("run:tests", "post", (), _with_file(name="new", title="x", orders="1", new_ids="on"),
+     "llffffD"),
+    ("run:close_test", "get", ("open",), _none, "mmmmmmm"),
+    ("run:close_test", "post", ("open",), _form(), "llffffx"),
+    ("run:close_test", "post", ("open",), _form(drop="1"), "llffffD"),
+    ("run:close_test", "post", ("nothing",), _form(), "llffffn"),
+    ("run:studies", "get", (), _none, "llffffo"),
+    ("run:studies", "post", (), _form(**STUDY), "llffffO"),
+    ("run:new_link", "get", ("judging",), _none, "mmmmmmm"),
+    ("run:new_link", "post", ("judging",), _form(), "llffffO"),
+    ("run:close_study", "get", ("judging",), _none, "mmmmmmm"),
+    ("run:close_study", "post", ("judging",), _form(), "llffffD"),
+    ("run:backups", "get", (), _none, "llffffo"),
+    ("run:backups", "post", (), _form(), "llffffD"),
+    ("run:deed", "get", (_ref("shown import"),), _none, "llffffo"),
+    ("run:confirm", "get", (_ref("shown import"),), _none, "mmmmmmm"),
+    ("run:confirm", "post", (_ref("shown import"),), _form(do="confirm"), "llffffD"),
+    ("run:confirm", "post", (_ref("shown import"),), _form(do="drop"), "llffffD"),
+    ("run:progress", "get", (_ref("busy import"),), _none, "llffffo"),
+    ("run:log", "get", (), _none, "llffffo"),
+]  # fmt: skip
+"""Rows of the table of who may do what; see `test_authorisation`."""
+
+ASKED = {"file": "cups.csv", "as": "judging", "format": "", "new_ids": True, "embargo": False,
+         "source": ""}  # fmt: skip
+
+TOLD = {"refused": 1, "told": ["cups.csv:4: the sentence has no blank ('_'); 1 is needed"]}
+
+COMING = {
+    **TOLD, "format": "csv", "new": 2, "known": 1, "twins": 1, "notes": ["A blank was set apart."],
+    "examples": [{"sentence": "The cup hit the jug and the _ broke.", "options": ["cup", "jug"],
+                  "answer": 0}],
+}  # fmt: skip
+
+SHEETS = {"format": "csv", "notes": [], "sheets": [["a-1", 6], ["b-1", 6]], "alone": 1,
+          "left_out": [["x", "it looks like another one"]]}  # fmt: skip
+
+
+def staged(people: dict[str, Any]) -> dict[str, str]:
+    """Make a deed of the admin's in each state; return their marks."""
+    from winosmith.web.run.models import Deed
+
+    def made(kind: str, state: str, came: Any, asked: Any = ASKED, **more: Any) -> str:
+        row = Deed.objects.create(actor=people["admin"], kind=kind, state=state, asked=asked,
+                                  came=came, **more)  # fmt: skip
+        return str(row.mark)
+
+    test = {"file": "cups.csv", "name": "new", "title": "Cups"}
+    imported = {**TOLD, "added": 2, "known": 1, "versions": 1, "apart": 1}
+    backup = {"file": "site-20260101-120000.tar.gz", "bytes": 9}
+    return {
+        "shown import": made("import", "shown", COMING, total=3),
+        "shown test": made("test", "shown", SHEETS, test, total=12),
+        "busy import": made("import", "running", COMING, total=3, done=1),
+        "failed import": made("import", "failed", {}, error="cups.csv:2: so."),
+        "done import": made("import", "done", imported),
+        "done backup": made("backup", "done", backup, {}),
+    }
