@@ -200,6 +200,7 @@ AREAS: dict[str, tuple[str, list[URLPattern]]] = {
         "admin/",
         [
             path("", run.start, name="start"),
+            path("dashboard/", run.dashboard, name="dashboard"),
             path("settings/", run.settings, name="settings"),
             path("import/", run.import_, name="import"),
             path("tests/", run.tests, name="tests"),

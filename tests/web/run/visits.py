@@ -23,6 +23,8 @@ STUDY = {
 VISITS: tuple[tuple[str, str, tuple[Any, ...], dict[str, Any]], ...] = (
     ("admin", "run:start", (), {}),
     ("moderator", "run:start", (), {"status": 403}),
+    ("admin", "run:dashboard", (), {}),
+    ("admin", "run:dashboard", (), {"query": "by=weeks"}),
     ("admin", "run:settings", (), {}),
     ("admin", "run:settings", (), {"form": {"judges": "2", "title": ""}, "status": 422}),
     ("admin", "run:import", (), {}),
@@ -30,6 +32,7 @@ VISITS: tuple[tuple[str, str, tuple[Any, ...], dict[str, Any]], ...] = (
     ("admin", "run:import", (), {"form": {"as_": "judging"}, "status": 422}),
     ("admin", "run:tests", (), {}),
     ("admin", "run:tests", (), {"form": {"name": "a name"}, "status": 422}),
+    ("admin", "run:close_test", ("open",), {"form": {"key": KEY.format(1100), "drop": "1"}}),
     ("admin", "run:close_test", ("open",), {"form": {"key": KEY.format(1101)}, "status": 409}),
     ("admin", "run:studies", (), {}),
     ("admin", "run:studies", (), {"form": {**STUDY, "currency": "pounds"}, "status": 422}),
@@ -95,6 +98,7 @@ def _ref(name: str) -> Callable[[Any], Any]:
 
 ROUTES: list[tuple[str, str, tuple[Any, ...], Callable[[Any], dict[str, Any]], str]] = [
     ("run:start", "get", (), _none, "llffffo"),
+    ("run:dashboard", "get", (), _none, "llffffo"),
     ("run:settings", "get", (), _none, "llffffo"),
     ("run:settings", "post", (), _chosen, "llffffD"),
     ("run:import", "get", (), _none, "llffffo"),

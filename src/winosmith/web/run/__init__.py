@@ -11,10 +11,15 @@ class Config(AppConfig):
     name = "winosmith.web.run"
 
     def ready(self) -> None:
-        """Let what was interrupted go on; forget files that nobody let in."""
+        """Say how deeds are carried out; let them go on; forget files that nobody let in."""
         from winosmith.web._background import hourly
         from winosmith.web.people.erasure import tidying
-        from winosmith.web.run.deeds import forget_files, go_on
+        from winosmith.web.run.backups import make
+        from winosmith.web.run.deeds import forget_files, go_on, works
+        from winosmith.web.run.files import let_in
+        from winosmith.web.run.models import BACKUP, IMPORT, TEST
+        from winosmith.web.run.opening import open_test
 
+        works.update({IMPORT: let_in, TEST: open_test, BACKUP: make})
         hourly.append(go_on)
         tidying["run"] = forget_files

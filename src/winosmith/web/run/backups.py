@@ -16,8 +16,8 @@ from typing import Any
 from django.conf import settings
 
 from winosmith.web._backup import backup
-from winosmith.web.run.deeds import Progress, works
-from winosmith.web.run.models import BACKUP, Deed
+from winosmith.web.run.deeds import Progress
+from winosmith.web.run.models import Deed
 
 FOLDER = "backups"
 """In the site's folder."""
@@ -71,6 +71,3 @@ def make(deed: Deed, progress: Progress) -> dict[str, Any]:
     for old in kept()[KEPT:]:
         (folder() / old.name).unlink(missing_ok=True)
     return {"file": path.name, "bytes": path.stat().st_size}
-
-
-works[BACKUP] = make

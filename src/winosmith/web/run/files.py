@@ -21,7 +21,7 @@ from winosmith.problem import Problem
 from winosmith.web._import import As, count_known, import_problems, refused, with_new_ids
 from winosmith.web.people.models import Person
 from winosmith.web.problems.lookalikes import remember_published
-from winosmith.web.run.deeds import Progress, file_of, keep_file, note, works
+from winosmith.web.run.deeds import Progress, file_of, keep_file, note
 from winosmith.web.run.models import IMPORT, Deed
 
 MOST = 900_000
@@ -231,6 +231,3 @@ def let_in(deed: Deed, progress: Progress) -> dict[str, Any]:
     embargo = asked["embargo"] and as_ != "gold"
     made = import_problems(found.dataset, as_, embargo=embargo, on_progress=progress)
     return {**left, **asdict(made)}
-
-
-works[IMPORT] = let_in

@@ -20,9 +20,9 @@ from winosmith.web.market.studies import progress as how_far
 from winosmith.web.people.gates import admins_only, new_key, once
 from winosmith.web.people.models import Person
 from winosmith.web.run import backups as kept
-from winosmith.web.run import files, human_tests
-from winosmith.web.run import studies as paid
+from winosmith.web.run import files, opening
 from winosmith.web.run.choices import Choices, choose
+from winosmith.web.run.dashboard import as_context
 from winosmith.web.run.deeds import confirm, drop, go_on, note
 from winosmith.web.run.models import BACKUP, IMPORT, TEST, Deed
 from winosmith.web.run.steps import left, steps
@@ -43,6 +43,13 @@ def start(request: HttpRequest) -> HttpResponse:
     found = steps()
     context = {"steps": found, "left": left(found), "deeds": _deeds()[:LAST]}
     return render(request, "run/start.html", context)
+
+
+@require_safe
+@admins_only
+def dashboard(request: HttpRequest) -> HttpResponse:
+    """Show how the site goes, over days or weeks."""
+    return render(request, "run/dashboard.html", as_context(request.GET.get("by", "")))
 
 
 @require_safe
@@ -82,8 +89,8 @@ def import_(request: HttpRequest) -> HttpResponseBase:
 @admins_only
 def tests(request: HttpRequest) -> HttpResponseBase:
     """Show the human tests, and take the file of another one."""
-    form = human_tests.TestForm(request.POST or None, request.FILES or None)
-    return _proposed(request, form, human_tests.propose, TEST, "run/tests.html")
+    form = opening.TestForm(request.POST or None, request.FILES or None)
+    return _proposed(request, form, opening.propose_test, TEST, "run/tests.html")
 
 
 def _proposed(
@@ -114,14 +121,14 @@ def close_test(request: HttpRequest, name: str) -> HttpResponseBase:
     person, given_up = _person(request), bool(request.POST.get("drop"))
 
     def act() -> dict[str, Any]:
-        return {"deed": human_tests.close(person, name, drop=given_up).mark}
+        return {"deed": opening.close_test(person, name, drop=given_up).mark}
 
     if not Round.objects.filter(name=name).exists():
         raise Http404
     try:
         once(person, request.POST.get("key", ""), request.path, act)
     except InputError as error:
-        form = human_tests.TestForm()
+        form = opening.TestForm()
         deeds = _deeds().filter(kind=TEST)[:LAST]
         context = {"deeds": deeds, "error": error, **_beside(TEST)}
         return _form(request, "run/tests.html", form, status=409, **context)
@@ -132,20 +139,20 @@ def close_test(request: HttpRequest, name: str) -> HttpResponseBase:
 @admins_only
 def studies(request: HttpRequest) -> HttpResponseBase:
     """Show the studies, and make another one, whose link is shown this once."""
-    form, person = paid.StudyForm(request.POST or None), _person(request)
+    form, person = opening.StudyForm(request.POST or None), _person(request)
     made: list[tuple[Study, str]] = []
     if request.method == "POST" and form.is_valid():
 
         def act() -> str:
-            made.append(paid.make(person, form.cleaned_data))
-            paid.link_of(*made[0], _address(request))  # or it is refused before it is made
+            made.append(opening.make_study(person, form.cleaned_data))
+            opening.link_of(*made[0], _address(request))  # or it is refused before it is made
             return made[0][0].name
 
         if _done(request, form, act):
             if not made:
                 messages.info(request, _("It is made already; its link was shown once."))
                 return redirect("run:studies")
-            return _studies(request, paid.StudyForm(), made=made[0])
+            return _studies(request, opening.StudyForm(), made=made[0])
     return _studies(request, form)
 
 
@@ -157,8 +164,8 @@ def new_link(request: HttpRequest, name: str) -> HttpResponseBase:
     made: list[tuple[Study, str]] = []
 
     def act() -> dict[str, Any]:
-        made.append(paid.link_anew(person, name))
-        paid.link_of(*made[0], _address(request))
+        made.append(opening.link_anew(person, name))
+        opening.link_of(*made[0], _address(request))
         return {}
 
     return _with_study(request, name, act, made)
@@ -169,7 +176,7 @@ def new_link(request: HttpRequest, name: str) -> HttpResponseBase:
 def close_study(request: HttpRequest, name: str) -> HttpResponseBase:
     """Let nobody new come to a study, once a form."""
     person = _person(request)
-    return _with_study(request, name, lambda: {"deed": paid.close(person, name).mark}, [])
+    return _with_study(request, name, lambda: {"deed": opening.end_study(person, name).mark}, [])
 
 
 def _with_study(
@@ -183,15 +190,15 @@ def _with_study(
     try:
         once(_person(request), request.POST.get("key", ""), request.path, act)
     except InputError as error:
-        return _studies(request, paid.StudyForm(), error=error, status=409)
+        return _studies(request, opening.StudyForm(), error=error, status=409)
     if made:
-        return _studies(request, paid.StudyForm(), made=made[0])
+        return _studies(request, opening.StudyForm(), made=made[0])
     return redirect("run:studies")
 
 
 def _studies(
     request: HttpRequest,
-    form: paid.StudyForm,
+    form: opening.StudyForm,
     *,
     made: tuple[Study, str] | None = None,
     error: InputError | None = None,
@@ -200,7 +207,7 @@ def _studies(
     context = {
         "rows": [(how_far(study), new_key(), new_key()) for study in Study.objects.order_by("-pk")],
         "made": made[0] if made else None,
-        "link": paid.link_of(*made, _address(request)) if made else "",
+        "link": opening.link_of(*made, _address(request)) if made else "",
         "error": error,
     }
     return _form(request, "run/studies.html", form, status=status, **context)

@@ -1,0 +1,378 @@
+"""How a site goes: what came in and what became of it, votes, agreement, and people, over time.
+
+All of it is counted from what the site keeps anyway: the audit log, votes and verdicts. Each figure
+is a row of numbers, one a day or a week; it is drawn, and stands in a table as well.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+from django.db.models import Count, F
+from django.db.models.functions import TruncDate
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from winosmith.web._cache import cached
+from winosmith.web.judge.models import Slot, Verdict
+from winosmith.web.problems.models import Event, Problem, State, Twin
+from winosmith.web.problems.states import DECIDED, OPEN
+
+SPANS = {"days": (1, 30), "weeks": (7, 26)}
+"""Of each view: the days of one bar, and how many bars."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What is counted of each span of time, the oldest first; all lists are of one length.
+
+    Attributes:
+        first: the day on which each begins, UTC.
+        came: problems that came in, written or imported; gold questions never count.
+        valid, rejected: problems whose judging ended so, whoever decided.
+        backlog: problems that waited for a judge or a moderator at the end.
+        votes: votes that were given.
+        agreed: the share of the votes, 0–1, that chose what most chose, of the verdicts that fell
+            then; None without one.
+        judged: people who voted.
+        wrote: people who wrote and did not vote.
+        problems: how many problems the site has, which says for how long figures are kept.
+    """
+
+    first: list[date]
+    came: list[int]
+    valid: list[int]
+    rejected: list[int]
+    backlog: list[int]
+    votes: list[int]
+    agreed: list[float | None]
+    judged: list[int]
+    wrote: list[int]
+    problems: int
+
+
+def counts(view: str) -> Counts:
+    """Return what is counted; on a large site it is kept for a while.
+
+    Args:
+        view: one of `SPANS`.
+    """
+    return cached(f"run.dashboard.{view}", lambda: count(view, timezone.now()))
+
+
+def count(view: str, now: datetime) -> Counts:
+    """Count by days, or weeks of seven days, of which the last ends with the day of `now`."""
+    days, bars = SPANS[view]
+    last = now.astimezone(UTC).date()
+    start = last - timedelta(days=days * bars - 1)
+    since = datetime(start.year, start.month, start.day, tzinfo=UTC)
+
+    def at(day: date) -> int:
+        return (day - start).days // days
+
+    moves = _moves(since, at)
+    came = _sums(bars, moves, lambda before, after: before == "")
+    valid = _sums(bars, moves, lambda before, after: before in OPEN and after == State.VALID)
+    rejected = _sums(bars, moves, lambda before, after: before in OPEN and after == State.REJECTED)
+    entered = _sums(bars, moves, lambda before, after: before not in OPEN and after in OPEN)
+    left = _sums(bars, moves, lambda before, after: before in OPEN and after not in OPEN)
+    problems = Problem.objects.filter(gold=False)
+    waiting = problems.filter(state__in=OPEN).count()
+    judged, wrote = _people(bars, since, at)
+    return Counts(
+        [start + timedelta(days=days * bar) for bar in range(bars)],
+        came,
+        valid,
+        rejected,
+        [waiting - sum(entered[bar + 1 :]) + sum(left[bar + 1 :]) for bar in range(bars)],
+        _votes(bars, since, at),
+        _agreed(bars, since, at),
+        judged,
+        wrote,
+        problems.count(),
+    )
+
+
+Moves = Mapping[tuple[int, Any, Any], int]
+"""How many problems went from one state to another in a span."""
+
+
+def _moves(since: datetime, at: Callable[[date], int]) -> Moves:
+    rows = Event.objects.filter(at__gte=since, problem__gold=False).exclude(before=F("after"))
+    found: Counter[tuple[int, str, str]] = Counter()
+    grouped = rows.annotate(day=TruncDate("at")).values_list("day", "before", "after")
+    for day, before, after, n in grouped.annotate(n=Count("pk")).order_by():
+        found[at(day), before, after] += n
+    return found
+
+
+def _sums(bars: int, moves: Moves, counts: Callable[[Any, Any], bool]) -> list[int]:
+    sums = [0] * bars
+    for (bar, before, after), n in moves.items():
+        if 0 <= bar < bars and counts(before, after):
+            sums[bar] += n
+    return sums
+
+
+def _votes(bars: int, since: datetime, at: Callable[[date], int]) -> list[int]:
+    sums = [0] * bars
+    rows = Slot.objects.votes().filter(answered_at__gte=since)
+    days = rows.annotate(day=TruncDate("answered_at")).values_list("day")
+    for day, n in days.annotate(n=Count("pk")).order_by():
+        if at(day) < bars:
+            sums[at(day)] += n
+    return sums
+
+
+def _agreed(bars: int, since: datetime, at: Callable[[date], int]) -> list[float | None]:
+    most, all_ = [0] * bars, [0] * bars
+    rows = Verdict.objects.filter(at__gte=since, problem__gold=False)
+    days = rows.annotate(day=TruncDate("at")).values_list("day", "counts")
+    for day, told, n in days.annotate(n=Count("pk")).order_by():
+        chosen = [int(one) for one in told.split(",") if one]
+        if at(day) < bars and chosen:
+            most[at(day)] += n * chosen[0]
+            all_[at(day)] += n * sum(chosen)
+    return [one / of if of else None for one, of in zip(most, all_, strict=True)]
+
+
+def _people(bars: int, since: datetime, at: Callable[[date], int]) -> tuple[list[int], list[int]]:
+    votes = Slot.objects.votes().filter(answered_at__gte=since)
+    pairs = votes.annotate(day=TruncDate("answered_at")).values_list("day", "holder")
+    judged = _sets(pairs.distinct().order_by(), at)
+    twins = Twin.objects.filter(created__gte=since, contributor__isnull=False)
+    pairs = twins.annotate(day=TruncDate("created")).values_list("day", "contributor")
+    wrote = _sets(pairs.distinct().order_by(), at)
+    return (
+        [len(judged[bar]) for bar in range(bars)],
+        [len(wrote[bar] - judged[bar]) for bar in range(bars)],
+    )
+
+
+def _sets(pairs: Iterable[tuple[date, int]], at: Callable[[date], int]) -> dict[int, set[int]]:
+    found: dict[int, set[int]] = defaultdict(set)
+    for day, person in pairs:
+        found[at(day)].add(person)
+    return found
+
+
+WIDTH, HEIGHT = 480, 190
+"""Of a drawing; it shrinks to the screen."""
+
+LEFT, RIGHT, TOP, BOTTOM = 46, 6, 10, 26
+"""Around the bars, for the axes."""
+
+LABELS = 6
+"""Bars that have their day under them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A part of a bar; `second` stands on top of the first part."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    second: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """One figure: drawn, and as a table.
+
+    Attributes:
+        key: of its place on the page.
+        title: what it shows.
+        hint: how it is to be read.
+        parts: what each number of a row is called; of two, the second stands on the first.
+        rows: a row a span, the newest first: its day, and its numbers as they are told.
+        bars: the drawing's.
+        ticks: (height, number) of the lines across.
+        labels: (middle, day) under the bars.
+        told: the drawing in words.
+    """
+
+    key: str
+    title: str
+    hint: str
+    parts: Sequence[str]
+    rows: Sequence[tuple[date, Sequence[str]]]
+    bars: Sequence[Bar]
+    ticks: Sequence[tuple[float, str]]
+    labels: Sequence[tuple[float, str]]
+    told: str
+    width: int = WIDTH
+    height: int = HEIGHT
+    left: int = LEFT
+    end: int = WIDTH - RIGHT
+    base: int = HEIGHT - BOTTOM
+
+
+def plots(found: Counts) -> list[Plot]:
+    """Return the figures of the page."""
+    return [
+        _plot(
+            "came",
+            _("What came in"),
+            _("Problems that were written, perturbed or imported."),
+            found.first,
+            {_("came in"): found.came},
+        ),
+        _plot(
+            "decided",
+            _("What became of problems"),
+            _("Those whose judging ended: found valid, and on top of it, pale, not."),
+            found.first,
+            {_("valid"): found.valid, _("not valid"): found.rejected},
+        ),
+        _plot(
+            "backlog",
+            _("What waits"),
+            _("Problems that waited for a judge or a moderator at the end of the time."),
+            found.first,
+            {_("waiting"): found.backlog},
+        ),
+        _plot(
+            "votes",
+            _("Votes"),
+            _("All that were given about problems; answers to gold questions are none."),
+            found.first,
+            {_("votes"): found.votes},
+        ),
+        _plot(
+            "agreement",
+            _("Agreement"),
+            _("Of the votes on problems that were decided then, how many chose what most chose."),
+            found.first,
+            {_("agreement"): [None if one is None else 100 * one for one in found.agreed]},
+            percent=True,
+        ),
+        _plot(
+            "people",
+            _("People at work"),
+            _("Who voted, and on top of it, pale, who wrote and did not vote. Each counts once."),
+            found.first,
+            {_("voted"): found.judged, _("only wrote"): found.wrote},
+        ),
+    ]
+
+
+def _plot(
+    key: str,
+    title: str,
+    hint: str,
+    first: Sequence[date],
+    parts: Mapping[str, Sequence[float | None]],
+    *,
+    percent: bool = False,
+) -> Plot:
+    names, columns = list(parts), list(parts.values())
+    totals = [sum(column[at] or 0 for column in columns) for at in range(len(first))]
+    top = 100.0 if percent else _round_up(max(totals, default=0))
+    slot = (WIDTH - LEFT - RIGHT) / max(1, len(first))
+    width = round(0.74 * slot, 2)
+    scale = (HEIGHT - TOP - BOTTOM) / top
+    bars = []
+    for at in range(len(first)):
+        foot = float(HEIGHT - BOTTOM)
+        for number, column in enumerate(columns):
+            if value := column[at]:
+                foot -= value * scale
+                x = LEFT + slot * at + (slot - width) / 2
+                bars.append(
+                    Bar(round(x, 2), round(foot, 2), width, round(value * scale, 2), number > 0)
+                )
+    every = max(1, -(-len(first) // LABELS))
+    unit = " %" if percent else ""
+    return Plot(
+        key,
+        title,
+        hint,
+        names,
+        [
+            (day, [_told(column[at], unit) for column in columns])
+            for at, day in reversed(list(enumerate(first)))
+        ],
+        bars,
+        [
+            (round(HEIGHT - BOTTOM - share * top * scale, 2), f"{share * top:g}{unit}")
+            for share in (0, 0.5, 1)
+        ],
+        [
+            (round(LEFT + slot * (at + 0.5), 2), f"{day:%m-%d}")
+            for at, day in enumerate(first)
+            if (len(first) - 1 - at) % every == 0
+        ],
+        f"{title}: " + (_in_words(first, totals, unit) or _("nothing yet")),
+    )
+
+
+def _in_words(first: Sequence[date], totals: Sequence[float], unit: str) -> str:
+    return ", ".join(
+        f"{day}: {_told(total, unit)}" for day, total in zip(first, totals, strict=True) if total
+    )
+
+
+def _told(value: float | None, unit: str) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.1f}{unit}" if unit else f"{value:g}"
+
+
+def _round_up(most: float) -> float:
+    """Return an even number, 2, 4, 10, 20, 40, 100 …, that is not below another one."""
+    size = 1.0
+    while True:
+        for step in (2, 4, 10):
+            if most <= step * size:
+                return step * size
+        size *= 10
+
+
+def funnel(found: Counts) -> list[tuple[str, int, float | None]]:
+    """Return the steps from what came in to what is valid: how many, and in percent of the first.
+
+    What was decided may have come in before.
+    """
+    came, valid = sum(found.came), sum(found.valid)
+    decided = valid + sum(found.rejected)
+    rows = [(_("came in"), came), (_("decided"), decided), (_("found valid"), valid)]
+    return [(name, n, 100 * n / came if came else None) for name, n in rows]
+
+
+def now_waiting() -> dict[str, int]:
+    """Return what waits at this moment, by kind."""
+    problems = Problem.objects.filter(gold=False)
+    states = Counter(dict(problems.values_list("state").annotate(n=Count("pk")).order_by()))
+    return {
+        "held": states[State.HELD],
+        "judging": states[State.JUDGING],
+        "votes": Slot.objects.filter(open=True, gold=False).count(),
+        "waits": problems.filter(waits=True).count(),
+        "provisional": Slot.objects.waiting().count(),
+        "decided": sum(states[state] for state in DECIDED),
+    }
+
+
+def view_of(asked: str) -> str:
+    """Return the view that an address names; the usual one for any other."""
+    return asked if asked in SPANS else next(iter(SPANS))
+
+
+def as_context(asked: str) -> dict[str, Any]:
+    """Return what the page shows, for a view that an address names."""
+    view = view_of(asked)
+    found = counts(view)
+    return {
+        "view": view,
+        "plots": plots(found),
+        "funnel": funnel(found),
+        "now": now_waiting(),
+        "since": found.first[0],
+        "week": view == "weeks",
+    }

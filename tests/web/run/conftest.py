@@ -1,0 +1,74 @@
+"""An admin at work, and a site's folder that is as it was after each test."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def kept(ready_site: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Return the site's folder; what is chosen, sent and saved there is gone after the test.
+
+    What the tests' `site.toml` sets may be chosen, too.
+    """
+    from django.conf import settings
+
+    from winosmith.web import pages
+    from winosmith.web._site import CHOSEN
+    from winosmith.web.run.deeds import THREAD
+
+    folder, before = ready_site.folder, settings.RULES
+    monkeypatch.setattr(settings, "SITE", replace(settings.SITE, fixed=frozenset()))
+    yield folder
+    THREAD.wait()
+    for name in ("uploads", "backups"):
+        shutil.rmtree(folder / name, ignore_errors=True)
+    (folder / CHOSEN).unlink(missing_ok=True)
+    pages._taken_up[0] = None
+    settings.RULES = before
+
+
+@pytest.fixture
+def adam(person: Callable[..., Any]) -> Any:
+    """Return an admin."""
+    return person("adam", is_superuser=True)
+
+
+@pytest.fixture
+def send(adam: Any, visit: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what sends a form of the admin's: `send("/admin/import/", file="…", as_="gold")`.
+
+    A text named `file` goes as a file called cups.csv.
+    """
+    from django.core.files.uploadedfile import SimpleUploadedFile
+
+    from winosmith.web.people.gates import new_key
+
+    browser = visit(adam)
+
+    def form(path: str, **data: Any) -> Any:
+        if "file" in data:
+            data["file"] = SimpleUploadedFile("cups.csv", data["file"].encode())
+        return browser.post(path, {"key": new_key(), **data})
+
+    return form
+
+
+@pytest.fixture
+def done() -> Callable[[Any], Any]:
+    """Return what confirms a deed that was shown, and returns it when it has been carried out."""
+    from winosmith.web.run.deeds import carry_out, confirm
+    from winosmith.web.run.models import Deed
+
+    def finish(deed: Any) -> Any:
+        confirm(deed)
+        carry_out()
+        return Deed.objects.get(pk=deed.pk)
+
+    return finish

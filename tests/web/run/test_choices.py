@@ -1,0 +1,153 @@
+"""Settings that are chosen in the browser: which, when they hold, and what goes before them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.web.run.visits import choices  # type: ignore[import-not-found]
+from winosmith.errors import RecipeError
+from winosmith.web import Site, SiteRules
+from winosmith.web._site import CHOOSABLE, CHOSEN
+
+
+def _chosen(folder: Path) -> Any:
+    return json.loads((folder / CHOSEN).read_text("utf-8"))
+
+
+def test_what_is_saved_holds_at_once_and_after_a_start(
+    database: Any, send: Callable[..., Any], kept: Path
+) -> None:
+    """The next page shows it, a site opened anew goes by it, and the log says who chose it."""
+    from django.conf import settings
+
+    from winosmith.web.run.models import Deed
+
+    words = "brat\n  fool \nbrat"
+    answer = send("/admin/settings/", **choices(title="Graz", judges=5, words_to_flag=words))
+    assert answer.status_code == 302
+    rules = settings.RULES
+    assert (rules.title, rules.judges, rules.words_to_flag) == ("Graz", 5, ("brat", "fool"))
+    opened = Site.open(kept).rules
+    assert (opened.title, opened.judges, opened.words_to_flag) == (
+        "Graz", 5, ("brat", "fool"))  # fmt: skip
+    deed = Deed.objects.get()
+    assert (deed.actor.name, deed.kind, deed.state) == ("adam", "settings", "done")
+    assert deed.asked == {"title": "Graz", "judges": 5, "words_to_flag": ["brat", "fool"]}
+
+
+def test_another_process_takes_up_what_is_chosen(
+    db: Any, visit: Callable[..., Any], kept: Path
+) -> None:
+    """A file that another process wrote is gone by from the next request on, and its end, too."""
+    assert "Twins of York" not in visit().get("/guidelines/").content.decode()
+    (kept / CHOSEN).write_text('{"title": "Twins of York"}')
+    assert "Twins of York" in visit().get("/guidelines/").content.decode()
+    (kept / CHOSEN).unlink()
+    assert "Twins of York" not in visit().get("/guidelines/").content.decode()
+
+
+@pytest.mark.parametrize(
+    "text", ['{"judges": 2}', '{"topics": "/etc"}', "[]", "{", '{"models": []}']
+)
+def test_a_file_that_cannot_be_used_changes_nothing(
+    db: Any, visit: Callable[..., Any], kept: Path, text: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A server that is running goes on with what holds, and says so; one that starts refuses it."""
+    from django.conf import settings
+
+    before = settings.RULES
+    (kept / CHOSEN).write_text(text)
+    assert visit().get("/guidelines/").status_code == 200
+    assert before == settings.RULES
+    assert "settings can't be taken up" in caplog.text
+    with pytest.raises(RecipeError, match=CHOSEN):
+        Site.open(kept)
+
+
+def test_what_site_toml_sets_goes_before(tmp_path: Path) -> None:
+    """A setting that stands in the file is as it stands there; the others are as was chosen."""
+    (tmp_path / "site.toml").write_text('title = "Leeds"')
+    (tmp_path / CHOSEN).write_text('{"title": "York", "judges": 5}')
+    site = Site.open(tmp_path)
+    assert (site.rules.title, site.rules.judges, site.fixed) == ("Leeds", 5, {"title"})
+
+
+def test_what_site_toml_sets_cannot_be_sent(
+    database: Any, send: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, kept: Path
+) -> None:
+    """The field is shown without being open to change, and what is sent for it is not looked at."""
+    from django.conf import settings
+
+    monkeypatch.setattr(settings, "SITE", replace(settings.SITE, fixed=frozenset({"judges"})))
+    assert send("/admin/settings/", **choices(judges=9, title="Graz")).status_code == 302
+    assert _chosen(kept) == {"title": "Graz"}
+
+
+def test_no_file_address_or_program_is_chosen_in_a_browser() -> None:
+    """Licence, keeping, topics and models are no choices; nor is any setting that is not named."""
+    left = {field.name for field in fields(SiteRules)} - set(CHOOSABLE)
+    assert left == {
+        "licence", "retention_days", "topics", "models", "model_seconds",
+        "hold_pace_over", "hold_gold_over", "held_most",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        ({"judges": 2, "title": "Kept"}, "judges must be odd"),
+        ({"training_right": 9, "title": "Kept"}, "nobody could pass"),
+        ({"hold_accounts": 1, "title": "Kept"}, "2 or more"),
+        ({"language": "English!", "title": "Kept"}, "language reads like"),
+        ({"judges": 101, "title": "Kept"}, "less than or equal to 99"),
+        ({"words_to_flag": "x" * 101, "title": "Kept"}, "at most 1000 words"),
+    ],
+)
+def test_what_does_not_go_together_comes_back_filled(
+    db: Any, send: Callable[..., Any], kept: Path, typed: dict[str, Any], told: str
+) -> None:
+    """The form says what is wrong, holds all that was typed, and nothing is saved."""
+    from winosmith.web.run.models import Deed
+
+    answer = send("/admin/settings/", **choices(**typed))
+    page = answer.content.decode()
+    assert answer.status_code == 422
+    assert told in page
+    assert 'value="Kept"' in page
+    assert not (kept / CHOSEN).exists()
+    assert not Deed.objects.exists()
+
+
+def test_what_is_as_built_in_is_not_kept(
+    database: Any, send: Callable[..., Any], kept: Path
+) -> None:
+    """A choice that is taken back leaves no trace in the file, so that a new default holds."""
+    send("/admin/settings/", **choices(title="Graz", judges=5))
+    send("/admin/settings/", **choices(judges=SiteRules().judges))
+    assert _chosen(kept) == {"title": "Graz"}
+
+
+def test_a_form_sent_twice_is_one_deed(database: Any, adam: Any, visit: Callable[..., Any]) -> None:
+    """A double click changes the settings once, and is noted once."""
+    from winosmith.web.people.gates import new_key
+    from winosmith.web.run.models import Deed
+
+    form, browser = {"key": new_key(), **choices(title="Graz")}, visit(adam)
+    assert [browser.post("/admin/settings/", form).status_code for _ in "12"] == [302, 302]
+    assert Deed.objects.count() == 1
+
+
+def test_a_backup_has_what_was_chosen(kept: Path) -> None:
+    """The file of choices is among those that every backup holds, and that a restore takes."""
+    from winosmith.web._site import is_site_file, site_files
+
+    assert CHOSEN not in site_files(kept)
+    (kept / CHOSEN).write_text("{}")
+    assert CHOSEN in site_files(kept)
+    assert is_site_file(CHOSEN)

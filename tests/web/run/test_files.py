@@ -1,0 +1,217 @@
+"""Files that an admin sends: what is shown, what is left out, and what comes in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.web.run.visits import CUPS, HEAD  # type: ignore[import-not-found]
+from winosmith.errors import InputError
+
+GOLD = (
+    f"{HEAD},gold.explanation\n"
+    "The big cup did not fit into the box as the _ was small.,cup,box,2,Small boxes are small.\n"
+    "The big jug did not fit into the bag as the _ was small.,jug,bag,2,\n"
+)
+
+BAD = f"{CUPS}No blank is here.,cup,jug,1\nThe _ and the _ fell.,cup,jug,2\n"
+
+
+def _proposed(send: Callable[..., Any], **form: Any) -> Any:
+    """Send a file; return the deed that is to be confirmed."""
+    from winosmith.web.run.models import Deed
+
+    answer = send("/admin/import/", **{"as_": "judging", "new_ids": "on", **form})
+    assert answer.status_code == 302, answer.content.decode()
+    return Deed.objects.get(mark=answer["Location"].split("/")[-2])
+
+
+def test_nothing_comes_in_before_it_is_confirmed(
+    db: Any, send: Callable[..., Any], kept: Path, done: Callable[[Any], Any]
+) -> None:
+    """The preview counts and names lines; once confirmed, the sound ones wait to be judged."""
+    from winosmith.web.problems.models import Problem
+    from winosmith.web.run.deeds import file_of
+
+    deed = _proposed(send, file=BAD)
+    assert (deed.state, deed.came["new"], deed.came["refused"]) == ("shown", 2, 2)
+    assert deed.came["told"] == [
+        "cups.csv:4: the sentence has no blanks ('_'); 1 is needed",
+        "cups.csv:5: the sentence has 2 blanks ('_'); 1 is needed",
+    ]
+    assert not Problem.objects.exists()
+    assert file_of(deed).stat().st_mode & 0o077 == 0
+    deed = done(deed)
+    assert (deed.state, deed.came["added"], deed.came["refused"]) == ("done", 2, 2)
+    assert set(Problem.objects.values_list("state", "gold")) == {("judging", False)}
+    assert not file_of(deed).exists()
+
+
+def test_gold_comes_in_as_the_command_lets_it(
+    db: Any, send: Callable[..., Any], done: Callable[[Any], Any]
+) -> None:
+    """A question without a reason is left out by its line; the other is asked of judges."""
+    from winosmith.web.judge.trust import askable
+
+    deed = _proposed(send, file=GOLD, as_="gold")
+    assert [line.partition(" does")[0].split(": ")[0] for line in deed.came["told"]] == [
+        "cups.csv:3"
+    ]
+    assert done(deed).came["added"] == 1
+    assert askable().get().as_gold.explanation == "Small boxes are small."
+
+
+def test_published_sentences_are_only_compared(
+    db: Any, send: Callable[..., Any], done: Callable[[Any], Any]
+) -> None:
+    """They are remembered under the file's name, and are no problems of the site."""
+    from winosmith.web.problems.models import Problem, Remembered
+
+    assert done(_proposed(send, file=CUPS, as_="published")).came["added"] == 2
+    assert not Problem.objects.exists()
+    assert set(Remembered.objects.values_list("source", flat=True)) == {"cups"}
+
+
+def test_the_same_file_comes_in_once(
+    db: Any, send: Callable[..., Any], done: Callable[[Any], Any]
+) -> None:
+    """Sent again it is shown as known, and adds nothing; under its own ids others are refused."""
+    from winosmith.web.problems.models import Problem
+
+    done(_proposed(send, file=CUPS))
+    again = _proposed(send, file=CUPS)
+    assert (again.came["new"], again.came["known"]) == (0, 2)
+    assert done(again).came["added"] == 0
+    assert Problem.objects.count() == 2
+    done(_proposed(send, file=CUPS, new_ids=""))
+    other = CUPS.replace("cup", "can")
+    answer = send("/admin/import/", file=other, as_="judging", source="Mine")
+    assert answer.status_code == 422
+    assert "cups.csv:2: the site has another problem" in answer.content.decode().replace(
+        "&#x27;", "'"
+    )
+
+
+@pytest.mark.parametrize(
+    ("file", "told"),
+    [
+        ("", "empty"),
+        ("one,two\n1,2\n", "cups.csv: no known format fits its content"),
+        ("PAR1\nand the rest", "Parquet is read by the command alone"),
+        (f"{HEAD}\nNo blank is here.,cup,jug,1\n", "No problem can come in."),
+        ("\0\1\2", "cups.csv"),
+        ("x" * 900_001, "at most 900000"),
+    ],
+)
+def test_a_file_that_cannot_be_used_brings_the_form_back(
+    db: Any, send: Callable[..., Any], kept: Path, file: str, told: str
+) -> None:
+    """What is wrong stands at the field, what else was typed is there, and nothing is kept."""
+    from winosmith.web.run.models import Deed
+
+    answer = send("/admin/import/", file=file, as_="valid", source="My own set", embargo="on")
+    page = answer.content.decode()
+    assert answer.status_code == 422
+    assert told in page
+    assert "My own set" in page
+    assert 'value="valid" required id="id_as__1" checked' in page
+    assert not Deed.objects.exists()
+    assert not list((kept / "uploads").glob("*"))
+
+
+def test_an_interrupt_loses_nothing(
+    db: Any, send: Callable[..., Any], done: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A thread that ended in the middle leaves a deed that the next one goes on with."""
+    from winosmith.web import _import
+    from winosmith.web.problems.models import Problem
+    from winosmith.web.run import deeds, files
+    from winosmith.web.run.models import Deed
+
+    monkeypatch.setattr(_import, "CHUNK", 1)
+    real = files.import_problems
+
+    def half(*args: Any, **kwargs: Any) -> Any:
+        def stop(at: int) -> None:
+            raise SystemExit
+
+        return real(*args, **{**kwargs, "on_progress": stop})
+
+    deed = _proposed(send, file=CUPS)
+    monkeypatch.setattr(files, "import_problems", half)
+    with pytest.raises(SystemExit):
+        done(deed)
+    assert Problem.objects.count() == 1
+    assert Deed.objects.get(pk=deed.pk).busy
+    monkeypatch.setattr(files, "import_problems", real)
+    deeds.carry_out()
+    ended = Deed.objects.get(pk=deed.pk)
+    assert (ended.state, ended.came["added"], ended.came["known"]) == ("done", 1, 1)
+    assert (Problem.objects.count(), ended.done) == (2, 2)
+
+
+def test_a_fault_is_told_without_its_inside(
+    db: Any, send: Callable[..., Any], done: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the program did not expect ends the deed, is logged, and lets the next one begin."""
+    from winosmith.web.run import files
+
+    def broken(*_: Any, **__: Any) -> None:
+        raise KeyError("/srv/secret")
+
+    first, second = _proposed(send, file=CUPS), _proposed(send, file=GOLD, as_="gold")
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "import_problems", broken)
+        ended = done(first)
+    assert ended.state == "failed"
+    assert "secret" not in ended.error
+    assert done(second).state == "done"
+
+
+def test_what_nobody_confirms_is_dropped(
+    db: Any, send: Callable[..., Any], kept: Path, done: Callable[[Any], Any]
+) -> None:
+    """After a day the file is gone, and it can be confirmed no more; a younger one stays."""
+    from datetime import timedelta
+
+    from django.utils import timezone
+
+    from winosmith.web.people.erasure import tidy
+    from winosmith.web.run.deeds import file_of
+    from winosmith.web.run.models import Deed
+
+    old, young = _proposed(send, file=CUPS), _proposed(send, file=GOLD, as_="gold")
+    Deed.objects.filter(pk=old.pk).update(at=timezone.now() - timedelta(hours=25))
+    assert tidy()["run"] == 1
+    assert (file_of(old).exists(), file_of(young).exists()) == (False, True)
+    with pytest.raises(InputError):
+        done(old)
+
+
+def test_a_dropped_file_is_gone(db: Any, send: Callable[..., Any]) -> None:
+    """Whoever drops it is told so; confirmed afterwards, it is refused."""
+    from winosmith.web.run.deeds import file_of
+    from winosmith.web.run.models import Deed
+
+    deed = _proposed(send, file=CUPS)
+    path = f"/admin/deeds/{deed.mark}/confirm/"
+    assert send(path, do="drop").status_code == 302
+    assert not file_of(deed).exists()
+    assert send(path, do="confirm").status_code == 409
+    assert Deed.objects.get(pk=deed.pk).state == "dropped"
+
+
+def test_a_confirmed_file_comes_in_by_a_thread(database: Any, send: Callable[..., Any]) -> None:
+    """The form leads to a page that says how far it is, and then what came of it."""
+    from winosmith.web.problems.models import Problem
+    from winosmith.web.run.deeds import THREAD
+
+    deed = _proposed(send, file=CUPS)
+    assert send(f"/admin/deeds/{deed.mark}/confirm/", do="confirm").status_code == 302
+    THREAD.wait()
+    deed.refresh_from_db()
+    assert (deed.state, deed.done) == ("done", 2)
+    assert Problem.objects.count() == 2
