@@ -305,12 +305,55 @@ def settings_of_the_site(world: Any) -> Shown:
     return []
 
 
+def choices_of_admins(world: Any) -> Shown:
+    """Choose names, contacts and words on the page of settings; refused, they come back."""
+    from tests.web.run.visits import choices  # type: ignore[import-not-found]
+
+    pages = []
+    for n, text in enumerate(TEXTS):
+        form = choices(title=text[:100], contact=text[:100], words_to_flag=text[:100])
+        answer = w.browser_of(world, "admin").post("/admin/settings/", {**form, "judges": "2"})
+        page = Page(answer.content.decode())
+        assert (answer.status_code, page.faults) == (422, []), text
+        if text[:100].strip():
+            assert any(text[:100].split()[0] in value for value in page.values), text
+        if n % EACH == 0 and text.strip():
+            _send(world, "admin", "/admin/settings/", **form)
+            pages.append(("admin", "/admin/log/"))
+    for _role, path in pages[:1]:
+        assert Page(w.browser_of(world, "admin").get(path).content.decode()).faults == []
+    return []
+
+
+def files_of_admins(world: Any) -> Shown:
+    """Send files whose names, sentences and refused lines are hostile, and read their previews."""
+    from django.core.files.uploadedfile import SimpleUploadedFile
+
+    shown = 0
+    for n, text in enumerate(TEXTS[::EACH]):
+        bare, table = text.replace("_", " "), io.StringIO(newline="")
+        rows = csv.writer(table)
+        rows.writerow(["sentence", "option1", "option2", "answer"])
+        rows.writerow([f"{bare} hit the cup and the _ broke.", "cup", "jug", "1"])
+        rows.writerow([f"{bare} hit the cup.", "cup", f"jug {bare}", "1"])
+        file = SimpleUploadedFile("x.csv", table.getvalue().encode("utf-8", "replace"))
+        file.name = re.sub(r'[/\\\r\n"\0]', "", text) + ".csv"
+        form = {"key": f"{n:032x}", "as_": "judging", "new_ids": "on", "file": file}
+        answer = w.browser_of(world, "admin").post("/admin/import/", form, follow=True)
+        assert answer.status_code in (200, 422), text
+        page = Page(answer.content.decode())
+        assert page.faults == [], text
+        shown += answer.status_code == 200 and "can’t come in" in page.text
+    assert shown > 10
+    return []
+
+
 FIELDS: list[Field] = [comments, reasons, documents, settings_of_the_site]
 """Fields with what comes out on one's own pages, a moderator's, everybody's; in files and logs."""
 
 MORE: list[Field] = [
     skips, refused_comments, appeals, undo_reasons, withdrawals, appointments, explanations,
-    contests, drafts, topics,
+    contests, drafts, topics, choices_of_admins, files_of_admins,
 ]  # fmt: skip
 
 

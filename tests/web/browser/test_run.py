@@ -1,0 +1,138 @@
+"""Somebody who never sees a terminal sets a site up, in a real browser on a real server."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.web.looks import press, wrong_with  # type: ignore[import-not-found]
+from tests.web.run.visits import CUPS, HEAD  # type: ignore[import-not-found]
+from tests.web.serving import PASSWORD  # type: ignore[import-not-found]
+
+pytestmark = pytest.mark.browser
+
+GOLD = f"{HEAD},gold.explanation" + "".join(
+    f"\nThe big {one} did not fit into the {two} because the _ was small.,{one},{two},2,It is."
+    for one, two in (("cup", "box"), ("jug", "bag"))
+)
+
+SCHEMAS = HEAD + "".join(
+    f"\nThe {one} hit the {two} and the _ broke because it was {word}.,{one},{two},{answer}"
+    for one, two in (("ball", "vase"), ("stone", "window"))
+    for word, answer in (("thin", 2), ("hard", 1))
+)
+
+WIDTHS = (1280, 360)
+
+FILLED = """
+from winosmith.web.problems.models import Problem
+from winosmith.web.take.models import Round
+from winosmith.web.market.models import Study
+result = [Problem.objects.filter(gold=False, embargo=False).count(),
+          Problem.objects.filter(gold=True).count(), Round.objects.get().state,
+          Study.objects.get().closed is not None]
+"""
+
+
+@pytest.mark.long
+def test_a_site_is_set_up_in_a_browser_alone(
+    served: Callable[..., Any], browser: Any, axe_source: str, tmp_path: Path
+) -> None:
+    """From the one link that the server prints to a backup, each page without a finding of axe."""
+    site = served()
+    page = browser.new_context(base_url=site.url, bypass_csp=True).new_page()
+    wrong: dict[str, Any] = {}
+
+    def look(name: str) -> None:
+        if faults := wrong_with(page, axe_source, *WIDTHS):
+            wrong[name] = faults
+
+    def send(text: str, name: str) -> None:
+        path = tmp_path / name
+        path.write_text(text, "utf-8")
+        page.set_input_files("[name=file]", path)
+        press(page, "main form:has([name=file]) button")
+
+    def let_in() -> None:
+        press(page, "button[value=confirm]")
+        page.wait_for_selector(".box.good")
+
+    page.goto(re.search(r"First admin (\S+)", site.printed)[1])  # type: ignore[index]
+    page.fill("main input[name=name]", "adam")
+    for field in page.locator("main input[type=password]").all():
+        field.fill(PASSWORD)
+    press(page, "main form button >> nth=0")
+    expect(page.locator("h1")).to_have_text("What to do next")
+    look("steps")
+
+    press(page, "a:has-text('Name and contact')")
+    page.fill("[name=title]", "Twins of Graz")
+    page.fill("[name=contact]", "twins@example.org")
+    page.fill("[name=judges]", "2")
+    press(page, "main form.settings button")
+    expect(page.locator(".box.wrong")).to_contain_text("judges must be odd")
+    expect(page.locator("[name=title]")).to_have_value("Twins of Graz")
+    look("settings that are refused")
+    page.fill("[name=judges]", "1")
+    press(page, "main form.settings button")
+    expect(page.locator(".brand")).to_have_text("Twins of Graz")
+
+    page.goto("/admin/import/")
+    look("import")
+    send(f"{CUPS}No blank is here.,cup,jug,1\n", "cups.csv")
+    expect(page.locator(".refused")).to_contain_text("cups.csv:4: the sentence has no blanks")
+    look("what would come in")
+    let_in()
+    expect(page.locator(".box.good")).to_contain_text("2 problems are new")
+    look("what came in")
+    page.goto("/admin/import/?as=gold")
+    send(GOLD, "gold.csv")
+    let_in()
+
+    press(page, "nav.areas a:has-text('Invitations')")
+    page.check("[name=role][value=judge]")
+    press(page, "main form button >> nth=0")
+    expect(page.locator("#link")).to_have_value(re.compile(r"/people/join/"))
+
+    page.goto("/admin/tests/")
+    page.fill("[name=name]", "spring")
+    send(SCHEMAS, "schemas.csv")
+    look("sheets")
+    let_in()
+    page.goto("/admin/tests/")
+    look("tests")
+    press(page, "button:has-text('Close')")
+    expect(page.locator("h1")).to_contain_text("spring")
+
+    page.goto("/admin/studies/")
+    values = {"name": "pilot", "places": "9", "minutes": "9", "reward": "2.50", "currency": "GBP",
+              "code": "DONE1"}  # fmt: skip
+    for name, value in values.items():
+        page.fill(f"[name={name}]", value)
+    press(page, "button:has-text('Make the study')")
+    expect(page.locator("#link")).to_have_value(re.compile(r"/study/\S+PROLIFIC_PID"))
+    look("studies")
+    press(page, "button:has-text('Close')")
+
+    page.goto("/admin/dashboard/")
+    expect(page.locator("figure")).to_have_count(6)
+    look("dashboard")
+    page.goto("/admin/backups/")
+    press(page, "button:has-text('Make a backup now')")
+    page.wait_for_selector(".box.good")
+    page.goto("/admin/backups/")
+    look("backups")
+    page.goto("/admin/log/")
+    look("log")
+    page.goto("/admin/")
+    expect(page.locator(".lead")).to_contain_text("The site is ready")
+    expect(page.locator(".steps .badge.held")).to_have_count(0)
+
+    assert site.do(FILLED) == [2, 2, "closed", True]
+    assert len(list((site.folder / "backups").glob("site-*.tar.gz"))) == 1
+    assert not wrong, wrong

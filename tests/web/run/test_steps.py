@@ -1,0 +1,189 @@
+"""What is to be done next on a site, by how it stands; and how it goes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from tests.web.run.visits import choices  # type: ignore[import-not-found]
+
+
+def _standing() -> dict[str, bool]:
+    from winosmith.web.run.steps import steps
+
+    return {step.act: step.done for step in steps()}
+
+
+def test_a_new_site_has_everything_before_it(db: Any, adam: Any) -> None:
+    """With nothing but its admin no step is done, and five of them are needed."""
+    from winosmith.web.run.steps import left, steps
+
+    assert left(steps()) == 5
+    assert not any(done for act, done in _standing().items() if act != "Models")
+
+
+def test_each_step_is_done_by_what_it_asks_for(
+    db: Any, adam: Any, person: Callable[..., Any]
+) -> None:
+    """A name and a contact, rules that were looked at, problems, gold, people, a backup."""
+    from django.conf import settings
+    from django.test import override_settings
+
+    from winosmith.testing import made_twins
+    from winosmith.web._import import import_problems
+    from winosmith.web.judge.gold import add_gold
+    from winosmith.web.problems.models import Problem, Twin
+    from winosmith.web.run.choices import choose
+    from winosmith.web.run.deeds import note
+
+    named = replace(settings.RULES, title="Graz", contact="a@b.example", training_questions=1,
+                    training_right=1)  # fmt: skip
+    with override_settings(RULES=named):
+        assert _standing()["Name and contact"]
+        choose(adam, {})
+        assert _standing()["Rules"]
+        import_problems(made_twins(1), "judging")
+        assert _standing()["Import problems"]
+        twin = Twin.objects.create(ref="g")
+        half = Problem.objects.create(ref="g-a", twin=twin, sentence="The _ fell.",
+                                      options=["cup", "jug"], answer=0, state="held")  # fmt: skip
+        assert not _standing()["Import gold questions"]
+        add_gold(half, "Cups fall.")
+        assert _standing()["Import gold questions"]
+        person("ann")
+        assert _standing()["Invitations"]
+        note(adam, "backup", {})
+        assert _standing()["Backups"]
+
+
+def test_an_old_backup_is_none(db: Any, adam: Any) -> None:
+    """After a week the step is to be done again."""
+    from winosmith.web.run.deeds import note
+    from winosmith.web.run.models import Deed
+
+    note(adam, "backup", {})
+    Deed.objects.update(at=datetime.now(UTC) - timedelta(days=8))
+    assert not _standing()["Backups"]
+
+
+def test_the_first_admin_comes_to_the_steps(db: Any, visit: Callable[..., Any]) -> None:
+    """The link of the first start makes an account, and leads to what is to be done next."""
+    from winosmith.web.hosting import first_admin_path
+
+    sent = {"name": "adam", "password": "cups-jugs", "again": "cups-jugs"}
+    answer = visit().post(first_admin_path(30), sent)
+    assert answer["Location"] == "/admin/"
+
+
+def test_every_page_of_an_admin_leads_to_these_pages(
+    db: Any, adam: Any, visit: Callable[..., Any]
+) -> None:
+    """The navigation names them; Django's tables are a link on the first of them alone."""
+    page = visit(adam).get("/").content.decode()
+    assert 'href="/admin/"' in page
+    assert "/admin/tables/" not in page
+    assert 'href="/admin/tables/"' in visit(adam).get("/admin/").content.decode()
+
+
+NOW = datetime(2026, 3, 31, 15, tzinfo=UTC)
+
+
+def _made(n: int, day: int, *moves: tuple[int, str]) -> Any:
+    """Make a problem that came in on a day of March, and went on to states on later ones."""
+    from winosmith.web.problems.models import Event, Problem, Twin
+
+    at = datetime(2026, 3, day, 12, tzinfo=UTC)
+    twin = Twin.objects.create(ref=f"t{n}", created=at)
+    state = moves[-1][1] if moves else "judging"
+    row = Problem.objects.create(ref=f"p{n}", twin=twin, sentence="The _ fell.", answer=0,
+                                 options=["cup", "jug"], state=state, created=at)  # fmt: skip
+    Event.objects.create(problem=row, kind="submit", after="judging", at=at)
+    before = "judging"
+    for when, after in moves:
+        then = datetime(2026, 3, when, 12, tzinfo=UTC)
+        Event.objects.create(problem=row, kind="verdict", before=before, after=after, at=then)
+        before = after
+    return row
+
+
+def test_what_came_in_is_followed_until_it_is_decided(db: Any) -> None:
+    """Each day counts what came, what was found valid and what not, and what waited at its end."""
+    from winosmith.web.run.dashboard import count, funnel
+
+    _made(1, 20, (25, "valid"))
+    _made(2, 20, (25, "rejected"))
+    _made(3, 21, (23, "withdrawn"))
+    _made(4, 31)
+    _made(5, 1)  # before the time, and it waits still
+    found = count("days", NOW)
+    assert (found.first[0].isoformat(), found.first[-1].isoformat()) == ("2026-03-02", "2026-03-31")
+    at = {day.day: n for n, day in enumerate(found.first)}
+    assert [found.came[at[day]] for day in (20, 21, 31)] == [2, 1, 1]
+    assert (sum(found.came), sum(found.valid), sum(found.rejected)) == (4, 1, 1)
+    assert (found.valid[at[25]], found.rejected[at[25]]) == (1, 1)
+    assert [found.backlog[at[day]] for day in (2, 19, 20, 21, 22, 23, 25, 30, 31)] == [
+        1, 1, 3, 4, 4, 3, 1, 1, 2,
+    ]  # fmt: skip
+    assert [n for _name, n, _share in funnel(found)] == [4, 2, 1]
+    weeks = count("weeks", NOW)
+    assert (sum(weeks.came), weeks.backlog[-1], len(weeks.first)) == (5, 2, 26)
+
+
+def test_votes_agreement_and_people_are_counted(db: Any, person: Callable[..., Any]) -> None:
+    """Votes by their day, agreement by the verdict's, people once however much they do."""
+    from winosmith.web.judge.models import Slot, Verdict
+    from winosmith.web.problems.models import Twin
+    from winosmith.web.run.dashboard import count
+
+    people = [person(name) for name in ("ann", "bob")]
+    problem = _made(1, 20, (25, "valid"))
+    for n, who in enumerate(people):
+        Slot.objects.create(
+            problem=problem, n=n, place=0, twin=problem.twin, open=False, holder=who, choice=0,
+            answered_at=datetime(2026, 3, 24, 9 + n, tzinfo=UTC),
+        )  # fmt: skip
+    Slot.objects.create(problem=problem, n=9, place=0, twin=problem.twin, open=False, gold=True,
+                        answered_at=datetime(2026, 3, 24, tzinfo=UTC))  # fmt: skip
+    Verdict.objects.create(problem=problem, counts="2,1", valid=True,
+                           at=datetime(2026, 3, 25, tzinfo=UTC))  # fmt: skip
+    Twin.objects.create(ref="w", contributor=people[0], created=datetime(2026, 3, 24, tzinfo=UTC))
+    Twin.objects.create(ref="x", contributor=people[1], created=datetime(2026, 3, 26, tzinfo=UTC))
+    found = count("days", NOW)
+    at = {day.day: n for n, day in enumerate(found.first)}
+    assert (found.votes[at[24]], sum(found.votes)) == (2, 2)
+    assert found.agreed[at[25]] == pytest.approx(2 / 3)
+    assert [one for one in found.agreed if one is not None] == [found.agreed[at[25]]]
+    assert (found.judged[at[24]], found.wrote[at[24]]) == (2, 0)
+    assert (found.judged[at[26]], found.wrote[at[26]]) == (0, 1)
+
+
+def test_every_plot_has_its_table_and_its_words(
+    db: Any, adam: Any, visit: Callable[..., Any]
+) -> None:
+    """What is drawn stands in a table with a row a day, and in the drawing's name."""
+    from winosmith.web.run.dashboard import count, plots
+
+    _made(1, 20, (25, "valid"))
+    shown = plots(count("days", NOW))
+    assert len(shown) == 6
+    for plot in shown:
+        assert len(plot.rows) == 30
+        assert all(len(numbers) == len(plot.parts) for _day, numbers in plot.rows)
+        assert all(bar.y >= 0 and bar.y + bar.height <= plot.base + 0.1 for bar in plot.bars)
+    assert {plot.key: plot.told for plot in shown}["came"] == "What came in: 2026-03-20: 1"
+    page = visit(adam).get("/admin/dashboard/").content.decode()
+    assert page.count("<svg") == page.count('role="img"') == 6
+    assert page.count("<details>") == 6
+
+
+def test_the_settings_form_is_the_sites(db: Any) -> None:
+    """The form begins with what holds, so that saving it unchanged changes nothing."""
+    from winosmith.web.run.choices import Choices
+
+    form = Choices(choices())
+    assert form.is_valid(), form.errors
+    assert form.changed() == {}
