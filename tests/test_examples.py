@@ -61,6 +61,7 @@ def test_aflite_on_arrays(run: Run) -> None:
     assert 49 < after < 53
 
 
+@pytest.mark.long
 def test_own_embedder(run: Run, tmp_path: Path) -> None:
     """Vectors of one's own go through a file, and more of the planted goes than of the sound."""
     printed = run("own_embedder.py")
@@ -69,6 +70,7 @@ def test_own_embedder(run: Run, tmp_path: Path) -> None:
     assert found > lost
 
 
+@pytest.mark.long
 def test_mirror_margins(run: Run, tmp_path: Path) -> None:
     """The margins are drawn, more agree than disagree, and what went is told with its error."""
     printed = run("mirror_margins.py")
@@ -79,6 +81,7 @@ def test_mirror_margins(run: Run, tmp_path: Path) -> None:
     assert re.search(r"about (\d\d\.\d)% of them sound", printed)
 
 
+@pytest.mark.long
 def test_check_twins(run: Run) -> None:
     """Each dropped problem of the example is told with another reason."""
     printed = run("check_twins.py")
@@ -92,6 +95,7 @@ def test_check_twins(run: Run) -> None:
     ]
 
 
+@pytest.mark.long
 def test_convert_and_count(run: Run) -> None:
     """The example's ids give the answers away, CSV loses nothing, and WSC's XML the ids."""
     printed = run("convert_and_count.py")
@@ -111,6 +115,7 @@ def test_build_from_python(run: Run, tmp_path: Path) -> None:
     assert int(count) / int(total) > float(lost) / 100
 
 
+@pytest.mark.long
 def test_evolve_from_python(run: Run) -> None:
     """Families grow and are split by root; the test of the large set does not grow."""
     need_wordnet()

@@ -160,6 +160,7 @@ def test_people_take_the_mark_off(folder: Path, wordnet: None) -> None:
     assert UNVALIDATED not in kept.extra
 
 
+@pytest.mark.long
 def test_sets_from_two_data_sets(
     folder: Path, wordnet: None, chat: None, data_dir: Path, capsys: TEXT
 ) -> None:

@@ -381,6 +381,7 @@ def test_an_encoder_is_trained_to_see_pronouns(
              tmp_path / "t")  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.models
 @pytest.mark.data
 def test_winogender_is_solved_with_its_pronouns(

@@ -226,6 +226,7 @@ print([str(one.message) for one in told][0])
 """
 
 
+@pytest.mark.long
 def test_out_of_memory_halves_the_batch(make_language_model: MakeModel) -> None:
     """Where memory ends, rows are halved until they fit, that is said, and values are the same."""
     folder = make_language_model("gpt2")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import shutil
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -147,6 +148,12 @@ def with_problem(
 def found(folder: Path, **arguments: Any) -> list[str]:
     """Return what is wrong with a release, as it is told."""
     return [str(fault) for fault in verify(folder, **arguments).faults]
+
+
+@pytest.fixture
+def without_mlcroissant(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Verify as where it is not installed: it takes most of the time, and looks at one file."""
+    monkeypatch.setitem(sys.modules, "mlcroissant", None)
 
 
 @pytest.fixture

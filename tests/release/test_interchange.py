@@ -146,6 +146,7 @@ print("RESULT" + json.dumps([log.status, metrics, ids, [s.choices for s in log.s
 """
 
 
+@pytest.mark.long
 def test_inspect_scores_the_export(tmp_path: Path) -> None:
     """inspect_ai, run on the export with a model that says A, gets the share that A is right."""
     _needs("inspect_ai")

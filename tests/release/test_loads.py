@@ -88,6 +88,7 @@ print("RESULT" + json.dumps([sorted(issues.errors), sorted(issues.warnings), fou
 """
 
 
+@pytest.mark.long
 def test_mlcroissant_validates_and_reads(small: Released, tmp_path: Path) -> None:
     """Mlcroissant finds no error and nothing to warn of, and reads every record set whole."""
     _needs("mlcroissant", "release")

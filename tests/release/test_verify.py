@@ -19,6 +19,7 @@ def _remove(path: str) -> Plant:
     return lambda folder: (folder / path).unlink()
 
 
+@pytest.mark.usefixtures("without_mlcroissant")
 @pytest.mark.parametrize(
     ("plant", "told"),
     [

@@ -233,8 +233,12 @@ IN_FILES: dict[str, tuple[Plant, str]] = {
 
 
 @pytest.mark.parametrize("name", IN_FILES)
-def test_a_fault_in_a_file_is_found_under_right_checksums(name: str, copied: Path) -> None:
+def test_a_fault_in_a_file_is_found_under_right_checksums(
+    name: str, copied: Path, request: pytest.FixtureRequest
+) -> None:
     """What is planted in a file is found, with the place, although every checksum fits."""
+    if not name.startswith("Croissant"):
+        request.getfixturevalue("without_mlcroissant")
     plant, told = IN_FILES[name]
     plant(copied)
     faults = found(seal(copied))

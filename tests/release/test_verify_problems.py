@@ -151,6 +151,7 @@ IN_PROBLEMS: dict[str, tuple[Callable[[Content], Content], str]] = {
 """Faults that go through every file alike: a plant in the content, and the one thing told."""
 
 
+@pytest.mark.usefixtures("without_mlcroissant")
 @pytest.mark.parametrize("name", IN_PROBLEMS)
 def test_a_fault_that_all_files_share_is_found_and_nothing_else(
     name: str, small: Released, tmp_path: Path

@@ -67,7 +67,7 @@ def pools(tmp_path_factory: pytest.TempPathFactory) -> Path:
             f'name = "made-{number}"\ndata = "pool-{number}.jsonl"\n'
             f'votes_file = "votes-{number}.csv"\nroots = 6\n'
             "[embed]\ndimensions = 32\n[split]\ndev = 0.2\ntest = 0.2\n"
-            "[filter]\nagain = false\nensemble_size = 16\n[measure]\nsplits = 2\n" + SOLVERS,
+            "[filter]\nagain = false\nensemble_size = 16\n[measure]\nsplits = 1\n" + SOLVERS,
             "utf-8",
         )
     return folder

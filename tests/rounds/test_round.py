@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from winosmith import formats, rounds
-from winosmith.build import build, digest_of, read_last
+from winosmith.build import FilterRecipe, MeasureRecipe, build, digest_of, read_last
 from winosmith.errors import InputError, OutputError, RecipeError
 from winosmith.solver_rule import SolverRule
 from winosmith.study import made_solver
@@ -232,15 +232,20 @@ def test_sides_stay_over_rounds(two):
     assert "stay on the side of the last build" in second.report.read_text("utf-8")
 
 
+QUICK = {"filter": FilterRecipe("none"), "measure": MeasureRecipe(splits=0)}
+"""What of a build its sides do not depend on."""
+
+
 def test_a_later_round_remembers_what_the_last_one_did_not_have(two, pools, tmp_path):
     """A problem that was gone for a round comes back to the side on which it was published."""
     _, second = two
     recipe = rounds.read_round(pools / "round-1.toml")
     half = [p for p in formats.read(pools / "pool-1.jsonl") if int(p.id[-1], 36) % 2]
     formats.write(half, tmp_path / "half.jsonl")
-    small = replace(recipe.build, data=str(tmp_path / "half.jsonl"), votes_file=None)
+    whole = replace(recipe.build, **QUICK)
+    small = replace(whole, data=str(tmp_path / "half.jsonl"), votes_file=None)
     build(small, tmp_path / "third", last=second.folder / "build")
-    fourth = build(recipe.build, tmp_path / "fourth", last=tmp_path / "third")
+    fourth = build(whole, tmp_path / "fourth", last=tmp_path / "third")
     old = {f.problem.id: f.side for f in read_last(second.folder / "build").former}
     new = {f.problem.id: f.side for f in read_last(fourth.folder).former}
     assert old.keys() <= new.keys()
@@ -251,9 +256,10 @@ def test_sides_are_drawn_anew_where_that_is_asked_for(two, pools, tmp_path):
     """`redraw` builds the release that there is without a last round, and compares all the same."""
     recipe = rounds.read_round(pools / "round-2.toml")
     chance = tuple(rule for rule in recipe.solvers if rule.name == "chance")
-    redrawn = replace(recipe, redraw=True, solvers=chance)
+    quick = replace(recipe.build, **QUICK)
+    redrawn = replace(recipe, build=quick, redraw=True, solvers=chance)
     found = rounds.run_round(redrawn, tmp_path / "redrawn", last=two[0].folder)
-    build(recipe.build, tmp_path / "alone")
+    build(quick, tmp_path / "alone")
     assert found.record["digest"] == digest_of(tmp_path / "alone")
     assert "sides" not in found.record
     assert found.record["solvers"]["chance"]["last"]["n"] > 0
