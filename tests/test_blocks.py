@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import permutations
+from itertools import combinations, permutations
 from pathlib import Path
 
 import pytest
@@ -20,10 +21,12 @@ from winosmith.blocks import (
     draw,
     placed,
     plain,
+    sharing_rare_words,
     shuffled_blocks,
 )
 from winosmith.errors import DataError
 from winosmith.testing import made_twins
+from winosmith.text import pieces
 
 
 @given(st.integers(0, 50), st.randoms(use_true_random=False))
@@ -80,6 +83,46 @@ def test_one_pair_that_looks_alike_joins_two_families():
         for key, text in family.items()
     )
     assert [sorted(block) for block in blocks(data)] == [[0, 1, 2, 3], [4]]
+
+
+@given(
+    st.lists(st.frozensets(st.sampled_from("abcdefgh"), min_size=1), max_size=9),
+    st.sampled_from([0.5, 0.7, 1.0]),
+    st.booleans(),
+)
+def test_rows_that_share_enough_words_are_told_by_their_rarest(rows, share, owned):
+    """Each pair with so much in common is told with its later row; pairs of one owner never are."""
+    words = dict(enumerate(rows))
+    owner = {row: row % 3 if owned else row for row in words}
+    found = sharing_rare_words(words, share, owner if owned else None)
+    told = {(other, row) for row, others in found for other in others}
+    assert {pair for pair in combinations(words, 2) if _shared(words, *pair) >= share} <= {
+        *told,
+        *(pair for pair in combinations(words, 2) if owner[pair[0]] == owner[pair[1]]),
+    }
+    assert all(one < other and owner[one] != owner[other] for one, other in told)
+
+
+def _shared(words, one, other):
+    return len(words[one] & words[other]) / max(len(words[one]), len(words[other]))
+
+
+@given(st.lists(st.lists(st.sampled_from("abcdefgh"), min_size=2, max_size=8), max_size=8))
+def test_a_block_is_what_seven_words_of_ten_join(sentences):
+    """On the same options, a chain of pairs that share 70 % of the longer's words is one block."""
+    data = Dataset(
+        Problem(f"p{row}", f"{' '.join(words)} _.", ("cup", "jug"), 0)
+        for row, words in enumerate(sentences)
+    )
+    counted = [Counter(pieces(problem.sentence)) for problem in data]
+    forest = [{row} for row in range(len(data))]
+    for one, other in combinations(range(len(data)), 2):
+        pair = counted[one], counted[other]
+        if 10 * (pair[0] & pair[1]).total() >= 7 * max(each.total() for each in pair):
+            together = forest[one] | forest[other]
+            for row in together:
+                forest[row] = together
+    assert {frozenset(block) for block in blocks(data)} == {frozenset(tree) for tree in forest}
 
 
 def test_a_large_family_is_not_compared_with_itself():

@@ -1,6 +1,6 @@
 """Change one operator, number or branch of a module at a time: do its tests notice?
 
-    python trials/mutants.py blocks.py --count 60 tests/test_blocks.py tests/contracts/…
+    python -m tests.mutants blocks.py --count 60 tests/test_blocks.py
 
 The mutants are Cosmic Ray's (`pip install cosmic-ray`), drawn by seed. Each is written into a copy
 of the package, and the tests that are named run on it until one fails, with the examples of `make
