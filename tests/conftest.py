@@ -11,6 +11,7 @@ import importlib.util
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -60,11 +61,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Compile AFLite before the workers begin, each of which would compile it for itself."""
-    if session.config.getoption("numprocesses", None):
-        from winosmith.debias._numba_kernel import ready
+    """Compile AFLite and the tests before the workers begin, each of which would do it for itself.
 
-        ready()
+    Tests that were never compiled are by a process that collects them, which takes half a minute.
+    """
+    if not session.config.getoption("numprocesses", None):
+        return
+    from winosmith.debias._numba_kernel import ready
+
+    folders = {file.parent for file in Path(__file__).parent.rglob("test_*.py")}
+    kept = not sys.dont_write_bytecode
+    never = kept and any(not (folder / "__pycache__").is_dir() for folder in folders)
+    collect = [sys.executable, "-m", "pytest", "--collect-only", "-qq"]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    compiling = subprocess.Popen(collect, cwd=session.config.rootpath, **quiet) if never else None
+    ready()
+    if compiling:
+        compiling.wait()
 
 
 @pytest.hookimpl(wrapper=True)
