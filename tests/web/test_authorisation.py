@@ -19,6 +19,7 @@ from tests.web.market import visits as market  # type: ignore[import-not-found]
 from tests.web.rounds import visits as rounds  # type: ignore[import-not-found]
 from tests.web.run import visits as run  # type: ignore[import-not-found]
 from tests.web.take import visits as take  # type: ignore[import-not-found]
+from tests.web.visits import routes  # type: ignore[import-not-found]
 
 Row = tuple[str, str, tuple[Any, ...], Callable[[Any], dict[str, Any]], str]
 
@@ -275,29 +276,14 @@ def world(stood: Any) -> Iterator[Any]:
         yield stood
 
 
-def _named_routes() -> Iterator[tuple[str, Any]]:
-    """Yield every route of the site: its name, "" where it has none, and its pattern."""
-    from django.urls import get_resolver
-
-    def walk(resolver: Any, spaces: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
-        for pattern in resolver.url_patterns:
-            if hasattr(pattern, "url_patterns"):
-                inside = (*spaces, pattern.namespace) if pattern.namespace else spaces
-                yield from walk(pattern, inside)
-            else:
-                yield ":".join((*spaces, pattern.name or "")), pattern
-
-    return walk(get_resolver(), ())
-
-
 def _all(world: Any, method: str, url: str, data: Any = _none) -> str:
     return "".join(w.ask(world, role, method, url, data) for role in w.ROLES)
 
 
 def test_every_route_has_a_row(site: Any) -> None:
     """A route that nobody thought about here is a fault; so is a row without its route."""
-    routes = {name for name, _ in _named_routes() if not name.startswith("admin:")}
-    assert routes == {name for name, *_ in ROUTES}
+    known = {name for name, _ in routes() if not name.startswith("admin:")}
+    assert known == {name for name, *_ in ROUTES}
 
 
 @pytest.mark.parametrize("row", ROUTES, ids=lambda row: f"{row[1]} {row[0]}")
@@ -343,7 +329,7 @@ def _admin_urls(world: Any) -> list[str]:
     from django.urls import NoReverseMatch, reverse
 
     urls = []
-    for name, pattern in _named_routes():
+    for name, pattern in routes():
         if not name.startswith("admin:") or name.endswith(":"):
             continue
         size = pattern.pattern.regex.groups

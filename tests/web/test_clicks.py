@@ -2,30 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.conftest import absent  # type: ignore[import-not-found]
-
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.usefixtures("trials")]
 
 PAIR = "2 accounts of one address and a third"
-
-
-@pytest.fixture(autouse=True)
-def _trials(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Make the trials' harness importable, here and in the processes that it starts."""
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "trials"))
-    if importlib.util.find_spec("django") is None:
-        absent("django is not installed")
-    yield
-    for name in [name for name in sys.modules if name.partition(".")[0] == "crowd"]:
-        del sys.modules[name]
 
 
 @pytest.mark.parametrize(

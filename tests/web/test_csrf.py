@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from http.cookies import SimpleCookie
 from typing import Any
 from urllib.parse import urlencode
@@ -16,6 +16,7 @@ from tests.web.test_authorisation import (  # type: ignore[import-not-found]
     stood,
     world,
 )
+from tests.web.visits import routes  # type: ignore[import-not-found]
 
 __all__ = ["stood", "world"]
 
@@ -52,16 +53,8 @@ def _plain(data: Callable[[Any], dict[str, Any]], world: Any) -> dict[str, Any]:
 
 def test_no_view_is_exempt(site: Any) -> None:
     """No view switches the check off but the API's door, which takes no cookie."""
-    from django.urls import get_resolver
-
-    def views(resolver: Any) -> Iterator[Any]:
-        for pattern in resolver.url_patterns:
-            if hasattr(pattern, "url_patterns"):
-                yield from views(pattern)
-            else:
-                yield pattern.callback
-
-    exempt = [view for view in views(get_resolver()) if getattr(view, "csrf_exempt", False)]
+    views = [pattern.callback for _name, pattern in routes()]
+    exempt = [view for view in views if getattr(view, "csrf_exempt", False)]
     others = [view.__module__ for view in exempt if "admin" not in view.__module__]
     assert others == ["winosmith.web.api.views"]
 

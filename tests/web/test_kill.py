@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,19 +16,11 @@ DATABASES = ("sqlite", pytest.param("postgresql", marks=pytest.mark.postgres))
 
 
 @pytest.fixture(autouse=True)
-def _trials(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Make the trials' harness importable, here and in the processes that it starts."""
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "trials"))
-    for module in ("django", "psycopg", "gunicorn"):
-        if importlib.util.find_spec(module) is None:
-            absent(f"{module} is not installed")
+def _can_cut(trials: None) -> None:
     from crowd.powercut import can_cut
 
     if not can_cut():
         absent("power cuts need Linux and gcc")
-    yield
-    for name in [name for name in sys.modules if name.partition(".")[0] == "crowd"]:
-        del sys.modules[name]
 
 
 def tormented(database: str, fault: str) -> Any:

@@ -8,7 +8,6 @@ import functools
 import os
 import signal
 import sqlite3
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -51,9 +50,8 @@ def _locked(site: Any) -> Iterator[None]:
 
 
 @pytest.fixture
-def browser(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def browser(trials: None) -> Iterator[Any]:
     """Return what makes browsers of people who log in."""
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "trials"))
     from crowd.browser import Browser
 
     made: list[Any] = []
@@ -72,8 +70,6 @@ def browser(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     yield log_in
     for each in made:
         each.close()
-    for name in [name for name in sys.modules if name.partition(".")[0] == "crowd"]:
-        del sys.modules[name]
 
 
 def _draft(browser: Any) -> Any:

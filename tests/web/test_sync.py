@@ -2,35 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
-import sys
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.conftest import absent  # type: ignore[import-not-found]
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.usefixtures("trials")]
 
 LATE = {"synchronous_commit": "off", "wal_writer_delay": "10s"}
 """PostgreSQL's settings that acknowledge a commit before the disk has it."""
 
 WRITE, BEGIN, RETURN, FLUSH, SEND, BESIDE = range(6)
-
-
-@pytest.fixture(autouse=True)
-def _trials(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Make the trials' harness importable, here and in the processes that it starts."""
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "trials"))
-    for module in ("django", "psycopg", "gunicorn"):
-        if importlib.util.find_spec(module) is None:
-            absent(f"{module} is not installed")
-    yield
-    for name in [name for name in sys.modules if name.partition(".")[0] == "crowd"]:
-        del sys.modules[name]
 
 
 def _witnessed(database: str, fault: str = "", **settings: str) -> list[Any]:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import socket
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -304,18 +302,13 @@ def test_every_address_of_a_long_file_is_known(site: Any) -> None:
 
 
 @pytest.mark.long
-def test_slow_clients_stop_no_page(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_clients_stop_no_page(trials: None) -> None:
     """With 60 clients who send or read a byte a second everybody else is answered."""
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "trials"))
-    try:
-        from crowd.scenario import place
-        from crowd.slow import Slowness, door, notice, served
+    from crowd.scenario import place
+    from crowd.slow import Slowness, door, notice, served
 
-        how = Slowness(clients=60, people=3, seconds=3, warm=2, public=600, workers=2)
-        with place("sqlite") as where, served(where, how) as site, door("direct", site) as url:
-            found = notice(url, site.people, how)
-    finally:
-        for name in [name for name in sys.modules if name.partition(".")[0] == "crowd"]:
-            del sys.modules[name]
+    how = Slowness(clients=60, people=3, seconds=3, warm=2, public=600, workers=2)
+    with place("sqlite") as where, served(where, how) as site, door("direct", site) as url:
+        found = notice(url, site.people, how)
     assert (found.unanswered, found.errors) == (0, [])
     assert len(found.times) > 10
