@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from winosmith.audit._answers import Answers, read_answers
 from winosmith.audit._audit import Audit, Part, audit
+from winosmith.audit._classes import class_cues
 from winosmith.audit._cues import CUES, Corpus, Cue, View
 from winosmith.audit._items import Items
 from winosmith.audit._null import Battery, Found, battery
@@ -66,6 +67,7 @@ __all__ = [
     "across",
     "audit",
     "battery",
+    "class_cues",
     "declared",
     "for_people",
     "near",

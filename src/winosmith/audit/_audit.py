@@ -9,6 +9,7 @@ from typing import Any
 
 from winosmith._version import __version__
 from winosmith.audit._answers import Answers
+from winosmith.audit._classes import class_cues
 from winosmith.audit._cues import CUES, Cue
 from winosmith.audit._items import Items
 from winosmith.audit._null import Battery, Found, battery
@@ -176,7 +177,8 @@ def audit(
 
     Args:
         data: the items, with their answers; or splits by their names.
-        cues: rules that pick an option without reading; `[*CUES, Cue(...)]` adds one.
+        cues: rules that pick an option without reading; `[*CUES, Cue(...)]` adds one. Where options
+            are classes, `class_cues` come with them.
         draws: of the null of the cues; p is never under 1 / (1 + draws).
         probe_draws: of the null of the probes; 0 leaves the probes out.
         seed: of all draws.
@@ -210,7 +212,7 @@ def audit(
         except DataError as error:
             raise DataError(f"{name}: {error}") from None
         beside = texts.get(name) if texts else None
-        given = [*cues, *(beside.cues if beside else ())]
+        given = [*cues, *class_cues(dataset), *(beside.cues if beside else ())]
         tried = battery(items, given, draws=draws, seed=seed)
         step(f"{name}: probes")
         learn = probe_draws > 0 and learnable(items)

@@ -26,13 +26,13 @@ Floats = NDArray[np.float64]
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?(?!\w)")
 
-_NEGATIONS = frozenset("no not none never neither nor nothing nobody cannot without n't".split())
-_ABSOLUTES = frozenset(
+NEGATIONS = frozenset("no not none never neither nor nothing nobody cannot without n't".split())
+ABSOLUTES = frozenset(
     "always never all none every only must completely entirely totally absolutely everyone nobody "
     "everything nothing impossible invariably any".split()
 )
 """Words that test-taking guides call "specific determiners": Millman, Bishop and Ebel (1965)."""
-_HEDGES = frozenset(
+HEDGES = frozenset(
     "may might could can usually often sometimes generally probably likely possibly typically "
     "frequently tend tends some most many rarely seldom perhaps".split()
 )
@@ -225,7 +225,7 @@ def _negations(view: View) -> list[float]:
     """Tell which options hold a negation, "don't" too."""
     endings = ("n't", "n’t")
     return [
-        float(bool(words & _NEGATIONS) or any(word.endswith(endings) for word in words))
+        float(bool(words & NEGATIONS) or any(word.endswith(endings) for word in words))
         for words in view.sets
     ]
 
@@ -296,14 +296,15 @@ class Cue:
         name: says which option it picks: "the longest, in characters".
         score: a number for each option; the largest is picked, equal ones share the pick. Options
             that are all equal: the cue has nothing to say on this item.
-        about: "position" when it looks at nothing but the order, else "content".
+        about: "position" when it looks at nothing but the order, "class" when its options are
+            labels and it looks at what they label, else "content".
         needs: what it can read. "any": any script; "words": text with spaces between its words;
             "latin": words that it lists, which are English ones. On other items it says nothing.
     """
 
     name: str
     score: Callable[[View], Sequence[float]]
-    about: Literal["content", "position"] = "content"
+    about: Literal["content", "position", "class"] = "content"
     needs: Literal["any", "words", "latin"] = "words"
 
 
@@ -357,9 +358,9 @@ CUES: tuple[Cue, ...] = (
     Cue("a number in the middle", _middle_number, needs="any"),
     Cue("a negation", _negations, needs="latin"),
     Cue("no negation", lambda v: _negative(_negations(v)), needs="latin"),
-    Cue("an absolute (always, never, all, only …)", _holds(_ABSOLUTES), needs="latin"),
-    Cue("no absolute", lambda v: _negative(_holds(_ABSOLUTES)(v)), needs="latin"),
-    Cue("a hedge (may, usually, some …)", _holds(_HEDGES), needs="latin"),
+    Cue("an absolute (always, never, all, only …)", _holds(ABSOLUTES), needs="latin"),
+    Cue("no absolute", lambda v: _negative(_holds(ABSOLUTES)(v)), needs="latin"),
+    Cue("a hedge (may, usually, some …)", _holds(HEDGES), needs="latin"),
     Cue("all of the above", _matches(_ALL), needs="latin"),
     Cue("none of the above", _matches(_NONE), needs="latin"),
     Cue("several of the others (both A and B)", _matches(_SEVERAL), needs="latin"),

@@ -45,7 +45,7 @@ class Found:
 
     Attributes:
         cue: its name.
-        about: "content" or "position".
+        about: "content", "position" or "class"; see `Cue`.
         right: the share of items that it gets right, 0–1, where equal options share the pick.
         expected: the same where nothing gives the answer away: the mean of the draws.
         low, high: the band that all cues of 95 of 100 such sets keep within.

@@ -293,15 +293,18 @@ def _advice(audit: Audit) -> Iterator[str]:
                     f"{part.name}: keys stand unevenly over the positions: "
                     f"{_positions(part.battery)}. {_dealt(part)}"
                 )
-            elif found.about == "position":
+            elif found.about == "position" and found.right > found.high:
                 yield (
                     f"{part.name}: “{found.cue}” has {_percent(found.right)} of the keys. "
                     f"{_dealt(part)}"
                 )
             elif found.right > found.high:
+                mend = "Write their other options like the key."
+                if found.about == "class":
+                    mend = "Write such texts for the other labels too."
                 yield (
                     f"{part.name}: about {more:,} items more than expected have a key that "
-                    f"“{found.cue}” picks. Write their other options like the key."
+                    f"“{found.cue}” picks. {mend}"
                 )
         told = part.review.copies
         if told.contradictions:

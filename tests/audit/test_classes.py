@@ -1,0 +1,70 @@
+"""Cues of texts that are labelled: pairs of premise and hypothesis, questions of yes and no."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from winosmith import Dataset, Extra, Problem, audit, formats
+
+LABELS = ("contradiction", "entailment", "neutral")
+
+
+def _pairs(folder: Path, share: float, n: int = 400) -> Dataset:
+    """Write pairs; a share of the contradictions has a negation, and one of the others as well."""
+    rng = np.random.default_rng(0)
+    rows = []
+    for at in range(n):
+        label = LABELS[at % 3]
+        said = "is not" if rng.random() < (share if label == LABELS[0] else 0.2) else "is"
+        place, other = rng.choice(["river", "tree", "car", "bench"], 2)
+        rows.append({"premise": f"A man {at} stands near the {place}.", "label": label,
+                     "hypothesis": f"The man {at} {said} near the {other}."})  # fmt: skip
+    path = folder / "pairs.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return formats.read(path)
+
+
+def test_a_negation_that_tells_the_label_is_named(tmp_path: Path) -> None:
+    """Hypotheses with a negation that are contradictions are a cue; with as many others, none."""
+    told = audit.audit(_pairs(tmp_path, 0.7), draws=99, probe_draws=0)
+    found = told.parts[0].best
+    assert found is not None
+    assert (found.cue, found.about) == (
+        "contradiction, where the hypothesis has a negation",
+        "class",
+    )
+    assert "Write such texts for the other labels too." in audit.page(told)
+    even = audit.audit(_pairs(tmp_path, 0.2), draws=99, probe_draws=0)
+    assert even.parts[0].battery.named == ()
+
+
+def test_signs_are_those_of_the_hypothesis_and_not_of_its_premise(tmp_path: Path) -> None:
+    """A negation of the premise is no sign; words that the hypothesis shares with it are one."""
+    data = _pairs(tmp_path, 0.5, 60)
+    premise, said = "It is not so.", "So it is."
+    extra = Extra({"questions.premise": premise, "questions.hypothesis": said})
+    pair = replace(data[0], sentence=f"{premise} {said}", extra=extra)
+    cues = audit.class_cues(Dataset([pair, *data[1:]]))
+    assert len(cues) == 3 * 7
+    view = audit.View(pair.sentence, pair.options, audit.Corpus.of([pair.options]))
+    assert [cue.name for cue in cues if any(cue.score(view))] == [
+        f"{label}, where the hypothesis {sign}"
+        for sign in ("has fewer words than most", "has all its words in the premise")
+        for label in LABELS
+    ]
+
+
+def test_options_that_differ_from_item_to_item_are_no_classes() -> None:
+    """A quiz has no cue of classes, nor have classes whose order differs from item to item."""
+    quiz = [
+        Problem(f"q{at}", f"Who? {at}", (f"a{at}", f"b{at}"), 0, blank=None) for at in range(60)
+    ]
+    assert audit.class_cues(Dataset(quiz)) == ()
+    both = (("no", "yes"), ("yes", "no"), ("No", "yes"))
+    mixed = [Problem(f"m{at}", f"Is it {at}?", both[at % 3], 0, blank=None) for at in range(60)]
+    assert audit.class_cues(Dataset(mixed)) == ()
+    assert audit.class_cues(Dataset(replace(p, options=both[0]) for p in mixed)) != ()
