@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from winosmith import Dataset, Lineage, Problem, formats
+from winosmith import Dataset, Lineage, Origin, Problem, formats
 from winosmith.blocks import (
     Side,
     blocks,
@@ -385,3 +385,25 @@ def test_a_side_takes_no_family_that_dwarfs_it() -> None:
     assert [sum(len(of.rows) for of in found if of.side == side) for side in wanted] == [20, 20]
     alone = placed(data, order[:2], {"dev": 20})
     assert [of.side for of in alone] == ["train", "dev"]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "wanted", "keys", "sides"),
+    [
+        ((8, 7, 4), {"dev": 10}, (), "dev dev train"),  # half as large again
+        ((8, 8, 1), {"dev": 10}, (), "dev train dev"),
+        ((2, 7), {"dev": 1}, (), "dev train"),  # two always fit
+        ((1, 5, 6), {"dev": 1, "test": 1}, (), "dev test train"),  # taken from training alone
+        ((9, 3, 2), {"dev": 10}, ("author",), "dev train dev"),  # a tenth too large
+    ],
+)
+def test_a_side_is_too_large_by_so_much_and_no_more(sizes, wanted, keys, sides) -> None:
+    """Of blocks it takes half as much again, of contributors a tenth; the rest is for training."""
+    rows = iter(range(sum(sizes)))
+    order = [[next(rows) for _ in range(size)] for size in sizes]
+    data = list(made_twins(0, singles=sum(sizes)))
+    for group in order:
+        for row in group:
+            data[row] = replace(data[row], origin=Origin(author=f"a{group[0]}"))
+    found = placed(Dataset(data), order, wanted, keys=keys)
+    assert [part.side for part in found] == sides.split()

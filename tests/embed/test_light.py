@@ -165,6 +165,7 @@ def test_sound_problems_look_random() -> None:
     assert abs(right.mean() - 0.5) < 0.04  # three standard errors
 
 
+@pytest.mark.long
 @pytest.mark.data
 def test_the_bias_of_winogrande_is_seen(data_dir: Path) -> None:
     """In train_xl a linear model sees bias, and only in what the published filter removed.

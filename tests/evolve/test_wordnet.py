@@ -180,6 +180,7 @@ def test_less_care_gives_more_children(roots: list[Problem]) -> None:
     assert 1.5 * few < many
 
 
+@pytest.mark.long
 def test_as_published_reaches_the_papers_sizes(data_dir: Path) -> None:
     """As the paper does it, M's 1,010 and 202 problems get the children that L's sizes need.
 
