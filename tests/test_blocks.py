@@ -19,6 +19,7 @@ from winosmith.blocks import (
     contradictions,
     copies,
     draw,
+    looking_like,
     placed,
     plain,
     sharing_rare_words,
@@ -48,6 +49,26 @@ def test_order_depends_on_no_answer_id_or_input_order(seed, rng):
     assert published == [
         other[row].sentence for block in shuffled_blocks(other, seed) for row in block
     ]
+
+
+WORDS = st.lists(st.sampled_from("abcde"), max_size=9)
+
+
+@given(st.lists(st.tuples(st.booleans(), WORDS), max_size=12))
+def test_what_looks_like_another_set_is_found_without_comparing_all(drawn):
+    """It is what each pair's shared words say, counted as often as both hold them."""
+    made = [
+        (new, Problem(f"p{at}", " ".join(["_", *words]), ("x", "y")))
+        for at, (new, words) in enumerate(drawn)
+    ]
+    here, there = ([problem for new, problem in made if new is side] for side in (True, False))
+
+    def alike(one, other):
+        cut = [Counter(problem.sentence.split()) for problem in (one, other)]
+        return (cut[0] & cut[1]).total() >= 0.7 * max(held.total() for held in cut)
+
+    found = {row for row, one in enumerate(here) if any(alike(one, other) for other in there)}
+    assert looking_like(here, there) == found
 
 
 def test_halves_come_in_an_order_that_is_no_guide_to_the_answer():

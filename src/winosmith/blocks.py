@@ -33,6 +33,7 @@ __all__ = [
     "draw",
     "former_sides",
     "joined",
+    "looking_like",
     "placed",
     "plain",
     "sharing_rare_words",
@@ -114,29 +115,40 @@ def _lookalikes(dataset: Dataset, block: Callable[[int], int]) -> Iterator[tuple
     Of the rows with the same options those are compared that share one of their rarest words
     (`sharing_rare_words`). So "true" and "false" may be the options of a whole set.
     """
-    alike: dict[frozenset[str], list[int]] = {}
-    for row, problem in enumerate(dataset):
-        alike.setdefault(frozenset(map(str.lower, problem.options)), []).append(row)
-    for bucket in alike.values():
-        if len({block(row) for row in bucket}) > 1:
-            words = {row: _word_set(pieces(dataset[row].sentence.lower())) for row in bucket}
-            yield from _that_look_alike(words, {row: block(row) for row in bucket}, block)
+    for words, before in _same_options(dataset, block):
+        for row, others in sharing_rare_words(words, ALIKE, before):
+            for other in others:
+                if block(row) != block(other) and _look_alike(words[row], words[other]):
+                    yield other, row
 
 
-def _that_look_alike(
-    words: Mapping[int, frozenset[str]], before: Mapping[int, int], block: Callable[[int], int]
-) -> Iterator[tuple[int, int]]:
-    """Yield the pairs of rows whose words look alike, but for those of one block.
+def looking_like(problems: Sequence[Problem], others: Sequence[Problem]) -> set[int]:
+    """Return the rows of those that have 70 % of their words, and the options, of another set's.
 
-    Args:
-        words: of each row.
-        before: the block of each row, as it was before any pair was joined.
-        block: returns it as it is.
+    >>> one = Problem("a", "The cup is on _ now.", ("x", "y"))
+    >>> looking_like([one, Problem("b", "Why is _ so?", ("x", "y"))], [one])
+    {0}
     """
-    for row, others in sharing_rare_words(words, ALIKE, before):
-        for other in others:
-            if block(row) != block(other) and _look_alike(words[row], words[other]):
-                yield other, row
+    found, start = set(), len(others)
+    for words, apart in _same_options([*others, *problems], lambda row: row < start):
+        for row, near in sharing_rare_words(words, ALIKE, apart):
+            if row >= start and any(_look_alike(words[row], words[other]) for other in near):
+                found.add(row - start)
+    return found
+
+
+def _same_options(
+    problems: Iterable[Problem], owner: Callable[[int], int]
+) -> Iterator[tuple[dict[int, frozenset[str]], dict[int, int]]]:
+    """Yield the words of those with the same options, and their owners where these are several."""
+    held: dict[frozenset[str], dict[int, Problem]] = {}
+    for row, problem in enumerate(problems):
+        held.setdefault(frozenset(map(str.lower, problem.options)), {})[row] = problem
+    for rows in held.values():
+        owners = {row: owner(row) for row in rows}
+        if len(set(owners.values())) > 1:
+            words = {row: _word_set(pieces(p.sentence.lower())) for row, p in rows.items()}
+            yield words, owners
 
 
 def sharing_rare_words(

@@ -210,14 +210,15 @@ def compare_tables(
 
 
 def _survival(found: Comparison, lasting: Sequence[SurvivalComparison]) -> report.Table:
-    from statsmodels.stats.multitest import multipletests
+    from winosmith.metrics import holm
 
-    adjusted = multipletests([of.p_value for of in lasting], method="holm")[1]
     rows: Rows = [
         [letters(found, pair), sum(of.first.errors), sum(of.second.errors), of.first.median,
          of.second.median, of.later and {"first": "1st", "second": "2nd"}[of.later],
-         probability(of.log_rank), probability(of.p_value), probability(float(holm))]
-        for pair, of, holm in zip(found.pairs, lasting, adjusted, strict=True)
+         probability(of.log_rank), probability(of.p_value), probability(adjusted)]
+        for pair, of, adjusted in zip(
+            found.pairs, lasting, holm([of.p_value for of in lasting]), strict=True
+        )
     ]  # fmt: skip
     depth = lasting[0].signature.parameters["depth"]
     return report.Table(

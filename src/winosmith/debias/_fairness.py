@@ -22,7 +22,7 @@ from winosmith.debias._ensemble import check_draws
 from winosmith.debias._ranking import Dynamics, Mask, Ranking, ranking
 from winosmith.debias._selection import alike
 from winosmith.errors import DataError
-from winosmith.metrics import clusters, human_accuracy
+from winosmith.metrics import clusters, holm, human_accuracy
 from winosmith.problem import BLANK, MAX_OPTIONS, Problem
 from winosmith.report import Signature, sign
 from winosmith.text import content_words, tokens
@@ -321,15 +321,11 @@ def _figure(measure: Measure, pool: float, kept: float, drawn: NDArray[Any]) -> 
 
 
 def _adjusted(found: Sequence[Figure]) -> tuple[Figure, ...]:
-    from statsmodels.stats.multitest import multipletests
-
-    known = [place for place, figure in enumerate(found) if figure.p is not None]
-    corrected = list(found)
-    if known:
-        adjusted = multipletests([found[place].p for place in known], method="holm")[1]
-        for place, p in zip(known, adjusted, strict=True):
-            corrected[place] = replace(found[place], adjusted=float(p))
-    return tuple(corrected)
+    known = [figure.p for figure in found if figure.p is not None]
+    adjusted = iter(holm(known) if known else [])
+    return tuple(
+        figure if figure.p is None else replace(figure, adjusted=next(adjusted)) for figure in found
+    )
 
 
 def people_measures(pool: Dataset, votes: Sequence[Response]) -> Iterator[Measure]:

@@ -19,6 +19,7 @@ from winosmith.metrics._compare import (
     compare,
     compare_pair,
     forgetting,
+    holm,
 )
 from winosmith.metrics._curve import (
     FORMS,
@@ -199,6 +200,7 @@ __all__ = [
     "grade",
     "guessing_level",
     "guessing_p_value",
+    "holm",
     "human_accuracy",
     "krippendorff_alpha",
     "leaks",

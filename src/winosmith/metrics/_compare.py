@@ -126,7 +126,7 @@ def compare(
     answers = "+".join(graded.digest[:6] for graded in solvers.values())
     return Comparison(
         {n: proportion(g.credit, data.clusters, ties=g.ties) for n, g in solvers.items()},
-        _holm(found),
+        _adjusted(found),
         {name: graded.against_scores for name, graded in solvers.items() if graded.against_scores},
         sign(data.dataset, seed, predictions=answers, draws=DRAWS),
     )
@@ -238,12 +238,20 @@ def difference_interval(
     return percentiles(sums[:, 0] / sums[:, 1])
 
 
-def _holm(found: Sequence[Tested]) -> tuple[Tested, ...]:
-    """Return the results with their p-values corrected by Holm (1979) for being so many."""
+def holm(p_values: npt.ArrayLike) -> list[float]:
+    """Return p-values, corrected by Holm (1979) for being so many.
+
+    >>> holm([0.04, 0.01])
+    [0.04, 0.02]
+    """
     from statsmodels.stats.multitest import multipletests
 
-    adjusted = multipletests([one.p_value for one in found], method="holm")[1]
-    return tuple(replace(one, adjusted=float(p)) for one, p in zip(found, adjusted, strict=True))
+    return [float(p) for p in multipletests(p_values, method="holm")[1]]
+
+
+def _adjusted(found: Sequence[Tested]) -> tuple[Tested, ...]:
+    adjusted = holm([one.p_value for one in found])
+    return tuple(replace(one, adjusted=p) for one, p in zip(found, adjusted, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -462,7 +470,7 @@ def against_root(graded: Graded, field: str, seed: int = 0) -> tuple[AgainstRoot
             f"{sum(same.values()):,} are the same input as their roots; show it what was changed"
         )
     found = [_against(value, graded, rows, seed) for value, rows in pairs.items()]
-    return _holm([replace(one, unchanged=same[one.value]) for one in found])
+    return _adjusted([replace(one, unchanged=same[one.value]) for one in found])
 
 
 def _pairs(graded: Graded, column: Sequence[Scalar]) -> dict[str, Pairs]:

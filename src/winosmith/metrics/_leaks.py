@@ -16,13 +16,12 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from winosmith.blocks import blocks, plain
+from winosmith.blocks import blocks, looking_like, plain
 from winosmith.dataset import Dataset
 from winosmith.metrics._graded import clusters, columns
 from winosmith.problem import Problem, Scalar
 from winosmith.published import Contents, traces
 from winosmith.report import shown
-from winosmith.text import pieces
 
 Ints = NDArray[np.intp]
 Tell = tuple[str, Sequence[Hashable]]
@@ -384,11 +383,6 @@ def _blocks(values: Sequence[Any]) -> list[int | None]:
     return [None if v is None else bisect_left(edges, v) for v in values]
 
 
-ALIKE = 0.7
-"""The share of words that problems with the same options have in common when they look alike: that
-of the halves of a twin (WinoGrande, section 2)."""
-
-
 @dataclass(frozen=True, slots=True)
 class Overlap:
     """What a test set may share with what a solver was trained on.
@@ -488,7 +482,8 @@ def overlap(
     if training is not None:
         found.update(_same_family(test, training))
         found.update(_same_sentence(test, training))
-        found.update(_alike(test, training, passed_over=set(found)))
+        for row in sorted(looking_like(test.problems, training.problems)):
+            found.setdefault(row, "a problem of the training set looks like it")
     for held in public:
         for row, reason in (*_held(test, held), *_of_families(test, held)):
             found.setdefault(row, reason)
@@ -522,30 +517,6 @@ def _same_family(test: Dataset, training: Dataset) -> Iterator[tuple[int, str]]:
         if mine is None or roots.get(root, mine) == mine:
             for row in rows:
                 yield row, "the training set holds something of its family"
-
-
-def _alike(
-    test: Dataset, training: Dataset, passed_over: Collection[int]
-) -> Iterator[tuple[int, str]]:
-    by_options: dict[frozenset[str], list[Counter[str]]] = {}
-    for problem in training:
-        by_options.setdefault(_options(problem), []).append(_pieces(problem))
-    for row, problem in enumerate(test):
-        if row in passed_over:
-            continue
-        mine = _pieces(problem)
-        for other in by_options.get(_options(problem), ()):
-            if (mine & other).total() >= ALIKE * max(mine.total(), other.total()):
-                yield row, "a problem of the training set looks like it"
-                break
-
-
-def _options(problem: Problem) -> frozenset[str]:
-    return frozenset(option.lower() for option in problem.options)
-
-
-def _pieces(problem: Problem) -> Counter[str]:
-    return Counter(pieces(problem.sentence.lower()))
 
 
 def _held(test: Dataset, held: Contents) -> Iterator[tuple[int, str]]:

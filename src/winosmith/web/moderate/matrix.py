@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from django.db.models import Count, F, Q, QuerySet
 
+from winosmith.metrics import holm
 from winosmith.outputs import guarded
 from winosmith.web._cache import cached
 from winosmith.web.judge.models import Slot
@@ -279,7 +280,6 @@ def paired(tables: Mapping[Two, Table], waits: Mapping[Two, int] | None = None) 
         tables: of pairs of judges, each pair once: how many problems got each pair of answers.
         waits: of pairs, on how many of these a vote waits.
     """
-    from statsmodels.stats.multitest import multipletests
     from statsmodels.stats.proportion import proportion_confint
 
     enough = {pair: table for pair, table in tables.items() if sum(table.values()) >= LEAST}
@@ -299,7 +299,7 @@ def paired(tables: Mapping[Two, Table], waits: Mapping[Two, int] | None = None) 
     p = _tails(same[here], n[here], expected[here], variance[here])
     tested = ~np.isnan(p)
     if tested.any():
-        p[tested] = multipletests(p[tested], method="holm")[1]
+        p[tested] = holm(p[tested])
     low, high = proportion_confint(same[here], n[here], LEVEL, method="wilson")
     lower, higher = proportion_confint(same[here], n[here], LEVEL / len(p), method="wilson")
     pairs = [
