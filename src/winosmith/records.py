@@ -11,7 +11,7 @@ import math
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ from winosmith.problem import (
 
 __all__ = [
     "DECODER",
+    "Recorded",
     "canonical",
     "claim_of",
     "claim_record",
@@ -168,6 +169,42 @@ def canonical(record: Mapping[str, Any]) -> str:
     '{"id":"a","options":["é","b"]}'
     """
     return json.dumps(record, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+class Recorded:
+    """A result whose record is its fields, in their order.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True)
+    ... class Share(Recorded):
+    ...     right: int
+    ...     interval: tuple[float, float]
+    >>> Share(3, (0.1, 0.7)).record()
+    {'right': 3, 'interval': [0.1, 0.7]}
+    """
+
+    __slots__ = ()
+
+    def record(self) -> Record:
+        """Return it as JSON can hold it."""
+        return _recorded_fields(self)
+
+
+def _recorded_fields(value: Any) -> Record:
+    return {field.name: _recorded(getattr(value, field.name)) for field in fields(value)}
+
+
+def _recorded(value: Any) -> Any:
+    """Return a field's value as JSON can hold it."""
+    if hasattr(value, "record"):
+        return value.record()
+    if is_dataclass(value):
+        return _recorded_fields(value)
+    if isinstance(value, Mapping):
+        return {str(key): _recorded(of) for key, of in value.items()}
+    if isinstance(value, list | tuple):
+        return [_recorded(of) for of in value]
+    return value
 
 
 def problem_record(problem: Problem) -> Record:

@@ -24,6 +24,7 @@ from winosmith.debias._selection import alike
 from winosmith.errors import DataError
 from winosmith.metrics import clusters, holm, human_accuracy
 from winosmith.problem import BLANK, MAX_OPTIONS, Problem
+from winosmith.records import Recorded
 from winosmith.report import Signature, sign
 from winosmith.text import content_words, tokens
 from winosmith.threads import one_thread
@@ -35,7 +36,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class KeptSet:
+class KeptSet(Recorded):
     """What one filter kept.
 
     Attributes:
@@ -49,15 +50,6 @@ class KeptSet:
     twins: int
     singles: int
     figures: tuple[Figure, ...]
-
-    def record(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
-        return {
-            "size": self.size,
-            "twins": self.twins,
-            "singles": self.singles,
-            "figures": [figure.record() for figure in self.figures],
-        }
 
 
 @dataclass(frozen=True)
@@ -200,7 +192,7 @@ def _kept_set(pool: Dataset, mask: Mask, figures: tuple[Figure, ...]) -> KeptSet
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class Figure(Recorded):
     """One figure of a kept set.
 
     Attributes:
@@ -236,10 +228,6 @@ class Figure:
         if self.kept is None or self.mean is None or not self.spread:
             return None
         return (self.kept - self.mean) / self.spread
-
-    def record(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
-        return asdict(self)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from winosmith.dataset import Dataset
 from winosmith.debias._rows import BOOTSTRAP, generator
 from winosmith.errors import DataError, FormatError, InputError
 from winosmith.metrics import Proportion, proportion
-from winosmith.records import json_lines, read_text
+from winosmith.records import Recorded, json_lines, read_text
 
 
 def tau_b(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -106,7 +106,7 @@ class Correlation:
 
 
 @dataclass(frozen=True)
-class Ranking:
+class Ranking(Recorded):
     """The order of models on all problems, and on each kept set.
 
     Attributes:
@@ -118,17 +118,6 @@ class Ranking:
     accuracies: Mapping[str, Mapping[str, Proportion]]
     correlations: tuple[Correlation, ...]
     draws: int
-
-    def record(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
-        return {
-            "accuracies": {
-                name: {model: found.record() for model, found in of.items()}
-                for name, of in self.accuracies.items()
-            },
-            "correlations": [asdict(found) for found in self.correlations],
-            "draws": self.draws,
-        }
 
 
 def ranking(

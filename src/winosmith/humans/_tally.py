@@ -20,6 +20,7 @@ from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.metrics import Proportion, wilson_interval
 from winosmith.problem import MAX_OPTIONS
+from winosmith.records import Recorded
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -397,7 +398,7 @@ def _slope(values: Floats, along: Floats, there: npt.NDArray[np.bool_]) -> Slope
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class Pace(Recorded):
     """How long a subject took a question.
 
     Attributes:
@@ -413,16 +414,6 @@ class Pace:
     questions: int
     times_median: float
     odd: str
-
-    def record(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
-        return {
-            "subject": self.subject,
-            "seconds": self.seconds,
-            "questions": self.questions,
-            "times_median": self.times_median,
-            "odd": self.odd,
-        }
 
 
 def paces(taken: Mapping[str, tuple[float, int]]) -> Sequence[Pace]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, TypeVar
 
@@ -24,6 +24,7 @@ from winosmith.metrics._proportion import (
     resampled,
 )
 from winosmith.problem import MAX_OPTIONS, Scalar
+from winosmith.records import Recorded
 from winosmith.report import Signature, sign
 from winosmith.seen import inputs
 
@@ -38,7 +39,7 @@ CREDITS = math.lcm(*range(1, MAX_OPTIONS + 1))
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(Recorded):
     """Two solvers on the same problems.
 
     Attributes:
@@ -67,10 +68,6 @@ class Pair:
     p_value: float
     adjusted: float
     agreement: Agreement
-
-    def record(self) -> dict[str, Any]:
-        """Return the pair as JSON can hold it."""
-        return {**asdict(self), "interval": list(self.interval)}
 
 
 @dataclass(frozen=True)
@@ -315,7 +312,7 @@ def probability_same(first: Prediction, second: Prediction) -> float:
 
 
 @dataclass(frozen=True)
-class Forgetting:
+class Forgetting(Recorded):
     """Accuracy on one data set before and after further training (EvoGrad, table 4).
 
     Attributes:
@@ -336,19 +333,6 @@ class Forgetting:
     forgotten: float
     learned: float
     signature: Signature
-
-    def record(self) -> dict[str, Any]:
-        """Return the result as JSON can hold it."""
-        return {
-            "before": self.before.record(),
-            "after": self.after.record(),
-            "change": self.change,
-            "interval": list(self.interval),
-            "p_value": self.p_value,
-            "forgotten": self.forgotten,
-            "learned": self.learned,
-            "signature": str(self.signature),
-        }
 
 
 def forgetting(before: Graded, after: Graded, *, seed: int = 0) -> Forgetting:
@@ -392,7 +376,7 @@ Pairs = list[tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
-class AgainstRoot:
+class AgainstRoot(Recorded):
     """A solver on perturbed problems of one kind, and on their roots.
 
     Attributes:
@@ -427,17 +411,6 @@ class AgainstRoot:
     consistent: Proportion
     kept: Proportion | None
     unchanged: int = 0
-
-    def record(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
-        return {
-            **asdict(self),
-            "interval": [*self.interval],
-            "accuracy": self.accuracy.record(),
-            "roots": self.roots.record(),
-            "consistent": self.consistent.record(),
-            "kept": self.kept and self.kept.record(),
-        }
 
 
 def against_root(graded: Graded, field: str, seed: int = 0) -> tuple[AgainstRoot, ...]:

@@ -10,7 +10,7 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -21,6 +21,7 @@ from winosmith.dataset import Dataset
 from winosmith.metrics._graded import clusters, columns
 from winosmith.problem import Problem, Scalar
 from winosmith.published import Contents, traces
+from winosmith.records import Recorded
 from winosmith.report import shown
 
 Ints = NDArray[np.intp]
@@ -39,7 +40,7 @@ LEAST_GROUPS = 30
 
 
 @dataclass(frozen=True, slots=True)
-class Leak:
+class Leak(Recorded):
     """A field that gives the answer away.
 
     Attributes:
@@ -69,10 +70,6 @@ class Leak:
             f"answer away in {share} of "
             f"{self.problems:,} problems (chance {self.chance * 100:.1f} %); {says}"
         )
-
-    def record(self) -> dict[str, Any]:
-        """Return the leak as JSON can hold it."""
-        return asdict(self)
 
 
 def leaks(dataset: Dataset, seed: int = 0) -> tuple[Leak, ...] | None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,7 @@ from winosmith.metrics._proportion import (
     resampled,
     wilson_interval,
 )
+from winosmith.records import Recorded
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -201,7 +202,7 @@ Answers = dict[int, dict[str, int | None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Annotator:
+class Annotator(Recorded):
     """What one person made of the problems that they were given.
 
     Attributes:
@@ -219,10 +220,6 @@ class Annotator:
     mean: float | None
     first: float | None
     coin: float | None
-
-    def record(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
-        return {**asdict(self), "accuracy": self.accuracy.record()}
 
 
 @dataclass(frozen=True)
@@ -354,7 +351,7 @@ def _agreement(
 
 
 @dataclass(frozen=True, slots=True)
-class Reliability:
+class Reliability(Recorded):
     """Agreement beyond chance, between people who answered the same items.
 
     Attributes:
@@ -372,10 +369,6 @@ class Reliability:
     reason: str
     items: int
     answers: int
-
-    def record(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
-        return {**asdict(self), "interval": None if self.interval is None else [*self.interval]}
 
 
 def answer_table(answers: Iterable[Sequence[int | None]], categories: int | None = None) -> Ints:

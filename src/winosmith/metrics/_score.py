@@ -17,6 +17,7 @@ from winosmith.errors import DataError
 from winosmith.metrics._graded import Graded, carried, columns_with
 from winosmith.metrics._proportion import Proportion, percentiles, proportion
 from winosmith.problem import Scalar
+from winosmith.records import Recorded
 from winosmith.report import Signature, sign
 
 MOST_GROUPS = 30
@@ -428,7 +429,7 @@ def _bin(
 
 
 @dataclass(frozen=True, slots=True)
-class Margins:
+class Margins(Recorded):
     """How far the right option's score lies above the best wrong one's.
 
     Attributes:
@@ -442,14 +443,6 @@ class Margins:
     quartiles: tuple[float, float, float]
     ranking: float | None
     surest_wrong: tuple[str, ...]
-
-    def record(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
-        return {
-            "quartiles": list(self.quartiles),
-            "ranking": self.ranking,
-            "surest_wrong": list(self.surest_wrong),
-        }
 
 
 def margins(graded: Graded) -> Margins:

@@ -18,6 +18,7 @@ from winosmith.metrics._depth import DepthKind, ErrorDepth, Family, error_depths
 from winosmith.metrics._graded import Graded
 from winosmith.metrics._leaks import Overlap
 from winosmith.metrics._proportion import DRAWS, Proportion, cluster_totals, counted, proportion
+from winosmith.records import Recorded
 from winosmith.report import Signature, sign
 
 Floats = npt.NDArray[np.float64]
@@ -202,7 +203,7 @@ LEVEL = 0.95
 
 
 @dataclass(frozen=True, slots=True)
-class Survival:
+class Survival(Recorded):
     """The share of families without an error down to each depth (Kaplan & Meier 1958).
 
     A family's event is its first error (depth 0 when the root itself is wrong). A family without
@@ -228,18 +229,6 @@ class Survival:
     errors: tuple[float, ...]
     censored: tuple[float, ...]
     median: int | None
-
-    def record(self) -> dict[str, Any]:
-        """Return the curve as JSON can hold it."""
-        return {
-            "depths": list(self.depths),
-            "share": list(self.share),
-            "intervals": [list(interval) for interval in self.intervals],
-            "at_risk": list(self.at_risk),
-            "errors": list(self.errors),
-            "censored": list(self.censored),
-            "median": self.median,
-        }
 
 
 def survival_of(families: Sequence[Family]) -> Survival:
@@ -280,7 +269,7 @@ EXACT = 14
 
 
 @dataclass(frozen=True)
-class SurvivalComparison:
+class SurvivalComparison(Recorded):
     """The survival curves of two solvers on the same families, and two tests of their difference.
 
     Attributes:
@@ -305,19 +294,6 @@ class SurvivalComparison:
     p_value: float
     later: str | None
     signature: Signature
-
-    def record(self) -> dict[str, Any]:
-        """Return the comparison as JSON can hold it."""
-        return {
-            "first": self.first.record(),
-            "second": self.second.record(),
-            "families": self.families,
-            "statistic": self.statistic,
-            "log_rank": self.log_rank,
-            "p_value": self.p_value,
-            "later": self.later,
-            "signature": str(self.signature),
-        }
 
 
 def compare_survival(

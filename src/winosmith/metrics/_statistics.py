@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from winosmith import blocks, published, text
@@ -18,6 +18,7 @@ from winosmith.dataset import Dataset
 from winosmith.lineage import UNVALIDATED, Depths, depths, explain
 from winosmith.metrics._leaks import Leak, leaks
 from winosmith.problem import Claim, Problem
+from winosmith.records import Recorded
 from winosmith.report import Signature, sign
 
 EXAMPLES = 5
@@ -329,7 +330,7 @@ class DepthSummary:
 
 
 @dataclass(frozen=True)
-class LineageStatistics:
+class LineageStatistics(Recorded):
     """The families of a data set.
 
     Attributes:
@@ -349,10 +350,6 @@ class LineageStatistics:
     depths: dict[str, DepthSummary]
     example: str | None
     explained: str
-
-    def record(self) -> dict[str, Any]:
-        """Return the counts as JSON can hold them."""
-        return asdict(self)
 
 
 def lineage_statistics(dataset: Dataset) -> LineageStatistics | None:

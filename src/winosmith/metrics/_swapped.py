@@ -21,6 +21,7 @@ from winosmith.metrics._proportion import (
     resampled,
 )
 from winosmith.problem import BLANK, Extra, Problem, Scalar
+from winosmith.records import Recorded
 from winosmith.report import Signature, sign
 
 _MARKS = {"is_associative": "trichelair.associative", "is_switchable": "trichelair.switchable"}
@@ -87,7 +88,7 @@ def _alike(problem: Problem, sentence: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Consistency:
+class Consistency(Recorded):
     """A solver on problems as they are, and on the same with the options switched in the sentence.
 
     Attributes:
@@ -101,13 +102,6 @@ class Consistency:
     original: Proportion
     switched: Proportion
     both: Proportion
-
-    def record(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
-        return {
-            name: getattr(self, name).record()
-            for name in ("consistent", "original", "switched", "both")
-        }
 
 
 def switched(dataset: Dataset, sentences: Mapping[str, str] | None = None) -> Filtered:

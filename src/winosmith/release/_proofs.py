@@ -14,7 +14,7 @@ import re
 import tempfile
 import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from winosmith.formats import lines
 from winosmith.humans import CANARY
 from winosmith.outputs import sha256
 from winosmith.problem import Problem
-from winosmith.records import problem_of
+from winosmith.records import Recorded, problem_of
 from winosmith.release._about import about_of
 from winosmith.release._content import (
     CHECKSUMS,
@@ -57,7 +57,7 @@ AGAIN = "get it anew, or release again"
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(Recorded):
     """One thing that is wrong with a release.
 
     Attributes:
@@ -72,10 +72,6 @@ class Fault:
 
     def __str__(self) -> str:
         return f"{self.where}: {self.what}; {self.do}"
-
-    def record(self) -> dict[str, str]:
-        """Return it as JSON can hold it."""
-        return asdict(self)
 
 
 @dataclass

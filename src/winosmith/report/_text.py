@@ -95,6 +95,10 @@ class Signature:
         parts["version"] = self.version
         return "|".join(f"{key}:{value}" for key, value in parts.items())
 
+    def record(self) -> str:
+        """Return it as records hold it."""
+        return str(self)
+
 
 def sign(dataset: Dataset, seed: int | None = None, **parameters: Any) -> Signature:
     """Return the signature of a figure that was measured on `dataset` with these parameters."""

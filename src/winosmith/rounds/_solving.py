@@ -17,6 +17,7 @@ from winosmith.evolve import draw_roots, not_solved
 from winosmith.lineage import depths
 from winosmith.outputs import PRIVATE, OutputFolder
 from winosmith.problem import Problem
+from winosmith.records import Recorded
 from winosmith.solver_rule import SolverRule
 from winosmith.study import TrainedOn, made_solver
 
@@ -130,7 +131,7 @@ Predictions = tuple[Prediction, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class Measured(Recorded):
     """What one solver makes of one round.
 
     Attributes:
@@ -150,17 +151,6 @@ class Measured:
     taught: int
     seen: metrics.Overlap
     stability: metrics.Stability | None
-
-    def record(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
-        return {
-            "accuracy": self.accuracy and self.accuracy.record(),
-            "twins": self.twins and self.twins.record(),
-            "last": self.last and self.last.record(),
-            "taught": self.taught,
-            "seen": self.seen.record(),
-            "stability": self.stability and self.stability.record(),
-        }
 
 
 def measured(
