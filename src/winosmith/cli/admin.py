@@ -225,7 +225,7 @@ def models(folder: str, retry: str | None, database: str | None) -> None:
 
 
 def _tell(stand: Figures, folder: Path) -> None:
-    from winosmith.web.predict.process import fault_file
+    from winosmith.web.predict.lock import fault_file
 
     model = stand.model
     took = "" if stand.seconds is None else f", {stand.seconds:.3g} s each"
