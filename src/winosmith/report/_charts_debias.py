@@ -61,16 +61,14 @@ def funnel(
     return draw(paint, title=title, description=description, height=20 + 46 * len(stages))
 
 
-def phase_sizes(
-    sizes: Sequence[int], removed: Sequence[int], *, title: str = "Problems left"
-) -> Svg:
+def phase_sizes(sizes: Sequence[int], removed: Sequence[int]) -> Svg:
     """Draw how many problems each phase began with, and how many it took.
 
     Args:
         sizes: problems at the start of each phase.
         removed: problems that each phase took, as many numbers.
-        title: the drawing's name.
     """
+    title = "Problems left"
     phases = np.arange(1, len(sizes) + 1)
     left = np.asarray(sizes) - np.asarray(removed)
 
@@ -92,19 +90,14 @@ def phase_sizes(
     return draw(paint, title=title, description=description)
 
 
-def phase_chance(
-    found: Sequence[float],
-    chance: Sequence[tuple[float, float, float]],
-    *,
-    title: str = "Problems at the threshold",
-) -> Svg:
+def phase_chance(found: Sequence[float], chance: Sequence[tuple[float, float, float]]) -> Svg:
     """Draw how many problems each phase found at the threshold, beside what chance puts there.
 
     Args:
         found: by the real answers, one number a phase.
         chance: as many (mean, low, high) of the draws of the phase's null.
-        title: the drawing's name.
     """
+    title = "Problems at the threshold"
     phases = np.arange(1, len(found) + 1)
     mean, low, high = np.asarray(chance, float).reshape(-1, 3).T
 
@@ -193,7 +186,6 @@ def mirrored(
     *,
     options: ArrayLike | None = None,
     threshold: float | None = None,
-    title: str = "Margins and their mirror image",
 ) -> Svg:
     """Draw how many units have each margin, and beside it those with the opposite margin.
 
@@ -203,8 +195,8 @@ def mirrored(
         options: (U,) how many each unit has, K: one that disagrees stands for 1 / (K − 1); 2 when
             None.
         threshold: from which on they were; None draws none.
-        title: the drawing's name.
     """
+    title = "Margins and their mirror image"
     held, taken = np.asarray(margins, np.float64), np.asarray(gone, np.bool_)
     top = float(np.quantile(np.abs(held), 0.995)) if held.size and held.any() else 1.0
     edges = np.linspace(0, max(top, threshold or 0.0) * 1.02, 31)
@@ -334,9 +326,7 @@ class Cloud:
     note: str = ""
 
 
-def clouds(
-    panels: Sequence[Cloud], *, axes_names: tuple[str, str] = ("d₁", "d₂")
-) -> tuple[Svg, ...]:
+def clouds(panels: Sequence[Cloud]) -> tuple[Svg, ...]:
     """Draw one scatter by answer for each subset, all on the same axes.
 
     Option 1's points are round, option 2's square. A point takes about 15 bytes; thin the
@@ -349,10 +339,10 @@ def clouds(
         else (np.zeros(2), np.ones(2))
     )
     room = 0.04 * np.where(high > low, high - low, 1)
-    return tuple(_cloud(panel, low - room, high + room, axes_names) for panel in panels)
+    return tuple(_cloud(panel, low - room, high + room) for panel in panels)
 
 
-def _cloud(panel: Cloud, low: np.ndarray, high: np.ndarray, names: tuple[str, str]) -> Svg:
+def _cloud(panel: Cloud, low: np.ndarray, high: np.ndarray) -> Svg:
     points = np.asarray(panel.points, float).reshape(-1, 2)
     answers = np.asarray(panel.answers).ravel()
 
@@ -365,11 +355,11 @@ def _cloud(panel: Cloud, low: np.ndarray, high: np.ndarray, names: tuple[str, st
         for answer, colour in enumerate((ONE, TWO)):
             axes.plot([], [], color=colour, marker="os"[answer], linestyle="", markersize=5,
                       label=f"option {answer + 1}")  # fmt: skip
-        axes.set(xlabel=names[0], ylabel=names[1])
+        axes.set(xlabel="d₁", ylabel="d₂")
         _titled(axes, panel.name, panel.note)
 
     description = (
-        f"Scatter of {names[0]} and {names[1]} for {panel.name}: {int((answers == 0).sum()):,} "
+        f"Scatter of d₁ and d₂ for {panel.name}: {int((answers == 0).sum()):,} "
         f"problems with option 1 right, {int((answers == 1).sum()):,} with option 2. {panel.note}"
     )
     return draw(paint, title=f"{panel.name}: the first two components by answer",
@@ -419,8 +409,6 @@ def levels(
     rows: Sequence[Level],
     *,
     title: str,
-    what: str = "KL divergence, nats",
-    null: str = "95 % of the null",
 ) -> Svg:
     """Draw one diamond a row, over the interval that the null spans."""
 
@@ -431,7 +419,7 @@ def levels(
         for row, level in enumerate(rows):
             if level.low is not None and level.high is not None:
                 axes.plot([level.low, level.high], [row, row], color=NULL, alpha=0.55,
-                          linewidth=9, label=null if row == 0 else "_")  # fmt: skip
+                          linewidth=9, label="95 % of the null" if row == 0 else "_")  # fmt: skip
             if level.value is not None:
                 axes.plot(level.value, row, marker="D", color=INK, linestyle="",
                           label="measured" if row == 0 else "_")  # fmt: skip
@@ -442,7 +430,7 @@ def levels(
             [cut(level.name, 22) for level in rows],
             color=INK,
         )
-        axes.set(ylim=(len(rows) - 0.4, -0.7), xlabel=what)
+        axes.set(ylim=(len(rows) - 0.4, -0.7), xlabel="KL divergence, nats")
         axes.margins(x=0.12)
         axes.set_xlim(left=0)
         axes.xaxis.set_major_locator(MaxNLocator(5, steps=NICE))

@@ -33,14 +33,15 @@ class Measured:
 
 
 def accuracies(
-    rows: Sequence[Measured], *, chance: float | None = None, title: str = "Accuracy"
+    rows: Sequence[Measured],
+    *,
+    chance: float | None = None,
 ) -> Svg:
     """Draw accuracies one under the other with their intervals, beside what guessing gives.
 
     Args:
         rows: from the top down.
         chance: what guessing gives, 0–1; None without.
-        title: the drawing's name.
     """
 
     def paint(canvas: Canvas) -> None:
@@ -70,7 +71,9 @@ def accuracies(
         for row in rows
     )
     guessing = "" if chance is None else f"guessing {shown(chance, '.1%')}; "
-    return draw(paint, title=title, description=guessing + description, height=90 + 38 * len(rows))
+    return draw(
+        paint, title="Accuracy", description=guessing + description, height=90 + 38 * len(rows)
+    )
 
 
 _CURVE_LOOKS = (
@@ -185,7 +188,6 @@ def learning(
     lines: Mapping[str, tuple[Sequence[float], Sequence[float]]] | None = None,
     level: float | None = None,
     level_name: str = "people",
-    title: str = "Accuracy by training size",
 ) -> Svg:
     """Draw accuracies by the logarithm of the training size, and up to five continuations.
 
@@ -195,7 +197,6 @@ def learning(
         lines: name → sizes and accuracies of a continuation.
         level: an accuracy to reach, drawn as a line.
         level_name: whose level it is.
-        title: the drawing's name.
 
     Raises:
         ValueError: more continuations than can be told apart.
@@ -232,14 +233,13 @@ def learning(
             canvas.legend(loc="outside upper left", ncols=2, handlelength=2.6)
 
     description = "; ".join(f"{shown(value, '.1%')} at {size:,.0f}" for size, value in points)
-    return draw(paint, title=title, description=description, height=320)
+    return draw(paint, title="Accuracy by training size", description=description, height=320)
 
 
 def reaches(
     rows: Sequence[Reach],
     *,
     largest: float,
-    title: str = "Training problems needed",
 ) -> Svg:
     """Draw one diamond a row where its continuation meets the level, over its interval.
 
@@ -275,7 +275,9 @@ def reaches(
     description = "; ".join(
         f"{row.name}: {_short(row.size)} ({_short(row.low)} to {_short(row.high)})" for row in rows
     )
-    return draw(paint, title=title, description=description, height=70 + 46 * len(rows))
+    return draw(
+        paint, title="Training problems needed", description=description, height=70 + 46 * len(rows)
+    )
 
 
 def _size_axis(axes: Axes) -> None:
@@ -384,14 +386,13 @@ class Along:
     marks: Sequence[float] = ()
 
 
-def survival(lines: Mapping[str, Along], *, title: str = "Families without an error") -> Svg:
+def survival(lines: Mapping[str, Along]) -> Svg:
     """Draw the share of families without an error by depth, as steps with their bands.
 
     A small upright stroke marks a depth at which a family ended without an error.
 
     Args:
         lines: solver → its curve; `depths` begins with 0.
-        title: the drawing's name.
 
     Raises:
         ValueError: more solvers than can be told apart (`ALONG`).
@@ -411,7 +412,9 @@ def survival(lines: Mapping[str, Along], *, title: str = "Families without an er
         axes.set(xlabel="depth", ylabel="families without an error")
         _finish_depths(canvas, axes, len(lines))
 
-    return draw(paint, title=title, description=_lines_in_words(lines), height=320)
+    return draw(
+        paint, title="Families without an error", description=_lines_in_words(lines), height=320
+    )
 
 
 def _share_at(line: Along, depth: float) -> float:
@@ -424,7 +427,6 @@ def depth_accuracy(
     lines: Mapping[str, Along],
     counts: Sequence[tuple[float, int]],
     *,
-    title: str = "Accuracy by depth",
     chance: float | None = None,
 ) -> Svg:
     """Draw accuracies by depth with their bands, and under them how many problems there are.
@@ -432,7 +434,6 @@ def depth_accuracy(
     Args:
         lines: solver → its accuracies.
         counts: (depth, problems).
-        title: the drawing's name.
         chance: what guessing gives, drawn as a line.
 
     Raises:
@@ -455,7 +456,7 @@ def depth_accuracy(
         bars.set(xlabel="depth", ylabel="problems", yticks=[])
         _finish_depths(canvas, axes, len(lines))
 
-    return draw(paint, title=title, description=_lines_in_words(lines), height=350)
+    return draw(paint, title="Accuracy by depth", description=_lines_in_words(lines), height=350)
 
 
 def _check_count(lines: Mapping[str, Along]) -> None:
