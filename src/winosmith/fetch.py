@@ -1,16 +1,15 @@
 """Where the published data sets live (`fetch.toml`), and downloads that can be trusted.
 
-Only HTTPS is used, redirects included; a download is resumed where it stopped, checked against
-its SHA-256 where one is known, and takes its name only when it is complete; archives are checked
-for paths and sizes before they are unpacked. (pooch checks digests, but it neither resumes nor
-bounds a size, and it follows redirects to plain HTTP.)
+Only HTTPS is used, redirects included; a download is checked against its SHA-256 where one is
+known, and takes its name only when it is complete; archives are checked for paths and sizes before
+they are unpacked. (pooch checks digests, but it bounds no size, and follows redirects to plain
+HTTP.) The largest file has 3.4 MB: one that broke off begins again.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
-import re
+import hashlib
 import ssl
 import stat
 import tomllib
@@ -22,7 +21,7 @@ from dataclasses import dataclass, field
 from http.client import HTTPException, HTTPResponse
 from importlib import resources
 from pathlib import Path, PurePosixPath
-from typing import IO, Any
+from typing import IO
 from urllib.parse import urlsplit
 
 from winosmith import https
@@ -147,7 +146,7 @@ def get(
     """Download the files of a data set into a folder, and unpack archives there.
 
     The folder is new, empty, or one that this function wrote for the same data set: finished
-    files stay, and a download that broke off goes on.
+    files stay.
 
     Args:
         data: what to get; see `published`.
@@ -204,7 +203,6 @@ def _check_member(data: Published, path: Path, name: str) -> None:
 
 
 _CHUNK = 64 * 1024
-_RANGE = re.compile(r"bytes (?:(\d+)-\d+|\*)/(\d+|\*)")
 
 Advance = Callable[[int, int | None], None]
 
@@ -221,9 +219,6 @@ def download(
 ) -> str:
     """Download a file; return its SHA-256 as 64 hexadecimal digits.
 
-    What has come so far is kept beside `path` as `path.part`, and the server is asked for the rest
-    next time, unless its file has changed since (If-Range with the ETag or the date).
-
     Args:
         url: an https address; anything else is refused, in redirects too.
         path: the file to write; it appears when it is complete and checked.
@@ -237,21 +232,18 @@ def download(
         OutputError: the address is not https, the server can't be reached or refuses, the file is
             too long, cut short, or has another checksum.
     """
-    path = Path(path)
     _check_https(url)
-    part = path.with_name(f"{path.name}.part")
+    headers = {"User-Agent": https.USER_AGENT, "Accept-Encoding": "identity"}
+    request = urllib.request.Request(url, headers=headers)  # noqa: S310 - https alone is opened
     with _as_output_error(url):
-        _fetch_into(part, url, most_bytes, timeout, context, on_progress)
-    found = checksum(part)
-    if sha256 is not None and found != sha256:
-        part.unlink()
-        _note(part).unlink(missing_ok=True)
-        raise OutputError(
-            f"{url}: the file has the SHA-256 {found}, not {sha256} as published; it was changed "
-            "or damaged on its way, and is not kept"
-        )
-    part.replace(path)
-    _note(part).unlink(missing_ok=True)
+        response = https.opener(_stays_https, context).open(request, timeout=timeout)
+    with response, write_aside(path, "wb") as file, _as_output_error(url):
+        found = _copy(response, file, most_bytes, url, on_progress)
+        if sha256 is not None and found != sha256:
+            raise OutputError(
+                f"{url}: the file has the SHA-256 {found}, not {sha256} as published; it was "
+                "changed or damaged on its way, and is not kept"
+            )
     return found
 
 
@@ -274,45 +266,8 @@ def _as_output_error(url: str) -> Iterator[None]:
     except (HTTPException, ssl.SSLError, TimeoutError, ConnectionError) as error:
         raise OutputError(
             f"{url}: the connection broke off ({error or type(error).__name__}); run the same "
-            "command again to go on from there"
+            "command again"
         ) from error
-
-
-def _fetch_into(
-    part: Path,
-    url: str,
-    most_bytes: int,
-    timeout: float,
-    context: ssl.SSLContext | None,
-    on_progress: Advance | None,
-) -> None:
-    """Bring the part to its full length."""
-    have, validator = _resumable(part, url)
-    headers = {"User-Agent": https.USER_AGENT, "Accept-Encoding": "identity"}
-    if have:
-        headers |= {"Range": f"bytes={have}-", "If-Range": validator}
-    request = urllib.request.Request(url, headers=headers)  # noqa: S310 - https alone is opened
-    try:
-        response = https.opener(_stays_https, context).open(request, timeout=timeout)
-    except urllib.error.HTTPError as error:
-        if error.code == 416 and have and _total(error.headers) == have:
-            error.close()
-            return
-        if error.code == 416:
-            _remove_part(part)
-        raise
-    with response:
-        start, total = _extent(response, have, url)
-        if total is not None and total > most_bytes:
-            raise OutputError(f"{url}: the file has {total} bytes; at most {most_bytes} are taken")
-        _remember(part, url, response)
-        with part.open("ab" if start else "wb") as file:
-            have = _copy(response, file, start, total, most_bytes, url, on_progress)
-    if total is not None and have != total:
-        raise OutputError(
-            f"{url}: the connection ended after {have} of {total} bytes; run the same command "
-            "again to go on from there"
-        )
 
 
 def _stays_https(_: str, newurl: str) -> None:
@@ -320,67 +275,27 @@ def _stays_https(_: str, newurl: str) -> None:
 
 
 def _copy(
-    response: HTTPResponse,
-    file: IO[bytes],
-    have: int,
-    total: int | None,
-    most_bytes: int,
-    url: str,
-    on_progress: Advance | None,
-) -> int:
-    while chunk := response.read1(_CHUNK):  # what has come, even if the rest never does
+    response: HTTPResponse, file: IO[bytes], most_bytes: int, url: str, on_progress: Advance | None
+) -> str:
+    """Write down what a server sends; return its SHA-256."""
+    length = response.headers.get("Content-Length")
+    total = int(length) if length and length.isdecimal() else None
+    if total is not None and total > most_bytes:
+        raise OutputError(f"{url}: the file has {total} bytes; at most {most_bytes} are taken")
+    digest, have = hashlib.sha256(), 0
+    while chunk := response.read1(_CHUNK):
         have += len(chunk)
         if have > most_bytes:
             raise OutputError(f"{url}: the file is longer than {most_bytes} bytes")
+        digest.update(chunk)
         file.write(chunk)
-        file.flush()
         if on_progress:
             on_progress(have, total)
-    return have
-
-
-def _extent(response: HTTPResponse, have: int, url: str) -> tuple[int, int | None]:
-    """Return from which byte on the server sends, and how many the file has in all."""
-    if response.status == 206:
-        found = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
-        if not found or found[1] is None or int(found[1]) != have:
-            raise OutputError(f"{url}: the server sends another part than was asked for")
-        return have, None if found[2] == "*" else int(found[2])
-    length = response.headers.get("Content-Length")
-    return 0, int(length) if length and length.isdecimal() else None
-
-
-def _total(headers: Any) -> int | None:
-    found = _RANGE.fullmatch(headers.get("Content-Range", ""))
-    return int(found[2]) if found and found[2] != "*" else None
-
-
-def _note(part: Path) -> Path:
-    """Return the file that says which file of which server a part belongs to."""
-    return part.with_name(f"{part.name}.json")
-
-
-def _resumable(part: Path, url: str) -> tuple[int, str]:
-    """Return how many bytes are here and their validator; 0 when they can't be gone on with."""
-    try:
-        note = json.loads(_note(part).read_text("utf-8"))
-        if note["url"] == url and isinstance(note["validator"], str) and note["validator"]:
-            return part.stat().st_size, note["validator"]
-    except (OSError, ValueError, KeyError, TypeError):
-        pass
-    return 0, ""
-
-
-def _remember(part: Path, url: str, response: HTTPResponse) -> None:
-    etag = response.headers.get("ETag", "")
-    strong = "" if etag.startswith("W/") else etag
-    validator = strong or response.headers.get("Last-Modified", "")
-    _note(part).write_text(json.dumps({"url": url, "validator": validator}), "utf-8")
-
-
-def _remove_part(part: Path) -> None:
-    part.unlink(missing_ok=True)
-    _note(part).unlink(missing_ok=True)
+    if total is not None and have != total:
+        raise OutputError(
+            f"{url}: the connection ended after {have} of {total} bytes; run the same command again"
+        )
+    return digest.hexdigest()
 
 
 _MEMBER_CHUNK = 1 << 20

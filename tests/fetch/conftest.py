@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import http.server
 import os
 import shutil
@@ -28,8 +27,7 @@ class Site:
         redirects: where a path leads to.
         cut: the connection breaks after so many bytes of an answer; None never.
         pace: seconds to wait after each 16 KiB.
-        ranges: whether it sends parts.
-        asked: the Range header of each request so far; None when there was none.
+        asked: how many requests there were so far.
     """
 
     url: str
@@ -39,19 +37,18 @@ class Site:
     redirects: dict[str, str] = field(default_factory=dict)
     cut: int | None = None
     pace: float = 0.0
-    ranges: bool = True
-    asked: list[str | None] = field(default_factory=list)
+    asked: int = 0
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
-    """Answers GET with ranges, ETags and If-Range, as object stores do."""
+    """Answers GET."""
 
     protocol_version = "HTTP/1.1"
     site: Site
 
     def do_GET(self) -> None:
         site = self.site
-        site.asked.append(self.headers.get("Range"))
+        site.asked += 1
         self.close_connection = True
         if self.path in site.redirects:
             self.send_response(302)
@@ -66,24 +63,10 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self._send(body)
 
     def _send(self, body: bytes) -> None:
-        tag = f'"{hashlib.md5(body, usedforsecurity=False).hexdigest()}"'
-        wanted = self.headers.get("Range")
-        start = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted else 0
-        part = bool(wanted and self.site.ranges and self.headers.get("If-Range") == tag)
-        if part and start >= len(body):
-            self.send_response(416)
-            self.send_header("Content-Range", f"bytes */{len(body)}")
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-            return
-        start = start if part else 0
-        self.send_response(206 if part else 200)
-        self.send_header("ETag", tag)
-        self.send_header("Content-Length", str(len(body) - start))
-        if part:
-            self.send_header("Content-Range", f"bytes {start}-{len(body) - 1}/{len(body)}")
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        self._pour(body[start:])
+        self._pour(body)
 
     def _pour(self, body: bytes) -> None:
         left = len(body) if self.site.cut is None else self.site.cut
