@@ -32,8 +32,8 @@ WORDS = "a model of words that sees the options alone"
 _DRAWS = 2000
 """Of the bound's quantile."""
 
-_RARE = 30
-"""A rule that speaks in fewer blocks is bounded by how often it can speak."""
+_RARE = 20
+"""A rule that speaks in fewer blocks is bounded by how often it may be right, and wrong."""
 
 Thin = Callable[[Bools], Floats]
 """Which items teach, (n,), to the probability with which each unit stays, (units,)."""
@@ -118,7 +118,7 @@ def prove(
     bound is simultaneous: the 95 % quantile of the largest deviation over all rules, in units of
     each one's own standard error, drawn by multiplying blocks with normal numbers (Chernozhukov,
     Chetverikov and Kato 2013). Rules that speak in few blocks are bounded by how often they may
-    speak (Clopper and Pearson 1934), each at its part of the 5 %.
+    be right, and how often wrong (Clopper and Pearson 1934), each at its part of the 5 %.
 
     Args:
         items: the whole set.
@@ -155,6 +155,8 @@ def prove(
     if dealt is not None:
         excess[np.ix_(dealt, by_lot)], speaks[np.ix_(dealt, by_lot)] = 0.0, False
     low, high = _bounds(excess, speaks, stays, items.block, seed)
+    if dealt is not None and dealt.all():
+        low[by_lot], high[by_lot] = 0.0, 0.0
     mean = stays @ excess / stays.sum()
     bounds = [
         Bound(rule, *map(float, ends))
@@ -204,12 +206,22 @@ def _bounds(
     total, columns = stays.sum(), excess.shape[1]
     mean = stays @ excess / total
     blocks = int(block.max()) + 1
-    influence, spoken = np.zeros((blocks, columns)), np.zeros((blocks, columns), np.bool_)
+    influence = np.zeros((blocks, columns))
     np.add.at(influence, block, stays[:, None] * (excess - mean) / total)
-    np.logical_or.at(spoken, block, speaks & (stays[:, None] > 0))
-    heard = spoken.sum(axis=0)
-    rare = heard < _RARE
-    reach = beta.ppf(1 - LEVEL / columns, heard + 1, np.maximum(total - heard, 1))
+
+    def heard(items: Bools) -> Ints:
+        """Return in how many blocks there are such items that may stay, (columns,)."""
+        held = np.zeros((blocks, columns), np.bool_)
+        np.logical_or.at(held, block, items & (stays[:, None] > 0))
+        return np.asarray(held.sum(axis=0))
+
+    def reach(part: Floats) -> Floats:
+        """Return how much items of one kind, those right or those wrong, may make of a mean."""
+        count = heard(part > 0)
+        share = beta.ppf(1 - LEVEL / columns / 2, count + 1, np.maximum(total - count, 1))
+        return np.asarray(share * np.where(count > 0, part.max(axis=0), 1.0))
+
+    rare = heard(speaks) < _RARE
     spread = np.sqrt((influence**2).sum(axis=0))
     rare |= spread <= 0
     if not rare.all():
@@ -224,6 +236,6 @@ def _bounds(
         width = np.quantile(most, 1 - level) * spread
     else:
         width = spread
-    low = np.where(rare, -np.maximum(reach, abs(mean)), mean - width)
-    high = np.where(rare, np.maximum(reach, abs(mean)), mean + width)
+    low = np.where(rare, -reach(np.maximum(-excess, 0) * speaks), mean - width)
+    high = np.where(rare, reach(np.maximum(excess, 0) * speaks), mean + width)
     return low, high

@@ -192,7 +192,7 @@ def repair(
              for row, is_free in zip(rows, free, strict=True)}  # fmt: skip
     items = Items.of(Dataset(dealt.values(), data.name))
     refuse_few(items)
-    thinning = _Thinning(items, cues, ~np.array(free)[items.rows], draws, probe_draws, seed)
+    thinning = Thinning(items, cues, ~np.array(free)[items.rows], draws, probe_draws, seed)
 
     def taught(by: str, rows: Bools) -> Learnt:
         def made() -> Learnt:
@@ -425,7 +425,7 @@ def _reason(learnt: Learnt, unit: int, options: int) -> str:
 
 
 @dataclass(frozen=True)
-class _Thinning:
+class Thinning:
     """Items, and how they are thinned.
 
     Attributes:
