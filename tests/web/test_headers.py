@@ -52,7 +52,7 @@ def _policy(answer: Any) -> dict[str, list[str]]:
     return {part[0]: part[1:] for part in parts}
 
 
-@pytest.mark.parametrize("who", [None, "ann", "adam"])
+@pytest.mark.parametrize("who", [None, pytest.param("ann", marks=pytest.mark.long), "adam"])
 def test_every_address_has_the_headers(
     db: Any, visit: Callable[..., Any], person: Callable[..., Any], who: str | None
 ) -> None:

@@ -59,6 +59,7 @@ def test_settings_of_an_admin_stay(tmp_path: Path) -> None:
     assert (tmp_path / "site.toml").read_text() == "judges = 5\n"
 
 
+@pytest.mark.long
 def test_static_files_are_gathered_once(prepared_site: Path, tmp_path: Path) -> None:
     """A second start gathers nothing; after a change it does."""
     shutil.copytree(prepared_site, tmp_path / "site")
