@@ -80,6 +80,7 @@ PICTURES = {
     "model": ("/models/hunting/", None),
     "stability": ("/families/models/", None),
     "api": ("/api/", None),
+    "next": ("/admin/", "ada"),
 }
 """Name of a picture → the page, and who looks at it."""
 

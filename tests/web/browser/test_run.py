@@ -95,7 +95,7 @@ def test_a_site_is_set_up_in_a_browser_alone(
     let_in()
 
     press(page, "nav.areas a:has-text('Invitations')")
-    page.check("[name=role][value=judge]")
+    page.select_option("[name=role]", "judge")
     press(page, "main form button >> nth=0")
     expect(page.locator("#link")).to_have_value(re.compile(r"/people/join/"))
 

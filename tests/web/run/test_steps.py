@@ -128,7 +128,7 @@ def test_what_came_in_is_followed_until_it_is_decided(db: Any) -> None:
     assert [found.backlog[at[day]] for day in (2, 19, 20, 21, 22, 23, 25, 30, 31)] == [
         1, 1, 3, 4, 4, 3, 1, 1, 2,
     ]  # fmt: skip
-    assert [n for _name, n, _share in funnel(found)] == [4, 2, 1]
+    assert [step[1:] for step in funnel(found)] == [(4, None), (2, 100.0), (1, 50.0)]
     weeks = count("weeks", NOW)
     assert (sum(weeks.came), weeks.backlog[-1], len(weeks.first)) == (5, 2, 26)
 

@@ -335,14 +335,15 @@ def _round_up(most: float) -> float:
 
 
 def funnel(found: Counts) -> list[tuple[str, int, float | None]]:
-    """Return the steps from what came in to what is valid: how many, and in percent of the first.
+    """Return the steps from what came in to what is valid: how many, and in percent of the decided.
 
-    What was decided may have come in before.
+    What was decided may have come in before, so that it is no share of what came.
     """
     came, valid = sum(found.came), sum(found.valid)
     decided = valid + sum(found.rejected)
-    rows = [(_("came in"), came), (_("decided"), decided), (_("found valid"), valid)]
-    return [(name, n, 100 * n / came if came else None) for name, n in rows]
+    rows = [(_("decided"), decided), (_("found valid"), valid)]
+    shares = [(name, n, 100 * n / decided if decided else None) for name, n in rows]
+    return [(_("came in"), came, None), *shares]
 
 
 def now_waiting() -> dict[str, int]:
