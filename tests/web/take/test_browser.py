@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import Error, expect
 
 from tests.conftest import axe_faults  # type: ignore[import-not-found]
 from tests.waiting import LONGEST, until  # type: ignore[import-not-found]
@@ -156,6 +158,39 @@ def test_the_back_button_shows_what_is_stored(testing: Any) -> None:
     assert _heading(page) == "Question 2 of 10"
     letters = {number: letter for number, (letter, _) in site.do(ANSWERS)["answers"].items()}
     assert (letters["1"], letters["2"]) == ("A", "X")
+
+
+@pytest.mark.long
+def test_nothing_typed_is_emptied(testing: Any) -> None:
+    """Words outlast a reload and a page that never came, until the site has them."""
+    _site, page = testing()
+    page.goto("/tests/round/spring/")
+    page.check("#t-native-1")
+    page.check("#agree")
+    page.reload()
+    assert page.is_checked("#t-native-1")
+    with page.expect_navigation():
+        page.get_by_role("button", name="Agree and begin").click()
+    _first(page)
+    page.get_by_text("Note something").click()
+    page.fill("#word", "to mow")
+    page.reload()
+    assert page.input_value("#word") == "to mow"
+    end = re.sub(r"\d+/$", "end/", page.url)
+    page.goto(end)
+    source = page.get_by_label("Where is it from?")
+    source.fill("A novel")
+    page.context.set_offline(True)
+    with contextlib.suppress(Error):
+        page.locator("form:has(#w-recognised) button").click(no_wait_after=True)
+        page.wait_for_url("chrome-error://**")
+    page.context.set_offline(False)
+    page.goto(end)
+    expect(source).to_have_value("A novel")
+    with page.expect_navigation():
+        page.locator("form:has(#w-recognised) button").click()
+    expect(page.locator(".noted").first).to_contain_text("A novel")
+    assert source.input_value() == ""
 
 
 @pytest.mark.long

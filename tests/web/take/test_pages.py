@@ -98,6 +98,51 @@ def test_somebody_takes_a_test_from_the_first_page_to_the_last(ann: Any, opened:
     assert "no longer yours" in late.content.decode()
 
 
+def test_texts_are_agreed_to_once_and_before_anything_is_typed(
+    opened: Maker, person: Maker, visit: Maker
+) -> None:
+    """One tick above the first field is for the test's text and the site's, and keeps what stands.
+
+    Refused for want of it, or because a text has changed meanwhile, the form is shown as it was.
+    """
+    from winosmith.humans import Declared
+    from winosmith.web.people.consent import has_agreed, publish
+    from winosmith.web.take.models import Sitting
+
+    made = opened(twins(6), declared=[Declared("home", "Where do you live?")])
+    new, url = person("new"), f"/tests/round/{made.name}/"
+    browser = visit(new)
+    page = browser.get(url).content.decode()
+    assert "What is kept about you" in page
+    assert "What you grant" in page
+    assert page.index('name="agree"') < page.index('name="declared-home"')
+    shown = re.findall(r'name="shown" value="(\d+)"', page)
+    form = {"shown": shown, "declared-home": "a house in Leeds"}
+    for changed, more in ((False, {}), (True, {"agree": "yes"})):
+        if changed:
+            publish("consent", "You take part in something else.")
+        answer = browser.post(url, {**form, **more, **_hidden(browser.get(url), "key")})
+        assert answer.status_code == 422
+        assert 'value="a house in Leeds"' in answer.content.decode()
+        assert not has_agreed(new)
+    form["shown"] = re.findall(r'name="shown" value="(\d+)"', answer.content.decode())
+    answer = browser.post(url, {**form, "agree": "yes", **_hidden(answer, "key")})
+    assert answer.headers["Location"].startswith("/tests/sheet/")
+    assert Sitting.objects.get(subject__person=new).subject.declared == {"home": "a house in Leeds"}
+    assert has_agreed(new)
+
+
+def test_a_new_text_interrupts_nobody_on_a_sheet(ann: Any, opened: Maker) -> None:
+    """Who began before a text changed goes on under what they agreed to; no answer is lost."""
+    from winosmith.web.people.consent import publish
+
+    sitting = _begin(ann, opened())
+    publish("consent", "You take part in something else.")
+    answer = _send(ann, sitting, 1, letter="A", word="to mow")
+    assert answer.headers["Location"].endswith("/2/")
+    assert sitting.answers.get(number=1).letter == "A"
+
+
 def _send_blindly(browser: Any, sitting: Any, number: int, **form: str) -> Any:
     from winosmith.web.people.gates import new_key
 

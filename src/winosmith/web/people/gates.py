@@ -350,6 +350,12 @@ def agreed(view: View[P]) -> View[P]:
     return gated
 
 
+def shown_documents(request: HttpRequest) -> set[int]:
+    """Return the keys of the texts that somebody had before them, out of the form's `shown`."""
+    keys = request.POST.getlist("shown")
+    return {int(key) for key in keys if key.isdecimal() and len(key) <= 9}
+
+
 def _gate(view: View[P], may: Callable[[Person], bool]) -> View[P]:
     @wraps(view)
     def gated(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:

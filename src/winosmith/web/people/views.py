@@ -51,6 +51,7 @@ from winosmith.web.people.gates import (
     once,
     rate_limit,
     safe_next,
+    shown_documents,
     writer,
 )
 from winosmith.web.people.models import Document, Invitation, Person, pseudonym
@@ -444,12 +445,10 @@ def _agreed(request: HttpRequest) -> str:
     """Note that somebody agrees; return what is wrong with the form, or ""."""
     if not request.POST.get("agree"):
         return _("Tick the box if you agree; without it you can read, but not write.")
-    keys = request.POST.getlist("shown")
-    shown = {int(key) for key in keys if key.isdecimal() and len(key) <= 9}
     try:
         if existing_writer(request) is None:
             rate_limit(request, "consent", CONSENTS)
-        agree(writer(request), shown)
+        agree(writer(request), shown_documents(request))
     except InputError as error:
         return str(error)
     return ""

@@ -13,15 +13,16 @@ from django.views.decorators.http import require_POST, require_safe
 
 from winosmith import humans
 from winosmith.errors import InputError
+from winosmith.web.people.consent import agree, missing
 from winosmith.web.people.gates import (
     accounts_only,
-    agreed,
     moderators_only,
     new_key,
     once,
     rate_limit,
+    shown_documents,
 )
-from winosmith.web.people.models import Person
+from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.take import sheets
 from winosmith.web.take.models import Remark, Round, Sitting
 from winosmith.web.take.results import shown_results
@@ -72,7 +73,6 @@ def about(request: HttpRequest, name: str) -> HttpResponseBase:
 
 
 @accounts_only
-@agreed
 def _begin(request: HttpRequest, round_: Round) -> HttpResponseBase:
     person = cast(Person, request.user)
 
@@ -80,6 +80,7 @@ def _begin(request: HttpRequest, round_: Round) -> HttpResponseBase:
         if not request.POST.get("agree"):
             raise InputError(_("Tick the box if you agree; without it there is no test."))
         rate_limit(person, "enrol", ENROLMENTS)
+        agree(person, shown_documents(request))
         prefix = "declared-"
         told = {k[len(prefix) :]: v for k, v in request.POST.items() if k.startswith(prefix)}
         return {"ref": enrol(person, round_, {k: str(v) for k, v in told.items()}).ref}
@@ -103,6 +104,8 @@ def _about(request: HttpRequest, round_: Round, *, error: str = "") -> HttpRespo
             {**each, "value": request.POST.get(f"declared-{each['name']}", "")}
             for each in round_.declared
         ],
+        "documents": missing(person) if person else [],
+        "who": pseudonym(person) if person else "",
         "agreed": bool(request.POST.get("agree")),
         "again": person is not None and round_.subjects.filter(person=person).exists(),
         "longest": LONGEST,
@@ -140,6 +143,8 @@ def _size(round_: Round) -> dict[str, int]:
     }
 
 
+# Who has begun agreed to what held then: nothing is asked anew in the middle of a sheet.
+
 SENDS = 4000
 """Forms of tests that somebody may send within an hour: one a second, and as many when pages are
 hidden and shown again."""
@@ -149,7 +154,6 @@ NOTES = {"source": "recognised", "word": "word"}
 
 
 @accounts_only
-@agreed
 def sheet(request: HttpRequest, ref: str) -> HttpResponseBase:
     """Lead to where somebody is on their sheet; before the first question, tell how it goes."""
     sitting = _sitting(request, ref)
@@ -170,7 +174,6 @@ def sheet(request: HttpRequest, ref: str) -> HttpResponseBase:
 
 
 @accounts_only
-@agreed
 def question(request: HttpRequest, ref: str, number: int) -> HttpResponseBase:
     """Show a question; store what is answered, and go on, go back, or stay."""
     sitting = _sitting(request, ref)
@@ -264,7 +267,6 @@ def _question(
 
 
 @accounts_only
-@agreed
 def end(request: HttpRequest, ref: str) -> HttpResponseBase:
     """Show what is empty, and what one noted; take a note more, or the whole sheet."""
     sitting = _sitting(request, ref)
@@ -317,7 +319,6 @@ def _end(request: HttpRequest, sitting: Sitting, *, error: str = "") -> HttpResp
 
 
 @accounts_only
-@agreed
 def leave(request: HttpRequest, ref: str) -> HttpResponseBase:
     """Ask whether a sheet shall really be given up; give it up."""
     sitting = _sitting(request, ref)
