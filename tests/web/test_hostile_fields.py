@@ -96,6 +96,11 @@ def _free_to_judge(world: Any) -> None:
     _send(world, "other", f"/tests/sheet/{world.refs['sheet']}/give-up/")
 
 
+def _history() -> Shown:
+    """Return the pages of what somebody judged."""
+    return [("other", f"/judge/history/?page={n}") for n in range(1, 2 + len(TEXTS) // 20)]
+
+
 def comments(world: Any) -> Shown:
     """Write comments of a judge."""
     from winosmith.web.judge.turns import current
@@ -109,7 +114,7 @@ def comments(world: Any) -> Shown:
         comment = left.pop(0) if own else ""
         _send(world, "other", "/judge/answer/", problem=slot.ref, choice=0, comment=comment)
     assert left == []
-    return [*_both(problems), ("other", "/people/about-me.json")]
+    return [*_history(), *_both(problems), ("other", "/people/about-me.json")]
 
 
 def skips(world: Any) -> Shown:
@@ -162,7 +167,8 @@ def reasons(world: Any) -> Shown:
     marks = Batch.objects.filter(reason__in=TEXTS[::EACH]).values_list("mark", flat=True)
     batches = [("admin", f"/moderate/batches/{mark}/") for mark in marks]
     assert len(batches) == len(TEXTS[::EACH])
-    return [*_both(problems), *batches, *_log_pages("reject"), *LOG]
+    news = [("owner", "/people/news/")]
+    return [*_both(problems), *batches, *_log_pages("reject"), *news, *LOG]
 
 
 def undo_reasons(world: Any) -> Shown:
@@ -286,6 +292,13 @@ def documents(world: Any) -> Shown:
     return []
 
 
+def labels(world: Any) -> Shown:
+    """Write for whom an invitation is."""
+    for text in TEXTS:
+        _send(world, "admin", "/people/invitations/", role="judge", days="1", label=text)
+    return [("admin", "/people/invitations/")]
+
+
 def settings_of_the_site(world: Any) -> Shown:
     """Write the title, the contact and the licence into the site's settings."""
     from django.conf import settings
@@ -353,7 +366,7 @@ FIELDS: list[Field] = [comments, reasons, documents, settings_of_the_site]
 
 MORE: list[Field] = [
     skips, refused_comments, appeals, undo_reasons, withdrawals, appointments, explanations,
-    contests, drafts, topics, choices_of_admins, files_of_admins,
+    contests, drafts, topics, labels, choices_of_admins, files_of_admins,
 ]  # fmt: skip
 
 

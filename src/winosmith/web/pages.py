@@ -5,16 +5,19 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Callable
+from datetime import date, datetime
 from itertools import chain
 from typing import Any
 
+from django import template
 from django.conf import settings
 from django.core.exceptions import SuspiciousOperation
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.shortcuts import render, resolve_url
 from django.template.loader import render_to_string
-from django.utils.formats import number_format
+from django.utils.formats import date_format, number_format
+from django.utils.html import format_html
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
@@ -104,6 +107,29 @@ def fixed(value: float, digits: int) -> str:
 def percent(share: float, digits: int = 1) -> str:
     """Return a share (0–1) in percent, with its sign."""
     return f"{fixed(100 * share, digits)} %"
+
+
+register = template.Library()
+
+
+@register.filter
+def day(at: date | None) -> str:
+    """Return a day as every page writes it, of a day or of a time; a dash for None."""
+    return _time(at, _("j M Y"))
+
+
+@register.filter
+def moment(at: datetime | None) -> str:
+    """Return a day and a time as every page writes them; a dash for None."""
+    return _time(at, _("j M Y, H:i"), " UTC")
+
+
+def _time(at: date | None, how: str, more: str = "") -> str:
+    if at is None:
+        return "–"
+    return format_html(
+        '<time datetime="{}">{}{}</time>', at.isoformat(), date_format(at, how), more
+    )
 
 
 AGAIN = 5

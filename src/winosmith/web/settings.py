@@ -71,7 +71,9 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "winosmith.web.pages.site",
+                "winosmith.web.people.news.badge",
             ],
+            "builtins": ["winosmith.web.pages"],
             "libraries": {
                 "families": "winosmith.web.families.page",
                 "market": "winosmith.web.market.workers",

@@ -41,6 +41,7 @@ AREAS: dict[str, tuple[str, list[URLPattern]]] = {
         "people/",
         [
             path("", people.me, name="me"),
+            path("news/", people.news, name="news"),
             path("about-me.json", people.data, name="data"),
             path("hide/", people.hide, name="hide"),
             path("erase/", people.erase, name="erase"),
@@ -84,6 +85,7 @@ AREAS: dict[str, tuple[str, list[URLPattern]]] = {
             path("checked/<str:ref>/", judge.checked, name="checked"),
             path("contest/<str:ref>/", judge.contest, name="contest"),
             path("agreement/", judge.agreement, name="agreement"),
+            path("history/", judge.judged, name="history"),
         ],
     ),
     "perturb": (

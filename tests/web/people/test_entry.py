@@ -226,6 +226,24 @@ def test_a_link_makes_one_account_with_its_roles(db: Any, visit: Any) -> None:
     assert visit().post(path, TYPED | {"name": "Bob"}).status_code == 410
 
 
+def test_a_link_says_for_whom_it_is(db: Any, visit: Any, person: Any) -> None:
+    """Its label is in the list of who makes links, and goes with whoever used the link."""
+    from winosmith.web.people.erasure import data_about, erase
+    from winosmith.web.people.models import Invitation
+
+    eva = person("eva", is_moderator=True)
+    form = {"role": "judge", "days": "1", "label": "Ann of the Tuesday class"}
+    made = visit(eva).post("/people/invitations/", form).content.decode()
+    assert "judge: <bdi>Ann of the Tuesday class</bdi>" in made
+    path = re.search(r'value="http://testserver(/people/join/[^"]+)"', made)
+    assert path is not None
+    assert visit().post(path[1], TYPED).status_code == 302
+    ann = _named("Ann")
+    assert "Ann of the Tuesday class" in str(data_about(ann))
+    erase(ann, False)
+    assert not Invitation.objects.exclude(label="").exists()
+
+
 def test_a_link_is_stored_as_a_digest_alone(db: Any) -> None:
     """No column of the database holds what the link holds."""
     from winosmith.web.people.accounts import invite

@@ -14,7 +14,7 @@ from tests.web.write.conftest import (  # type: ignore[import-not-found]
 
 
 def test_counts_are_the_person_s_own(db: Any, contributor: Callable[..., Any]) -> None:
-    """Today's twins, those being judged and those valid are counted, each twin once."""
+    """What was written today, is judged and is valid is counted in sentences, as on the site."""
     from winosmith.web.problems.models import Problem
     from winosmith.web.write.page import counts
 
@@ -26,7 +26,7 @@ def test_counts_are_the_person_s_own(db: Any, contributor: Callable[..., Any]) -
     Problem.objects.filter(pk=third.problems.first().pk).update(state="valid")
     with rules(goal=12):
         found = counts(ann)
-    assert (found.today, found.waiting, found.judging, found.valid) == (3, 0, 2, 1)
+    assert (found.today, found.waiting, found.judging, found.valid) == (6, 0, 3, 3)
     assert (found.site, found.goal, found.share) == (3, 12, 25)
     assert counts(None).today == 0
 
@@ -34,7 +34,7 @@ def test_counts_are_the_person_s_own(db: Any, contributor: Callable[..., Any]) -
 def test_counts_of_many_twins_are_kept_for_their_writer_alone(
     db: Any, contributor: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Who has written much is told counts of a moment ago; nobody else is told theirs."""
+    """Who wrote much is told counts of a moment ago; nobody else is told theirs."""
     from django.core.cache import cache
 
     from winosmith.web import _cache
@@ -43,9 +43,9 @@ def test_counts_of_many_twins_are_kept_for_their_writer_alone(
     monkeypatch.setattr(_cache, "A_SECOND", 2)
     ann, bob = contributor(), contributor("bob")
     submitted(ann)
-    assert counts(ann).today == 1
+    assert counts(ann).judging == 2
     submitted(ann)
-    assert (counts(ann).today, counts(bob).today) == (1, 0)
+    assert (counts(ann).judging, counts(bob).judging) == (2, 0)
     cache.clear()
-    assert counts(ann).today == 2
+    assert (counts(ann).judging, counts(ann).waiting) == (2, 2)
     cache.clear()

@@ -53,7 +53,7 @@ class Token(Shape):
 
 
 class Counts(Shape):
-    """How many of your twins stand where."""
+    """How many of your problems (halves of twins) stand where."""
 
     today: int
     waiting: int

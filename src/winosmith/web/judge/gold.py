@@ -163,6 +163,7 @@ def settle(contested: Contest, by: Person, *, upheld: bool, answer: str = "") ->
         if now.slot.holder_id == by.pk:
             raise InputError(gettext("your own contests are settled by other moderators"))
         now.upheld, now.settled_by, now.answer = upheld, by, answer.strip()
+        now.settled_at = timezone.now()
         now.save()
         if upheld:
             Gold.objects.filter(problem=now.slot.problem_id).update(retired=True)

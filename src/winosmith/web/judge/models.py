@@ -267,6 +267,7 @@ class Contest(models.Model):
 
     Attributes:
         upheld: True where the judge was right; None until a moderator has looked.
+        settled_at: when one had; None before, and of those settled before that was kept.
     """
 
     slot = models.OneToOneField(Slot, models.PROTECT, related_name="contest")
@@ -276,6 +277,7 @@ class Contest(models.Model):
     settled_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+"
     )
+    settled_at = models.DateTimeField(null=True)
     answer = models.TextField(blank=True)
 
     def __str__(self) -> str:

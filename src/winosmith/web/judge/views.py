@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from django.conf import settings
+from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render, resolve_url
 from django.urls import reverse
@@ -15,6 +16,7 @@ from django.views.decorators.http import require_GET, require_POST
 from winosmith.errors import InputError
 from winosmith.web.judge import gold
 from winosmith.web.judge.agreement import figures
+from winosmith.web.judge.history import SIZE, answers_of, told
 from winosmith.web.judge.models import Contest, Judge, Skip, Slot
 from winosmith.web.judge.trust import stops, training
 from winosmith.web.judge.turns import (
@@ -299,6 +301,23 @@ def _number(text: str | None) -> int | None:
     if not (text.isascii() and text.isdigit() and len(text) < 3):
         raise InputError(_("Choose one of the options."))
     return int(text)
+
+
+@require_GET
+@judges_only
+def judged(request: HttpRequest) -> HttpResponse:
+    """Show what somebody judged, the last first."""
+    person = _person(request)
+    page = Paginator(answers_of(person), SIZE).get_page(request.GET.get("page"))
+    context = {
+        "rows": list(map(told, page.object_list)),
+        "judged": so_far(person)[0],
+        "page": {
+            "newer": f"page={page.number - 1}" if page.has_previous() else "",
+            "older": f"page={page.number + 1}" if page.has_next() else "",
+        },
+    }
+    return render(request, "judge/history.html", context)
 
 
 @require_GET

@@ -6,7 +6,7 @@ another (`winosmith.web.problems.search`), so that nothing of what is not public
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from typing import Any
@@ -15,8 +15,10 @@ from django.db import connections
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.db.models.functions import Lower
 from django.http import QueryDict
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
 
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Contest, Seen, Slot, Verdict
@@ -26,6 +28,7 @@ from winosmith.web.moderate.models import Appeal
 from winosmith.web.moderate.people import paused_people, person_of
 from winosmith.web.people.gates import may_judge
 from winosmith.web.people.models import Person
+from winosmith.web.people.news import MOST, Item, Work
 from winosmith.web.problems.models import Problem, State, Twin
 from winosmith.web.problems.records import of_family, of_kind
 from winosmith.web.problems.search import FullText, Term, parse
@@ -342,3 +345,48 @@ def note_read(person: Person, problems: Sequence[Problem]) -> None:
         with writing():
             lock_reader(person)
             note_all(person, [blocks[block] for block in new])
+
+
+def came_in(person: Person, after: datetime) -> Iterator[Item]:
+    """Tell a moderator, as news, what people appealed against and contested after a time."""
+    if not person.moderates:
+        return
+    # Without their sentences: who reads them here has read them, and could judge the other half.
+    appeals = Appeal.objects.filter(answer=None, at__gt=after).exclude(person=person)
+    for appeal in appeals.select_related("problem").order_by("-at")[:MOST]:
+        to = reverse("moderate:problem", args=[appeal.problem.ref])
+        yield Item(appeal.at, str(_("An appeal awaits a moderator")), to)
+    contests = Contest.objects.filter(upheld=None, at__gt=after).exclude(slot__holder=person)
+    for at in contests.order_by("-at").values_list("at", flat=True)[:MOST]:
+        yield Item(at, str(_("A judge contests a known answer")), reverse("moderate:contests"))
+
+
+def awaits(person: Person) -> Iterator[Work]:
+    """Tell a moderator what awaits one: held problems, appeals, contests, held judges."""
+    if not person.moderates:
+        return
+    found, queue = waiting(), reverse("moderate:queue")
+    for kind, to, text in (
+        ("held", queue, ngettext("%d problem is held", "%d problems are held", found["held"])),
+        (
+            "appeals",
+            f"{queue}?only=appeal&oldest=1",
+            ngettext("%d appeal is open", "%d appeals are open", found["appeals"]),
+        ),
+        (
+            "contests",
+            reverse("moderate:contests"),
+            ngettext(
+                "%d gold question is contested",
+                "%d gold questions are contested",
+                found["contests"],
+            ),
+        ),
+        (
+            "paused",
+            f"{reverse('moderate:people')}?only=held",
+            ngettext("votes of %d judge wait", "votes of %d judges wait", found["paused"]),
+        ),
+    ):
+        if found[kind]:
+            yield Work(text % found[kind], to)

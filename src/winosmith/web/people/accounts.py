@@ -43,8 +43,12 @@ ROLES: dict[str, tuple[str, ...]] = {
 """What each role brings with it."""
 
 
-def invite(roles: Iterable[Role], minutes: int, *, by: Person | None = None) -> str:
+def invite(
+    roles: Iterable[Role], minutes: int, *, by: Person | None = None, label: str = ""
+) -> str:
     """Return the path of a new link that makes one account with these roles.
+
+    `label` says for whom it is, or for what, in the list of links that work.
 
     Only a digest is stored: whoever reads the database, or a backup, can't use it.
 
@@ -58,7 +62,7 @@ def invite(roles: Iterable[Role], minutes: int, *, by: Person | None = None) -> 
         if by is not None and not may_invite(by, role):
             raise InputError(_("You may not give this role; ask an admin."))
         given |= dict.fromkeys(ROLES[role], True)
-    return _new_link(minutes, made_by=by, **given)
+    return _new_link(minutes, made_by=by, label=label, **given)
 
 
 def reset(person: Person, minutes: int, *, by: Person | None = None) -> str:

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from django.conf import settings
-from django.db.models import Model, QuerySet
+from django.db.models import Model, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -88,6 +88,7 @@ def data_about(person: Person) -> dict[str, Any]:
         "pseudonym": pseudonym(person),
         "joined": person.joined,
         "last_login": person.last_login,
+        "news_seen": person.news_seen,
         "roles": {
             "judge": person.is_judge,
             "moderator": person.is_moderator,
@@ -180,12 +181,13 @@ def erase(person: Person, texts: bool) -> None:
         Done.objects.filter(person=person).delete()
         person.sessions.all().delete()
         Invitation.objects.filter(person=person).delete()
+        Invitation.objects.filter(Q(used_by=person) | Q(made_by=person)).update(label="")
         if not any(stays):
             person.agreements.all().delete()
         person.salt, person.entry, person.erased = new_salt(), new_salt(), timezone.now()
         person.call(f"erased-{secrets.token_hex(12)}")
         person.is_active = person.is_judge = person.is_moderator = person.is_superuser = False
-        person.last_login = None
+        person.last_login = person.news_seen = None
         person.set_unusable_password()
         person.save()
 

@@ -65,6 +65,7 @@ class Person(AbstractBaseUser, PermissionsMixin):
             accounts from before that look like an earlier one.
         salt: what the pseudonym hangs on; an erasure throws it away.
         entry: what log-in sessions hang on; a new one ends all of them.
+        news_seen: when they looked at their news last; None where they never did.
     """
 
     name = models.CharField(
@@ -80,6 +81,7 @@ class Person(AbstractBaseUser, PermissionsMixin):
     entry = models.CharField(max_length=32, default=new_salt, editable=False)
     joined = models.DateTimeField(default=timezone.now)
     erased = models.DateTimeField(null=True, blank=True)
+    news_seen = models.DateTimeField(null=True, blank=True, editable=False)
 
     USERNAME_FIELD = "name"
     REQUIRED_FIELDS: ClassVar[list[str]] = []
@@ -167,11 +169,14 @@ class Invitation(models.Model):
     Only a digest is kept: whoever reads the database can't use it.
 
     Attributes:
+        label: for whom, or for what it is, in the words of who made it; seen by those alone who
+            may make links, and gone with whoever used it or made it.
         person: whose password the link sets anew; None where it makes an account.
         used: when it was; a link that was taken back is used, too.
     """
 
     digest = models.CharField(max_length=64, unique=True)
+    label = models.CharField(max_length=100, blank=True, default="")
     is_judge = models.BooleanField(default=False)
     is_moderator = models.BooleanField(default=False)
     is_superuser = models.BooleanField(default=False)

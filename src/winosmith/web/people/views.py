@@ -46,6 +46,7 @@ from winosmith.web.people.gates import (
     accounts_only,
     admins_only,
     existing_writer,
+    may_judge,
     moderators_only,
     new_key,
     once,
@@ -55,6 +56,7 @@ from winosmith.web.people.gates import (
     writer,
 )
 from winosmith.web.people.models import Document, Invitation, Person, pseudonym
+from winosmith.web.people.news import SHOWN, happened, heard, note_heard, works
 
 BACKEND = settings.AUTHENTICATION_BACKENDS[0]
 
@@ -141,6 +143,12 @@ class InviteForm(forms.Form):
             ("moderator", gettext_lazy("moderator: decides what becomes of problems, too")),
             ("admin", gettext_lazy("admin: runs the site")),
         ],
+    )
+    label = forms.CharField(
+        label=gettext_lazy("For whom, or for what"),
+        max_length=100,
+        required=False,
+        help_text=gettext_lazy("So that you know the link again in the list below."),
     )
     days = forms.IntegerField(
         label=gettext_lazy("For how many days it works"), min_value=1, max_value=90, initial=7
@@ -334,11 +342,31 @@ def me(request: HttpRequest) -> HttpResponseBase:
         "pseudonym": pseudonym(person),
         "agreements": person.agreements.select_related("document").order_by("-at"),
         "missing": missing(person),
-        "written": person.twins.filter(problems__gold=False).count(),
+        "may_judge": may_judge(person),
         "doors": open_doors(person),
         "key": new_key(),
     }
     return render(request, "people/me.html", context)
+
+
+@require_safe
+def news(request: HttpRequest) -> HttpResponseBase:
+    """Tell whoever is there what happened, and what waits for them; it is heard of now."""
+    person = existing_writer(request)
+    if person is None:
+        return redirect("people:login")
+    before = heard(person)
+    items = happened(person, min(before, timezone.now() - SHOWN))
+    context = {
+        "items": [(item, item.at > before) for item in items],
+        "works": [work for area in works for work in area(person)],
+        "may_judge": may_judge(person),
+        "unheard": 0,
+    }
+    page = render(request, "people/news.html", context)
+    if request.method == "GET":
+        note_heard(person)
+    return page
 
 
 @require_safe
@@ -504,7 +532,7 @@ def _new_link(by: Person, form: InviteForm) -> str:
         except Person.DoesNotExist:
             raise InputError(_("There is no account with this name.")) from None
         return reset(person, typed["days"] * DAY, by=by)
-    return invite([typed["role"]], typed["days"] * DAY, by=by)
+    return invite([typed["role"]], typed["days"] * DAY, by=by, label=typed["label"])
 
 
 def _invitations_page(

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Count, Max, Min, QuerySet
+from django.db.models import Count, Exists, IntegerField, Max, Min, OuterRef, Q, QuerySet
+from django.db.models.functions import Cast
 from django.template.loader import render_to_string
 from django.utils import translation
 from django.utils.translation import gettext_lazy as _
@@ -20,7 +21,7 @@ from winosmith.web._cache import cached
 from winosmith.web._site import SiteRules
 from winosmith.web.people.consent import current_documents
 from winosmith.web.people.models import Document
-from winosmith.web.problems.models import Problem, State
+from winosmith.web.problems.models import Problem, State, Version
 from winosmith.web.problems.states import public_problems
 
 
@@ -104,6 +105,35 @@ def _figures() -> Figures:
         perturbed=perturbed["problems"],
         families=perturbed["families"],
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """What is kept: among how many public problems was looked, and the twin; None for none."""
+
+    problems: int
+    twin: int | None
+
+
+def showpiece() -> list[Problem]:
+    """Return the halves of the twin that the first page shows: people chose it, by their votes.
+
+    Of the public twins about both halves of which all judges agreed, it is the one with the most
+    votes, the oldest of several; none where nobody judged. What is new is never shown for that.
+    """
+    twin = cached("read.showpiece", lambda: _Piece(figures().problems, _most_agreed())).twin
+    halves = list(public_problems().filter(twin=twin).order_by("id")) if twin else []
+    return halves if len(halves) == 2 else []
+
+
+def _most_agreed() -> int | None:
+    agreed = ~Q(verdict__counts__contains=",") & ~Q(verdict__counts="") & Q(verdict__valid=True)
+    rows = public_problems().filter(agreed, verdict__isnull=False)
+    other = rows.filter(twin=OuterRef("twin")).exclude(pk=OuterRef("pk"))
+    perturbed = Version.objects.filter(problem=OuterRef("pk"), parent__isnull=False)
+    rows = rows.filter(Exists(other), ~Exists(perturbed))
+    votes = Cast("verdict__counts", IntegerField())
+    return rows.order_by(votes.desc(), "twin").values_list("twin", flat=True).first()
 
 
 AGREEMENTS = [

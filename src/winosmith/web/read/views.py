@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from django.db.models import Exists, OuterRef
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
@@ -18,10 +17,10 @@ from winosmith.web.judge.seen import note_read
 from winosmith.web.people.gates import existing_writer
 from winosmith.web.people.models import pseudonym
 from winosmith.web.problems.family import may_perturb
-from winosmith.web.problems.models import Problem, Twin, Version
+from winosmith.web.problems.models import Problem, Twin
 from winosmith.web.problems.search import parse
 from winosmith.web.problems.states import public_problems, visible_to, waits_until
-from winosmith.web.read.figures import card_markdown, card_of, figures
+from winosmith.web.read.figures import card_markdown, card_of, figures, showpiece
 from winosmith.web.read.filters import Filters, capped_count, page
 from winosmith.web.read.problem import family_of, judged
 
@@ -29,11 +28,7 @@ from winosmith.web.read.problem import family_of, judged
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
     """Show what the site is for, where its data stand, and how to take part."""
-    perturbed = Version.objects.filter(problem=OuterRef("pk"), parent__isnull=False)
-    newest = _by_twin(list(public_problems().filter(~Exists(perturbed)).order_by("-id")[:12]))
-    whole = [halves for _twin, _credit, halves in newest if len(halves) == 2]
-    example = whole[0] if whole else []
-    return render(request, "read/home.html", {"figures": figures(), "example": example})
+    return render(request, "read/home.html", {"figures": figures(), "example": showpiece()})
 
 
 @require_safe

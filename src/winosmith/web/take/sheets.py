@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 import secrets
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
 from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -18,8 +19,10 @@ from django.conf import settings
 from django.core import signing
 from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Coalesce
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from winosmith import humans
 from winosmith.errors import DataError, InputError
@@ -28,6 +31,7 @@ from winosmith.web.judge.models import Seen
 from winosmith.web.judge.seen import lock_reader, note_all
 from winosmith.web.judge.turns import current
 from winosmith.web.judge.votes import give_back
+from winosmith.web.people.news import MOST, Item, Work
 from winosmith.web.problems.models import Problem, Twin
 from winosmith.web.take.models import Answer, Material, Remark, Round, Sheet, Sitting, Subject
 
@@ -439,3 +443,26 @@ def _end(person: Person, ref: str, state: str) -> Sitting:
             sitting.held = sitting.pace is not None and sitting.pace < least
         sitting.save(update_fields=["state", "ended", "pace", "held"])
         return sitting
+
+
+def offered(person: Person, after: datetime) -> Iterator[Item]:
+    """Tell of the tests that were opened after a time and that somebody may take, as news."""
+    if not may_take(person):
+        return
+    rows = Round.objects.filter(state=Round.State.OPEN, created__gt=after)
+    for round_ in rows.exclude(subjects__person=person).order_by("-created")[:MOST]:
+        to = reverse("take:about", args=[round_.name])
+        yield Item(round_.created, _("A new test: %s") % round_.title, to)
+
+
+def begun(person: Person) -> Iterator[Work]:
+    """Tell of the sheet that somebody has out, as work that waits."""
+    out = unfinished(person)
+    if out is not None:
+        left = len(out.sheet.record["items"]) - out.answers.exclude(letter="").count()
+        text = ngettext(
+            "A test that you began: %d question is left",
+            "A test that you began: %d questions are left",
+            left,
+        )
+        yield Work(text % left, reverse("take:sheet", args=[out.ref]))

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
 from django.conf import settings
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from winosmith.lineage import Change, changes, differing
 from winosmith.problem import BLANK
@@ -17,8 +20,10 @@ from winosmith.web._cache import cached
 from winosmith.web.judge.submissions import may_revise, may_withdraw, own_problems
 from winosmith.web.judge.votes import Vote, votes_of
 from winosmith.web.moderate import decisions
+from winosmith.web.moderate.people import written_by
 from winosmith.web.people.gates import new_key
 from winosmith.web.people.models import Person
+from winosmith.web.people.news import MOST, Item, Work
 from winosmith.web.problems.association import association
 from winosmith.web.problems.checks import (
     LONGEST_OPTION,
@@ -29,8 +34,8 @@ from winosmith.web.problems.checks import (
 )
 from winosmith.web.problems.family import root_of
 from winosmith.web.problems.lookalikes import lookalikes_of
-from winosmith.web.problems.models import Problem, State, Twin, Version
-from winosmith.web.problems.states import public_problems, visible_to, waits_until
+from winosmith.web.problems.models import Event, Problem, State, Twin, Version
+from winosmith.web.problems.states import LATE, public_problems, visible_to, waits_until
 from winosmith.web.write import rules
 from winosmith.web.write.checking import DOMAINS, Typed, examine
 from winosmith.web.write.models import Draft
@@ -208,10 +213,10 @@ class Counts:
     """How many.
 
     Attributes:
-        today: twins that the person wrote since midnight, in the site's time.
-        waiting: twins of theirs of which a half awaits a moderator.
-        judging: of which a half is being judged.
-        valid: of which both halves were found valid.
+        today: problems (halves) that the person wrote since midnight, in the site's time.
+        waiting: problems of theirs that await a moderator.
+        judging: that are being judged.
+        valid: that were found valid.
         site: public problems of the site.
         goal: how many valid problems the site wants; 0 for none.
     """
@@ -240,36 +245,17 @@ def counts(person: Person | None) -> Counts:
     )
     if person is None:
         return Counts(0, 0, 0, 0, site, goal)
-    mine = cached(f"write.counts.{person.pk}", lambda: _mine_now(person))
-    today, waiting, judging, valid = mine.counts
-    return Counts(today, waiting, judging, valid, site, goal)
+    found = written_by(person)
+    midnight = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
+    today = Problem.objects.filter(twin__contributor=person, gold=False, created__gte=midnight)
+    return Counts(today.count(), found.held, found.judging, found.valid, site, goal)
 
 
 @dataclass(frozen=True, slots=True)
 class _Counted:
-    """What is kept: over how many problems was counted, and the counts of a person's twins."""
+    """What is kept: over how many problems was counted."""
 
     problems: int
-    counts: Sequence[int] = ()
-
-
-def _mine_now(person: Person) -> _Counted:
-    midnight = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
-    halves = Problem.objects.filter(twin=OuterRef("pk"), gold=False)
-    having = {
-        state: Exists(halves.filter(state=state))
-        for state in (State.HELD, State.JUDGING, State.VALID)
-    }
-    all_valid = having[State.VALID] & ~Exists(halves.exclude(state=State.VALID))
-    found = Twin.objects.filter(contributor=person).aggregate(
-        today=Count("pk", filter=Exists(halves) & Q(created__gte=midnight)),
-        waiting=Count("pk", filter=having[State.HELD]),
-        judging=Count("pk", filter=having[State.JUDGING]),
-        valid=Count("pk", filter=all_valid),
-        twins=Count("pk"),
-    )
-    twins = found.pop("twins")
-    return _Counted(2 * twins, tuple(found.values()))
 
 
 def place_of(person: Person | None, twin: Twin) -> dict[str, Any] | None:
@@ -379,3 +365,42 @@ def _history(problem: Problem) -> list[Any]:
     """Return what was done to a problem and why, without telling who did it."""
     events = problem.events.exclude(reason="").order_by("pk")
     return [(event.at, event.reason, event.kind) for event in events]
+
+
+def heard(person: Person, after: datetime) -> Iterator[Item]:
+    """Tell what became of what somebody wrote: what was decided, by judges or a moderator."""
+    rows = Event.objects.filter(problem__twin__contributor=person, problem__gold=False)
+    told = ~Q(before="") & (~Q(before=F("after")) | Q(kind__in=("decline", LATE)))
+    rows = rows.filter(told, at__gt=after).exclude(actor=person)
+    for event in rows.select_related("problem__twin").order_by("-pk")[:MOST]:
+        to = reverse("write:twin", args=[event.problem.twin.ref])
+        yield Item(event.at, _became(event), to, event.problem.sentence, event.reason)
+
+
+def _became(event: Event) -> str:
+    """Return what an event made of a problem, for who wrote it."""
+    if event.kind == "decline":
+        return _("A moderator declined your appeal")
+    if event.kind == LATE:
+        return _("Your sentence is public")
+    by_votes = {
+        State.VALID: _("Judges found your sentence valid"),
+        State.REJECTED: _("Judges did not find your sentence valid"),
+    }
+    by_moderator = {
+        State.VALID: _("A moderator accepted your sentence"),
+        State.REJECTED: _("A moderator rejected your sentence"),
+        State.JUDGING: _("A moderator gave your sentence to the judges"),
+        State.HELD: _("A moderator holds your sentence back"),
+        State.WITHDRAWN: _("A moderator withdrew your sentence"),
+    }
+    told = by_votes if event.actor_id is None else by_moderator
+    return told.get(State(event.after), _("Your sentence: %s") % State(event.after).label)
+
+
+def unsent(person: Person) -> Iterator[Work]:
+    """Tell of somebody's drafts."""
+    n = len(rules.drafts_of(person))
+    if n:
+        text = ngettext("%d draft is not sent yet", "%d drafts are not sent yet", n)
+        yield Work(text % n, reverse("write:start"))

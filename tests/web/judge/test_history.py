@@ -1,0 +1,74 @@
+"""What a person judged, told to themselves: gold looks like everything else."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from tests.web.judge.making import give, gold, passes, twin  # type: ignore[import-not-found]
+
+
+def _page(browser: Any, query: str = "") -> str:
+    text = browser.get(f"/judge/history/{query}").content.decode()
+    return re.sub(r'name="csrfmiddlewaretoken" value="\w+"', "", text)
+
+
+def test_nothing_tells_which_question_was_gold(
+    db: Any, rules: Any, person: Any, visit: Any
+) -> None:
+    """The page is the same, byte for byte, whichever of the answers were given to gold."""
+    from winosmith.web.judge.models import Gold, Slot
+    from winosmith.web.problems.models import Problem
+
+    ann = person("ann", is_judge=True)
+    gold(4)
+    for _ in range(4):
+        twin(halves=1)
+    for at in range(8):
+        rules(gold_every=at % 2, training_questions=0, training_right=0)
+        give(ann, choice=at % 2, ambiguous=at == 3, comment="So it is." if at == 5 else "")
+        passes(ann, 60)
+    rows = Slot.objects.filter(holder=ann)
+    assert sorted(slot.gold for slot in rows) == [False] * 4 + [True] * 4
+    browser = visit(ann)
+    before = _page(browser)
+    assert before.count('<p class="sentence"') == 8
+    Gold.objects.all().delete()
+    for slot in rows:
+        Problem.objects.filter(pk=slot.problem_id).update(gold=not slot.gold)
+        slot.gold, slot.right = not slot.gold, None
+        slot.save(update_fields=["gold", "right"])
+    assert _page(browser) == before
+
+
+def test_the_history_is_ones_own_and_in_order(db: Any, rules: Any, person: Any, visit: Any) -> None:
+    """The last answer comes first, as it was given; others' answers are in nobody's list."""
+    ann, bob = person("ann", is_judge=True), person("bob", is_judge=True)
+    rules(judges=3)
+    problems = [twin(halves=1)[0] for _ in range(3)]
+    for at in range(3):
+        give(ann, choice=at % 2)
+        passes(ann, 60)
+    give(bob, comment="mine alone")
+    page = _page(visit(ann))
+    found = re.findall(r"jug number (\d+)", page)
+    asked = [re.search(r"jug number (\d+)", row.sentence)[1] for row in problems]  # type: ignore[index]
+    assert found == asked[::-1]
+    assert "mine alone" not in page
+    chosen = re.findall(r'class="answer"><bdi[^>]*>(\w+)', page)
+    assert chosen == ["cup", "jug", "cup"]
+
+
+def test_a_withdrawn_sentence_is_no_longer_shown(
+    db: Any, rules: Any, person: Any, visit: Any
+) -> None:
+    """What its contributor took back stays in the list without its words."""
+    from winosmith.web.judge.submissions import withdraw
+
+    ann, zoe = person("ann", is_judge=True), person("zoe")
+    (problem,) = twin(zoe, halves=1)
+    give(ann)
+    withdraw(zoe, problem.twin)
+    page = _page(visit(ann))
+    assert problem.sentence not in page
+    assert "This sentence is no longer shown." in page

@@ -1,0 +1,168 @@
+"""What people hear of: the number at the top of each page, and the page that tells it all."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from tests.web.judge.making import give, gold  # type: ignore[import-not-found]
+from tests.web.judge.making import twin as judged_twin
+
+pytestmark = pytest.mark.usefixtures("forgotten")
+
+
+@pytest.fixture
+def rules() -> Any:
+    """Return a setter of the site's rules: one judge a problem, and no gold unless asked for."""
+    from dataclasses import replace
+
+    from django.conf import settings
+    from django.test import override_settings
+
+    changed = []
+
+    def change(**changes: Any) -> None:
+        few = {"gold_every": 0, "judges": 1, "training_questions": 0, "training_right": 0}
+        made = override_settings(RULES=replace(settings.RULES, **{**few, **changes}))
+        made.enable()
+        changed.append(made)
+
+    change()
+    yield change
+    for made in reversed(changed):
+        made.disable()
+
+
+def _badge(browser: Any) -> int:
+    """Return the number at the top of the first page."""
+    from django.core.cache import cache
+
+    cache.clear()
+    found = re.search(r'class="unheard">(\d+)', browser.get("/").content.decode())
+    return int(found[1]) if found else 0
+
+
+def _news(browser: Any) -> str:
+    return str(browser.get("/people/news/").content.decode())
+
+
+def test_who_wrote_hears_what_was_decided(db: Any, rules: Any, person: Any, visit: Any) -> None:
+    """A verdict counts on the badge until it was looked at; on the page it is new once."""
+    ann, bob = person("ann"), person("bob", is_judge=True)
+    browser = visit(ann)
+    (half,) = judged_twin(ann, halves=1)
+    assert _badge(browser) == 0
+    give(bob)
+    assert _badge(browser) == 1
+    page = _news(browser)
+    assert "Judges found your sentence valid" in page
+    assert f"/write/mine/{half.twin.ref}/" in page
+    assert page.count('class="new"') == 1
+    assert _badge(browser) == 0
+    again = _news(browser)
+    assert "Judges found your sentence valid" in again
+    assert 'class="new"' not in again
+
+
+def test_an_appeal_is_heard_of_by_moderators_and_its_answer_by_who_wrote(
+    db: Any, rules: Any, person: Any, visit: Any
+) -> None:
+    """Who appealed hears that it was declined, and why; their own acts are no news to them."""
+    from winosmith.web.moderate import batches, decisions
+
+    ann, bob, eva = person("ann"), person("bob", is_judge=True), person("eva", is_moderator=True)
+    (half,) = judged_twin(ann, halves=1)
+    give(bob, choice=1)
+    half.refresh_from_db()
+    assert half.state == "rejected"
+    _news(visit(ann)), _news(visit(eva))
+    decisions.appeal(ann, half, "It is fair.")
+    assert (_badge(visit(ann)), _badge(visit(eva))) == (0, 1)
+    page = _news(visit(eva))
+    assert "An appeal awaits a moderator" in page
+    assert "1 appeal is open" in page
+    assert half.sentence not in page  # the moderator could judge the other half
+    seen = half.events.order_by("-pk").first().pk
+    batches.picked(eva, "decline", [(half.ref, seen)], "The votes hold.")
+    assert _badge(visit(ann)) == 1
+    page = _news(visit(ann))
+    assert "A moderator declined your appeal" in page
+    assert "The votes hold." in page
+
+
+def test_a_judge_hears_of_new_problems_and_how_many_are_left(
+    db: Any, rules: Any, person: Any, visit: Any
+) -> None:
+    """New problems are one item, however many; who can judge none of them hears of none."""
+    from winosmith.web.judge.submissions import enter
+    from winosmith.web.problems.lookalikes import Half
+    from winosmith.web.problems.models import Twin
+
+    rules(review="none")
+    ann, bob = person("ann"), person("bob", is_judge=True)
+    _news(visit(bob)), _news(visit(ann))
+    for n in range(3):
+        made = Twin.objects.create(ref=f"new{n}", contributor=ann)
+        enter(made, [Half(f"The cup {n} hit the jug, and the _ broke.", ("cup", "jug"), 0)], [])
+    assert (_badge(visit(bob)), _badge(visit(ann))) == (1, 0)
+    page = _news(visit(bob))
+    assert "There are new problems to judge" in page
+    assert "3 problems are left for you to judge" in page
+    for _left in range(3):
+        give(bob)
+    assert "left for you to judge" not in _news(visit(bob))
+
+
+def test_a_judge_hears_what_became_of_what_they_contested(
+    db: Any, rules: Any, person: Any, visit: Any
+) -> None:
+    """A settled contest is news, with the moderator's words, and leads to the question."""
+    from winosmith.web.judge.gold import contest, settle
+
+    rules(gold_every=1)
+    bob, eva = person("bob", is_judge=True), person("eva", is_moderator=True)
+    gold(1)
+    slot = give(bob, choice=1)
+    assert slot.gold
+    contested = contest(bob, slot.ref, "The cup is of steel.")
+    _news(visit(bob))
+    settle(contested, eva, upheld=True, answer="True: cups may be.")
+    assert _badge(visit(bob)) == 1
+    page = _news(visit(bob))
+    assert "A moderator agreed with what you contested" in page
+    assert "True: cups may be." in page
+    assert f"/judge/checked/{slot.ref}/" in page
+
+
+def test_who_is_erased_leaves_no_time_of_their_news(db: Any, person: Any, visit: Any) -> None:
+    """When somebody looked is in their own data, and is forgotten with them."""
+    from winosmith.web.people.erasure import data_about, erase
+
+    ann = person("ann")
+    _news(visit(ann))
+    ann.refresh_from_db()
+    assert data_about(ann)["news_seen"] == ann.news_seen is not None
+    erase(ann, True)
+    ann.refresh_from_db()
+    assert ann.news_seen is None
+
+
+def test_news_are_read_while_nobody_can_write(
+    ready_site: Any, person: Any, visit: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page that can't note that it was looked at is shown all the same."""
+    from django.db import OperationalError, transaction
+
+    from winosmith.web.people import news
+
+    def locked() -> Any:
+        raise OperationalError("database is locked")
+
+    with transaction.atomic():
+        ann = person("ann")
+        browser = visit(ann)
+        monkeypatch.setattr(news, "writing", locked)
+        assert browser.get("/people/news/").status_code == 200
+        transaction.set_rollback(True)
