@@ -38,11 +38,12 @@ def test_the_first_settings_show_every_rule_as_it_is_built_in(tmp_path: Path) ->
     shown = re.sub(r"(?m)^# (\w+ = )", r"\1", SETTINGS.read_text("utf-8"))
     shown, _, tables = shown.partition("# [[models]]")
     named = set(re.findall(r"(?m)^(\w+) = ", shown))
-    assert {*named, "models"} == set(SiteRules.__dataclass_fields__)
+    assert {*named, "models", "mail"} == set(SiteRules.__dataclass_fields__)
     path.write_text(shown.replace('topics = "/path/to/texts"\n', ""))
     assert Rules.read(path) == SiteRules()
     path.write_text(re.sub(r"(?m)^# (?=\[)", "", "# [[models]]" + tables))
     assert [rule.name for rule in Rules.read(path).models] == ["association", "minilm"]
+    assert Rules.read(path).mail.host == "mail.example.org"
 
 
 def test_setting_a_site_up_loads_no_engine(tmp_path: Path) -> None:

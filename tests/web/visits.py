@@ -110,6 +110,8 @@ from winosmith.web.predict.asking import announce
 announce(settings.RULES.models)
 """
 
+MAILING = {"mail": {"host": "127.0.0.1", "sender": "site@example.org", "security": "none"}}
+
 VISITS: tuple[Visit, ...] = (
     V("visitor", "read:home"),
     V("anonymous", "read:home"),
@@ -152,6 +154,15 @@ VISITS: tuple[Visit, ...] = (
     V("visitor", "people:login", form={"name": "the-owner", "password": "x"}, status=422),
     V("owner", "people:password"),
     V("owner", "people:password", form={"old": "x", "password": "1"}, status=422),
+    V("visitor", "people:login", rules=MAILING),
+    V("visitor", "people:reset", rules=MAILING),
+    V("visitor", "people:reset", form={"email": "x"}, rules=MAILING, status=422),
+    V("visitor", "people:reset", form={"email": "nobody@example.org"}, rules=MAILING),
+    V("visitor", "people:reset_confirm", ("MQ", "token"), rules=MAILING),
+    V("owner", "people:me", rules=MAILING),
+    V("owner", "people:mail", rules=MAILING),
+    V("owner", "people:mail", form={"email": "x"}, rules=MAILING, status=422),
+    V("owner", "people:mail_confirm", ("token",), rules=MAILING),
     V("visitor", "people:consent"),
     V("visitor", "people:consent", form={"agree": ""}, status=422),
     V("visitor", "people:texts"),

@@ -26,6 +26,70 @@ Review = Literal["none", "flagged", "all"]
 Signup = Literal["open", "invited"]
 
 
+MAIL_PASSWORD = "WINOSMITH_MAIL_PASSWORD"  # noqa: S105 - its name
+"""The variable of the environment with the mail server's password, where no file has it."""
+
+Security = Literal["starttls", "tls", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Mail:
+    """The server that takes the site's mail: the table `[mail]`.
+
+    Attributes:
+        host: its name.
+        sender: the address that the mails come from.
+        port: 587 for "starttls", 465 for "tls", as servers have it.
+        user: who logs in there; "" for nobody.
+        password_file: with the password on its first line, beside `site.toml` or absolute; "":
+            the environment's WINOSMITH_MAIL_PASSWORD. It stands in no setting.
+        security: "starttls", "tls" or "none", for a server on the same machine.
+
+    Raises:
+        RecipeError: a value is missing, or is none of these.
+    """
+
+    host: str = ""
+    sender: str = ""
+    port: int = 587
+    user: str = ""
+    password_file: str = ""
+    security: Security = "starttls"
+
+    def __post_init__(self) -> None:
+        for name in ("host", "sender", "user", "password_file"):
+            if not isinstance(getattr(self, name), str):
+                raise RecipeError(f"[mail] {name} is a text, not {getattr(self, name)!r}")
+        if not self.host or "@" not in self.sender:
+            raise RecipeError("[mail] needs host, and sender: the address that mails come from")
+        if type(self.port) is not int or not 1 <= self.port <= 65535:
+            raise RecipeError(f"[mail] port is a number from 1 to 65535, not {self.port!r}")
+        if self.security not in get_args(Security):
+            raise RecipeError(f"[mail] security is one of {', '.join(get_args(Security))}")
+
+    @classmethod
+    def of(cls, table: Any) -> Mail:
+        """Return what a table of TOML says."""
+        known = {field.name for field in fields(cls)}
+        if not isinstance(table, dict) or set(table) - known:
+            raise RecipeError(f"mail is a table, [mail], with some of {', '.join(sorted(known))}")
+        return cls(**table)
+
+    def password(self, folder: Path) -> str:
+        """Return the password; "" where nobody logs in.
+
+        Raises:
+            InputError: the file can't be read.
+        """
+        if not self.password_file:
+            return os.environ.get(MAIL_PASSWORD, "")
+        path = folder / self.password_file
+        try:
+            return path.read_text("utf-8").partition("\n")[0].strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"{path}: {error}; [mail] password_file names it") from None
+
+
 @dataclass(frozen=True, slots=True)
 class SiteRules:
     """What a site asks of its people; the numbers are WinoGrande's where section 2 states them.
@@ -73,6 +137,7 @@ class SiteRules:
             may send.
         models: the models that perturbations are sent to; see `SolverRule`.
         model_seconds: how long a model may take for one problem before it is shown as too slow.
+        mail: the server that takes the site's mail; None: it sends none.
 
     Raises:
         RecipeError: a number out of its range, or an unknown word.
@@ -110,6 +175,7 @@ class SiteRules:
     perturbs_per_hour: int = 120
     models: tuple[SolverRule, ...] = BUILT_IN
     model_seconds: int = 20
+    mail: Mail | None = None
 
     def __post_init__(self) -> None:
         for name, least, most in RANGES:
@@ -156,6 +222,8 @@ class SiteRules:
         try:
             if "models" in values:
                 values["models"] = _models(values["models"])
+            if "mail" in values:
+                values["mail"] = Mail.of(values["mail"])
             return cls(**values)
         except RecipeError as error:
             raise RecipeError(f"{path}: {error}") from None

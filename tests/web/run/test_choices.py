@@ -90,10 +90,10 @@ def test_what_site_toml_sets_cannot_be_sent(
 
 
 def test_no_file_address_or_program_is_chosen_in_a_browser() -> None:
-    """Licence, keeping, topics and models are no choices; nor is any setting that is not named."""
+    """Licence, keeping, topics, models and mail are no choices; nor is what is not named."""
     left = {field.name for field in fields(SiteRules)} - set(CHOOSABLE)
     assert left == {
-        "licence", "retention_days", "topics", "models", "model_seconds",
+        "licence", "retention_days", "topics", "models", "model_seconds", "mail",
         "hold_pace_over", "hold_gold_over", "held_most",
     }  # fmt: skip
 

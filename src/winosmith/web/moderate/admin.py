@@ -28,7 +28,7 @@ from winosmith.web.people.models import Document, Session
 AREAS = ("people", "problems", "write", "judge", "moderate", "perturb", "predict")
 """The applications whose tables are shown."""
 
-SECRETS = frozenset({"password", "salt", "entry", "digest", "key", "who", "origin"})
+SECRETS = frozenset({"password", "salt", "entry", "digest", "key", "who", "origin", "email"})
 """Columns that nobody reads, admins neither."""
 
 NOT_SHOWN = (Group, Session)

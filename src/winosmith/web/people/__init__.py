@@ -17,8 +17,10 @@ class Config(AppConfig):
         """Make the first texts once the tables are there; tidy up once a day."""
         from winosmith.web._background import daily
         from winosmith.web.people.erasure import tidy
+        from winosmith.web.people.mail import send_news
 
         daily.append(tidy)
+        daily.append(send_news)
         post_migrate.connect(_first_documents, sender=self)
 
 

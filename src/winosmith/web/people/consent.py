@@ -97,8 +97,9 @@ at any time and need not say why.
 What is kept about you
 
 With an account: the name that you chose, a scrambled form of your password, when you joined, and \
-to what you agreed. No e-mail address and no real name is asked for. Without an account: a mark in \
-your browser's cookie, so that you find your own sentences again.
+to what you agreed. No e-mail address and no real name is asked for; where this site sends mail, \
+you may give an address, which is used for what you choose there and for nothing else. Without an \
+account: a mark in your browser's cookie, so that you find your own sentences again.
 
 Of everything that you write or judge: the text or the answer, when it was sent, and how long it \
 took. To keep the site usable, it counts how often something is done from a network; what it \

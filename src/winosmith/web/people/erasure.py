@@ -89,6 +89,7 @@ def data_about(person: Person) -> dict[str, Any]:
         "joined": person.joined,
         "last_login": person.last_login,
         "news_seen": person.news_seen,
+        "email": {"address": person.email, "news": person.mail_news, "mailed": person.mailed},
         "roles": {
             "judge": person.is_judge,
             "moderator": person.is_moderator,
@@ -187,7 +188,8 @@ def erase(person: Person, texts: bool) -> None:
         person.salt, person.entry, person.erased = new_salt(), new_salt(), timezone.now()
         person.call(f"erased-{secrets.token_hex(12)}")
         person.is_active = person.is_judge = person.is_moderator = person.is_superuser = False
-        person.last_login = person.news_seen = None
+        person.last_login = person.news_seen = person.mailed = None
+        person.email, person.mail_news = "", False
         person.set_unusable_password()
         person.save()
 

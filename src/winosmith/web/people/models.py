@@ -65,6 +65,8 @@ class Person(AbstractBaseUser, PermissionsMixin):
             accounts from before that look like an earlier one.
         salt: what the pseudonym hangs on; an erasure throws it away.
         entry: what log-in sessions hang on; a new one ends all of them.
+        email: of their own accord, and confirmed; "" for none. See `people.mail`.
+        mail_news: there is to be a mail when there is news; `mailed` is when the last one went.
         news_seen: when they looked at their news last; None where they never did.
     """
 
@@ -82,8 +84,12 @@ class Person(AbstractBaseUser, PermissionsMixin):
     joined = models.DateTimeField(default=timezone.now)
     erased = models.DateTimeField(null=True, blank=True)
     news_seen = models.DateTimeField(null=True, blank=True, editable=False)
+    email = models.EmailField(blank=True, default="", editable=False)
+    mail_news = models.BooleanField(default=False, editable=False)
+    mailed = models.DateTimeField(null=True, blank=True, editable=False)
 
     USERNAME_FIELD = "name"
+    EMAIL_FIELD = "email"
     REQUIRED_FIELDS: ClassVar[list[str]] = []
     objects: ClassVar[People] = People()
 

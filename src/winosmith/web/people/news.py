@@ -96,7 +96,7 @@ def note_heard(person: Person) -> None:
 
 def badge(request: HttpRequest) -> dict[str, Any]:
     """Return what the top of each page shows beside "News", counted where it is shown."""
-    person = request.user
-    if not person.is_authenticated or person.hired:
+    person = getattr(request, "user", None)  # none of a request that is refused before that
+    if person is None or not person.is_authenticated or person.hired:
         return {}
     return {"unheard": SimpleLazyObject(lambda: unheard(person))}

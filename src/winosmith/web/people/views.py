@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import wraps
 from typing import Any, cast
 
 from django import forms
@@ -9,11 +10,14 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import login as log_in
 from django.contrib.auth import logout as log_out
+from django.contrib.auth.password_validation import validate_password
+from django.contrib.auth.views import PasswordResetConfirmView
 from django.core.exceptions import ValidationError
 from django.forms import Form
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.decorators import method_decorator
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.debug import sensitive_post_parameters
@@ -21,6 +25,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
+from winosmith.web.people import mail as mails
 from winosmith.web.people.accounts import (
     JOINS,
     ROLES,
@@ -271,6 +276,124 @@ def _others(doors: Doors, *, browsers: int = 0, links: int = 0) -> Doors:
 def _with_ended(done: str, ended: Doors) -> str:
     more = _("Ended: %s.") % ended
     return f"{done} {more}" if ended else done
+
+
+def _with_mail(view: Any) -> Any:
+    """Let a page be there only on a site that sends mail."""
+
+    @wraps(view)
+    def shown(request: HttpRequest, /, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        if not mails.on():
+            raise Http404
+        return cast(HttpResponseBase, view(request, *args, **kwargs))
+
+    return shown
+
+
+@_with_mail
+def reset_asked(request: HttpRequest) -> HttpResponse:
+    """Send a link that sets a new password to an address; whether it is known, nobody is told."""
+    form = mails.ResetForm(request.POST or None)
+    sent = request.method == "POST" and form.is_valid()
+    if sent:
+        form.save(
+            request=request,
+            email_template_name="people/mail_reset.txt",
+            subject_template_name="people/mail_reset_subject.txt",
+        )
+    context = {"form": form, "sent": sent}
+    return render(request, "people/reset.html", context, status=422 if form.errors else 200)
+
+
+class MailedPasswordForm(NewPasswordForm):
+    """A new password, by the link of a mail."""
+
+    def __init__(self, user: Person, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.user = user
+
+    def clean(self) -> dict[str, Any]:
+        """Check the password as everywhere."""
+        typed = super().clean()
+        if "password" in typed:
+            try:
+                validate_password(typed["password"], self.user)
+            except ValidationError as error:
+                self.add_error("password", error)
+        return typed
+
+    def save(self) -> Person:
+        """Set the password; all that opened the account ends."""
+        new_password(self.user, self.cleaned_data["password"])
+        return self.user
+
+
+@method_decorator(_with_mail, "dispatch")
+class ResetByMail(PasswordResetConfirmView):
+    """Django's page that a mailed link leads to; the token is good once."""
+
+    form_class = MailedPasswordForm
+    template_name = "people/reset_confirm.html"
+
+    def form_valid(self, form: Any) -> HttpResponseBase:
+        """Set the password, and log in."""
+        person = form.save()
+        _begin(self.request, person)
+        messages.success(self.request, _("Your new password holds from now on."))
+        return redirect("people:me")
+
+
+class MailForm(forms.Form):
+    """An address, and the password that stands for the deed."""
+
+    email = forms.EmailField(
+        label=gettext_lazy("E-mail address"),
+        required=False,
+        widget=forms.EmailInput(attrs={"autocomplete": "email"}),
+    )
+    news = forms.BooleanField(
+        label=gettext_lazy("Mail me once a day when there is news"), required=False
+    )
+    password = _password(gettext_lazy("Your password"), "current-password")
+
+
+@_with_mail
+@accounts_only
+@sensitive_post_parameters()
+def mail(request: HttpRequest) -> HttpResponseBase:
+    """Take an address of one's own accord, or forget it; a link there confirms it."""
+    person = cast(Person, request.user)
+    if person.hired:
+        raise Http404
+    form = MailForm(request.POST or None, initial={"email": person.email, "news": person.mail_news})
+    if request.method == "POST" and form.is_valid():
+        typed = form.cleaned_data
+        if enter(request, person.name, typed["password"]) is None:
+            form.add_error("password", _("This is not your password."))
+        elif not typed["email"]:
+            mails.forget(person)
+            messages.success(request, _("No address of yours is stored."))
+            return redirect("people:me")
+        else:
+            mails.offer(person, typed["email"], typed["news"], request)
+            messages.success(
+                request, _("A link is on its way to this address; open it within a day.")
+            )
+            return redirect("people:me")
+    return render(request, "people/mail.html", {"form": form}, status=422 if form.errors else 200)
+
+
+@_with_mail
+@require_safe
+@accounts_only
+def mail_confirm(request: HttpRequest, token: str) -> HttpResponseBase:
+    """Make an address somebody's, by the link that was sent there."""
+    try:
+        mails.confirm(cast(Person, request.user), token)
+        messages.success(request, _("This address is yours now."))
+    except InputError as error:
+        messages.error(request, str(error))
+    return redirect("people:me")
 
 
 @sensitive_post_parameters()

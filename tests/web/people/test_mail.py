@@ -1,0 +1,272 @@
+"""Mail, through a server of the tests: addresses, a way back into an account, news."""
+
+from __future__ import annotations
+
+import http.cookiejar
+import re
+import socketserver
+import threading
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from email import message_from_string, policy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.waiting import until  # type: ignore[import-not-found]
+from tests.web.serving import PASSWORD  # type: ignore[import-not-found]
+from winosmith.errors import InputError, RecipeError
+
+ADDRESS = "ann@example.org"
+
+
+class Post(socketserver.ThreadingTCPServer):
+    """A mail server that keeps what it takes, as far as RFC 5321 asks of the smallest one."""
+
+    allow_reuse_address = daemon_threads = True
+
+    def __init__(self) -> None:
+        self.taken: list[tuple[list[str], Any]] = []
+        super().__init__(("127.0.0.1", 0), _Talk)
+
+
+class _Talk(socketserver.StreamRequestHandler):
+    server: Post
+
+    def handle(self) -> None:
+        """Talk with one client until it leaves."""
+        to: list[str] = []
+        self._say("220 tests")
+        while line := self.rfile.readline().decode().strip():
+            word = line[:4].upper()
+            if word == "QUIT":
+                self._say("221 bye")
+                return
+            if word == "RCPT":
+                to.append(line.partition("<")[2].partition(">")[0])
+            if word == "DATA":
+                self._say("354 go on")
+                body = []
+                while (part := self.rfile.readline().decode()) != ".\r\n":
+                    body.append(part)
+                read = message_from_string("".join(body), policy=policy.default)
+                self.server.taken.append((to, read))
+                to = []
+            self._say("250 ok")
+
+    def _say(self, text: str) -> None:
+        self.wfile.write(f"{text}\r\n".encode())
+
+
+@pytest.fixture
+def post() -> Iterator[Post]:
+    """Run a mail server."""
+    with Post() as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server
+        server.shutdown()
+
+
+def _table(post: Post) -> dict[str, Any]:
+    return {
+        "host": "127.0.0.1",
+        "port": post.server_address[1],
+        "sender": "twins@example.org",
+        "security": "none",
+    }
+
+
+class Browser:
+    """A browser without a screen, that keeps cookies and sends forms."""
+
+    def __init__(self, url: str):
+        jar = urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar())
+        self.url, self.opener = url, urllib.request.build_opener(jar)
+
+    def get(self, path: str) -> tuple[int, str]:
+        """Open a page."""
+        return self._open(urllib.parse.urljoin(self.url, path), None)
+
+    def post(self, path: str, **form: str) -> tuple[int, str]:
+        """Open a page and send its form."""
+        _status, page = self.get(path)
+        token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page)
+        assert token is not None, page
+        data = urllib.parse.urlencode({"csrfmiddlewaretoken": token[1], **form}).encode()
+        return self._open(urllib.parse.urljoin(self.url, path), data)
+
+    def _open(self, url: str, data: bytes | None) -> tuple[int, str]:
+        asked = urllib.request.Request(url, data, {"Referer": url})  # noqa: S310
+        try:
+            with self.opener.open(asked) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+
+
+def _link(message: Any) -> str:
+    found = re.search(r"http://\S+", message.get_content())
+    assert found is not None
+    return found[0]
+
+
+STORED = """
+from winosmith.web.people.models import Person
+result = Person.objects.get(name="ann").email
+"""
+
+
+def test_a_lost_password_is_set_anew_by_mail(served: Callable[..., Any], post: Post) -> None:
+    """An address counts once its link was opened; then it is a way back, which works once."""
+    site = served(mail=_table(post))
+    site.people("ann")
+    ann = Browser(site.url)
+    ann.post("/people/login/", name="ann", password=PASSWORD)
+    status, page = ann.post("/people/mail/", email=ADDRESS, password="a guess")
+    assert (status, "not your password" in page) == (422, True)
+    ann.post("/people/mail/", email=ADDRESS, password=PASSWORD)
+    until(lambda: len(post.taken) == 1)
+    (to, message) = post.taken[0]
+    assert (to, message["From"]) == ([ADDRESS], "twins@example.org")
+    assert site.do(STORED) == ""
+    stranger = Browser(site.url)
+    assert 'name="password"' in stranger.get(_link(message))[1]  # logged in first
+    assert site.do(STORED) == ""
+    assert "This address is yours now." in ann.get(_link(message))[1]
+    assert site.do(STORED) == ADDRESS
+    said = [stranger.post("/people/password/lost/", email=given) for given in
+            ("nobody@example.org", ADDRESS)]  # fmt: skip
+    tokens = re.compile(r'name="csrfmiddlewaretoken" value="\w+"')
+    assert [status for status, _page in said] == [200, 200]
+    assert len({tokens.sub("", page) for _status, page in said}) == 1
+    until(lambda: len(post.taken) == 2)
+    to, message = post.taken[1]
+    assert to == [ADDRESS]
+    link, new = _link(message), "jugs-and-lamps"
+    form = link.rsplit("/", 2)[0] + "/set-password/"
+    stranger.get(link)
+    assert "too short" in stranger.post(form, password="1", again="1")[1]
+    _status, page = stranger.post(form, password=new, again=new)
+    assert "Your new password holds" in page
+    assert "About you" in stranger.get("/people/")[1]
+    assert "used already" in Browser(site.url).get(link)[1]
+    assert "belong together" in Browser(site.url).post(
+        "/people/login/", name="ann", password=PASSWORD
+    )[1]  # fmt: skip
+
+
+def test_asking_for_mails_has_a_limit(served: Callable[..., Any], post: Post) -> None:
+    """Nobody's address is flooded: the sixth mail in an hour is refused, known or not."""
+    site = served(mail=_table(post))
+    asks = [
+        Browser(site.url).post("/people/password/lost/", email="nobody@example.org")[0]
+        for _ in range(6)
+    ]
+    assert asks == [200] * 5 + [429]
+    assert post.taken == []
+
+
+def test_without_a_mail_server_there_is_none_of_it(db: Any, person: Any, visit: Any) -> None:
+    """No page of mail is there, no address is asked for, and nothing is sent."""
+    from winosmith.web.people.mail import send_news
+
+    ann = visit(person("ann"))
+    for path in ("password/lost/", "password/lost/MQ/x/", "mail/", "mail/x/"):
+        assert ann.get(f"/people/{path}").status_code == 404
+    assert "Give an address" not in ann.get("/people/").content.decode()
+    assert "/people/password/lost/" not in visit().get("/people/login/").content.decode()
+    assert send_news() == 0
+
+
+def test_news_are_mailed_once_to_those_who_wish(db: Any, person: Any, post: Post) -> None:
+    """A mail says how much is new, and none of it; who has read it, or wants none, gets none."""
+    from django.conf import settings
+    from django.test import override_settings
+
+    from tests.web.judge.making import give, twin  # type: ignore[import-not-found]
+    from winosmith.web._site import Mail
+    from winosmith.web.people.erasure import data_about, erase
+    from winosmith.web.people.mail import send_news
+
+    ann, zoe = (
+        person(name, email=f"{name}@example.org", mail_news=name == "ann")
+        for name in ("ann", "zoe")
+    )
+    few = {"judges": 1, "gold_every": 0, "training_questions": 0, "training_right": 0}
+    with override_settings(
+        RULES=replace(settings.RULES, mail=Mail(**_table(post)), **few),
+        SITE=replace(settings.SITE, public_url="https://twins.example.org"),
+        EMAIL_BACKEND="django.core.mail.backends.smtp.EmailBackend",
+        EMAIL_HOST="127.0.0.1",
+        EMAIL_PORT=post.server_address[1],
+    ):
+        (half,) = twin(ann, halves=1)
+        twin(zoe, halves=1)
+        judge = person("bob", is_judge=True)
+        give(judge), give(judge)
+        assert (send_news(), send_news()) == (1, 0)
+    ((to, message),) = post.taken
+    told = message.get_content()
+    assert to == [ADDRESS]
+    assert "https://twins.example.org/people/news/" in told
+    assert half.sentence not in told
+    assert data_about(ann)["email"]["address"] == ADDRESS
+    erase(ann, True)
+    ann.refresh_from_db()
+    assert (ann.email, ann.mail_news, ann.mailed) == ("", False, None)
+
+
+def test_an_address_is_confirmed_by_its_owner_alone(db: Any, person: Any) -> None:
+    """A token of another person, an altered one, and one from before a change are none."""
+    from django.core import signing
+
+    from winosmith.web.people import mail
+
+    ann, bob = person("ann"), person("bob")
+    token = signing.dumps([*mail._whose(ann), ADDRESS, True], salt=mail._SALT)
+    for who, given in ((bob, token), (ann, token[:-2]), (ann, "x")):
+        with pytest.raises(InputError, match="works no more"):
+            mail.confirm(who, given)
+    mail.confirm(ann, token)
+    assert (ann.email, ann.mail_news) == (ADDRESS, True)
+    with pytest.raises(InputError, match="works no more"):
+        mail.confirm(ann, token)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("host = 'x'", "sender"),
+        ("host = 'x'\nsender = 'a@b'\nport = 0", "port"),
+        ("host = 'x'\nsender = 'a@b'\nsecurity = 'ssl'", "starttls"),
+        ("host = 'x'\nsender = 'a@b'\npassword = 'x'", "password_file"),
+    ],
+)
+def test_a_mail_server_that_is_none_is_refused(text: str, said: str, tmp_path: Path) -> None:
+    """What is wrong with the table is told by name; a password has no place in it."""
+    from winosmith.web._site import SiteRules
+
+    path = tmp_path / "site.toml"
+    path.write_text(f"[mail]\n{text}\n")
+    with pytest.raises(RecipeError, match=said):
+        SiteRules.read(path)
+
+
+def test_the_password_comes_from_a_file_or_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file's first line counts before the variable; a file that is missing is named."""
+    from winosmith.web._site import MAIL_PASSWORD, Mail
+
+    monkeypatch.setenv(MAIL_PASSWORD, "of the environment")
+    mail = Mail("mail.example.org", "a@example.org")
+    assert mail.password(tmp_path) == "of the environment"
+    filed = replace(mail, password_file="word")
+    with pytest.raises(InputError, match="word"):
+        filed.password(tmp_path)
+    (tmp_path / "word").write_text("of the file\nmore\n")
+    assert filed.password(tmp_path) == "of the file"
