@@ -72,7 +72,8 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     folders = {file.parent for file in Path(__file__).parent.rglob("test_*.py")}
     kept = not sys.dont_write_bytecode
     never = kept and any(not (folder / "__pycache__").is_dir() for folder in folders)
-    collect = [sys.executable, "-m", "pytest", "--collect-only", "-qq"]
+    alone = "-n0"  # with workers of its own, as PYTEST_ADDOPTS may say, it would do this again
+    collect = [sys.executable, "-m", "pytest", "--collect-only", "-qq", alone]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     compiling = subprocess.Popen(collect, cwd=session.config.rootpath, **quiet) if never else None
     ready()

@@ -107,7 +107,10 @@ def test_training_in_sequence(tiny_encoder: Path, folder: Path, tmp_path: Path) 
     )  # fmt: skip
     report = json.loads(shown.stdout)
     assert '"right_before": 60,' in shown.stdout  # a count, not 60.0
-    assert report["forgetting"] == {"n": 60, "right_before": 60, "right_after": 0}
+    known = report["forgetting"]
+    assert (known["n"], known["right_before"], known["right_after"]) == (60, 60, 0)
+    assert (known["change"], known["forgotten"], known["learned"]) == (-1, 60, 0)
+    assert known["p_value"] < 0.001
     assert report["then"]["dev_accuracy"] > 0.9
     assert report["on_all"]["at_chance"] is False
     assert report["then"]["on_all"]["folder"].endswith("then/all/model")

@@ -12,17 +12,7 @@ from winosmith import embed, formats, solve
 from winosmith.cli import main
 from winosmith.testing import made_twins
 
-FILTER = (
-    "--ensemble-size",
-    "6",
-    "--train-size",
-    "60",
-    "--cutoff",
-    "10",
-    "--no-again",
-    "--splits",
-    "1",
-)
+FILTER = ("--ensemble-size", "6", "--train-size", "60", "--cutoff", "10")
 
 
 @pytest.fixture
@@ -33,11 +23,17 @@ def data(tmp_path: Path) -> Path:
     return path
 
 
-def test_debias_keeps_the_same_problems(local_cluster: Any, data: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "measured", [("--no-again", "--splits", "1"), pytest.param((), marks=pytest.mark.long)]
+)
+def test_debias_keeps_the_same_problems(
+    local_cluster: Any, data: Path, tmp_path: Path, measured: tuple[str, ...]
+) -> None:
     """The folder of a run on a cluster holds the same bytes as that of one machine."""
     there = ("--cluster", local_cluster.scheduler_address, "--scratch", str(tmp_path))
     for name, more in (("here", ()), ("there", there)):
-        assert main(["debias", str(data), "--out", str(tmp_path / name), *FILTER, *more]) == 0
+        command = ["debias", str(data), "--out", str(tmp_path / name), *FILTER, *measured]
+        assert main([*command, *more]) == 0
     for name in ("kept.jsonl", "dropped.jsonl", "report.json"):
         assert (tmp_path / "here" / name).read_bytes() == (tmp_path / "there" / name).read_bytes()
 

@@ -32,7 +32,7 @@ def command() -> None:
 def get(name: str, out: str | None, as_json: bool) -> None:
     """Download a data set over HTTPS, check it, and unpack it.
 
-    A download that broke off goes on where it stopped when the command is run again.
+    A download that broke off leaves nothing; files of the set that are there stay as they are.
 
     \b
       winosmith data get winogrande

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from winosmith.cli._options import FILE, json_option
-from winosmith.cli._printing import percent, print_json, print_table, progress, say
+from winosmith.cli._printing import percent, print_json, print_table, probability, progress, say
 from winosmith.errors import InputError
 from winosmith.models import GRIDS, Grid, TrainingSettings
 from winosmith.report import Signature
@@ -222,19 +222,22 @@ def _curve(parts: list[Trainable], options: Options) -> dict[str, Any]:
 
 
 def _forgetting(dev: Trainable, out: Path, options: Options) -> dict[str, Any] | None:
-    """Return the accuracy on the first dev part before and after the second training."""
-    from winosmith import solve
+    """Return what of the first dev part the second training cost."""
+    from winosmith import metrics, solve
     from winosmith.dataset import Dataset
-    from winosmith.metrics import counted
 
     if not isinstance(dev, Dataset):
         return None
-    right = {}
-    for name in ("first", "then"):
-        solver = solve.EncoderSolver(out / name, device=options["device"])
-        answers = zip(dev, solve.predict(solver, dev), strict=True)
-        right[name] = counted(sum(found.credit(problem.answer) for problem, found in answers))
-    return {"n": len(dev), "right_before": right["first"], "right_after": right["then"]}
+    before, after = (
+        metrics.grade(
+            dev, solve.predict(solve.EncoderSolver(folder, device=options["device"]), dev)
+        )
+        for folder in (out / "first", out / "then")
+    )
+    found = metrics.forgetting(before, after)
+    right = {"right_before": found.before.right, "right_after": found.after.right}
+    rest = ("change", "interval", "p_value", "forgotten", "learned")
+    return {"n": len(dev), **right, **{name: found.record()[name] for name in rest}}
 
 
 def read_trainable(path: str, as_claims: bool) -> Trainable:
@@ -354,7 +357,8 @@ def print_report(report: dict[str, Any]) -> None:
         before, after = (100 * known[f"right_{when}"] / known["n"] for when in ("before", "after"))
         click.echo(
             f"On the first dev part ({known['n']:,}): {before:.2f} % before the second training, "
-            f"{after:.2f} % after"
+            f"{after:.2f} % after: {known['forgotten']:,} forgotten, {known['learned']:,} learned "
+            f"(p: {probability(known['p_value'])})"
         )
 
 
