@@ -66,6 +66,16 @@ def test_two_kept_sets_are_laid_beside_the_pool(here, capsys):
     assert "<script" not in page
 
 
+def test_an_option_that_the_command_lacks_is_not_named(here, capsys):
+    """Predictions of other problems are refused, without the `--partial` of other commands."""
+    (here / "few.csv").write_text("id,choice\nx,1\n")
+    solved = ["--predictions", "a.jsonl", "--predictions", "few.csv"]
+    assert main(["fairness", "pool.jsonl", "first", *solved]) == 2
+    told = capsys.readouterr().err
+    assert "was it made for another data set?" in " ".join(told.split())
+    assert "--partial" not in told
+
+
 @pytest.mark.parametrize(
     ("asked", "told"),
     [

@@ -144,6 +144,16 @@ def test_partial_scores_what_is_there_and_says_what_is_not(capsys: TEXT) -> None
     assert "1 predictions have no problem" in output.err
 
 
+def test_partial_is_named_where_it_helps_alone(capsys: TEXT) -> None:
+    """A choice that no option has is told without a way that would not help."""
+    lines = Path("table.csv").read_text().splitlines()
+    Path("third.csv").write_text("\n".join([lines[0], "0-0,3", *lines[2:]]) + "\n")
+    assert main(["score", "dev.jsonl", "third.csv"]) == 2
+    told = capsys.readouterr().err
+    assert "can't be for 2 options" in told
+    assert "--partial" not in told
+
+
 def test_a_way_past_bad_records_is_named(capsys: TEXT) -> None:
     """A bad record is told with the command that sets it aside, and what then is left to do."""
     lines = Path("dev.jsonl").read_text("utf-8").splitlines()

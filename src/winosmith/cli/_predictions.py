@@ -75,11 +75,14 @@ def answered(path: str, format_name: str | None, labels: str | None = None) -> D
     )
 
 
-def graded(dataset: Dataset, paths: Sequence[str], partial: bool = False) -> dict[str, Graded]:
+def graded(
+    dataset: Dataset, paths: Sequence[str], partial: bool | None = None
+) -> dict[str, Graded]:
     """Return what each file of predictions is worth, by the solver's name.
 
     Files of one solver are told apart by their own names. With `partial`, problems without a
-    prediction are left out, and so are predictions without a problem; how many is told.
+    prediction are left out, and so are predictions without a problem; how many is told. None is for
+    what has no `--partial`.
 
     Raises:
         FormatError: a file that can't be read.
@@ -88,6 +91,8 @@ def graded(dataset: Dataset, paths: Sequence[str], partial: bool = False) -> dic
     try:
         read = [(Path(path), _read(Path(path), None if partial else dataset)) for path in paths]
     except DataError as error:
+        if partial is None or not str(error).endswith("was it made for another data set?"):
+            raise
         raise DataError(f"{error} If not, --partial measures what is in both.") from None
     names = [predictions.solver for _, predictions in read]
     found: dict[str, Graded] = {}
