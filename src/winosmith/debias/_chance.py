@@ -25,12 +25,11 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from winosmith.debias._ensemble import DRAWS, Ensemble, Settings, Votes, assembled, check_draws
+from winosmith.debias._ensemble import DRAWS, Ensemble, Settings, Votes, assembled
 from winosmith.debias._rows import (
     FLIPS,
     ONE_CLASSIFIER,
     checked_rows,
-    generator,
     group_numbers,
     numbered,
     scratch_folder,
@@ -60,35 +59,6 @@ class Null:
     high: float
     p: float
     draws: tuple[float, ...]
-
-
-def null_of(
-    statistic: Callable[[NDArray[Any]], float],
-    y: NDArray[Any],
-    groups: Sequence[Sequence[int]],
-    *,
-    draws: int = DRAWS,
-    seed: int = 0,
-) -> Null:
-    """Return a figure of the labels beside what it is for twin-flipped labels.
-
-    Args:
-        statistic: labels → figure; the higher, the more was found.
-        y: (n,) the real labels, 0 or 1.
-        groups: see `twin_flipped`.
-        draws: 20 or more.
-        seed: 0 or more; draw i has a generator of its own.
-
-    Raises:
-        InputError: fewer than 20 draws.
-        DataError: the groups do not name each row once.
-    """
-    check_draws(draws)
-    numbers = numbered(groups, len(y))
-    drawn = [
-        float(statistic(flipped(y, numbers, generator(seed, draw, FLIPS)))) for draw in range(draws)
-    ]
-    return null_from(float(statistic(y)), drawn)
 
 
 def null_from(value: float, drawn: Sequence[float]) -> Null:

@@ -41,7 +41,7 @@ from winosmith.humans._grim import (
     PrintedTest,
     grim,
 )
-from winosmith.humans._handout import DECLARED, Declared, check_glyphs, form, has_blanks, pages, pdf
+from winosmith.humans._handout import DECLARED, Declared, check_glyphs, form, has_blanks, pdf
 from winosmith.humans._handout import words as instructions
 from winosmith.humans._results import Halves, ItemRow, Results, SubjectRow, TestResult, results
 from winosmith.humans._select import (
@@ -160,7 +160,6 @@ __all__ = [
     "ledger_held",
     "make_sheets",
     "paces",
-    "pages",
     "pdf",
     "publish",
     "read_answer_form",

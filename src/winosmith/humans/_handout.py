@@ -251,25 +251,18 @@ def pdf(
         MissingExtraError: typst is not installed (the extra `print`).
         InputError: no font has a character; the message names what is missing, and where.
     """
+    typst = require("typst", "print")
     data = _data(sheet, large, paper, subject, tuple(declared))
-    made: bytes = _compiled(sheet, data, "pdf", fonts)
+    inside = _inside(sheet, data, fonts)
+    made: bytes = typst.compile(
+        files("winosmith.humans").joinpath("templates/sheet.typ").read_bytes(),
+        format="pdf",
+        sys_inputs={"sheet": data},
+        font_paths=[] if fonts is None else [str(fonts)],
+        ignore_system_fonts=inside,
+        timestamp=0,
+    )
     return made
-
-
-def pages(
-    sheet: Sheet,
-    *,
-    large: bool = False,
-    paper: Paper = "a4",
-    subject: str | None = None,
-    declared: Sequence[Declared] = DECLARED,
-    fonts: str | Path | None = None,
-    ppi: float = 72,
-) -> list[bytes]:
-    """Return the pages of `pdf` as pictures, PNG with `ppi` dots an inch."""
-    data = _data(sheet, large, paper, subject, tuple(declared))
-    made = _compiled(sheet, data, "png", fonts, ppi)
-    return made if isinstance(made, list) else [made]
 
 
 def check_glyphs(
@@ -309,23 +302,6 @@ def _data(
             "words": words(has_blanks(sheet), declared),
         },
         ensure_ascii=False,
-    )
-
-
-def _compiled(
-    sheet: Sheet, data: str, form: str, fonts: str | Path | None, ppi: float | None = None
-) -> Any:
-    typst = require("typst", "print")
-    inside = _inside(sheet, data, fonts)
-    template = files("winosmith.humans").joinpath("templates/sheet.typ").read_bytes()
-    return typst.compile(
-        template,
-        format=form,
-        ppi=ppi,
-        sys_inputs={"sheet": data},
-        font_paths=[] if fonts is None else [str(fonts)],
-        ignore_system_fonts=inside,
-        timestamp=0,
     )
 
 
