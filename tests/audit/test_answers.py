@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -300,11 +301,34 @@ def test_a_folder_holds_several_tasks_of_a_model(tmp_path: Path) -> None:
         ('{"doc": [], "resps": []}', ":1: this is no sample: it has no 'doc'"),
         ('{"doc": {"q": 1}, "resps": [["x", "True"]]}', ":1: 'x' is no log-likelihood"),
         ('{"doc": {"q": 1}, "resps": ["A"]}', "their 'doc' can't be read as items: no known"),
+        ('{"doc": {"q": "\\ud800"}, "resps": ["A"]}', "their 'doc' can't be read as items"),
+        ('{"doc": {}, "resps": [], "arguments": [1], "target": "²"}', "0 of 1 rows"),
+        ('{"doc": {}, "resps": [], "arguments": 1, "target": "' + 5000 * "9" + '"}', "0 of 1 rows"),
+        ('{"doc": {}, "resps": []}\n{"doc\udcff', ":2: the line is not JSON"),
+        ('{"eval": {},\n "samples": [1]}', "a sample is no record"),
+        ('{"eval": {},\n "samples": [{"choices": 3, "scores": [1], "attachments": [1]}]}', "0 of 1"),
+        ("id,m\nq0," + 200_000 * "A", "this is no table: field larger"),
+        ("PK, but no archive", "this log of inspect_ai can't be read"),
     ],
 )
 def test_a_log_that_tells_nothing_is_refused(text: str, message: str, tmp_path: Path) -> None:
     """What can't be read is told with its line and what to give in its place."""
+    if text.startswith("PK"):
+        _needs("inspect_ai")
     path = tmp_path / "log.json"
-    path.write_text(text, encoding="utf-8")
+    path.write_text(text, encoding="utf-8", errors="surrogateescape")
     with pytest.raises(FormatError, match=f"(?i){message}"):
+        audit.read_answers(path, _quiz())
+
+
+def test_a_log_that_would_fill_the_memory_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A part of an archive that unpacks to more than a gigabyte is not unpacked."""
+    _needs("inspect_ai")
+    monkeypatch.setattr("winosmith.audit._answers._LONGEST", 1 << 20)
+    path = tmp_path / "log.eval"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
+        packed.writestr("samples/1_epoch_1.json", "0" * (2 << 20))
+    with pytest.raises(FormatError, match=r"'samples/1_epoch_1\.json' of this log would unpack"):
         audit.read_answers(path, _quiz())

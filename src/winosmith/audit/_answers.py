@@ -8,6 +8,7 @@ import json
 import math
 import re
 import warnings
+import zipfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,6 +29,9 @@ _Chosen = dict[str, dict[str, int | None]]
 
 _FEW = 50
 """Of so many items with the same options a row's text is searched for each one's question."""
+
+_LONGEST = 1 << 30
+"""A part of an `.eval` log that says that it unpacks to more bytes is refused."""
 
 _LOGS = ("samples_*.jsonl", "*.eval")
 """Files of answers that are looked for in a folder."""
@@ -125,7 +129,10 @@ def _read(path: Path, dataset: Dataset, columns: formats.Columns | None) -> _Cho
 
 def _table(path: Path, dataset: Dataset) -> _Chosen:
     source = formats.Source(path)
-    rows = list(csv.reader(io.StringIO(source.text)))
+    try:
+        rows = list(csv.reader(io.StringIO(source.text)))
+    except csv.Error as error:
+        raise FormatError(f"this is no table: {error}", path) from None
     head = rows[0]
     twice = next((name for name in head if head.count(name) > 1), None)
     if twice is not None:
@@ -327,12 +334,12 @@ def _of_samples(
 
 
 def _samples(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    with path.open(encoding="utf-8-sig", newline="\n") as file:
+    with path.open("rb") as file:
         for number, line in enumerate(file, 1):
             if not line.strip():
                 continue
             try:
-                sample = parsed(line)
+                sample = parsed(line.decode("utf-8-sig"))
             except ValueError as error:
                 raise FormatError(f"the line is not JSON ({error})", path, number) from None
             if not isinstance(sample, dict) or not isinstance(sample.get("doc"), dict):
@@ -346,7 +353,7 @@ def _asked(
     docs: Sequence[Mapping[str, Any]], path: Path, columns: formats.Columns | None
 ) -> tuple[list[Problem | None], str]:
     """Return what each record of a task asks, and why where they can't be read."""
-    raw = "".join(canonical(doc) + "\n" for doc in docs).encode()
+    raw = "".join(canonical(doc) + "\n" for doc in docs).encode("utf-8", "surrogatepass")
     named = columns if columns and {*columns.question} <= docs[0].keys() else None
     try:
         contents = formats.scan(formats.Source(path, raw), columns=named, as_written=True)
@@ -385,15 +392,22 @@ def _sample_row(line: int, sample: Mapping[str, Any], item: Problem | None, path
         options,
         _told(" ".join([*map(str, doc.values()), *map(str, asked[:1])])),
         choice,
-        int(target) if target.isdigit() else _letter(target, len(ascii_uppercase)),
+        _place(target) if target.isdigit() else _letter(target, len(ascii_uppercase)),
     )
+
+
+def _place(target: str) -> int | None:
+    """Return the place that a target is, from 0; None where it is none."""
+    return int(target) if target.isdecimal() and len(target) < 4 else None
 
 
 def _requests(arguments: Any) -> list[Mapping[str, Any]]:
     """Return what was asked of the model for one sample, in order."""
     if isinstance(arguments, Mapping):
         return [one for one in arguments.values() if isinstance(one, Mapping)]
-    return [{f"arg_{at}": part for at, part in enumerate(one)} for one in arguments]
+    given = arguments if isinstance(arguments, list) else []
+    parts = (one for one in given if isinstance(one, list))
+    return [{f"arg_{at}": part for at, part in enumerate(one)} for one in parts]
 
 
 def _score(given: Any, path: Path, line: int) -> float | None:
@@ -436,7 +450,7 @@ def _highest(
     letters = [_said(end, [""] * count) for end in scored]
     if sorted(at for at in letters if at is not None) == list(range(count)):
         return letters[best]
-    if target.isdigit() and item.answer is not None and int(target) != item.answer:
+    if target.isdigit() and item.answer is not None and _place(target) != item.answer:
         return None
     return best
 
@@ -448,13 +462,19 @@ def _inspect_log(path: Path) -> tuple[str, list[Mapping[str, Any]]]:
     """Return the model of an `.eval` log, and its samples."""
     log = require("inspect_ai.log", "inspect")
     try:
+        with zipfile.ZipFile(path) as packed:
+            longest = max(packed.infolist(), key=lambda one: one.file_size, default=None)
+        if longest and longest.file_size > _LONGEST:
+            raise FormatError(f"{longest.filename!r} of this log would unpack to over 1 GB", path)
         model = str(log.read_eval_log(str(path), header_only=True).eval.model)
         samples = log.read_eval_log_samples(
             str(path), all_samples_required=False, resolve_attachments="core"
         )
         kept = {"id", "input", "choices", "target", "scores"}
         return model, [sample.model_dump(mode="json", include=kept) for sample in samples]
-    except (OSError, ValueError, KeyError) as error:
+    except FormatError:
+        raise
+    except (OSError, ValueError, LookupError, RuntimeError, zipfile.BadZipFile) as error:
         raise FormatError(f"this log of inspect_ai can't be read: {error}", path) from None
 
 
@@ -479,13 +499,17 @@ def _of_logs(
 ) -> _Chosen:
     if not samples:
         raise FormatError("the log holds no samples", path)
+    if not all(isinstance(sample, dict) for sample in samples):
+        raise FormatError("this is no log of inspect_ai: a sample is no record", path)
     return {model: _matched([_log_row(sample) for sample in samples], dataset, path)}
 
 
 def _log_row(sample: Mapping[str, Any]) -> _Row:
-    options = tuple(map(str, sample.get("choices") or ()))
-    asked = _input(sample.get("input"), sample.get("attachments") or {})
-    scores = [score for score in (sample.get("scores") or {}).values() if isinstance(score, dict)]
+    choices, attachments, scored = map(sample.get, ("choices", "attachments", "scores"))
+    options = tuple(map(str, choices)) if isinstance(choices, list) else ()
+    asked = _input(sample.get("input"), attachments if isinstance(attachments, dict) else {})
+    scores = [*scored.values()] if isinstance(scored, dict) else []
+    scores = [score for score in scores if isinstance(score, dict)]
     said = (_said(str(score.get("answer") or ""), options) for score in scores)
     target = sample.get("target")
     return _Row(

@@ -125,8 +125,12 @@ def battery(
     earned = shares[items.keyed(items.unit_key)].mean(axis=0)
     spoken = _spoken(items, shares[:, : len(read)])
     first = this = _round(items, table, about, [], draws, [seed, 0])
+    # A position is named only if it tells by itself: where the items that a cue explains have other
+    # keys than the rest, each part is uneven though all together are even.
+    alone = np.array([first.p(cue) <= level for cue in range(len(about))])
+    among = (first.z[0] > 0) & (alone | ~about)
     named: dict[int, float] = {}
-    while len(named) < MOST and (cue := this.greatest(first.z[0] > 0, level)) is not None:
+    while len(named) < MOST and (cue := this.greatest(among, level)) is not None:
         named[cue] = this.p(cue)
         this = _round(items, table, about, list(named), min(draws, LATER), [seed, len(named)])
     found = [
@@ -234,7 +238,6 @@ def _round(
     positions = np.arange(together, table.shape[2])
     z = np.full((draws + 1, together + 1), -np.inf)
     mean, spread = np.zeros(together + 1), np.zeros(together + 1)
-    kinds = _kinds(table, [cue for cue in held if cue != together])
     even = _even(items)
     for of_positions in (False, True):
         cues = np.flatnonzero(about[:together] == of_positions)
@@ -243,7 +246,9 @@ def _round(
             continue
         rng = np.random.default_rng([*seed, int(of_positions)])
         deal = _uniform if of_positions else _permuted
-        keys = deal(items, kinds, draws, rng, holds=bool(held))
+        # Keys that are dealt anew stand at each position as often as before, whatever is held.
+        kept = [cue for cue in held if of_positions or not about[cue]]
+        keys = deal(items, _kinds(table, kept), draws, rng, holds=bool(kept))
         columns = np.concatenate([cues, positions]) if of_positions else cues
         part = np.ascontiguousarray(table[:, :, columns]).reshape(
             table.shape[0] * table.shape[1], len(columns)

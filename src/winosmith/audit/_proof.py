@@ -117,8 +117,9 @@ def prove(
     by its probability to stay. A rule's excess is the mean of what it earns minus guessing. The
     bound is simultaneous: the 95 % quantile of the largest deviation over all rules, in units of
     each one's own standard error, drawn by multiplying blocks with normal numbers (Chernozhukov,
-    Chetverikov and Kato 2013). Rules that speak in few blocks are bounded by how often they may
-    be right, and how often wrong (Clopper and Pearson 1934), each at its part of the 5 %.
+    Chetverikov and Kato 2013). Rules that speak in few blocks are bounded by in how many they may
+    be right, and in how many wrong (Clopper and Pearson 1934), each at its part of the 5 %, a block
+    counting what one of them earns at most; so are rules that earn the same in all.
 
     Args:
         items: the whole set.
@@ -204,38 +205,40 @@ def _bounds(
     from scipy.stats import beta
 
     total, columns = stays.sum(), excess.shape[1]
-    mean = stays @ excess / total
     blocks = int(block.max()) + 1
-    influence = np.zeros((blocks, columns))
-    np.add.at(influence, block, stays[:, None] * (excess - mean) / total)
+    weight = np.bincount(block, stays, blocks)
+    there = int((weight > 0).sum())
+    earned, heard = np.zeros((blocks, columns)), np.zeros((blocks, columns), np.bool_)
+    np.add.at(earned, block, stays[:, None] * excess)
+    np.logical_or.at(heard, block, speaks & (stays[:, None] > 0))
+    mean = earned.sum(axis=0) / total
+    influence = (earned - weight[:, None] * mean) / total
 
-    def heard(items: Bools) -> Ints:
-        """Return in how many blocks there are such items that may stay, (columns,)."""
-        held = np.zeros((blocks, columns), np.bool_)
-        np.logical_or.at(held, block, items & (stays[:, None] > 0))
-        return np.asarray(held.sum(axis=0))
+    def share(count: Ints | int) -> Floats:
+        """Return in which share of blocks there may be what is in so many of them."""
+        found = beta.ppf(1 - LEVEL / columns / 2, count + 1, np.maximum(there - count, 1))
+        return np.where(count < there, found, 1.0)
 
     def reach(part: Floats) -> Floats:
-        """Return how much items of one kind, those right or those wrong, may make of a mean."""
-        count = heard(part > 0)
-        share = beta.ppf(1 - LEVEL / columns / 2, count + 1, np.maximum(total - count, 1))
-        return np.asarray(share * np.where(count > 0, part.max(axis=0), 1.0))
+        """Return how much blocks of one kind, those right or those wrong, may make of a mean."""
+        count = (part > 1e-9).sum(axis=0)
+        most = np.where(count > 0, part.max(axis=0), total / there)
+        return np.asarray(share(count) * most * there / total)
 
-    rare = heard(speaks) < _RARE
     spread = np.sqrt((influence**2).sum(axis=0))
-    rare |= spread <= 0
-    if not rare.all():
-        scaled = influence[:, ~rare] / spread[~rare]
+    rare = heard.sum(axis=0) < _RARE
+    varies = ~rare & (spread > 1e-9)
+    width = np.full(columns, share(0))  # of what earns the same everywhere
+    if varies.any():
+        scaled = influence[:, varies] / spread[varies]
         rng, at_once = np.random.default_rng([seed, 7]), max(1, 4_000_000 // blocks)
         most: list[float] = []
         with one_thread():
             while len(most) < _DRAWS:
                 drawn = rng.standard_normal((min(at_once, _DRAWS - len(most)), blocks)) @ scaled
                 most += abs(drawn).max(axis=1).tolist()
-        level = LEVEL * (~rare).sum() / columns
-        width = np.quantile(most, 1 - level) * spread
-    else:
-        width = spread
-    low = np.where(rare, -reach(np.maximum(-excess, 0) * speaks), mean - width)
-    high = np.where(rare, reach(np.maximum(excess, 0) * speaks), mean + width)
+        level = LEVEL * varies.sum() / columns
+        width[varies] = np.quantile(most, 1 - level) * spread[varies]
+    low = np.where(rare, -reach(np.maximum(-earned, 0)), mean - width)
+    high = np.where(rare, reach(np.maximum(earned, 0)), mean + width)
     return low, high
