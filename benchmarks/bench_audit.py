@@ -120,8 +120,8 @@ def planted(cells: str, sets: int, draws: int, copies: int) -> None:
         it, some = 0, 0
         for at in range(sets):
             keys = (rng.random(len(items.leads)) * items.unit_counts).astype(int)
-            told = rng.random(len(keys)) < 0.05 / (1 - 1 / options)
-            keys = np.where(told, longest[items.leads], keys)
+            given = rng.random(len(keys)) < 0.05 / (1 - 1 / options)
+            keys = np.where(given, longest[items.leads], keys)
             found = audit.battery(keyed(items, keys), draws=draws, seed=at).named
             some += bool(found)
             it += any(one.cue == "the longest, in characters" for one in found)
@@ -172,7 +172,7 @@ def proof(sets: int, draws: int) -> None:
             keys = np.where(rng.random(len(keys)) < 0.2, longest[items.leads], keys)
             held = holds(keyed(items, keys), seen, draws, at)
             every, each, tried = every + all(held), each + sum(held), tried + len(held)
-        print(f"| {options} | {n} | {sets} | {100 * every / sets:.0f} % | "
+        print(f"| {options} | {n} | {sets} | {told(every, sets)} | "
               f"{100 * each / tried:.1f} % |", flush=True)  # fmt: skip
 
 

@@ -63,48 +63,6 @@ def test_a_sign_is_named_beside_an_answer_that_is_mostly_right() -> None:
     assert [one.cue for one in named] == ["the second", "no, where the text has a negation"]
 
 
-def test_labels_that_are_even_name_no_position_after_a_cue_of_classes(tmp_path: Path) -> None:
-    """Where no negation is, contradictions are rare; that makes no label a cue by its position."""
-    data = [p for at, p in enumerate(_pairs(tmp_path, 0.9)) if at % 3 or at > 30]
-    found = audit.audit(Dataset(data), draws=99, probe_draws=0).parts[0].battery
-    assert [one.about for one in found.named] == ["class"]
-    assert found.positions_p > 0.2
-
-
-def test_a_sign_is_named_beside_an_answer_that_is_mostly_right() -> None:
-    """Where most answers are yes, that a text with a negation is answered no is named as well."""
-    rng = np.random.default_rng(0)
-    signs = [(rng.random() < 0.3, int(rng.integers(10**6))) for _ in range(300)]
-    data = Dataset(
-        Problem(f"{at}", f"Is {number} {'not ' * sign}prime, or {at}?", ("no", "yes"),
-                int(rng.random() < (0.35 if sign else 0.85)), blank=None)
-        for at, (sign, number) in enumerate(signs)
-    )  # fmt: skip
-    named = audit.audit(data, draws=99, probe_draws=0).parts[0].battery.named
-    assert [one.cue for one in named] == ["the second", "no, where the text has a negation"]
-
-
-def test_labels_that_are_even_name_no_position_after_a_cue_of_classes(tmp_path: Path) -> None:
-    """Where no negation is, contradictions are rare; that makes no label a cue by its position."""
-    data = [p for at, p in enumerate(_pairs(tmp_path, 0.9)) if at % 3 or at > 30]
-    found = audit.audit(Dataset(data), draws=99, probe_draws=0).parts[0].battery
-    assert [one.about for one in found.named] == ["class"]
-    assert found.positions_p > 0.2
-
-
-def test_a_sign_is_named_beside_an_answer_that_is_mostly_right() -> None:
-    """Where most answers are yes, that a text with a negation is answered no is named as well."""
-    rng = np.random.default_rng(0)
-    signs = [(rng.random() < 0.3, int(rng.integers(10**6))) for _ in range(300)]
-    data = Dataset(
-        Problem(f"{at}", f"Is {number} {'not ' * sign}prime, or {at}?", ("no", "yes"),
-                int(rng.random() < (0.35 if sign else 0.85)), blank=None)
-        for at, (sign, number) in enumerate(signs)
-    )  # fmt: skip
-    named = audit.audit(data, draws=99, probe_draws=0).parts[0].battery.named
-    assert [one.cue for one in named] == ["the second", "no, where the text has a negation"]
-
-
 def test_signs_are_those_of_the_hypothesis_and_not_of_its_premise(tmp_path: Path) -> None:
     """A negation of the premise is no sign; words that the hypothesis shares with it are one."""
     data = _pairs(tmp_path, 0.5, 60)

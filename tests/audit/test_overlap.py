@@ -57,6 +57,19 @@ def test_a_question_is_found_by_its_own_words_in_any_case(tmp_path: Path) -> Non
     assert (found.pieces, found.checked) == (3, 40)
 
 
+def test_items_without_spaces_between_words_are_told_as_not_looked_for(tmp_path: Path) -> None:
+    """They count neither as found nor as not found, and the page and the record name how many."""
+    other = Problem("z", "什么动物会在夜里捕鱼呢？", ("猫头鹰", "大熊猫"), 0, blank=None)
+    data = Dataset([*_quiz(39), other], "quiz")
+    texts = _written(tmp_path / "web.txt", [" ".join(p.options[p.answer or 0] for p in data)])
+    found = audit.overlap({"quiz": data}, texts)
+    assert found["quiz"].found(data) == (1.0, 0.0)
+    assert found["quiz"].record()["items_unread"] == 1
+    told = audit.page(audit.audit({"quiz": data}, texts=found, draws=19, probe_draws=0))
+    assert "items not looked for in the texts" in told
+    assert "keys that stand in the texts, of 39" in told
+
+
 def test_copies_of_a_question_are_found_too(tmp_path: Path) -> None:
     """A question that the set holds twice is found for both, as it is one question."""
     data = _quiz(5)

@@ -16,8 +16,6 @@ from winosmith import Dataset, Problem, audit
 from winosmith.audit._cues import picks
 from winosmith.audit._items import Bools, Floats
 from winosmith.audit._proof import _bounds
-from winosmith.audit._proof import _bounds
-from winosmith.audit._proof import _bounds
 from winosmith.errors import DataError, OutputError
 
 LENGTHS = [
@@ -126,56 +124,6 @@ def test_few_items_are_not_shown_and_never_clean() -> None:
     assert "Not shown" in told
     assert "clean" not in audit.repair_page(found)
     assert found.proof.needed is None or found.proof.needed > 120
-
-
-def test_twins_in_which_nothing_can_tell_are_shown() -> None:
-    """A rule that is right of one half is wrong of the other, which leaves no bound wide."""
-    data = Dataset(
-        Problem(f"{at}{half}", f"The w{at} hit y{at} and the _ was {word}.",
-                (f"w{at} {'long ' * (at % 4)}", f"y{at}"), half, f"t{at}")
-        for at in range(300)
-        for half, word in enumerate(["big", "small"])
-    )  # fmt: skip
-    items = audit.Items.of(data)
-    assert audit.prove(items, lambda _: np.ones(len(items.leads))).shown
-
-
-@given(st.integers(1, 12), st.integers(1, 40), st.integers(0, 99))
-@examples(20)
-def test_a_bound_holds_what_was_seen(size: int, heard: int, seed: int) -> None:
-    """However many items a block has, and in however few blocks a rule speaks."""
-    rng = np.random.default_rng(seed)
-    block = np.repeat(np.arange(60), size)
-    speaks = (block < heard)[:, None]
-    excess = np.where(speaks, rng.choice([0.75, -0.25]), 0.0)
-    stays = rng.random(len(block))
-    low, high = _bounds(excess, speaks, stays, block, seed)
-    assert low[0] <= stays @ excess[:, 0] / stays.sum() <= high[0]
-
-
-def test_twins_in_which_nothing_can_tell_are_shown() -> None:
-    """A rule that is right of one half is wrong of the other, which leaves no bound wide."""
-    data = Dataset(
-        Problem(f"{at}{half}", f"The w{at} hit y{at} and the _ was {word}.",
-                (f"w{at} {'long ' * (at % 4)}", f"y{at}"), half, f"t{at}")
-        for at in range(300)
-        for half, word in enumerate(["big", "small"])
-    )  # fmt: skip
-    items = audit.Items.of(data)
-    assert audit.prove(items, lambda _: np.ones(len(items.leads))).shown
-
-
-@given(st.integers(1, 12), st.integers(1, 40), st.integers(0, 99))
-@examples(20)
-def test_a_bound_holds_what_was_seen(size: int, heard: int, seed: int) -> None:
-    """However many items a block has, and in however few blocks a rule speaks."""
-    rng = np.random.default_rng(seed)
-    block = np.repeat(np.arange(60), size)
-    speaks = (block < heard)[:, None]
-    excess = np.where(speaks, rng.choice([0.75, -0.25]), 0.0)
-    stays = rng.random(len(block))
-    low, high = _bounds(excess, speaks, stays, block, seed)
-    assert low[0] <= stays @ excess[:, 0] / stays.sum() <= high[0]
 
 
 def test_twins_in_which_nothing_can_tell_are_shown() -> None:

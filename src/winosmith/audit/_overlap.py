@@ -43,6 +43,7 @@ class Overlap:
         pieces: how many texts were read; long ones are cut.
         words: how many words they have.
         checked: how many items have a question that was looked for.
+        unread: the ids of those that were not looked for at all, as no spaces part their words.
         asked: of each item whose question was found, by id, the words that stand there.
         options: of each item, by id, in how many pieces each option stands.
         together: the same, of pieces in which words of its question stand too.
@@ -51,6 +52,7 @@ class Overlap:
     pieces: int
     words: int
     checked: int
+    unread: frozenset[str]
     asked: Mapping[str, str]
     options: Mapping[str, tuple[int, ...]]
     together: Mapping[str, tuple[int, ...]]
@@ -72,11 +74,15 @@ class Overlap:
         return score
 
     def found(self, dataset: Dataset) -> tuple[float, float]:
-        """Return the shares of keys, and of other options, that stand in the texts."""
+        """Return the shares of keys, and of other options, that stand in the texts.
+
+        Of items that were looked for.
+        """
         keys: list[bool] = []
         others: list[bool] = []
         for problem in dataset:
-            for at, count in enumerate(self.options.get(problem.id, ())):
+            sought = () if problem.id in self.unread else self.options.get(problem.id, ())
+            for at, count in enumerate(sought):
                 (keys if at == problem.answer else others).append(count > 0)
         return sum(keys) / max(1, len(keys)), sum(others) / max(1, len(others))
 
@@ -87,6 +93,7 @@ class Overlap:
             "texts": self.pieces,
             "words": self.words,
             "questions_checked": self.checked,
+            "items_unread": len(self.unread),
             "questions_found": {"count": len(self.asked), "examples": examples[:_SHOWN]},
         }
 
@@ -137,10 +144,12 @@ class _Sought:
         self.counts: Counter[tuple[_Key, int]] = Counter()
         self.together: Counter[tuple[_Key, int]] = Counter()
         self.lengths: dict[str, tuple[int, ...]] = {}
+        self.unread: set[_Key] = set()
 
     def add(self, split: str, problem: Problem) -> None:
         key = (split, problem.id)
         if writing(" ".join((problem.sentence, *problem.options))) == "unspaced":
+            self.unread.add(key)
             return
         for part in (problem.before, problem.after):
             words = View.cut(part)
@@ -194,6 +203,7 @@ class _Sought:
             self.pieces,
             self.words,
             sum((name, problem.id) in self.checked for problem in dataset),
+            frozenset(problem.id for problem in dataset if (name, problem.id) in self.unread),
             {p.id: self.found[name, p.id] for p in dataset if (name, p.id) in self.found},
             of(self.counts),
             of(self.together),

@@ -567,12 +567,19 @@ def _standing(part: Part, found: Overlap) -> Iterator[list[report.Value]]:
         len(found.asked),
         f"{first[0]}: “{first[1]}”" if first else None,
     ]
-    keys, others = found.found(Dataset(part.items.problems))
+    sought = Dataset(p for p in part.items.problems if p.id not in found.unread)
+    keys, others = found.found(sought)
     yield [
-        f"{part.name}: keys that stand in the texts, of {len(part.items):,}",
-        round(keys * len(part.items)),
+        f"{part.name}: keys that stand in the texts, of {len(sought):,}",
+        round(keys * len(sought)),
         f"{_percent(keys)}, and {_percent(others)} of the other options",
     ]
+    if found.unread:
+        yield [
+            f"{part.name}: items not looked for in the texts: no spaces part their words",
+            len(found.unread),
+            None,
+        ]
 
 
 def _models(part: Part) -> report.Section:

@@ -39,15 +39,15 @@ def detectable(
     """Return the least difference between two models that n items find, 0–1; None for none.
 
     It solves δ√n = z(1 − α/2) √ψ + z(power) √(ψ − δ²) for δ (Connor 1987), n over the design
-    effect. Fewer than 6 items that differ are significant in no exact test at 0.05, so it is 6
-    over that n at least.
+    effect. Fewer than 6 items that differ are significant in no exact test at 0.05 (mid-p needs
+    5), so it is 6 over that n at least.
 
     Args:
         n: items.
         psi: the share of items on which the models differ in being right, over 0 up to 1.
         design: the design effect of blocks.
         alpha: of the test, two-sided.
-        power: the share of sets in which it is found.
+        power: the share of sets in which it is found, 0.5 or more.
 
     Raises:
         DataError: psi or n out of range.
