@@ -103,7 +103,8 @@ def test_texts_are_agreed_to_once_and_before_anything_is_typed(
 ) -> None:
     """One tick above the first field is for the test's text and the site's, and keeps what stands.
 
-    Refused for want of it, or because a text has changed meanwhile, the form is shown as it was.
+    Refused for want of it, or because a text has changed meanwhile, the form is shown as it was; but
+    a tick was for the text that was read.
     """
     from winosmith.humans import Declared
     from winosmith.web.people.consent import has_agreed, publish
@@ -124,6 +125,7 @@ def test_texts_are_agreed_to_once_and_before_anything_is_typed(
         answer = browser.post(url, {**form, **more, **_hidden(browser.get(url), "key")})
         assert answer.status_code == 422
         assert 'value="a house in Leeds"' in answer.content.decode()
+        assert not re.search('id="agree"[^>]* checked', answer.content.decode())
         assert not has_agreed(new)
     form["shown"] = re.findall(r'name="shown" value="(\d+)"', answer.content.decode())
     answer = browser.post(url, {**form, "agree": "yes", **_hidden(answer, "key")})

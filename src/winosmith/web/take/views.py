@@ -94,6 +94,8 @@ def _begin(request: HttpRequest, round_: Round) -> HttpResponseBase:
 
 def _about(request: HttpRequest, round_: Round, *, error: str = "") -> HttpResponse:
     person = _person(request)
+    documents = missing(person) if person else []
+    read = {document.pk for document in documents} <= shown_documents(request)
     page = {
         "round": round_,
         **_size(round_),
@@ -104,9 +106,9 @@ def _about(request: HttpRequest, round_: Round, *, error: str = "") -> HttpRespo
             {**each, "value": request.POST.get(f"declared-{each['name']}", "")}
             for each in round_.declared
         ],
-        "documents": missing(person) if person else [],
+        "documents": documents,
         "who": pseudonym(person) if person else "",
-        "agreed": bool(request.POST.get("agree")),
+        "agreed": read and bool(request.POST.get("agree")),  # nobody agreed to what came since
         "again": person is not None and round_.subjects.filter(person=person).exists(),
         "longest": LONGEST,
         "key": new_key(),
