@@ -103,8 +103,8 @@ def test_texts_are_agreed_to_once_and_before_anything_is_typed(
 ) -> None:
     """One tick above the first field is for the test's text and the site's, and keeps what stands.
 
-    Refused for want of it, or because a text has changed meanwhile, the form is shown as it was; but
-    a tick was for the text that was read.
+    Refused for want of it, or because a text has changed meanwhile, the form is shown as it was,
+    without a tick that was for another text.
     """
     from winosmith.humans import Declared
     from winosmith.web.people.consent import has_agreed, publish
