@@ -145,10 +145,10 @@ def test_an_embargo_holds_for_what_is_imported(database: Any) -> None:
 @pytest.mark.parametrize(
     ("change", "as_", "reason"),
     [
-        ({"id": "a/b"}, "valid", "--new-ids"),
-        ({"id": "x" * 81}, "valid", "--new-ids"),
-        ({"id": "a\nb"}, "valid", "--new-ids"),
-        ({"twin_id": "a/b"}, "valid", "--new-ids"),
+        ({"id": "a/b"}, "valid", "import with new ids"),
+        ({"id": "x" * 81}, "valid", "import with new ids"),
+        ({"id": "a\nb"}, "valid", "import with new ids"),
+        ({"twin_id": "a/b"}, "valid", "import with new ids"),
         ({"answer": None}, "judging", "has no answer"),
     ],
 )

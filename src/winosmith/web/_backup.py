@@ -29,7 +29,7 @@ from winosmith.errors import InputError, OutputError, require
 from winosmith.outputs import sha256, write_error
 from winosmith.web._site import Site, is_site_file, site_files
 
-LAYOUT = 2
+LAYOUT = 3
 """Of the archive; a higher number is from a newer version of winosmith."""
 
 MANIFEST, SECRET, SETTINGS = "manifest.json", "secret", "site.toml"

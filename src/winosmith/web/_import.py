@@ -5,6 +5,7 @@ Perturbed ones get their place in the tree of their family, in linear time.
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +16,7 @@ from winosmith import Dataset
 from winosmith import Problem as Datum
 from winosmith.errors import InputError
 from winosmith.lineage import depths
+from winosmith.records import problem_record
 from winosmith.web._lock import chunked
 
 if TYPE_CHECKING:
@@ -24,6 +26,8 @@ As = Literal["judging", "valid", "gold"]
 
 CHUNK = 250
 """Problems in one transaction; people who write wait for one, not for all."""
+
+NUL = "it holds NUL, the character 0, which PostgreSQL takes in no text"
 
 EXPLANATION, ATTENTION = "gold.explanation", "gold.attention"
 """What `extra` holds of a gold question."""
@@ -161,14 +165,21 @@ def count_known(dataset: Dataset) -> int:
     return sum(rows.count() for rows in some)
 
 
+def holds_nul(datum: Datum) -> bool:
+    """Tell whether any text of a problem holds NUL."""
+    return "\\u0000" in json.dumps(problem_record(datum)).replace("\\\\", "")
+
+
 def _unfit(datum: Datum, as_: As) -> str | None:
     """Return why a problem is none for a site; None where it is one."""
     for name in (datum.id, datum.twin_id or ""):
         if len(name) > LONGEST or "/" in name or not name.isprintable() or name != name.strip():
             return (
                 f"the id {name[:100]!r} can't be part of a page's address (up to {LONGEST} "
-                "characters, no /); import with --new-ids"
+                "characters, no /); import with new ids"
             )
+    if holds_nul(datum):
+        return NUL
     if not datum.blank_is_plain or len(datum.options) > MOST_OPTIONS:
         return (
             f"the problem {datum.id!r} is a question, holds '_' beside its blank, or has more than "
@@ -216,7 +227,7 @@ def _taken(dataset: Dataset) -> Iterator[tuple[Datum, str]]:
             if ref not in twins[twin]:
                 why = (
                     f"the site has another twin {twin!r} already (its problem {ref!r} is not in "
-                    "the file); import with --new-ids"
+                    "the file); import with new ids or, where it has them, under another name"
                 )
                 yield from ((dataset[dataset.row(name)], why) for name in sorted(twins[twin]))
     data = {datum.id: datum for datum in dataset}
@@ -226,7 +237,8 @@ def _taken(dataset: Dataset) -> Iterator[tuple[Datum, str]]:
             if (row.sentence, tuple(row.options)) != (datum.sentence, datum.options):
                 yield (
                     datum,
-                    f"the site has another problem {row.ref!r} already; import with --new-ids",
+                    f"the site has another problem {row.ref!r} already; import with new ids or, "
+                    "where it has them, under another name",
                 )
 
 

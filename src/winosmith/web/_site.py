@@ -279,6 +279,8 @@ def read_chosen(folder: Path) -> dict[str, Any]:
         return {}
     except ValueError as error:
         raise RecipeError(f"{path}: {error}; correct the file, or remove it") from None
+    except OSError as error:
+        raise RecipeError(f"{path}: {error.strerror}; let the server read it") from error
     if not isinstance(found, dict) or not found.keys() <= set(CHOOSABLE):
         raise RecipeError(f"{path} holds other things than settings for the browser; remove it")
     return _tuples(found)

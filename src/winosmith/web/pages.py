@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 import sys
+import threading
 from collections.abc import Callable
 from datetime import date, datetime
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 from django import template
@@ -151,29 +153,42 @@ def take_up_choices(
     return middleware
 
 
-_taken_up: list[tuple[int, int] | None] = [None]
-"""Of the file of choices that this process goes by: its number and time; None for no file."""
+_taken_up: list[tuple[int, int] | tuple[()] | None] = [()]
+"""Of the file of choices that this process goes by: its number and time; None for no file, and ()
+before the first look."""
 
 
 def renew_rules() -> None:
     """Let this process go by what admins chose last; what can't be used is logged, and not taken.
 
-    A server that would not start with it goes on with what holds.
+    A server that would not start with it goes on with what holds; a file that can't be read is
+    looked at again with the next request.
     """
     folder = settings.SITE.folder
     try:
-        about = (folder / CHOSEN).stat()
+        mark = _mark(folder / CHOSEN)
+        if mark == _taken_up[0]:
+            return
+        with _TURN:
+            settings.RULES = settings.RULES.with_chosen(folder, settings.SITE.fixed)
+            _taken_up[0] = mark
     except OSError:
-        mark = None
-    else:
-        mark = (about.st_ino, about.st_mtime_ns)
-    if mark == _taken_up[0]:
-        return
-    _taken_up[0] = mark
-    try:
-        settings.RULES = settings.RULES.with_chosen(folder, settings.SITE.fixed)
-    except RecipeError:
+        logging.getLogger(__name__).exception("settings can't be read")
+    except RecipeError as error:
         logging.getLogger(__name__).exception("settings can't be taken up")
+        if not isinstance(error.__cause__, OSError):
+            _taken_up[0] = mark
+
+
+_TURN = threading.Lock()
+
+
+def _mark(path: Path) -> tuple[int, int] | None:
+    try:
+        about = path.stat()
+    except FileNotFoundError:
+        return None
+    return about.st_ino, about.st_mtime_ns
 
 
 def refuse_nul(

@@ -75,8 +75,8 @@ MEANT = {BY_MISTAKE, "Es geschah versehentlich.", made_up(BY_MISTAKE)}
 """Texts that a field has at first, to be changed by whoever sends it."""
 
 
-NAMES = {"open", "closed", "empty", "done", "failed", "published", "…"}
-"""Of rounds in the small site, and where a sentence is cut: they read like texts of pages."""
+NAMES = {"open", "closed", "empty", "done", "failed", "published", "questions", "…"}
+"""Of rounds in the small site, of a format, and where a sentence is cut: like texts of pages."""
 
 
 def _page(visit: v.Visit, refs: dict[str, str], language: str) -> str:

@@ -164,7 +164,7 @@ def test_a_study_is_checked_before_it_is_made(db: Any, rules: Any) -> None:
         ({"reward": Decimal("1.005")}, "two decimals"),
         ({"reward": Decimal("-1")}, "no sum of money"),
         ({"currency": "pounds"}, "no currency"),
-        ({"code": ""}, "name it with --code"),
+        ({"code": ""}, "gives the completion code; name it"),
         ({"code": "A B"}, "letters, digits"),
         ({"short_code": "DONE1"}, "must differ"),
         ({"minutes": 0}, "1 minute"),

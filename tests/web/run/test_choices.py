@@ -143,6 +143,74 @@ def test_a_form_sent_twice_is_one_deed(database: Any, adam: Any, visit: Callable
     assert Deed.objects.count() == 1
 
 
+def test_of_two_admins_neither_takes_back_what_the_other_chose(
+    database: Any, send: Callable[..., Any], kept: Path
+) -> None:
+    """A form that was opened before another one was saved changes what was changed in it alone."""
+    from winosmith.web.run.models import Deed
+
+    later = choices(judges=5, open_judging="")
+    send("/admin/settings/", **choices(title="Graz"))
+    assert send("/admin/settings/", **later).status_code == 302
+    assert _chosen(kept) == {"title": "Graz", "judges": 5, "open_judging": False}
+    assert Deed.objects.latest("pk").asked == {"judges": 5, "open_judging": False}
+
+
+def test_what_two_admins_chose_goes_together(
+    database: Any, send: Callable[..., Any], kept: Path
+) -> None:
+    """A choice that the other one's does not allow any more is refused, and not noted."""
+    later = choices(training_right=5)
+    send("/admin/settings/", **choices(training_questions=4))
+    answer = send("/admin/settings/", **later)
+    assert answer.status_code == 422
+    assert "nobody could pass" in answer.content.decode()
+    assert _chosen(kept) == {"training_questions": 4}
+
+
+def test_what_cannot_be_written_is_not_noted(
+    database: Any, send: Callable[..., Any], kept: Path
+) -> None:
+    """Where the file can't be written the form says so; no setting changes, and the log is true."""
+    from django.conf import settings
+
+    from winosmith.web.run.choices import COMING
+    from winosmith.web.run.models import Deed
+
+    before = settings.RULES
+    (kept / COMING).mkdir()
+    try:
+        answer = send("/admin/settings/", **choices(title="Graz"))
+    finally:
+        (kept / COMING).rmdir()
+    assert answer.status_code == 422
+    assert COMING in answer.content.decode()
+    assert not Deed.objects.exists()
+    assert before == settings.RULES
+
+
+def test_a_file_that_cannot_be_read_is_read_once_it_can(
+    db: Any, visit: Callable[..., Any], kept: Path
+) -> None:
+    """Pages are shown meanwhile, by the settings that held, and by the new ones afterwards."""
+    (kept / "elsewhere").write_text('{"title": "Twins of York"}')
+    (kept / CHOSEN).mkdir()
+    try:
+        assert visit().get("/guidelines/").status_code == 200
+    finally:
+        (kept / CHOSEN).rmdir()
+    (kept / "elsewhere").rename(kept / CHOSEN)
+    assert "Twins of York" in visit().get("/guidelines/").content.decode()
+
+
+def test_a_process_to_which_nobody_comes_goes_by_what_was_chosen() -> None:
+    """Before what time brings about is done, the settings are taken up."""
+    from winosmith.web._background import hourly
+    from winosmith.web.pages import renew_rules
+
+    assert hourly[0] is renew_rules
+
+
 def test_a_backup_has_what_was_chosen(kept: Path) -> None:
     """The file of choices is among those that every backup holds, and that a restore takes."""
     from winosmith.web._site import is_site_file, site_files

@@ -39,7 +39,8 @@ def test_nothing_comes_in_before_it_is_confirmed(
     deed = _proposed(send, file=BAD)
     assert (deed.state, deed.came["new"], deed.came["refused"]) == ("shown", 2, 2)
     assert deed.came["told"] == [
-        "cups.csv:4: the sentence has no blanks ('_'); 1 is needed",
+        "cups.csv:4: the sentence has no blanks ('_'); 1 is needed; a question, which has none, "
+        'says so: "blank": null',
         "cups.csv:5: the sentence has 2 blanks ('_'); 1 is needed",
     ]
     assert not Problem.objects.exists()
@@ -189,6 +190,83 @@ def test_what_nobody_confirms_is_dropped(
     assert (file_of(old).exists(), file_of(young).exists()) == (False, True)
     with pytest.raises(InputError):
         done(old)
+
+
+def test_a_file_without_a_deed_is_dropped(db: Any, kept: Path) -> None:
+    """What is left of a form that was never noted goes after a day."""
+    import os
+    import time
+
+    from winosmith.web.people.erasure import tidy
+
+    (kept / "uploads").mkdir()
+    for name, hours in (("old", 25), ("young", 1)):
+        (kept / "uploads" / name).write_text("x")
+        os.utime(kept / "uploads" / name, (time.time() - 3600 * hours,) * 2)
+    tidy()
+    assert [path.name for path in (kept / "uploads").iterdir()] == ["young"]
+
+
+def test_others_write_while_a_file_is_looked_at(
+    database: Any, send: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither a file of problems nor that of a test is read within a transaction."""
+    from django.db import connection
+
+    from winosmith.web.run import files, opening
+
+    within = []
+    real = files.look_at
+
+    def look_at(*asked: Any) -> Any:
+        within.append(connection.in_atomic_block)
+        return real(*asked)
+
+    monkeypatch.setattr(files, "look_at", look_at)
+    monkeypatch.setattr(opening, "look_at", look_at)
+    _proposed(send, file=CUPS)
+    assert send("/admin/tests/", file=CUPS, name="x", title="x", orders="1").status_code == 302
+    assert within == [False, False]
+
+
+def test_a_file_that_is_sent_twice_is_kept_once(
+    database: Any, adam: Any, visit: Callable[..., Any], kept: Path
+) -> None:
+    """A double click leads to one deed, and leaves one file."""
+    from django.core.files.uploadedfile import SimpleUploadedFile
+
+    from winosmith.web.people.gates import new_key
+
+    key, browser = new_key(), visit(adam)
+    to = {
+        browser.post("/admin/import/", {
+            "key": key, "as_": "judging", "file": SimpleUploadedFile("cups.csv", CUPS.encode()),
+        })["Location"]
+        for _ in "12"
+    }  # fmt: skip
+    assert len(to) == 1
+    assert [path.name for path in (kept / "uploads").iterdir()] == [to.pop().split("/")[-2]]
+
+
+@pytest.mark.parametrize("as_", ["judging", "published"])
+def test_a_problem_with_nul_is_left_out(db: Any, send: Callable[..., Any], as_: str) -> None:
+    """It is named by its line, whatever becomes of the others; a backslash before a u is no NUL."""
+    file = f"{CUPS}The c\0p fell on the _.,cup,jug,1\nThe \\u0000 fell on the _.,cup,jug,1\n"
+    deed = _proposed(send, file=file, as_=as_)
+    assert deed.came["told"] == [
+        "cups.csv:4: it holds NUL, the character 0, which PostgreSQL takes in no text"
+    ]
+    assert deed.total == 3
+
+
+def test_no_option_of_a_command_is_named(db: Any, send: Callable[..., Any]) -> None:
+    """A form says what is wrong in words of its own."""
+    from winosmith.web.problems.models import Problem
+
+    page = send("/admin/import/", file="one,two\n1,2\n", as_="valid").content.decode()
+    assert "cups.csv: no known format fits its content<" in page
+    assert "--" not in page.partition("<main")[2]
+    assert not Problem.objects.exists()
 
 
 def test_a_dropped_file_is_gone(db: Any, send: Callable[..., Any]) -> None:

@@ -60,6 +60,40 @@ def test_each_step_is_done_by_what_it_asks_for(
         assert _standing()["Backups"]
 
 
+def test_more_gold_than_is_needed_is_told_as_a_number(
+    db: Any, adam: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of fewer it says of how many; of more than the training takes, how many there are."""
+    from django.conf import settings
+
+    from winosmith.web.judge.gold import add_gold
+    from winosmith.web.problems.models import Problem, Twin
+    from winosmith.web.run.steps import steps
+
+    for n in range(2):
+        half = Problem.objects.create(ref=f"g{n}", twin=Twin.objects.create(ref=f"t{n}"), answer=0,
+                                      sentence=f"The _ fell {n}.", options=["cup", "jug"],
+                                      state="held")  # fmt: skip
+        add_gold(half, "Cups fall.")
+    told = []
+    for wanted in (5, 2, 1):
+        rules = replace(settings.RULES, training_questions=wanted, training_right=1)
+        monkeypatch.setattr(settings, "RULES", rules)
+        told += [step.state for step in steps() if step.act == "Import gold questions"]
+    assert told == ["2 of the 5 that the training takes", "2 questions", "2 questions"]
+
+
+def test_a_site_toml_without_rules_is_no_look_at_them(
+    db: Any, adam: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file that names the site alone, or a mail server, leaves the step to be done."""
+    from django.conf import settings
+
+    for fixed, done in (({"title", "mail"}, False), ({"judges"}, True)):
+        monkeypatch.setattr(settings, "SITE", replace(settings.SITE, fixed=frozenset(fixed)))
+        assert _standing()["Rules"] is done
+
+
 def test_an_old_backup_is_none(db: Any, adam: Any) -> None:
     """After a week the step is to be done again."""
     from winosmith.web.run.deeds import note
@@ -174,7 +208,7 @@ def test_every_plot_has_its_table_and_its_words(
         assert len(plot.rows) == 30
         assert all(len(numbers) == len(plot.parts) for _day, numbers in plot.rows)
         assert all(bar.y >= 0 and bar.y + bar.height <= plot.base + 0.1 for bar in plot.bars)
-    assert {plot.key: plot.told for plot in shown}["came"] == "What came in: 2026-03-20: 1"
+    assert {plot.key: plot.told for plot in shown}["came"] == "What came in: 20 Mar 2026: 1"
     page = visit(adam).get("/admin/dashboard/").content.decode()
     assert page.count("<svg") == page.count('role="img"') == 6
     assert page.count("<details>") == 6

@@ -80,8 +80,9 @@ def choices(**others: Any) -> dict[str, Any]:
     """Return the form of the settings as it stands, with others in place of some."""
     from winosmith.web.run.choices import Choices
 
-    typed = {name: value for name, value in Choices().initial.items() if value is not False}
-    return {**typed, **others}
+    shown = Choices().initial
+    typed = {name: value for name, value in shown.items() if value is not False}
+    return {**{f"initial-{name}": value for name, value in shown.items()}, **typed, **others}
 
 
 def _chosen(_: Any) -> dict[str, Any]:

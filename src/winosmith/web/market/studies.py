@@ -218,7 +218,7 @@ def _check(name: str, values: dict[str, Any]) -> None:
         if values[what] and not CODE.fullmatch(values[what]):
             raise InputError(f"the code {values[what]!r} is not of letters, digits and - alone")
     if not values["code"] and not PROVIDERS[values["provider"]].own_codes:
-        raise InputError("this market gives the completion code; name it with --code")
+        raise InputError("this market gives the completion code; name it")
     if values["code"] and values["code"] == values["short_code"]:
         raise InputError("the code for all of the work and the one for a part must differ")
 

@@ -11,8 +11,9 @@ class Config(AppConfig):
     name = "winosmith.web.run"
 
     def ready(self) -> None:
-        """Say how deeds are carried out; let them go on; forget files that nobody let in."""
+        """Say how deeds are carried out; let them go on; go by what was chosen; forget files."""
         from winosmith.web._background import hourly
+        from winosmith.web.pages import renew_rules
         from winosmith.web.people.erasure import tidying
         from winosmith.web.run.backups import make
         from winosmith.web.run.deeds import forget_files, go_on, works
@@ -21,5 +22,7 @@ class Config(AppConfig):
         from winosmith.web.run.opening import open_test
 
         works.update({IMPORT: let_in, TEST: open_test, BACKUP: make})
+        renew_rules()
+        hourly.insert(0, renew_rules)  # a process to which nobody comes goes by them, too
         hourly.append(go_on)
         tidying["run"] = forget_files

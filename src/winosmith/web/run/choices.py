@@ -7,6 +7,8 @@ What `site.toml` sets is shown and stays as it is there. What may be chosen at a
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, get_args
 
@@ -17,6 +19,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from winosmith.errors import RecipeError
+from winosmith.locks import wait_for_lock
 from winosmith.outputs import write_aside
 from winosmith.web._lock import writing
 from winosmith.web._site import CHOOSABLE, CHOSEN, RANGES, Review, Signup, SiteRules, read_chosen
@@ -122,10 +125,14 @@ LONGEST = 100
 
 MOST_WORDS = 1000
 
+COMING = "chosen.new"
+"""In the site's folder: what was chosen, until the log of it is on the disk."""
+
 
 def _field(name: str) -> forms.Field:
     label, told = WORDS[name]
-    words: dict[str, Any] = {"label": label, "help_text": told}
+    # What the form showed travels with it: of two admins neither takes back what the other chose.
+    words: dict[str, Any] = {"label": label, "help_text": told, "show_hidden_initial": True}
     usual = getattr(SiteRules(), name)
     if isinstance(usual, bool):
         return forms.BooleanField(required=False, **words)
@@ -183,41 +190,52 @@ class Choices(forms.Form):
         return typed
 
     def changed(self) -> dict[str, Any]:
-        """Return the settings that would be others than now."""
+        """Return the settings that were changed in the form, and would be others than now."""
         rules = settings.RULES
         return {
-            name: value
-            for name, value in self.cleaned_data.items()
-            if value != getattr(rules, name)
+            name: self.cleaned_data[name]
+            for name in self.changed_data
+            if self.cleaned_data[name] != getattr(rules, name)
         }
+
+
+@contextmanager
+def turn_to_choose() -> Iterator[None]:
+    """Let one admin at a time choose settings, of all processes of the site."""
+    with (settings.SITE.folder / "choose.lock").open("wb") as file:
+        wait_for_lock(file.fileno())
+        yield
 
 
 def choose(person: Person, changed: dict[str, Any]) -> Deed:
     """Note what is chosen, and let it hold once that is on the disk, in every process of the site.
 
-    What is the same as what is built in is not kept.
+    What is the same as what is built in is not kept. What can't be written is not noted either.
 
     Args:
-        person: an admin.
+        person: an admin, in their `turn_to_choose`.
         changed: from `Choices.changed`.
 
     Raises:
+        RecipeError: it does not go with what another admin chose meanwhile.
         OutputError: the file can't be written.
     """
+    renew_rules()
+    replace(settings.RULES, **changed)
     folder, usual = settings.SITE.folder, SiteRules()
     with writing():
         chosen = {**read_chosen(folder), **changed}
         kept = {name: chosen[name] for name in CHOOSABLE if name in chosen}
         kept = {name: value for name, value in kept.items() if value != getattr(usual, name)}
-        asked = {name: _plain(value) for name, value in changed.items()}
-        deed = note(person, SETTINGS, asked)
-        transaction.on_commit(lambda: _keep(kept))
+        with write_aside(folder / COMING) as file:
+            file.write(json.dumps(kept, indent=2, ensure_ascii=False) + "\n")
+        deed = note(person, SETTINGS, {name: _plain(value) for name, value in changed.items()})
+        transaction.on_commit(_take)
     return deed
 
 
-def _keep(chosen: dict[str, Any]) -> None:
-    with write_aside(settings.SITE.folder / CHOSEN) as file:
-        file.write(json.dumps(chosen, indent=2, ensure_ascii=False) + "\n")
+def _take() -> None:
+    (settings.SITE.folder / COMING).replace(settings.SITE.folder / CHOSEN)
     renew_rules()
 
 

@@ -15,10 +15,12 @@ from typing import Any
 from django.db.models import Count, F
 from django.db.models.functions import TruncDate
 from django.utils import timezone
+from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
 from winosmith.web._cache import cached
 from winosmith.web.judge.models import Slot, Verdict
+from winosmith.web.pages import fixed
 from winosmith.web.problems.models import Event, Problem, State, Twin
 from winosmith.web.problems.states import DECIDED, OPEN
 
@@ -304,7 +306,7 @@ def _plot(
             for share in (0, 0.5, 1)
         ],
         [
-            (round(LEFT + slot * (at + 0.5), 2), f"{day:%m-%d}")
+            (round(LEFT + slot * (at + 0.5), 2), date_format(day, _("j M")))
             for at, day in enumerate(first)
             if (len(first) - 1 - at) % every == 0
         ],
@@ -314,14 +316,16 @@ def _plot(
 
 def _in_words(first: Sequence[date], totals: Sequence[float], unit: str) -> str:
     return ", ".join(
-        f"{day}: {_told(total, unit)}" for day, total in zip(first, totals, strict=True) if total
+        f"{date_format(day, _('j M Y'))}: {_told(total, unit)}"
+        for day, total in zip(first, totals, strict=True)
+        if total
     )
 
 
 def _told(value: float | None, unit: str) -> str:
     if value is None:
         return "–"
-    return f"{value:.1f}{unit}" if unit else f"{value:g}"
+    return fixed(value, 1 if unit else 0) + unit
 
 
 def _round_up(most: float) -> float:

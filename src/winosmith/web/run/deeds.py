@@ -8,8 +8,8 @@ once an hour, starts a thread again where one is needed and none is at work.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -58,16 +58,23 @@ def file_of(deed: Deed) -> Path:
     return Path(settings.SITE.folder, UPLOADS, deed.mark)
 
 
-def keep_file(deed: Deed, data: bytes) -> None:
-    """Keep what was sent with a deed, for the site's owner alone to read.
+@contextmanager
+def kept_file(deed: Deed, data: bytes) -> Iterator[None]:
+    """Keep what was sent with a deed, for the site's owner alone to read; not if the block fails.
 
     Raises:
         OutputError: it can't be written.
     """
     path = file_of(deed)
+    path.parent.mkdir(mode=0o700, exist_ok=True)
     with write_aside(path, "wb") as file:
         file.write(data)
-    path.chmod(0o600)
+    try:
+        path.chmod(0o600)
+        yield
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
 
 
 def confirm(deed: Deed) -> None:
@@ -134,9 +141,17 @@ def _write(deed: Deed, **columns: Any) -> None:
 
 
 def forget_files(now: datetime, before: datetime) -> int:
-    """Drop what nobody confirmed within a day, with its file; return how many deeds."""
+    """Drop what nobody confirmed within a day, with its file; return how many deeds.
+
+    A file that belongs to no deed, because its form was never noted, goes as well.
+    """
     old = list(Deed.objects.filter(state=Deed.State.SHOWN, at__lt=now - DAY))
     for deed in old:
         with suppress(InputError):
             drop(deed)
+    states = (Deed.State.SHOWN, *BUSY)
+    open_ = set(Deed.objects.filter(state__in=states).values_list("mark", flat=True))
+    for path in Path(settings.SITE.folder, UPLOADS).glob("*"):
+        if path.name not in open_ and path.stat().st_mtime < (now - DAY).timestamp():
+            path.unlink(missing_ok=True)
     return len(old)

@@ -18,17 +18,25 @@ from django.utils.translation import gettext_lazy
 from winosmith import Dataset, formats
 from winosmith.errors import FormatError, InputError
 from winosmith.problem import Problem
-from winosmith.web._import import As, count_known, import_problems, refused, with_new_ids
+from winosmith.web._import import (
+    NUL,
+    As,
+    count_known,
+    holds_nul,
+    import_problems,
+    refused,
+    with_new_ids,
+)
 from winosmith.web.people.models import Person
 from winosmith.web.problems.lookalikes import remember_published
-from winosmith.web.run.deeds import Progress, file_of, keep_file, note
+from winosmith.web.run.deeds import Progress, file_of, kept_file
 from winosmith.web.run.models import IMPORT, Deed
 
 MOST = 900_000
 """Bytes of a file; a request has no more than a million. The command takes larger ones."""
 
-LONGEST = 100
-"""Characters of a file's name that are kept."""
+LONGEST = 80
+"""Characters of a file's name that are kept: the source of a published sentence has no more."""
 
 TOLD = 100
 """Records that can't come in that are named; of more, how many."""
@@ -61,8 +69,8 @@ class DataForm(forms.Form):
     new_ids = forms.BooleanField(
         label=gettext_lazy("Give them new ids"),
         help_text=gettext_lazy(
-            "Ids of a file may tell the answer, or be those of others here. The same file gets "
-            "the same new ones again."
+            "Ids of a file may tell the answer, or be those of others here. New ones go by the "
+            "file’s name and its own ids or rows: the same file gets the same ones again."
         ),
         required=False,
         initial=True,
@@ -137,11 +145,14 @@ def look_at(path: Path, asked: dict[str, Any], as_: As | None) -> Look:
         contents = formats.scan(path, asked["format"] or None)
     except FormatError as error:
         where = name if error.line is None else f"{name}:{error.line}"
-        raise InputError(f"{where}: {error.reason}") from None
+        # What follows there are options of commands; the form has a list of formats.
+        raise InputError(f"{where}: {error.reason.partition('; name one with')[0]}") from None
     found = [(n, e) for n, e in zip(contents.lines, contents.items, strict=True)]
     bad = [(entry.line, str(entry.reason)) for entry in contents.bad]
     bad += [(line, _("a claim, and no problem")) for line, e in found if not isinstance(e, Problem)]
     problems = [(line, e) for line, e in found if isinstance(e, Problem)]
+    bad += [(line, NUL) for line, e in problems if holds_nul(e)]
+    problems = [(line, e) for line, e in problems if not holds_nul(e)]
     data = Dataset([problem for _line, problem in problems], PurePath(name).stem)
     if asked["new_ids"]:
         data = with_new_ids(data, settings.SITE.secret)
@@ -160,7 +171,9 @@ def _is_parquet(path: Path) -> bool:
 
 
 def propose(person: Person, form: ImportForm) -> Deed:
-    """Keep a file that was sent, with what would come of it, until that is confirmed.
+    """Keep a file that was sent; return what would come of it, which is to be saved.
+
+    It may take seconds: it is called in no transaction, so that others can write meanwhile.
 
     Raises:
         InputError: it can't be read, or nothing of it can come in.
@@ -171,15 +184,11 @@ def propose(person: Person, form: ImportForm) -> Deed:
         "as": typed["as_"],
         **{name: typed[name] for name in ("format", "new_ids", "embargo", "source")},
     }
-    deed = note(person, IMPORT, asked, state=Deed.State.SHOWN)
-    keep_file(deed, typed["file"].read())
-    try:
+    deed = Deed(actor=person, kind=IMPORT, asked=asked, state=Deed.State.SHOWN)
+    with kept_file(deed, typed["file"].read()):
         found = look_at(file_of(deed), asked, _as(asked))
         if not len(found.dataset):
             raise InputError("\n".join([_("No problem can come in."), *told(asked, found)]))
-    except InputError:
-        file_of(deed).unlink(missing_ok=True)
-        raise
     deed.total = len(found.dataset)
     known = 0 if asked["as"] == "published" else count_known(found.dataset)
     deed.came = {
@@ -192,7 +201,6 @@ def propose(person: Person, form: ImportForm) -> Deed:
         "told": told(asked, found),
         "examples": [_example(problem) for problem in found.dataset[:EXAMPLES]],
     }
-    deed.save(update_fields=["total", "came"])
     return deed
 
 

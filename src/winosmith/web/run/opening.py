@@ -20,7 +20,7 @@ from winosmith.web.market.studies import (
     study_named,
 )
 from winosmith.web.people.models import Person
-from winosmith.web.run.deeds import Progress, file_of, keep_file, note
+from winosmith.web.run.deeds import Progress, file_of, kept_file, note
 from winosmith.web.run.files import TOLD, DataForm, Look, file_name, look_at, told
 from winosmith.web.run.models import STUDY, STUDY_CLOSE, STUDY_LINK, TEST, TEST_CLOSE, Deed
 from winosmith.web.take.models import Round
@@ -65,7 +65,9 @@ class TestForm(DataForm):
 
 
 def propose_test(person: Person, form: TestForm) -> Deed:
-    """Keep the file of a test, with the sheets that it would have, until that is confirmed.
+    """Keep the file of a test; return the sheets that it would have, a deed to be saved.
+
+    It may take seconds: it is called in no transaction, so that others can write meanwhile.
 
     Raises:
         InputError: it can't be read as a whole, or no test can be made of it.
@@ -73,14 +75,10 @@ def propose_test(person: Person, form: TestForm) -> Deed:
     typed = form.cleaned_data
     names = ("name", "title", "orders", "consent", "public_too", "format", "new_ids")
     asked = {"file": file_name(typed["file"]), **{name: typed[name] for name in names}}
-    deed = note(person, TEST, asked, state=Deed.State.SHOWN)
-    keep_file(deed, typed["file"].read())
-    try:
+    deed = Deed(actor=person, kind=TEST, asked=asked, state=Deed.State.SHOWN)
+    with kept_file(deed, typed["file"].read()):
         found = _whole(deed)
         made = plan_round(found.dataset, asked["name"], **_options(asked))
-    except InputError:
-        file_of(deed).unlink(missing_ok=True)
-        raise
     deed.total = len(found.dataset)
     deed.came = {
         "format": found.format,
@@ -89,7 +87,6 @@ def propose_test(person: Person, form: TestForm) -> Deed:
         "alone": len(made.left_out),
         "left_out": [[each.problem.id, each.reason] for each in made.left_out[:TOLD]],
     }
-    deed.save(update_fields=["total", "came"])
     return deed
 
 

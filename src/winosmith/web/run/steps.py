@@ -10,10 +10,11 @@ from django.conf import settings
 from django.db.models import Count, Q
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from winosmith.web._site import SiteRules
+from winosmith.web._site import CHOOSABLE, SiteRules
 from winosmith.web.judge.trust import askable, enough_gold
 from winosmith.web.market.models import Study
 from winosmith.web.people.models import Invitation, Person
@@ -96,7 +97,7 @@ def _rules() -> Step:
         if rules.signup == "open"
         else _("accounts by invitation alone")
     )
-    looked = bool(settings.SITE.fixed) or _deeds(SETTINGS).exists()
+    looked = bool(settings.SITE.fixed & set(CHOOSABLE[4:])) or _deeds(SETTINGS).exists()
     return Step(
         _("Look at the rules"),
         _("Who may take part, how many judge a problem, and when votes wait for a moderator."),
@@ -128,7 +129,7 @@ def _problems() -> Step:
 def _gold() -> Step:
     wanted = settings.RULES.training_questions
     there = askable().values("twin").distinct().count()
-    if wanted:
+    if there < wanted:
         state = _("%(there)d of the %(wanted)d that the training takes") % {
             "there": there,
             "wanted": wanted,
@@ -214,7 +215,9 @@ def _backup() -> Step:
     return Step(
         _("Make a backup"),
         _("It holds all of the site, its key too, and stays on the server."),
-        _("the last one of %s") % f"{last.at:%Y-%m-%d %H:%M} UTC" if last else _("none yet"),
+        _("the last one of %s") % f"{date_format(last.at, _('j M Y, H:i'))} UTC"
+        if last
+        else _("none was made in the browser yet"),
         last is not None and last.at > timezone.now() - FRESH,
         True,
         reverse("run:backups"),

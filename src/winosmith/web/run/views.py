@@ -21,9 +21,9 @@ from winosmith.web.people.gates import admins_only, new_key, once
 from winosmith.web.people.models import Person
 from winosmith.web.run import backups as kept
 from winosmith.web.run import files, opening
-from winosmith.web.run.choices import Choices, choose
+from winosmith.web.run.choices import Choices, choose, turn_to_choose
 from winosmith.web.run.dashboard import as_context
-from winosmith.web.run.deeds import confirm, drop, go_on, note
+from winosmith.web.run.deeds import confirm, drop, file_of, go_on, note
 from winosmith.web.run.models import BACKUP, IMPORT, TEST, Deed
 from winosmith.web.run.steps import left, steps
 from winosmith.web.take.models import Round
@@ -72,7 +72,9 @@ def settings(request: HttpRequest) -> HttpResponseBase:
     form, person = Choices(request.POST or None), _person(request)
     if request.method == "POST" and form.is_valid():
         changed = form.changed()
-        if _done(request, form, lambda: choose(person, changed).mark):
+        with turn_to_choose():
+            chosen = _done(request, form, lambda: choose(person, changed).mark)
+        if chosen:
             messages.success(request, _("These settings hold from now on."))
             return redirect("run:settings")
     return _form(request, "run/settings.html", form)
@@ -100,12 +102,35 @@ def _proposed(
     kind: str,
     page: str,
 ) -> HttpResponseBase:
-    person = _person(request)
-    if request.method == "POST" and form.is_valid():
-        mark = _done(request, form, lambda: propose(person, form).mark, field="file")
-        if mark:
-            return redirect("run:deed", mark)
+    if request.method == "POST" and form.is_valid() and (mark := _shown(request, form, propose)):
+        return redirect("run:deed", mark)
     return _form(request, page, form, deeds=_deeds().filter(kind=kind)[:LAST], **_beside(kind))
+
+
+def _shown(request: HttpRequest, form: Any, propose: Callable[[Person, Any], Deed]) -> str:
+    """Keep a file that is to be confirmed; return the mark of its deed, or "" as `_done` does."""
+    try:
+        deed = propose(_person(request), form)
+    except InputError as error:
+        _tell(form, "file", error)
+        return ""
+
+    def act() -> str:
+        deed.save()
+        return deed.mark
+
+    mark = ""
+    try:
+        mark = _done(request, form, act)
+    finally:
+        if mark != deed.mark:  # the form was sent before, or this can't be written
+            file_of(deed).unlink(missing_ok=True)
+    return mark
+
+
+def _tell(form: Form, field: str | None, error: WinosmithError) -> None:
+    for line in str(error).splitlines():
+        form.add_error(field, line)
 
 
 def _beside(kind: str) -> dict[str, Any]:
@@ -299,24 +324,20 @@ def _address(request: HttpRequest) -> str:
     return site_settings.SITE.public_url or request.build_absolute_uri("/")
 
 
-def _done(
-    request: HttpRequest, form: Form, act: Callable[[], str], field: str | None = None
-) -> str:
+def _done(request: HttpRequest, form: Form, act: Callable[[], str]) -> str:
     """Do what a form asks for, once; return what `act` did, or "": the form says what is wrong.
 
     Args:
         request: with the form and its key.
         form: gets what is wrong.
         act: returns a word that stands for what it did.
-        field: of the form, which it is wrong with; None for all of it.
     """
     try:
         result, _new = once(
             _person(request), request.POST.get("key", ""), request.path, lambda: {"did": act()}
         )
     except WinosmithError as error:
-        for line in str(error).splitlines():
-            form.add_error(field, line)
+        _tell(form, None, error)
         return ""
     return str(result["did"])
 

@@ -204,7 +204,7 @@ def _check_known(row: Problem, dataset: Dataset, public: bool) -> None:
     if row.public and not public:
         raise InputError(
             f"the problem {row.ref!r} is public on this site, so that anybody may have read both "
-            "halves; take others, or say with --public-too that it shall be asked all the same"
+            "halves; take others, or let what is public be asked, too"
         )
 
 
@@ -280,7 +280,7 @@ def close_round(name: str, *, drop: bool = False) -> Round:
         out = Sitting.objects.filter(subject__round=locked, state=Sitting.State.GIVEN)
         if (count := out.count()) and not drop:
             told = ngettext("%d sheet is still out", "%d sheets are still out", count) % count
-            raise InputError(_("%s; wait, or count them as given up with --drop") % told)
+            raise InputError(_("%s; wait, or count them as given up") % told)
         now = timezone.now()
         out.update(state=Sitting.State.DROPPED, ended=now)
         locked.state, locked.closed = Round.State.CLOSED, now
