@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import shlex
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -158,13 +159,13 @@ def test_a_way_past_bad_records_is_named(capsys: TEXT) -> None:
     """A bad record is told with the command that sets it aside, and what then is left to do."""
     lines = Path("dev.jsonl").read_text("utf-8").splitlines()
     broken = json.dumps({**json.loads(lines[0]), "options": ["x", "x"]})
-    Path("data.jsonl").write_text("\n".join([broken, *lines[1:]]) + "\n", encoding="utf-8")
-    assert main(["score", "data.jsonl", "table.csv"]) == 2
+    Path("my data").write_text("\n".join([broken, *lines[1:]]) + "\n", encoding="utf-8")
+    assert main(["score", "my data", "table.csv", "--from", "winosmith"]) == 2
     told = capsys.readouterr().err
-    assert "data.jsonl:1: two options are equal" in told
-    way = "convert data.jsonl good.jsonl --skip-bad bad.jsonl"
+    assert "my data:1: two options are equal" in told
+    way = "convert 'my data' good.jsonl --from winosmith --skip-bad bad.jsonl"
     assert f"set them aside first: winosmith {way}" in " ".join(told.split())
-    assert main(way.split()) == 0
+    assert main(shlex.split(way)) == 0
     assert main(["score", "good.jsonl", "table.csv"]) == 2
     assert "--partial measures what is in both" in " ".join(capsys.readouterr().err.split())
     assert main(["score", "good.jsonl", "table.csv", "--partial", "--json"]) == 0

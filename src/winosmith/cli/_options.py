@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -131,9 +133,13 @@ def read_data(path: str, format_name: str | None) -> Dataset:
     except FormatError as error:
         if error.line is None or not formats.scan(path, format_name, **how).bad:
             raise
+        meta = click.get_current_context().meta
+        options = {"from": format_name, **{name: meta.get(name) for name in (_PAIR_BY, *_COLUMNS)}}
+        named = [(f"--{name.replace('_', '-')}", value) for name, value in options.items() if value]
+        way = shlex.join(["winosmith", "convert", path, "good.jsonl", *chain(*named)])
         raise FormatError(
-            f"{error.reason}; to go on without such records, set them aside first: winosmith "
-            f"convert {path} good.jsonl --skip-bad bad.jsonl",
+            f"{error.reason}; to go on without such records, set them aside first: {way} "
+            "--skip-bad bad.jsonl",
             error.path,
             error.line,
         ) from None
