@@ -118,12 +118,15 @@ def test_keys_beside_their_questions_are_a_cue_and_options_at_large_are_none(
 
 
 def test_texts_that_are_not_json_are_told_by_line(tmp_path: Path) -> None:
-    """A broken line of JSON Lines is named, and a file that is no gzip."""
+    """A broken line of JSON Lines is named, and a file that is no gzip, or a broken one."""
     path = _written(tmp_path / "web.jsonl", ['{"text": "a"}', "{no"])
     with pytest.raises(FormatError, match=r"web\.jsonl:2: the line is not JSON"):
         audit.overlap({"quiz": _quiz(3)}, path)
-    with pytest.raises(FormatError, match="can't be read"):
-        audit.overlap({"quiz": _quiz(3)}, _written(tmp_path / "web.txt.gz", ["plain"]))
+    whole = gzip.compress(b"words and words")
+    for raw in (b"plain", whole[:-9], whole[:10] + b"\xff" * 9):
+        (tmp_path / "web.txt.gz").write_bytes(raw)
+        with pytest.raises(FormatError, match="can't be read"):
+            audit.overlap({"quiz": _quiz(3)}, tmp_path / "web.txt.gz")
 
 
 GUID = "26b5c67b-86ad-4a3e-8f4d-9a3f1d1a0f3c"

@@ -136,6 +136,16 @@ def test_suspects_wait_for_judges_on_a_site(
     assert waiting.extra == {"audit.id": "q4", "audit.set": "quiz"}
 
 
+def test_answers_of_files_that_share_ids_are_refused(
+    doubted: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nobody knows which of two items of one id a model has answered; the error says what to do."""
+    other = tmp_path / "other.csv"
+    other.write_text("id,question,A,B,answer\nq4,What is it?,x,y,A\n", encoding="utf-8")
+    assert main(["audit", str(other), *doubted]) == 2
+    assert "two of the files have the id 'q4': audit each" in capsys.readouterr().err
+
+
 def test_people_are_asked_only_what_models_doubt(
     doubted: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

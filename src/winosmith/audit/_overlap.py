@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -236,7 +237,7 @@ def _texts(path: Path) -> Iterator[str]:
                     yield "".join(paragraph)
                     paragraph = [line]
             yield "".join(paragraph)
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise FormatError(f"the texts can't be read: {error}", path) from None
 
 

@@ -46,7 +46,7 @@ class Bound:
     Attributes:
         rule: the cue's name, or `WORDS`.
         excess: the share that is right minus what guessing gets, -1 to 1.
-        low, high: the bound, which holds for all rules at once in 95 of 100 sets.
+        low, high: the bound, meant to hold for all rules at once in 95 of 100 sets.
     """
 
     rule: str

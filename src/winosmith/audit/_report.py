@@ -144,8 +144,8 @@ def repair_sections(repaired: Repair) -> list[report.Section]:
         note=f"Guessing gets {before} before and {after} after. What a rule gets right of the kept "
         "items is a fact of them, which the repair brought about, and no proof. The bound is of "
         "what it earns beyond guessing, in points, on blocks that the repair did not see; all "
-        "bounds hold at once in 95 of 100 sets. Positions are dealt by lot: there the bound is of "
-        "items whose order is fixed.",
+        "bounds are meant to hold at once in 95 of 100 sets. Positions are dealt by lot: there the "
+        "bound is of items whose order is fixed.",
         most=_MENDED,
         beyond="{:,} more rules are in the report (--out) and in --json.",
     )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -108,6 +109,16 @@ def command(
         splits[name], refused[name] = _read(path, format_name)
         declared[name] = audit.declared(path, splits[name])
     probe_draws = 0 if no_probes else 200
+    mended = repaired and audit.repair_to_folder(
+        next(iter(splits.values())),
+        repaired,
+        draws=draws,
+        probe_draws=probe_draws,
+        seed=seed,
+        force=force,
+        step=say,
+        tell=audit.repair_page,
+    )
     found = audit.audit(
         splits,
         draws=draws,
@@ -118,16 +129,6 @@ def command(
         texts=_overlap(splits, texts) if texts else None,
         declared=declared,
         step=say,
-    )
-    mended = repaired and audit.repair_to_folder(
-        next(iter(splits.values())),
-        repaired,
-        draws=draws,
-        probe_draws=probe_draws,
-        seed=seed,
-        force=force,
-        step=say,
-        tell=audit.repair_page,
     )
     broken = found.failures(rules)
     record = found.record() | {"verdict": audit.verdict(found), "broken": broken}
@@ -161,9 +162,20 @@ def _mended(found: Repair) -> dict[str, object]:
 
 
 def _answers(paths: Sequence[str], splits: Mapping[str, Dataset]) -> Answers:
-    """Return what models chose of all splits' items."""
+    """Return what models chose of all splits' items.
+
+    Raises:
+        DataError: two splits share an id.
+    """
     from winosmith import audit
 
+    ids = Counter(problem.id for split in splits.values() for problem in split)
+    name, times = ids.most_common(1)[0]
+    if times > 1:
+        raise DataError(
+            f"answers tell items by their ids, and two of the files have the id {name!r}: audit "
+            "each file by itself, or give the items other ids"
+        )
     items = Dataset(problem for split in splits.values() for problem in split)
     return audit.read_answers(paths, items, named_columns())
 
