@@ -35,7 +35,10 @@
   form.addEventListener("input", (event) => { mend(event); label(); });
   form.addEventListener("change", mend);
   // The browser brings a field's caret into view; what surrounds it shall not lie under the bar.
-  form.addEventListener("focusin", (event) => event.target.scrollIntoView({ block: "nearest" }));
+  // Nothing moves beneath a pointer: a click whose button scrolled away between down and up is lost.
+  form.addEventListener("focusin", ({ target }) => {
+    if (target.matches(":focus-visible") && !target.closest(".send")) target.scrollIntoView({ block: "nearest" });
+  });
   form.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
       event.preventDefault();
