@@ -39,6 +39,7 @@ def test_what_is_saved_holds_at_once_and_after_a_start(
     deed = Deed.objects.get()
     assert (deed.actor.name, deed.kind, deed.state) == ("adam", "settings", "done")
     assert deed.asked == {"title": "Graz", "judges": 5, "words_to_flag": ["brat", "fool"]}
+    assert dict(deed.told()) == {"title": "Graz", "judges": 5, "words_to_flag": "brat, fool"}
 
 
 def test_another_process_takes_up_what_is_chosen(

@@ -1,4 +1,4 @@
-"""Django's admin pages: they show every table, and change nothing that has rules of its own.
+"""Django's admin pages: they show the tables of `AREAS`, and change nothing that has rules.
 
 States, roles, votes and the log are changed by the site's own pages, which keep the rules; here
 they can be read. Only a new version of a text that people agree to is added here.

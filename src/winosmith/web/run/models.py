@@ -13,7 +13,7 @@ from winosmith.web.people.gates import new_key
 
 
 class Deed(models.Model):
-    """One thing that an admin did; rows are only ever added.
+    """One thing that an admin did; rows are never deleted.
 
     Attributes:
         mark: its address.
@@ -72,7 +72,11 @@ class Deed(models.Model):
 
         Of what is not asked for, a form's empty fields, nothing is told; of settings all is.
         """
-        told = [(name, value) for name, value in self.asked.items() if value not in ("", None)]
+        told = [
+            (name, ", ".join(value) if isinstance(value, list) else value)
+            for name, value in self.asked.items()
+            if value not in ("", None)
+        ]
         return [one for one in told if self.kind == SETTINGS or one[1] is not False]
 
 
