@@ -163,7 +163,7 @@ def proof(sets: int, draws: int) -> None:
     print("| options | items | sets | all bounds hold | each bound holds |\n|---|---|---|---|---|")
     for options, n in ((2, 600), (4, 600), (4, 1500)):
         every, each, tried = 0, 0, 0
-        items = audit.Items.of(made(options, n + 3000, 4))
+        items = audit.Items.of(made(options, n + 2000, 4))
         longest = np.array([int(np.argmax([len(o) for o in p.options])) for p in items.problems])
         seen = items.rows < n
         for at in range(sets):

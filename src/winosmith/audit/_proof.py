@@ -119,7 +119,7 @@ def prove(
     each one's own standard error, drawn by multiplying blocks with normal numbers (Chernozhukov,
     Chetverikov and Kato 2013). Rules that speak in few blocks are bounded by in how many they may
     be right, and in how many wrong (Clopper and Pearson 1934), each at its part of the 5 %, a block
-    counting what one of them earns at most; so are rules that earn the same in all.
+    counting what it may earn at most; so are rules that earn the same in all.
 
     Args:
         items: the whole set.
@@ -214,21 +214,22 @@ def _bounds(
     mean = earned.sum(axis=0) / total
     influence = (earned - weight[:, None] * mean) / total
 
-    def share(count: Ints | int) -> Floats:
-        """Return in which share of blocks there may be what is in so many of them."""
-        found = beta.ppf(1 - LEVEL / columns / 2, count + 1, np.maximum(there - count, 1))
-        return np.where(count < there, found, 1.0)
+    block_stays = stays.max() * (stays > 0).sum() / there  # of one whose items all stay
 
-    def reach(part: Floats) -> Floats:
+    def reach(sign: int) -> Floats:
         """Return how much blocks of one kind, those right or those wrong, may make of a mean."""
+        part, most = np.maximum(sign * earned, 0), (sign * excess).max(axis=0)
         count = (part > 1e-9).sum(axis=0)
-        most = np.where(count > 0, part.max(axis=0), total / there)
-        return np.asarray(share(count) * most * there / total)
+        share = beta.ppf(1 - LEVEL / columns / 2, count + 1, np.maximum(there - count, 1))
+        each = np.maximum(part.max(axis=0), np.where(count > 0, most, 1.0) * block_stays)
+        return np.asarray(np.where(count < there, share, 1.0) * each * there / total)
 
     spread = np.sqrt((influence**2).sum(axis=0))
     rare = heard.sum(axis=0) < _RARE
     varies = ~rare & (spread > 1e-9)
-    width = np.full(columns, share(0))  # of what earns the same everywhere
+    # What earns the same in all blocks may earn something else in so many that none is seen.
+    width = np.full(columns, beta.ppf(1 - LEVEL / columns / 2, 1, there))
+    width *= block_stays * there / total
     if varies.any():
         scaled = influence[:, varies] / spread[varies]
         rng, at_once = np.random.default_rng([seed, 7]), max(1, 4_000_000 // blocks)
@@ -239,6 +240,6 @@ def _bounds(
                 most += abs(drawn).max(axis=1).tolist()
         level = LEVEL * varies.sum() / columns
         width[varies] = np.quantile(most, 1 - level) * spread[varies]
-    low = np.where(rare, -reach(np.maximum(-earned, 0)), mean - width)
-    high = np.where(rare, reach(np.maximum(earned, 0)), mean + width)
+    low = np.where(rare, -reach(-1), mean - width)
+    high = np.where(rare, reach(1), mean + width)
     return low, high
