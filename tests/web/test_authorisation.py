@@ -133,7 +133,6 @@ ROUTES: list[Row] = [
         "llDDDDD",
     ),
     ("people:reset", "get", (), _none, "nnnnnnn"),
-    ("people:reset_confirm", "get", ("MQ", "token"), _none, "nnnnnnn"),
     ("people:mail", "get", (), _none, "nnnnnnn"),
     ("people:mail_confirm", "get", ("token",), _none, "nnnnnnn"),
     ("people:consent", "get", (), _none, "odddddd"),

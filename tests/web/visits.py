@@ -158,7 +158,6 @@ VISITS: tuple[Visit, ...] = (
     V("visitor", "people:reset", rules=MAILING),
     V("visitor", "people:reset", form={"email": "x"}, rules=MAILING, status=422),
     V("visitor", "people:reset", form={"email": "nobody@example.org"}, rules=MAILING),
-    V("visitor", "people:reset_confirm", ("MQ", "token"), rules=MAILING),
     V("owner", "people:me", rules=MAILING),
     V("owner", "people:mail", rules=MAILING),
     V("owner", "people:mail", form={"email": "x"}, rules=MAILING, status=422),

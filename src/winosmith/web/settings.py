@@ -171,7 +171,6 @@ X_FRAME_OPTIONS = "DENY"
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1_000_000
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 500
 
-PASSWORD_RESET_TIMEOUT = 3600
 EMAIL_BACKEND = f"django.core.mail.backends.{'smtp' if RULES.mail else 'dummy'}.EmailBackend"
 if RULES.mail:
     EMAIL_HOST, EMAIL_PORT, EMAIL_TIMEOUT = RULES.mail.host, RULES.mail.port, 20

@@ -52,11 +52,6 @@ AREAS: dict[str, tuple[str, list[URLPattern]]] = {
             path("logout/", people.logout, name="logout"),
             path("password/", people.password, name="password"),
             path("password/lost/", people.reset_asked, name="reset"),
-            path(
-                "password/lost/<uidb64>/<token>/",
-                people.ResetByMail.as_view(),
-                name="reset_confirm",
-            ),
             path("mail/", people.mail, name="mail"),
             path("mail/<str:token>/", people.mail_confirm, name="mail_confirm"),
             path("consent/", people.consent, name="consent"),

@@ -13,6 +13,7 @@ from playwright.sync_api import expect
 
 from tests.web.hostile import TEXTS  # type: ignore[import-not-found]
 from tests.web.looks import DESK, PHONE, press, wrong_with  # type: ignore[import-not-found]
+from tests.web.serving import PASSWORD  # type: ignore[import-not-found]
 
 pytestmark = pytest.mark.browser
 
@@ -214,13 +215,19 @@ def test_nothing_hostile_runs(reader: Any) -> None:
 
 
 @pytest.mark.long
-def test_the_navigation_is_one_row_on_a_phone(served: Callable[..., Any], browser: Any) -> None:
-    """At 360 px the top is one row; its button opens all links, and Escape closes them again."""
+def test_the_navigation_is_one_row(served: Callable[..., Any], browser: Any) -> None:
+    """The top is one row, an admin's, too; on a phone its button opens all links, Escape none."""
+    site = served()
+    site.people(eva="admin")
     context = browser.new_context(
-        base_url=served().url, viewport={"width": 360, "height": 740}, java_script_enabled=False
+        base_url=site.url, viewport={"width": 360, "height": 740}, java_script_enabled=False
     )
     page = context.new_page()
-    page.goto("/")
+    page.goto("/people/login/?next=/problems/")
+    page.fill("main [name=name]", "eva")
+    page.fill("main [name=password]", PASSWORD)
+    press(page, "main button")
+    expect(page).to_have_url(f"{site.url}/problems/")
     top, links = page.locator("header.top"), page.locator("header nav a")
     assert top.bounding_box()["height"] < 60
     assert not links.first.is_visible()
@@ -228,7 +235,8 @@ def test_the_navigation_is_one_row_on_a_phone(served: Callable[..., Any], browse
     assert all(link.is_visible() for link in links.all())
     page.keyboard.press("Escape")
     expect(links.first).to_be_hidden()
-    page.set_viewport_size({"width": 1280, "height": 740})
-    assert links.first.is_visible()
-    assert top.bounding_box()["height"] < 60
+    for width in (800, 1024, 1280, 1600):
+        page.set_viewport_size({"width": width, "height": 740})
+        assert links.first.is_visible() == (width > 960)
+        assert top.bounding_box()["height"] < 60, width
     context.close()

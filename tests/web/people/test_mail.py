@@ -31,6 +31,7 @@ class Post(socketserver.ThreadingTCPServer):
 
     def __init__(self) -> None:
         self.taken: list[tuple[list[str], Any]] = []
+        self.refused = ""  # an address
         super().__init__(("127.0.0.1", 0), _Talk)
 
 
@@ -48,6 +49,9 @@ class _Talk(socketserver.StreamRequestHandler):
                 return
             if word == "RCPT":
                 to.append(line.partition("<")[2].partition(">")[0])
+                if to[-1] == self.server.refused:
+                    self._say(f"550 <{to.pop()}> is nobody here")
+                    continue
             if word == "DATA":
                 self._say("354 go on")
                 body = []
@@ -147,13 +151,11 @@ def test_a_lost_password_is_set_anew_by_mail(served: Callable[..., Any], post: P
     to, message = post.taken[1]
     assert to == [ADDRESS]
     link, new = _link(message), "jugs-and-lamps"
-    form = link.rsplit("/", 2)[0] + "/set-password/"
-    stranger.get(link)
-    assert "too short" in stranger.post(form, password="1", again="1")[1]
-    _status, page = stranger.post(form, password=new, again=new)
+    assert "too short" in stranger.post(link, password="1", again="1")[1]
+    _status, page = stranger.post(link, password=new, again=new)
     assert "Your new password holds" in page
     assert "About you" in stranger.get("/people/")[1]
-    assert "used already" in Browser(site.url).get(link)[1]
+    assert "it works once" in Browser(site.url).get(link)[1]
     assert "belong together" in Browser(site.url).post(
         "/people/login/", name="ann", password=PASSWORD
     )[1]  # fmt: skip
@@ -182,20 +184,15 @@ def test_without_a_mail_server_there_is_none_of_it(db: Any, person: Any, visit: 
     assert send_news() == 0
 
 
-def test_news_are_mailed_once_to_those_who_wish(db: Any, person: Any, post: Post) -> None:
-    """A mail says how much is new, and none of it; who has read it, or wants none, gets none."""
+@pytest.fixture
+def sending(db: Any, post: Post, person: Any) -> Iterator[list[Any]]:
+    """Return ann and zoe, who have news and wish for them, on a site with a mail server."""
     from django.conf import settings
     from django.test import override_settings
 
     from tests.web.judge.making import give, twin  # type: ignore[import-not-found]
     from winosmith.web._site import Mail
-    from winosmith.web.people.erasure import data_about, erase
-    from winosmith.web.people.mail import send_news
 
-    ann, zoe = (
-        person(name, email=f"{name}@example.org", mail_news=name == "ann")
-        for name in ("ann", "zoe")
-    )
     few = {"judges": 1, "gold_every": 0, "training_questions": 0, "training_right": 0}
     with override_settings(
         RULES=replace(settings.RULES, mail=Mail(**_table(post)), **few),
@@ -204,20 +201,71 @@ def test_news_are_mailed_once_to_those_who_wish(db: Any, person: Any, post: Post
         EMAIL_HOST="127.0.0.1",
         EMAIL_PORT=post.server_address[1],
     ):
-        (half,) = twin(ann, halves=1)
-        twin(zoe, halves=1)
         judge = person("bob", is_judge=True)
-        give(judge), give(judge)
-        assert (send_news(), send_news()) == (1, 0)
+        people = [
+            person(name, email=f"{name}@example.org", mail_news=True) for name in ("ann", "zoe")
+        ]
+        for one in people:
+            twin(one, halves=1)
+            give(judge)
+        yield people
+
+
+def test_news_are_mailed_once_to_those_who_wish(sending: list[Any], post: Post) -> None:
+    """A mail says how much is new, and none of it; who has read it, or wants none, gets none."""
+    from winosmith.web.people.erasure import data_about, erase
+    from winosmith.web.people.mail import send_news
+    from winosmith.web.problems.models import Problem
+
+    ann, zoe = sending
+    zoe.mail_news = False
+    zoe.save()
+    assert (send_news(), send_news()) == (1, 0)
     ((to, message),) = post.taken
     told = message.get_content()
     assert to == [ADDRESS]
     assert "https://twins.example.org/people/news/" in told
-    assert half.sentence not in told
+    assert not any(problem.sentence in told for problem in Problem.objects.all())
     assert data_about(ann)["email"]["address"] == ADDRESS
     erase(ann, True)
     ann.refresh_from_db()
     assert (ann.email, ann.mail_news, ann.mailed) == ("", False, None)
+
+
+def test_a_refused_mail_keeps_nobody_elses_back(
+    sending: list[Any], post: Post, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is sent again the next day; the log says that it was refused, and not whose it was."""
+    from winosmith.web.people.mail import send_news
+
+    post.refused = ADDRESS
+    assert send_news() == 1
+    assert [to for to, _message in post.taken] == [["zoe@example.org"]]
+    assert "SMTPRecipientsRefused" in caplog.text
+    assert ADDRESS not in caplog.text
+    post.refused = ""
+    assert send_news() == 1
+    assert post.taken[1][0] == [ADDRESS]
+
+
+def test_who_leaves_while_others_are_mailed_gets_none(
+    sending: list[Any], post: Post, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An address that is forgotten in between gets no mail, and does not come back."""
+    from winosmith.web.people import mail, news
+    from winosmith.web.people.models import Person
+
+    zoe = sending[1]
+
+    def meanwhile(person: Any, _after: Any) -> list[Any]:
+        if person != zoe:
+            mail.forget(Person.objects.get(pk=zoe.pk))
+        return []
+
+    monkeypatch.setattr(news, "happenings", [*news.happenings, meanwhile])
+    assert mail.send_news() == 1
+    assert [to for to, _message in post.taken] == [[ADDRESS]]
+    assert Person.objects.get(pk=zoe.pk).email == ""
 
 
 def test_an_address_is_confirmed_by_its_owner_alone(db: Any, person: Any) -> None:
@@ -227,7 +275,7 @@ def test_an_address_is_confirmed_by_its_owner_alone(db: Any, person: Any) -> Non
     from winosmith.web.people import mail
 
     ann, bob = person("ann"), person("bob")
-    token = signing.dumps([*mail._whose(ann), ADDRESS, True], salt=mail._SALT)
+    token = signing.dumps([mail._whose(ann), ADDRESS, True], salt=mail._SALT)
     for who, given in ((bob, token), (ann, token[:-2]), (ann, "x")):
         with pytest.raises(InputError, match="works no more"):
             mail.confirm(who, given)
@@ -235,6 +283,35 @@ def test_an_address_is_confirmed_by_its_owner_alone(db: Any, person: Any) -> Non
     assert (ann.email, ann.mail_news) == (ADDRESS, True)
     with pytest.raises(InputError, match="works no more"):
         mail.confirm(ann, token)
+
+
+def test_a_mailed_link_ends_with_all_that_opens_the_account(db: Any, person: Any) -> None:
+    """Logging out everywhere, a new password and another address end it; another mail does not."""
+    from winosmith.web.people import mail
+    from winosmith.web.people.accounts import close_doors, invitation_of, new_password, way_in
+
+    ann = person("ann", email=ADDRESS)
+    for end in (
+        lambda: close_doors(ann),
+        lambda: new_password(ann, "jugs-and-lamps"),
+        lambda: mail.forget(ann),
+    ):
+        tokens = [way_in(ann, mail.WAY_IN).split("/")[-2] for _ in range(2)]
+        assert all(invitation_of(token) for token in tokens)
+        end()
+        assert not any(invitation_of(token) for token in tokens)
+
+
+def test_a_mail_tells_its_reader_nothing_of_the_account(db: Any, person: Any) -> None:
+    """What stands in the link to a new address spells neither the old one nor what logs in."""
+    from django.core import signing
+
+    from winosmith.web.people import mail
+
+    ann = person("ann", email="old@example.org")
+    read = str(signing.loads(signing.dumps([mail._whose(ann), ADDRESS, True])))
+    assert "old@example.org" not in read
+    assert ann.get_session_auth_hash()[:8] not in read
 
 
 @pytest.mark.parametrize(

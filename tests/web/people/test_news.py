@@ -120,6 +120,7 @@ def test_a_judge_hears_what_became_of_what_they_contested(
 ) -> None:
     """A settled contest is news, with the moderator's words, and leads to the question."""
     from winosmith.web.judge.gold import contest, settle
+    from winosmith.web.problems.models import Problem
 
     rules(gold_every=1)
     bob, eva = person("bob", is_judge=True), person("eva", is_moderator=True)
@@ -134,6 +135,34 @@ def test_a_judge_hears_what_became_of_what_they_contested(
     assert "A moderator agreed with what you contested" in page
     assert "True: cups may be." in page
     assert f"/judge/checked/{slot.ref}/" in page
+    assert slot.problem.sentence in page
+    Problem.objects.filter(pk=slot.problem_id).update(state="withdrawn")
+    assert slot.problem.sentence not in _news(visit(bob))
+
+
+def test_news_tell_nothing_of_the_question_that_a_judge_holds(
+    db: Any, rules: Any, person: Any, visit: Any
+) -> None:
+    """The page is the same, whether the one that they hold is gold or the last that is left."""
+    from winosmith.web.judge.submissions import enter
+    from winosmith.web.judge.turns import claim
+    from winosmith.web.problems.lookalikes import Half
+    from winosmith.web.problems.models import Twin
+
+    pages = []
+    gold(1)
+    for every, name in enumerate(("bob", "eva")):
+        rules(review="none", judges=3, gold_every=every)
+        judge = person(name, is_judge=True)
+        if not every:
+            made = Twin.objects.create(ref="new")
+            enter(made, [Half("The cup hit the jug, and the _ broke.", ("cup", "jug"), 0)], [])
+        slot = claim(judge)
+        assert slot.gold == bool(every)
+        assert _badge(visit(judge)) == 0
+        pages.append(re.sub(r'value="\w+"|bob|eva', "", _news(visit(judge))))
+    assert pages[0] == pages[1]
+    assert "You hold a problem that you have not answered" in pages[0]
 
 
 def test_who_is_erased_leaves_no_time_of_their_news(db: Any, person: Any, visit: Any) -> None:

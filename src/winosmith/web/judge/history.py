@@ -60,11 +60,13 @@ def heard(person: Person, after: datetime) -> Iterator[Item]:
             else _("A moderator looked at what you contested: the known answer stands")
         )
         to = reverse("judge:checked", args=[contest.slot.ref]) if contest.slot.ref else ""
-        sentence = contest.slot.problem.sentence
+        problem = contest.slot.problem
+        sentence = "" if problem.state in GONE else problem.sentence
         yield Item(contest.settled_at, text, to or reverse("judge:turn"), sentence, contest.answer)
     new = Event.objects.filter(after=State.JUDGING, at__gt=after, problem__gold=False)
     newest = new.exclude(problem__twin__contributor=person).order_by("-at").first()
-    if newest is not None and _is_left(person):
+    # While they hold a problem, whether it is the last would tell that it is no gold question.
+    if newest is not None and current(person) is None and _is_left(person):
         yield Item(newest.at, _("There are new problems to judge"), reverse("judge:turn"))
 
 

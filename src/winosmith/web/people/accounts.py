@@ -80,6 +80,11 @@ def reset(person: Person, minutes: int, *, by: Person | None = None) -> str:
         return _new_link(minutes, made_by=by, person=person)
 
 
+def way_in(person: Person, minutes: int) -> str:
+    """Return the path of such a link to be mailed: those that were given before go on working."""
+    return _new_link(minutes, person=person)
+
+
 def may_invite(by: Person, role: str) -> bool:
     """Tell whether somebody may give a role: moderators make judges, admins make anybody."""
     return by.is_active and (by.is_superuser or (by.moderates and role in ("contributor", "judge")))

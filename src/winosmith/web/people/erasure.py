@@ -131,7 +131,7 @@ def _rows(model: type[Model], column: str, person: Person) -> list[dict[str, Any
     about = [field.name for field in model._meta.concrete_fields if field.name in naming]
     if about:
         rows = rows.select_related(*(naming[name].related for name in about))
-    return [_row(row, about, person) for row in rows]
+    return sorted((_row(row, about, person) for row in rows), key=str)  # their own order tells more
 
 
 def _row(row: Model, about: Iterable[str], person: Person) -> dict[str, Any]:

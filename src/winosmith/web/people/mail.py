@@ -11,8 +11,8 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
+from smtplib import SMTPException
 from typing import Any
-from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.contrib.auth.forms import PasswordResetForm
@@ -25,10 +25,12 @@ from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone, translation
+from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
+from winosmith.web.people.accounts import way_in, ways_back
 from winosmith.web.people.gates import address, network, rate_limit
 from winosmith.web.people.models import Person
 from winosmith.web.people.news import happened, heard
@@ -38,6 +40,9 @@ LASTS = 24 * 3600
 
 ASKED_NETWORK, ASKED_ADDRESS, GIVEN = 60, 5, 10
 """Mails an hour that one network, or anybody for one address, may ask for; that a person may."""
+
+WAY_IN = 60
+"""Minutes for which the link to a new password works."""
 
 _SALT = "people.mail"
 
@@ -77,7 +82,7 @@ class ResetForm(PasswordResetForm):
         """Return the accounts that have the address, and a password."""
         return (one for one in super().get_users(email) if not (one.anonymous or one.hired))
 
-    def save(self, *, request: HttpRequest, **options: Any) -> None:
+    def save(self, *, request: HttpRequest) -> None:
         """Send the link to whoever has the address.
 
         Raises:
@@ -85,10 +90,14 @@ class ResetForm(PasswordResetForm):
         """
         rate_limit(f"network {network(address(request))}", "reset", ASKED_NETWORK)
         rate_limit(f"mail {self.cleaned_data['email'].lower()}", "reset", ASKED_ADDRESS)
-        there = urlsplit(site_address(request))
-        options |= {"domain_override": there.netloc, "use_https": there.scheme == "https"}
-        options["extra_email_context"] = {"rules": settings.RULES}
-        later(lambda: super(ResetForm, self).save(**options))
+        there = site_address(request)
+        later(lambda: self._send(there))
+
+    def _send(self, there: str) -> None:
+        subject = _("A new password at %(title)s") % {"title": settings.RULES.title}
+        for person in self.get_users(self.cleaned_data["email"]):
+            page = {"link": there + way_in(person, WAY_IN), "user": person}
+            _send(subject, "people/mail_reset.txt", page, person.email)
 
 
 def offer(person: Person, email: str, news: bool, request: HttpRequest) -> None:
@@ -104,11 +113,10 @@ def offer(person: Person, email: str, news: bool, request: HttpRequest) -> None:
         raise InputError(_("This is no e-mail address.")) from None
     rate_limit(person, "mail", GIVEN)
     rate_limit(f"mail {email.lower()}", "mail", ASKED_ADDRESS)
-    token = signing.dumps([*_whose(person), email, news], salt=_SALT)
-    link = site_address(request) + reverse("people:mail_confirm", args=[token])
-    text = render_to_string("people/mail_confirm.txt", {"link": link, "rules": settings.RULES})
+    token = signing.dumps([_whose(person), email, news], salt=_SALT)
+    page = {"link": site_address(request) + reverse("people:mail_confirm", args=[token])}
     subject = _("Your address at %s") % settings.RULES.title
-    later(lambda: _message(subject, text, email).send())
+    later(lambda: _send(subject, "people/mail_confirm.txt", page, email))
 
 
 def confirm(person: Person, token: str) -> None:
@@ -118,17 +126,21 @@ def confirm(person: Person, token: str) -> None:
         InputError: the token is none, too old, another person's, or something changed since.
     """
     try:
-        *whose, email, news = signing.loads(token, salt=_SALT, max_age=LASTS)
+        whose, email, news = signing.loads(token, salt=_SALT, max_age=LASTS)
     except (signing.BadSignature, ValueError):
-        whose = []
+        whose = ""
     if whose != _whose(person):
         raise InputError(_("This link works no more; give your address again."))
     _keep(person, email, news=news)
 
 
-def _whose(person: Person) -> list[Any]:
-    """Return what a link hangs on: it ends with the password, the log-ins, or another address."""
-    return [person.pk, person.get_session_auth_hash()[:16], person.email]
+def _whose(person: Person) -> str:
+    """Return what a link hangs on: it ends with the password, the log-ins, or another address.
+
+    Whoever gets the mail reads none of these in it.
+    """
+    bound = f"{person.pk}:{person.get_session_auth_hash()}:{person.email}"
+    return str(salted_hmac(_SALT, bound, algorithm="sha256").hexdigest())
 
 
 def forget(person: Person) -> None:
@@ -137,19 +149,33 @@ def forget(person: Person) -> None:
 
 
 def _keep(person: Person, email: str, *, news: bool) -> None:
-    person.email, person.mail_news, person.mailed = email, news, timezone.now()
+    """Store an address, or none; what was sent to another one lets nobody in any more."""
     with writing():
+        if email != person.email:
+            ways_back(person).update(used=timezone.now())
+        person.email, person.mail_news, person.mailed = email, news, timezone.now()
         person.save(update_fields=["email", "mail_news", "mailed"])
 
 
-def _message(subject: str, text: str, email: str) -> EmailMessage:
-    return EmailMessage(" ".join(subject.split()), text, to=[email])
+def _send(subject: str, template: str, page: dict[str, Any], email: str) -> bool:
+    """Send a mail; tell whether the server took it. The log names no address."""
+    text = render_to_string(template, {**page, "rules": settings.RULES})
+    try:
+        EmailMessage(" ".join(subject.split()), text, to=[email]).send()
+        return True
+    except (SMTPException, ValueError) as error:  # which may spell the address
+        told = f"{type(error).__name__} {getattr(error, 'smtp_code', '')}"
+    except OSError as error:
+        told = str(error)
+    logging.getLogger(__name__).error("a mail could not be sent: %s", told)
+    return False
 
 
 def send_news() -> int:
     """Mail their news to those who want that, and have some since the last mail; once a day.
 
-    The mail says how many there are, and none of them: they are read on the site.
+    The mail says how many there are, and none of them: they are read on the site. One that the
+    server does not take keeps nobody else's back, and is tried again the next day.
     """
     there, sent = settings.SITE.public_url, 0
     if not on() or not there:
@@ -157,15 +183,13 @@ def send_news() -> int:
     rows = Person.objects.filter(mail_news=True, is_active=True).exclude(email="")
     for person in rows.order_by("pk"):
         items = happened(person, max(heard(person), person.mailed or person.joined))
-        if items:
-            page = {
-                "n": len(items),
-                "link": there + reverse("people:news"),
-                "rules": settings.RULES,
-            }
-            text = render_to_string("people/mail_news.txt", page)
-            subject = _("News at %s") % settings.RULES.title
-            _keep(person, person.email, news=True)
-            _message(subject, text, person.email).send()
+        wishes = rows.filter(pk=person.pk, email=person.email)
+        if not items or not wishes.exists():  # others' mails take long: somebody may have left
+            continue
+        page = {"n": len(items), "link": there + reverse("people:news")}
+        subject = _("News at %s") % settings.RULES.title
+        if _send(subject, "people/mail_news.txt", page, person.email):
+            with writing():
+                wishes.update(mailed=timezone.now())
             sent += 1
     return sent

@@ -66,7 +66,8 @@ class Person(AbstractBaseUser, PermissionsMixin):
         salt: what the pseudonym hangs on; an erasure throws it away.
         entry: what log-in sessions hang on; a new one ends all of them.
         email: of their own accord, and confirmed; "" for none. See `people.mail`.
-        mail_news: there is to be a mail when there is news; `mailed` is when the last one went.
+        mail_news: there is to be a mail when there is news; `mailed` is when the last one went, or
+            the address was confirmed.
         news_seen: when they looked at their news last; None where they never did.
     """
 

@@ -10,14 +10,11 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import login as log_in
 from django.contrib.auth import logout as log_out
-from django.contrib.auth.password_validation import validate_password
-from django.contrib.auth.views import PasswordResetConfirmView
 from django.core.exceptions import ValidationError
 from django.forms import Form
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.utils.decorators import method_decorator
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.debug import sensitive_post_parameters
@@ -296,51 +293,9 @@ def reset_asked(request: HttpRequest) -> HttpResponse:
     form = mails.ResetForm(request.POST or None)
     sent = request.method == "POST" and form.is_valid()
     if sent:
-        form.save(
-            request=request,
-            email_template_name="people/mail_reset.txt",
-            subject_template_name="people/mail_reset_subject.txt",
-        )
+        form.save(request=request)
     context = {"form": form, "sent": sent}
     return render(request, "people/reset.html", context, status=422 if form.errors else 200)
-
-
-class MailedPasswordForm(NewPasswordForm):
-    """A new password, by the link of a mail."""
-
-    def __init__(self, user: Person, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.user = user
-
-    def clean(self) -> dict[str, Any]:
-        """Check the password as everywhere."""
-        typed = super().clean()
-        if "password" in typed:
-            try:
-                validate_password(typed["password"], self.user)
-            except ValidationError as error:
-                self.add_error("password", error)
-        return typed
-
-    def save(self) -> Person:
-        """Set the password; all that opened the account ends."""
-        new_password(self.user, self.cleaned_data["password"])
-        return self.user
-
-
-@method_decorator(_with_mail, "dispatch")
-class ResetByMail(PasswordResetConfirmView):
-    """Django's page that a mailed link leads to; the token is good once."""
-
-    form_class = MailedPasswordForm
-    template_name = "people/reset_confirm.html"
-
-    def form_valid(self, form: Any) -> HttpResponseBase:
-        """Set the password, and log in."""
-        person = form.save()
-        _begin(self.request, person)
-        messages.success(self.request, _("Your new password holds from now on."))
-        return redirect("people:me")
 
 
 class MailForm(forms.Form):
@@ -349,6 +304,7 @@ class MailForm(forms.Form):
     email = forms.EmailField(
         label=gettext_lazy("E-mail address"),
         required=False,
+        max_length=254,
         widget=forms.EmailInput(attrs={"autocomplete": "email"}),
     )
     news = forms.BooleanField(
