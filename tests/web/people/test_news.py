@@ -135,9 +135,9 @@ def test_a_judge_hears_what_became_of_what_they_contested(
     assert "A moderator agreed with what you contested" in page
     assert "True: cups may be." in page
     assert f"/judge/checked/{slot.ref}/" in page
-    assert slot.problem.sentence in page
+    assert page.count('class="sentence') == 1
     Problem.objects.filter(pk=slot.problem_id).update(state="withdrawn")
-    assert slot.problem.sentence not in _news(visit(bob))
+    assert 'class="sentence' not in _news(visit(bob))
 
 
 def test_news_tell_nothing_of_the_question_that_a_judge_holds(
