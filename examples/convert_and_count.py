@@ -30,5 +30,5 @@ print(f"as CSV and back: {'the same' if again.problems == data.problems else 'no
 
 formats.write(data.problems, "twins.xml", "wsc-xml")
 lost = formats.losses(data.problems, formats.read("twins.xml").problems)
-for line in lost.told("problems"):
+for line in lost.lines("problems"):
     print(f"as WSC's XML and back: {line}")

@@ -83,7 +83,7 @@ def detectable_by_share(
 
     >>> from winosmith.testing import made_twins
     >>> [round(least or 1, 3) for _, least in detectable_by_share(made_twins(500))]
-    [0.028, 0.039, 0.048, 0.062]
+    [0.028, 0.04, 0.048, 0.063]
     """
     if not len(dataset):
         return tuple((psi, None) for psi in shares)

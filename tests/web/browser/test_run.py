@@ -39,13 +39,41 @@ result = [Problem.objects.filter(gold=False, embargo=False).count(),
 """
 
 
+def _entered(site: Any, browser: Any) -> Any:
+    """Return a window of the first admin, who has come in by the link that the server printed."""
+    page = browser.new_context(base_url=site.url, bypass_csp=True).new_page()
+    page.goto(re.search(r"First admin (\S+)", site.printed)[1])  # type: ignore[index]
+    page.fill("main input[name=name]", "adam")
+    for field in page.locator("main input[type=password]").all():
+        field.fill(PASSWORD)
+    press(page, "main form button >> nth=0")
+    expect(page.locator("h1")).to_have_text("What to do next")
+    return page
+
+
+def test_a_first_admin_is_led_to_the_settings_and_they_hold(
+    served: Callable[..., Any], browser: Any
+) -> None:
+    """What is refused is told, what was typed is not lost, and a new name holds at once."""
+    page = _entered(served(), browser)
+    press(page, "a:has-text('Name and contact')")
+    page.fill("[name=title]", "Twins of Graz")
+    page.fill("[name=judges]", "2")
+    press(page, "main form.settings button")
+    expect(page.locator(".box.wrong")).to_contain_text("judges must be odd")
+    expect(page.locator("[name=title]")).to_have_value("Twins of Graz")
+    page.fill("[name=judges]", "1")
+    press(page, "main form.settings button")
+    expect(page.locator(".brand")).to_have_text("Twins of Graz")
+
+
 @pytest.mark.long
 def test_a_site_is_set_up_in_a_browser_alone(
     served: Callable[..., Any], browser: Any, axe_source: str, tmp_path: Path
 ) -> None:
     """From the one link that the server prints to a backup, each page without a finding of axe."""
     site = served()
-    page = browser.new_context(base_url=site.url, bypass_csp=True).new_page()
+    page = _entered(site, browser)
     wrong: dict[str, Any] = {}
 
     def look(name: str) -> None:
@@ -62,12 +90,6 @@ def test_a_site_is_set_up_in_a_browser_alone(
         press(page, "button[value=confirm]")
         page.wait_for_selector(".box.good")
 
-    page.goto(re.search(r"First admin (\S+)", site.printed)[1])  # type: ignore[index]
-    page.fill("main input[name=name]", "adam")
-    for field in page.locator("main input[type=password]").all():
-        field.fill(PASSWORD)
-    press(page, "main form button >> nth=0")
-    expect(page.locator("h1")).to_have_text("What to do next")
     look("steps")
 
     press(page, "a:has-text('Name and contact')")

@@ -83,9 +83,13 @@ def _page(visit: v.Visit, refs: dict[str, str], language: str) -> str:
     from django.conf import settings
     from django.test import Client, override_settings
 
+    from winosmith.web.people.models import Person
+
     client = Client(headers={"accept-language": language})
     if visit.role != "visitor":
         client.cookies["session"] = refs[f"session of {visit.role}"]
+    if visit.route == "people:news":  # who has looked has heard it: it is new no more
+        Person.objects.update(news_seen=None)
     with override_settings(RULES=replace(settings.RULES, **visit.rules)):
         answer = client.get(visit.path(refs), follow=True)
     assert answer.status_code == visit.status
