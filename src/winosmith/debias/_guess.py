@@ -139,7 +139,9 @@ def _fitted(
 ) -> NDArray[Any]:
     from sklearn.linear_model import LogisticRegression
 
-    with one_thread():
+    # The library refuses rows that are not finite. Products of few columns in single precision may
+    # set the processor's flag all the same, by what stands in parts of a register not used.
+    with one_thread(), np.errstate(invalid="ignore"):
         model = LogisticRegression(C=C, max_iter=1000, tol=1e-4, fit_intercept=intercept)
         scores: NDArray[Any] = model.fit(X, y).decision_function(others)
     return scores
