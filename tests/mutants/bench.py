@@ -1,0 +1,331 @@
+"""Processes in which tests are collected, and forked to learn what they reach or to try a mutant.
+
+A bench is a process that has loaded the libraries alone, and nothing of the package. One process
+that is forked from it collects all tests. A mutant in a function is tried in a fork of that one, in
+which the function's code is replaced; what is executed while a module is loaded (constants,
+defaults, classes), in a fork of the bench itself, which loads the module as it was changed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import itertools
+import os
+import resource
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
+from pathlib import Path
+from types import CodeType, FunctionType
+from typing import Any
+
+import pytest
+
+from tests.mutants.changes import Finder, replaced
+
+LEFT_OUT = "not long and not postgres and not browser"
+
+LIBRARIES = """numpy scipy.stats scipy.special scipy.optimize sklearn.linear_model
+sklearn.decomposition statsmodels.stats.multitest pandas numba matplotlib.figure
+matplotlib.backends.backend_svg jinja2 lifelines coverage django.contrib.admin
+django.core.handlers.wsgi django.core.management django.core.paginator django.core.serializers.json
+django.db.models django.forms django.http django.template.loader django.test django.urls
+django.views.generic whitenoise.middleware ninja""".split()
+"""What is loaded before the package is: nothing that comes with a plugin of pytest, which wants to
+load that itself."""
+
+MEMORY = 6 << 30
+"""Bytes that a mutant may ask for beyond what its process has."""
+
+LOADING = 30.0
+"""Seconds of the processor to load the package and to collect some tests."""
+
+ENDLESS, UNLOADED, SURVIVES = "it takes too long, or dies", "it can't be loaded", "survives"
+
+ANEW = "load the module anew"
+
+
+@contextlib.contextmanager
+def ending() -> Iterator[None]:
+    """End this process after the block, whatever happens in it."""
+    try:
+        yield
+    except BaseException:  # noqa: BLE001
+        traceback.print_exc()
+    finally:
+        os._exit(0)
+
+
+def in_fork(work: Callable[[], Any], seconds: float | None = None) -> Any:
+    """Return what a child process returns; None when it dies, or uses too much of the processor.
+
+    On the clock on the wall it has twenty times as long, and a minute.
+    """
+    here, there = Pipe(duplex=False)
+    pid = os.fork()
+    if not pid:
+        with ending():
+            os.setsid()
+            here.close()
+            if seconds is not None:
+                resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1,) * 2)
+                size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+                resource.setrlimit(resource.RLIMIT_AS, (size + MEMORY,) * 2)
+            there.send(work())
+    there.close()
+    try:
+        return here.recv() if seconds is None or here.poll(20 * seconds + 60) else None
+    except EOFError:
+        return None
+    finally:
+        here.close()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+
+
+class Tests:
+    """A plugin of pytest that collects, and gives all further to `work`.
+
+    Attributes:
+        items: by id.
+        failed: the id and the reason of each test that failed in the last run.
+    """
+
+    def __init__(self, work: Callable[[Tests], None]):
+        self.items: dict[str, pytest.Item] = {}
+        self.failed: list[tuple[str, str]] = []
+        self._session: Any = None
+        self._work = work
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_configure(self) -> None:
+        """Let examples be the same each time, and the first that fails be the last."""
+        from hypothesis import Phase, settings
+
+        hurried, phases = settings.get_profile("hurried"), (Phase.explicit, Phase.generate)
+        settings.register_profile("hurried", hurried, phases=phases, derandomize=True)
+        settings.load_profile("hurried")
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Take the place of pytest's own."""
+        self._session = session
+        if not session.testsfailed:
+            self.items = {item.nodeid: item for item in session.items}
+        self._work(self)
+        return True
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note a failure."""
+        if report.failed:
+            told = [line for line in report.longreprtext.splitlines() if line.startswith("E ")]
+            self.failed.append((report.nodeid, (told or [report.longreprtext[-200:]])[0][:200]))
+
+    def running(self, names: Iterable[str], *, every: bool = False) -> Iterator[str]:
+        """Run tests until one fails, or each; yield the id of each before it runs."""
+        self.failed.clear()
+        chosen = [self.items[name] for name in names if name in self.items]
+        for item, following in itertools.pairwise([*chosen, self._session]):
+            yield item.nodeid
+            near = following.nodeid.partition("::")[0] == item.nodeid.partition("::")[0]
+            # Whatever is no session's is torn down between files, which come in any order.
+            after = following if near else self._session
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=after)
+            if self.failed and not every:
+                return
+
+    def outcome(self, names: Iterable[str]) -> Any:
+        """Run tests until one fails; return its id and why, or SURVIVES."""
+        for _ in self.running(names):
+            pass
+        return self.failed[0] if self.failed else SURVIVES
+
+
+def with_tests(files: Iterable[str], work: Callable[[Tests], None]) -> None:
+    """Collect the tests of files in this process, and call `work`."""
+    options = "-q -p no:cacheprovider --capture=sys --hypothesis-profile hurried -m".split()
+    pytest.main([*options, LEFT_OUT, *files], plugins=[Tests(work)])
+
+
+class Bench:
+    """What a bench is asked to do.
+
+    Args:
+        tests: files, or what pytest calls a test.
+        modules: those that are changed, by dotted name, with their paths.
+        folder: for what tests write; before each mutant it is as it was.
+    """
+
+    def __init__(self, tests: list[str], modules: dict[str, Path], folder: Path):
+        self._tests, self._modules = tests, modules
+        self._written, self._kept = folder / "tmp", folder / "kept"
+        self._written.mkdir()
+        tempfile.tempdir = str(self._written)
+        os.environ.update(
+            TMPDIR=str(self._written),
+            HYPOTHESIS_STORAGE_DIRECTORY=str(folder / "hypothesis"),
+            PYTEST_XDIST_WORKER="gw0",  # one site is prepared for all, as for a run's workers
+        )
+        for library in LIBRARIES:
+            with contextlib.suppress(Exception):
+                importlib.import_module(library)
+        self._collected = self._collect()
+
+    def serve(self, asked: Connection) -> None:
+        """Answer until nobody asks any more."""
+        with contextlib.suppress(EOFError):
+            while True:
+                kind, *more = asked.recv()
+                asked.send(getattr(self, kind)(*more))
+
+    def learn(self, file: str) -> Any:
+        """Return the seconds and the lines of each test of a file, and which fail."""
+        return self._ask("learn", file)
+
+    def warm(self, name: str) -> Any:
+        """Run a test and keep what its fixtures made for all; return which fail."""
+        return self._ask("warm", name)
+
+    def attempt(
+        self, module: str, text: str, made: str, names: list[str], seconds: float, loading: bool
+    ) -> Any:
+        """Try tests on a changed module; return which fails and why, or what became of it else."""
+        answer = ANEW if loading else self._ask("attempt", module, text, made, names, seconds)
+        if answer == ANEW:
+            answer = in_fork(lambda: _loaded_anew(module, made, names), seconds + LOADING)
+            self._restore()
+        return ENDLESS if answer is None else answer
+
+    def _ask(self, *question: Any) -> Any:
+        self._collected.send(question)
+        return self._collected.recv()
+
+    def _collect(self) -> Connection:
+        """Start the process that collects the tests; return the connection to it."""
+        here, there = Pipe()
+        if not os.fork():
+            with ending():
+                here.close()
+                with_tests(self._tests, lambda tests: self._obey(tests, there))
+        there.close()
+        return here
+
+    def _obey(self, tests: Tests, asked: Connection) -> None:
+        """Fork for each question, in the process that has collected the tests."""
+        gc.unfreeze()  # else its functions are not told
+        functions: dict[CodeType, list[FunctionType]] = {}
+        while True:
+            kind, *more = asked.recv()
+            if kind == "learn":
+                answer = in_fork(lambda: _learnt(tests, more[0], self._modules))  # noqa: B023
+            elif kind == "warm":
+                in_fork(lambda: tests.outcome(more))  # noqa: B023 - what it starts ends with it
+                answer = tests.outcome(more)
+                if "django.db" in sys.modules:
+                    sys.modules["django.db"].connections.close_all()
+                shutil.copytree(self._written, self._kept, symlinks=True)
+            else:
+                functions = functions or _functions(self._modules)
+                answer = in_fork(lambda: _tried(tests, functions, *more), more[-1])  # noqa: B023
+            self._restore()
+            asked.send(answer)
+
+    def _restore(self) -> None:
+        """Bring back what was written before, and nothing else."""
+        shutil.rmtree(self._written, ignore_errors=True)
+        if self._kept.exists():
+            shutil.copytree(self._kept, self._written, symlinks=True, dirs_exist_ok=True)
+        self._written.mkdir(exist_ok=True)
+
+
+def _functions(modules: dict[str, Path]) -> dict[CodeType, list[FunctionType]]:
+    """Return the functions of the modules by their code."""
+    for name in modules:
+        with contextlib.suppress(Exception):
+            importlib.import_module(name)
+    paths = set(map(str, modules.values()))
+    found: dict[CodeType, list[FunctionType]] = defaultdict(list)
+    for one in gc.get_objects():
+        if type(one) is FunctionType and one.__code__.co_filename in paths:
+            found[one.__code__].append(one)
+    return dict(found)
+
+
+def _tried(
+    tests: Tests,
+    functions: dict[CodeType, list[FunctionType]],
+    module: str,
+    text: str,
+    made: str,
+    names: list[str],
+    seconds: float,
+) -> Any:
+    """Change a module in this process and run tests; return `Tests.outcome`, or ANEW."""
+    loaded = sys.modules.get(module)
+    if loaded is None:
+        sys.meta_path.insert(0, Finder(module, made))
+        return tests.outcome(names)
+    path = str(loaded.__file__)
+    codes = (compile(of, path, "exec", dont_inherit=True) for of in (text, made))
+    pairs = replaced(*codes)
+    if not pairs or pairs[0][0] not in functions:
+        return ANEW
+    for one, other in pairs:
+        for function in functions.get(one, ()):
+            if one.co_freevars != other.co_freevars:
+                return ANEW
+            function.__code__ = other
+    for value in vars(loaded).values():
+        if callable(forget := getattr(value, "cache_clear", None)):
+            forget()
+    return tests.outcome(names)
+
+
+def _loaded_anew(module: str, made: str, names: list[str]) -> Any:
+    """Load a module as it was changed, and all others; return `Tests.outcome`, or UNLOADED."""
+    sys.meta_path.insert(0, Finder(module, made))
+    found: list[Any] = []
+
+    def work(tests: Tests) -> None:
+        if tests.items:
+            found.append(tests.outcome(names))
+
+    with_tests(sorted({name.partition("::")[0] for name in names}), work)
+    return found[0] if found else UNLOADED
+
+
+def _learnt(tests: Tests, file: str, modules: dict[str, Path]) -> dict[str, Any]:
+    """Return, by test that passes, its seconds and the lines of each module that it reaches."""
+    import coverage
+
+    paths = {str(path): name for name, path in modules.items()}
+    traced = coverage.Coverage(data_file=None, include=[*paths], config_file=False, messages=False)
+    names = [name for name in tests.items if name.partition("::")[0] == file]
+    began: dict[str, float] = {}
+    traced.start()
+    for name in tests.running(names, every=True):
+        traced.switch_context(name)
+        began[name] = time.process_time()
+    ends = [*list(began.values())[1:], time.process_time()]
+    traced.stop()
+    found: dict[str, Any] = {
+        name: {"seconds": round(end - start, 4), "lines": defaultdict(list)}
+        for (name, start), end in zip(began.items(), ends, strict=True)
+    }
+    data = traced.get_data()
+    for path in data.measured_files():
+        for line, contexts in data.contexts_by_lineno(path).items():
+            for context in found.keys() & contexts:
+                found[context]["lines"][paths[path]].append(line)
+    for name, _ in tests.failed:
+        found.pop(name, None)
+    return {"tests": found, "failed": list(tests.failed)}
