@@ -7,8 +7,8 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction import FeatureHasher
 
 from winosmith import embed
+from winosmith.parallel import one_thread
 from winosmith.text import content_words, tokens
-from winosmith.threads import one_thread
 
 NEAR, WIDTH = 4, 128
 

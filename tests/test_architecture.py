@@ -44,6 +44,9 @@ TESTING = "testing"
 GROUND_LIBRARIES = {"numpy", "rapidfuzz"}
 """What floor 0 may use beside the standard library."""
 
+TO_ONE_THREAD = {"parallel": {"scipy", "threadpoolctl"}}
+"""By module of it, what it may load in a function: BLAS, to keep it to one thread."""
+
 HEAVY = """numpy scipy sklearn numba llvmlite threadpoolctl torch transformers safetensors
 matplotlib rich statsmodels jinja2""".split()
 
@@ -95,7 +98,7 @@ def _faults(module: str, source: str) -> list[str]:
                 faults.append(f"{module} imports {name} from a floor that it may not see")
             if is_folder and place != other and inside and inside[0].startswith("_"):
                 faults.append(f"{module} imports {name}, which is private")
-        elif place in FLOORS[0] and first not in GROUND_LIBRARIES:
+        elif place in FLOORS[0] and first not in GROUND_LIBRARIES | TO_ONE_THREAD.get(place, set()):
             faults.append(f"{module} imports {first}, which floor 0 does without")
     return faults
 

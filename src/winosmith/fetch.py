@@ -3,7 +3,8 @@
 Only HTTPS is used, redirects included; a download is checked against its SHA-256 where one is
 known, and takes its name only when it is complete; archives are checked for paths and sizes before
 they are unpacked. (pooch checks digests, but it bounds no size, and follows redirects to plain
-HTTP.) The largest file has 3.4 MB: one that broke off begins again.
+HTTP.) The largest file has 3.4 MB: one that broke off begins again. `opener` is the one way to
+other servers.
 """
 
 from __future__ import annotations
@@ -18,24 +19,27 @@ import urllib.request
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from http.client import HTTPException, HTTPResponse
+from functools import cache
+from http.client import HTTPException, HTTPMessage, HTTPResponse
 from importlib import resources
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, Any
 from urllib.parse import urlsplit
 
-from winosmith import https
+from winosmith._version import __version__
 from winosmith.errors import OutputError
 from winosmith.outputs import OutputFolder, write_aside
 from winosmith.outputs import sha256 as checksum
 
 __all__ = [
     "PUBLISHED",
+    "USER_AGENT",
     "Fetched",
     "Published",
     "Remote",
     "download",
     "get",
+    "opener",
     "published",
     "unpack",
 ]
@@ -233,10 +237,10 @@ def download(
             too long, cut short, or has another checksum.
     """
     _check_https(url)
-    headers = {"User-Agent": https.USER_AGENT, "Accept-Encoding": "identity"}
+    headers = {"User-Agent": USER_AGENT, "Accept-Encoding": "identity"}
     request = urllib.request.Request(url, headers=headers)  # noqa: S310 - https alone is opened
     with _as_output_error(url):
-        response = https.opener(_stays_https, context).open(request, timeout=timeout)
+        response = opener(_stays_https, context).open(request, timeout=timeout)
     with response, write_aside(path, "wb") as file, _as_output_error(url):
         found = _copy(response, file, most_bytes, url, on_progress)
         if sha256 is not None and found != sha256:
@@ -245,6 +249,58 @@ def download(
                 "changed or damaged on its way, and is not kept"
             )
     return found
+
+
+USER_AGENT = f"winosmith/{__version__}"
+
+Redirects = Callable[[str, str], None]
+"""Raises where a redirect from the first address to the second may not be followed."""
+
+
+class _AskedRedirects(urllib.request.HTTPRedirectHandler):
+    """Follows the redirects that are allowed; closes the connection of others."""
+
+    def __init__(self, check: Redirects) -> None:
+        self._check = check
+
+    def redirect_request(
+        self, req: Any, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
+    ) -> urllib.request.Request | None:
+        try:
+            self._check(req.full_url, newurl)
+        except BaseException:
+            fp.close()
+            raise
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+@cache
+def opener(
+    check: Redirects, context: ssl.SSLContext | None = None
+) -> urllib.request.OpenerDirector:
+    """Return what opens https addresses, and no others; proxies are the environment's.
+
+    Args:
+        check: is called before a redirect with the address that was asked and the one that it
+            leads to; what it raises is raised.
+        context: whom to trust; the system's certificates when None.
+
+    >>> opener(print).open("file:///etc/hostname")
+    Traceback (most recent call last):
+    ...
+    urllib.error.URLError: <urlopen error unknown url type: file>
+    """
+    made = urllib.request.OpenerDirector()
+    for handler in (
+        urllib.request.ProxyHandler(),
+        urllib.request.HTTPSHandler(context=context or ssl.create_default_context()),
+        urllib.request.HTTPDefaultErrorHandler(),
+        urllib.request.HTTPErrorProcessor(),
+        urllib.request.UnknownHandler(),
+        _AskedRedirects(check),
+    ):
+        made.add_handler(handler)
+    return made
 
 
 def _check_https(url: str) -> None:

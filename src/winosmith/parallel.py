@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from winosmith.errors import InputError
 
-__all__ = ["Advance", "Holder", "Step", "ordered_map", "silent", "workers_of"]
+__all__ = ["Advance", "Holder", "Step", "one_thread", "ordered_map", "silent", "workers_of"]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -134,3 +134,16 @@ Step = Callable[[str, int | None], AbstractContextManager[Advance]]
 def silent(title: str, total: int | None) -> AbstractContextManager[Advance]:
     """Show nothing."""
     return nullcontext(lambda done, note: None)
+
+
+def one_thread() -> AbstractContextManager[object]:
+    """Keep linear algebra to one thread for a block, so that sums are added in one order.
+
+    With several threads the last bits depend on how many there are, and where directions are
+    nearly equal (an SVD's, say) the last bits choose between them.
+    """
+    import scipy.linalg  # noqa: F401 - its own BLAS must be there already to be limited
+    from threadpoolctl import threadpool_limits
+
+    limits: AbstractContextManager[object] = threadpool_limits(1, user_api="blas")
+    return limits

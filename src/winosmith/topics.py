@@ -33,7 +33,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from winosmith import https
+from winosmith import fetch
 from winosmith.errors import FormatError, InputError
 from winosmith.records import parsed
 from winosmith.text import FUNCTION_WORDS, tokens
@@ -337,10 +337,10 @@ def fetch_https(
     if urlsplit(url).scheme != "https":
         raise InputError(f"topics come from https://… alone, not from {url!r}")
     until = time.monotonic() + most_seconds
-    headers = {"User-Agent": https.USER_AGENT, "Accept": "application/json, text/plain"}
+    headers = {"User-Agent": fetch.USER_AGENT, "Accept": "application/json, text/plain"}
     request = urllib.request.Request(url, headers=headers)  # noqa: S310 - https alone is opened
     try:
-        opened = https.opener(_same_site, context).open(request, timeout=most_seconds)
+        opened = fetch.opener(_same_site, context).open(request, timeout=most_seconds)
         with contextlib.closing(opened) as response:
             return _read_body(response, url, most_bytes, until), response.headers.get_content_type()
     except urllib.error.HTTPError as error:

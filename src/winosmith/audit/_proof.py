@@ -21,7 +21,7 @@ from winosmith.audit._items import Bools, Floats, Ints, Items
 from winosmith.audit._null import LEVEL
 from winosmith.audit._probes import features, guessed
 from winosmith.errors import DataError
-from winosmith.threads import one_thread
+from winosmith.parallel import one_thread
 
 LIMIT = 0.03
 """A rule is shown to tell nothing where its bound is within so much of guessing, either way."""

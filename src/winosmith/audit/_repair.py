@@ -40,9 +40,9 @@ from winosmith.dataset import Dataset, Dropped, Filtered
 from winosmith.debias import Logit
 from winosmith.errors import DataError
 from winosmith.outputs import OutputFolder, write_aside
+from winosmith.parallel import one_thread
 from winosmith.problem import Problem
 from winosmith.records import canonical, problem_record
-from winosmith.threads import one_thread
 
 _STAYS = 4.0
 """A unit that nothing speaks for or against stays with the probability σ(4) = 0.98."""

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from winosmith.build._build import Built, build, finished_build
 from winosmith.build._debias import Debiased, debias_to_folder, finished_filter
-from winosmith.build._filter import NAMES, FilterRun, run_filter
-from winosmith.build._measure import Measures, measure
+from winosmith.build._filter import NAMES, FilterRun, Measures, measure, run_filter
 from winosmith.build._pool import copies_sentences, read_pool, read_pool_votes
 from winosmith.build._publish import LastBuild, digest_of, read_last
 from winosmith.build._recipe import (

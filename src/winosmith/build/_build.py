@@ -18,8 +18,7 @@ from typing import Any
 from winosmith import validate
 from winosmith.blocks import shuffled
 from winosmith.build._debias import Filtering
-from winosmith.build._filter import FilterRun
-from winosmith.build._measure import Measures
+from winosmith.build._filter import FilterRun, Measures
 from winosmith.build._pool import (
     Inputs,
     Stages,

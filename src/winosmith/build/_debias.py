@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from winosmith import formats, report
-from winosmith.build._filter import NAMES, FilterRun, filtered
-from winosmith.build._measure import Measures, measure, verified
+from winosmith.build._filter import NAMES, FilterRun, Measures, filtered, measure, verified
 from winosmith.build._pool import DISCARDED, tuned_on
 from winosmith.build._publish import is_finished, problems_digest, signature_of
 from winosmith.build._recipe import (

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from winosmith import debias, report
-from winosmith.build._filter import FilterRun
-from winosmith.build._measure import STRANGER, Measures, by_letters
+from winosmith.build._filter import STRANGER, FilterRun, Measures, by_letters
 
 EXAMPLES = 4
 """Twins shown of the removed, and as many of the kept; the paper's table 2 shows two of each."""

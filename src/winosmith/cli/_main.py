@@ -112,10 +112,18 @@ SECTIONS = {
 }
 """The commands in the order of the help, by what they are for; each with its one line."""
 
+PLACES = {
+    "practice": "demo:practice",
+    "leaderboard": "curve:leaderboard",
+    "verify": "release:verify",
+}
+"""Where those are that have no module of their own name."""
+
 
 @click.command(
     cls=LazyGroup,
     sections=SECTIONS,
+    places=PLACES,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="winosmith")

@@ -1,4 +1,4 @@
-"""`winosmith curve`: a learning curve, its area, and where it would reach people's level."""
+"""`winosmith curve` and `leaderboard`: a learning curve, its area, where it would reach people."""
 
 from __future__ import annotations
 
@@ -6,16 +6,20 @@ import csv
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
 
-from winosmith import report
+from winosmith import formats, metrics, report
 from winosmith.cli._options import FILE, json_option
-from winosmith.cli._printing import Result, Rows, percent, probability
-from winosmith.errors import FormatError
-from winosmith.metrics import FORMS, Extrapolation, LearningCurve
+from winosmith.cli._predictions import answered
+from winosmith.cli._printing import Result, Rows, percent, probability, span
+from winosmith.errors import FormatError, InputError
+from winosmith.metrics import FORMS, Extrapolation, LearningCurve, Proportion
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 ALPHA = 0.05
 """A run that guessing reaches with more than this probability is named."""
@@ -50,16 +54,13 @@ def command(
     Example:
         winosmith curve runs.csv --human 94.1 --problems 1267 --out curve.html
     """  # noqa: D301
-    from winosmith.metrics import learning_curve
-    from winosmith.report import Signature
-
     runs = _read(Path(file))
     by_size: dict[int, list[float]] = {}
     for _, size, accuracy in runs:
         by_size.setdefault(size, []).append(accuracy)
-    curve = learning_curve(by_size, human=human / 100, take=take)
+    curve = metrics.learning_curve(by_size, human=human / 100, take=take)
     digest = hashlib.sha256(repr([run[1:] for run in runs]).encode()).hexdigest()
-    signature = Signature(digest, len(runs), {"human": human, "take": take})
+    signature = report.Signature(digest, len(runs), {"human": human, "take": take})
     guesses = _at_chance(runs, problems) if problems else []
     at_chance = [{"line": line, "size": s, "accuracy": a, "p": p} for line, s, a, p in guesses]
     Result(
@@ -81,9 +82,7 @@ def _read(path: Path) -> list[Run]:
     Raises:
         FormatError: no such columns, or a value that is not a size or an accuracy.
     """
-    from winosmith.formats import Source
-
-    table = csv.reader(Source(path).text.splitlines())
+    table = csv.reader(formats.Source(path).text.splitlines())
     header = [cell.strip().lower() for cell in next(table)]
     if not {"size", "accuracy"} <= set(header):
         raise FormatError(
@@ -258,3 +257,122 @@ def _size(size: float | None) -> str:
 def _span(found: Extrapolation) -> str:
     low, high = found.interval
     return f"{_size(low)} to {_size(high)}"
+
+
+@click.command()
+@click.argument("predictions", metavar="PREDICTIONS.lst", type=FILE)
+@click.option("--labels", type=FILE, metavar="LABELS.lst", help="The answers, one a line, from 1.")
+@click.option("--data", type=FILE, metavar="DATA", help="The problems: their answers in place of "
+              "labels, and their twins for the intervals.")  # fmt: skip
+@click.option("--seed", default=0, show_default=True, help="Of the bootstrap.")
+@click.option("--out", metavar="FILE.html", help="Write a report with a figure there.")
+@json_option
+def leaderboard(
+    predictions: str,
+    labels: str | None,
+    data: str | None,
+    seed: int,
+    out: str | None,
+    as_json: bool,
+) -> None:
+    """Score a leaderboard submission: five comma-separated labels a line, xs to xl.
+
+    Prints the accuracy of each column, and the area under the learning curve ("AUC"): the trapezoid
+    over log2 of 160, 640, 2,558, 10,234 and 40,398, divided by its range. Intervals know of twins
+    when the problems are given with --data.
+
+    \b
+    Example:
+        winosmith leaderboard predictions.lst --labels dev-labels.lst
+        winosmith leaderboard predictions.lst --data dev.jsonl
+    """  # noqa: D301
+    answers, clusters = _answers(labels, data)
+    submitted = formats.read_submission(predictions)
+    rows = len(next(iter(submitted.values())))
+    if rows != len(answers):
+        raise FormatError(
+            f"there are {rows:,} lines of predictions for {len(answers):,} answers; each problem "
+            "needs its own in the same order",
+            predictions,
+        )
+    right = {name: np.array(column) == answers for name, column in submitted.items()}
+    found = {name: metrics.proportion(column, clusters) for name, column in right.items()}
+    area = metrics.area_under_curve([own.value for own in found.values()])
+    interval = _area_interval(list(right.values()), clusters, seed)
+    digest = hashlib.sha256(repr((answers.tolist(), submitted)).encode()).hexdigest()
+    known = {"twins": data is not None}
+    signature = report.Signature(digest, rows, known, seed)
+    sizes = dict(zip(found, metrics.LEADERBOARD_SIZES, strict=True))
+    Result(
+        "A leaderboard submission",
+        {
+            "file": predictions,
+            "columns": {name: {"size": sizes[name], **own.record()} for name, own in found.items()},
+            "auc": area,
+            "auc_interval": list(interval),
+            "signature": str(signature),
+        },
+        [_accuracy_and_area(found, sizes, area, interval, clustered=data is not None)],
+        signature=signature,
+    ).tell(as_json=as_json, out=out)
+
+
+def _accuracy_and_area(
+    found: dict[str, Proportion],
+    sizes: dict[str, int],
+    area: float,
+    interval: tuple[float, float],
+    *,
+    clustered: bool,
+) -> report.Section:
+    low, high = interval
+    points = [(float(sizes[name]), own.value) for name, own in found.items()]
+    table = report.Table(
+        f"{next(iter(found.values())).n:,} problems",
+        ["set", "size", "right", "accuracy", "95 %"],
+        [
+            [name, sizes[name], own.right, percent(own.value), span(own.interval)]
+            for name, own in found.items()
+        ],
+    )
+    told = [f"AUC: {area:.4f} ({low:.4f} to {high:.4f})"]
+    if not clustered:
+        told.append("The intervals take problems for independent; with --data they know of twins.")
+    card = report.KeyFigure("area under the curve", area, f"95 %: {low:.4f} to {high:.4f}", ".4f")
+    return report.Section(
+        "Accuracy and area",
+        [
+            report.Cards([card]),
+            report.Drawing("Accuracy by training size.", lambda: [report.learning(points)], table),
+            report.Text(told),
+        ],
+    )
+
+
+def _answers(
+    labels: str | None, data: str | None
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the answers and the clusters, from the labels, the data, or the labels of the data."""
+    if data is not None:
+        dataset = answered(data, None, labels)
+        withheld = [problem.id for problem in dataset if problem.answer is None]
+        if withheld:
+            raise FormatError(
+                f"the answers of {len(withheld):,} problems are withheld ({withheld[0]!r}, …); "
+                "give them with --labels",
+                data,
+            )
+        return np.array(dataset.answers), metrics.clusters(dataset)
+    if labels is None:
+        raise InputError("the answers are needed: give --labels LABELS.lst or --data DATA")
+    known = formats.read_labels(labels)
+    return np.array(known), np.arange(len(known))
+
+
+def _area_interval(
+    right: Sequence[npt.NDArray[np.bool_]], clusters: npt.NDArray[np.int64], seed: int
+) -> tuple[float, float]:
+    """Return the 95 % interval of the area, by the cluster bootstrap."""
+    weights = [metrics.area_under_curve(row.tolist()) for row in np.eye(len(right))]
+    each = sum(weight * column for weight, column in zip(weights, right, strict=True))
+    return metrics.bootstrap_interval(np.asarray(each), clusters, seed)

@@ -34,7 +34,7 @@ from numpy.typing import ArrayLike, NDArray
 from winosmith.debias._chance import Null, flipped
 from winosmith.debias._rows import checked_labels, numbered
 from winosmith.errors import DataError
-from winosmith.threads import one_thread
+from winosmith.parallel import one_thread
 
 Direction = Literal["1||2", "2||1", "mean"]
 

@@ -43,8 +43,7 @@ from winosmith.debias._solver import (
     start_at,
 )
 from winosmith.errors import DataError, InputError, OutputError
-from winosmith.parallel import Holder, ordered_map, workers_of
-from winosmith.threads import one_thread
+from winosmith.parallel import Holder, one_thread, ordered_map, workers_of
 
 Floats = NDArray[np.float64]
 

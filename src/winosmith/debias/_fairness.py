@@ -23,11 +23,11 @@ from winosmith.debias._ranking import Dynamics, Mask, Ranking, ranking
 from winosmith.debias._selection import alike
 from winosmith.errors import DataError
 from winosmith.metrics import clusters, holm, human_accuracy
+from winosmith.parallel import one_thread
 from winosmith.problem import BLANK, MAX_OPTIONS, Problem
 from winosmith.records import Recorded
 from winosmith.report import Signature, sign
 from winosmith.text import content_words, tokens
-from winosmith.threads import one_thread
 
 About = Literal["people", "labels", "domain", "words"]
 

@@ -30,7 +30,7 @@ from winosmith.debias._chance import Z
 from winosmith.debias._logit import Choices, Judged, Logit
 from winosmith.debias._rows import canonical_order, checked_rows, numbered
 from winosmith.errors import DataError, InputError
-from winosmith.threads import one_thread
+from winosmith.parallel import one_thread
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,8 +31,7 @@ from numpy.typing import ArrayLike, NDArray
 from winosmith.debias._logit import Logit
 from winosmith.debias._rows import group_numbers
 from winosmith.errors import DataError, InputError
-from winosmith.parallel import ordered_map
-from winosmith.threads import one_thread
+from winosmith.parallel import one_thread, ordered_map
 
 Aim = Literal["error", "chance"]
 """What a run is for: to find culprits at a stated error, or to leave no trace."""

@@ -14,7 +14,7 @@ Every embedder has `embed(problems) -> (n, d) float32` and never looks at an ans
 from __future__ import annotations
 
 from winosmith.embed._array import ArrayEmbedder, load_array, save_array
-from winosmith.embed._embedder import Combine, Embedder, Vectors
+from winosmith.embed._embedder import Combine, Embedder, OptionsEmbedder, Vectors
 from winosmith.embed._encoder import (
     N_DEV,
     N_TRAIN,
@@ -23,9 +23,7 @@ from winosmith.embed._encoder import (
     finetune_split,
     finetuned_embedder,
 )
-from winosmith.embed._hashed import HashedEmbedder
-from winosmith.embed._light import LightEmbedder
-from winosmith.embed._options import OptionsEmbedder
+from winosmith.embed._light import HashedEmbedder, LightEmbedder
 
 __all__ = [
     "N_DEV",

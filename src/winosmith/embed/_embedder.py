@@ -1,15 +1,20 @@
-"""`Embedder`: what turns problems into vectors, and how two options become one vector."""
+"""`Embedder`: what turns problems into vectors, and how two options become one vector.
+
+`OptionsEmbedder` reads the options alone: their words or letters, and their lengths.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal, Protocol, get_args
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from winosmith.errors import DataError, InputError
 from winosmith.problem import Problem
+from winosmith.text import tokens
 
 Vectors = npt.NDArray[np.float32]
 
@@ -61,3 +66,105 @@ def check_two_options(problems: Sequence[Problem]) -> None:
             f"{len(others)} of {len(problems)} problems don't have two options ({named}); a "
             "vector is that of two options, so recast them as two-way comparisons or leave them out"
         )
+
+
+LETTERS = (3, 4)
+"""How many letters in a row are a feature."""
+
+
+@dataclass(frozen=True)
+class OptionsEmbedder:
+    """The options of problems into vectors, read without the sentence and without each other.
+
+    What a model guesses by them is given away by how options are worded, or known without being
+    asked ("the sun is cold" is never right); it is not found by reading the question. An option's
+    words and pairs of neighbouring words, or its letters, are hashed into signed columns (the
+    hashing trick, Weinberger et al. 2009) and scaled to length 1. Two more columns say whether it
+    is the longest of its problem, and whether it is the shortest, in characters; of several as
+    long none is.
+
+    Attributes:
+        dimensions: columns that are hashed into, 2 or more.
+        combine: how two options become one vector; see `Combine`.
+        features: "words", or "letters", three and four in a row.
+
+    >>> ann = Problem("1", "They praised Ann, as _ was early.", ("Ann", "Beth", "both of them"))
+    >>> OptionsEmbedder(64).embed_options([ann]).shape
+    (1, 3, 66)
+    """
+
+    dimensions: int = 512
+    combine: Combine = "difference"
+    features: Literal["words", "letters"] = "words"
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What determines the vectors, beside the problems; for signatures and recipes."""
+        return {
+            "embedder": "options",
+            "dimensions": self.dimensions,
+            "combine": self.combine,
+            "features": self.features,
+        }
+
+    def embed(self, problems: Sequence[Problem]) -> Vectors:
+        """Return one vector a problem of two options, (n, d) float32; see `combine`.
+
+        Raises:
+            DataError: no problem, or one with more than two options.
+            InputError: fewer than 2 dimensions.
+        """
+        check_combine(self.combine)
+        check_two_options(problems)
+        return combined(self.embed_options(problems), self.combine)
+
+    def embed_options(self, problems: Sequence[Problem]) -> Vectors:
+        """Return the vectors of all options, (n, K, d) float32.
+
+        K is the largest number of options; beyond a problem's own there are zeros.
+
+        Raises:
+            DataError: no problem.
+            InputError: fewer than 2 dimensions.
+        """
+        from sklearn.feature_extraction import FeatureHasher
+
+        if self.dimensions < 2:
+            raise InputError(f"dimensions must be 2 or more, not {self.dimensions}")
+        if not len(problems):
+            raise DataError("there is no problem to embed")
+        hasher = FeatureHasher(self.dimensions, input_type="string", dtype=np.float32)
+        texts = [option for problem in problems for option in problem.options]
+        hashed = hasher.transform(list(self._features(text)) for text in texts).toarray()
+        lengths = np.linalg.norm(hashed, axis=1, keepdims=True)
+        marks = np.concatenate([_marks(problem.options) for problem in problems])
+        rows = np.hstack([hashed / np.where(lengths > 0, lengths, 1), marks])
+        return padded(rows.astype(np.float32), [len(problem.options) for problem in problems])
+
+    def _features(self, option: str) -> Iterator[str]:
+        words = [token.lower() for token in tokens(option)]
+        if self.features == "words":
+            yield from words
+            yield from (f"{a} {b}" for a, b in zip(["", *words], [*words, ""], strict=True))
+            return
+        text = f" {' '.join(words)} "
+        for length in LETTERS:
+            yield from (text[at : at + length] for at in range(max(1, len(text) - length + 1)))
+
+
+def padded(rows: Vectors, counts: Sequence[int]) -> Vectors:
+    """Return the options of problems, one after the other, as (n, K, d), zeros beyond the last.
+
+    >>> padded(np.ones((3, 1), np.float32), [1, 2])[:, :, 0].tolist()
+    [[1.0, 0.0], [1.0, 1.0]]
+    """
+    found = np.zeros((len(counts), max(counts), rows.shape[1]), np.float32)
+    found[np.arange(max(counts)) < np.asarray(counts)[:, None]] = rows
+    return found
+
+
+def _marks(options: Sequence[str]) -> Vectors:
+    """Return which option is the longest and which the shortest, (K, 2)."""
+    sizes = np.array([len(option.strip()) for option in options])
+    ends = [sizes == sizes.max(), sizes == sizes.min()]
+    return np.stack([end if end.sum() == 1 else 0 * end for end in ends], 1).astype(np.float32)

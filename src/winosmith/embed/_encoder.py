@@ -20,8 +20,14 @@ import numpy as np
 
 from winosmith.blocks import draw, shuffled_blocks
 from winosmith.dataset import Dataset
-from winosmith.embed._embedder import Combine, Vectors, check_combine, check_two_options, combined
-from winosmith.embed._options import padded
+from winosmith.embed._embedder import (
+    Combine,
+    Vectors,
+    check_combine,
+    check_two_options,
+    combined,
+    padded,
+)
 from winosmith.errors import DataError, Interrupted
 from winosmith.models import (
     Encoder,

@@ -4,12 +4,14 @@ Bags of words are placed in a space of few dimensions, whose axes are learnt fro
 leading right singular vectors of a sparse matrix. What is placed must not depend
 on the library that finds them, so three things are settled here: they are found to the rounding
 error, none is kept of a tie that would be cut, and each points a way of its own.
+
+Beside it the stranger, which has learnt nothing from the problems: words after the blank, hashed.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -20,10 +22,10 @@ import numpy.typing as npt
 from winosmith.dataset import Dataset
 from winosmith.embed._embedder import Combine, Vectors, check_combine, check_two_options, combined
 from winosmith.errors import DataError, InputError
+from winosmith.parallel import one_thread
 from winosmith.problem import BLANK, Problem
 from winosmith.seen import tokens_and_blank
 from winosmith.text import FUNCTION_WORDS, tokens
-from winosmith.threads import one_thread
 
 Bag = Sequence[str]
 Floats = npt.NDArray[np.float64]
@@ -442,3 +444,60 @@ def _is_word(token: str) -> bool:
 
 def _is_content(token: str) -> bool:
     return _is_word(token) and token not in FUNCTION_WORDS
+
+
+@dataclass(frozen=True)
+class HashedEmbedder:
+    """Problems into vectors without learning anything: a second opinion on what a filter left.
+
+    An option is mentioned first or not, and has more letters or not. Its features are these two
+    marks, and each of them with each word after the blank ("the option mentioned first, because
+    _ was *late*"). They are hashed into signed columns (the hashing trick, Weinberger et al.
+    2009); the vector of a problem is option 1's minus option 2's, scaled to length 1. So it
+    depends on that problem alone, and turns around when its options are swapped. It knows nothing
+    of the options' own words, which the light embedder reads, but keeps words apart that lie
+    together there.
+
+    Attributes:
+        dimensions: the width of an option's vector, 2 or more.
+        combine: "difference" or "concat"; see `Combine`.
+
+    >>> ann = Problem("1", "They praised Ann and blamed Beth, as _ was late.", ("Ann", "Beth"))
+    >>> HashedEmbedder(256).embed([ann]).shape
+    (1, 256)
+    """
+
+    dimensions: int = 512
+    combine: Combine = "difference"
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What determines the vectors, beside the problems; for signatures and recipes."""
+        return {"embedder": "hashed", "dimensions": self.dimensions, "combine": self.combine}
+
+    def embed(self, problems: Sequence[Problem]) -> Vectors:
+        """Return one vector a problem, (n, d) float32; d is `dimensions`, or twice that.
+
+        Raises:
+            DataError: a problem with more than two options.
+        """
+        from sklearn.feature_extraction import FeatureHasher
+
+        check_combine(self.combine)
+        check_two_options(problems)
+        read = [sides(problem) for problem in problems]
+        hasher = FeatureHasher(self.dimensions, input_type="string", dtype=np.float32)
+        first, second = (
+            hasher.transform(_features(one, option) for one in read).toarray() for option in (0, 1)
+        )
+        lengths = np.linalg.norm(first - second, axis=1)[:, None, None]
+        options: Vectors = np.stack([first, second], axis=1)
+        options /= np.where(lengths > 0, lengths, 1)
+        return combined(options, self.combine)
+
+
+def _features(read: Sides, option: int) -> Iterator[str]:
+    for mark in (FIRST, LONGER):
+        if mark in read.attributes[option]:
+            yield mark
+            yield from (f"{mark} {cue}" for cue in read.cues)

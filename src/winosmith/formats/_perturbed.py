@@ -28,7 +28,7 @@ from winosmith.formats._base import (
     tidy,
 )
 from winosmith.formats._twins import paired
-from winosmith.formats._wsc_xml import letter_index
+from winosmith.formats._wsc import letter_index
 from winosmith.problem import BLANK, Extra, Lineage, Problem
 
 _ABSENT = "-"

@@ -23,8 +23,7 @@ from winosmith.errors import FormatError, ProblemError
 from winosmith.formats._base import Entry, Format, Item, Source, cannot_write, entry, named
 from winosmith.formats._copa import COPA_XML, SUPERGLUE_COPA
 from winosmith.formats._csv import CSV
-from winosmith.formats._dpr import DPR
-from winosmith.formats._dpr_tsv import DPR_TSV
+from winosmith.formats._dpr import DPR, DPR_TSV
 from winosmith.formats._evograd import EVOGRAD
 from winosmith.formats._jsonl import JSONL
 from winosmith.formats._knowref import KNOWREF
@@ -45,8 +44,7 @@ from winosmith.formats._superglue_wsc import SUPERGLUE_WSC
 from winosmith.formats._twins import paired_apart, paired_by
 from winosmith.formats._winogender import WINOGENDER, WINOGENDER_TEMPLATES
 from winosmith.formats._winogrande import PERTURBED_JSONL, WINOGRANDE, WSC273_JSONL
-from winosmith.formats._wsc_csv import WSC_CSV
-from winosmith.formats._wsc_xml import PDP_XML, WSC_XML
+from winosmith.formats._wsc import PDP_XML, WSC_CSV, WSC_XML
 from winosmith.lineage import apply_edits, check_lineages, edit_script
 from winosmith.outputs import write_aside
 from winosmith.problem import BLANK, Claim, Origin, Problem

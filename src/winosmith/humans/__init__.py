@@ -36,11 +36,6 @@ from winosmith.humans._assign import (
     schemas,
     write_ledger,
 )
-from winosmith.humans._grim import (
-    Grim,
-    PrintedTest,
-    grim,
-)
 from winosmith.humans._handout import DECLARED, Declared, check_glyphs, form, has_blanks, pdf
 from winosmith.humans._handout import words as instructions
 from winosmith.humans._results import Halves, ItemRow, Results, SubjectRow, TestResult, results
@@ -84,12 +79,15 @@ from winosmith.humans._tally import (
     Chance,
     Counts,
     Course,
+    Grim,
     Pace,
+    PrintedTest,
     Slope,
     Tally,
     chance,
     counts,
     crossed_share,
+    grim,
     paces,
     tally,
     tally_of_counts,

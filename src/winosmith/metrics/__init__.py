@@ -18,8 +18,11 @@ from winosmith.metrics._compare import (
     agreement,
     compare,
     compare_pair,
+    detectable,
+    detectable_by_share,
     forgetting,
     holm,
+    mid_p,
 )
 from winosmith.metrics._curve import (
     FORMS,
@@ -41,7 +44,6 @@ from winosmith.metrics._depth import (
     edit_kinds,
     error_depth,
 )
-from winosmith.metrics._detectable import detectable, detectable_by_share, mid_p
 from winosmith.metrics._graded import Carried, Graded, carried, clusters, columns, grade
 from winosmith.metrics._leaks import Leak, Overlap, leaks, overlap, overlap_sentences
 from winosmith.metrics._people import (

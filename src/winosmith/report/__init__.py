@@ -21,13 +21,14 @@ A page is composed, not configured: drawings and tables go into sections, sectio
 
 from __future__ import annotations
 
-from winosmith.report._charts_audit import Dot, dots
 from winosmith.report._charts_debias import (
     Bars,
     Cloud,
+    Dot,
     Level,
     Shift,
     clouds,
+    dots,
     funnel,
     histograms,
     levels,

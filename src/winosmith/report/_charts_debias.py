@@ -1,7 +1,7 @@
 """Drawings of what filters did: the funnel, AFLite's phases and scores; what an assessment found.
 
 An assessment's are d1 by answer, the first two components, KL beside its null, and how far kept
-sets are off what random subsets give.
+sets are off what random subsets give. An audit's is what each cue earns, beside chance.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from winosmith.report._svg import (
     Svg,
     draw,
 )
-from winosmith.report._text import clean, cut, shown
+from winosmith.report._text import clean, cut, percent_tick, shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -528,3 +528,54 @@ def shifts(rows: Sequence[Shift], sets: Sequence[str], *, title: str) -> Svg:
 def _shift_in_words(row: Shift, sets: Sequence[str]) -> str:
     parts = [f"{name} {shown(value, '+.1f')}" for name, value in zip(sets, row.values, strict=True)]
     return ", ".join(parts)
+
+
+@dataclass(frozen=True)
+class Dot:
+    """One row of `dots`.
+
+    Attributes:
+        name: of the rule.
+        value: what it earns, 0–1.
+        expected: what it would earn by chance.
+        low, high: the band of that.
+        named: whether it stands out.
+    """
+
+    name: str
+    value: float
+    expected: float
+    low: float
+    high: float
+    named: bool = False
+
+
+def dots(rows: Sequence[Dot], *, title: str) -> Svg:
+    """Draw one dot a row, over the band of what chance gives.
+
+    Args:
+        rows: from the top down.
+        title: the drawing's name.
+    """
+
+    def paint(canvas: Canvas) -> None:
+        axes = canvas.add_subplot()
+        for place, row in enumerate(rows):
+            axes.hlines(place, row.low, row.high, color=NULL, alpha=0.35, linewidth=9)
+            axes.plot(row.expected, place, linestyle="", marker="|", color=MUTED)
+            colour, marker = (GONE, "D") if row.named else (INK, "o")
+            axes.plot(row.value, place, linestyle="", marker=marker, markersize=6, color=colour)
+        ends = [end for row in rows for end in (row.low, row.high, row.value)]
+        axes.set(xlim=(max(0, min(ends, default=0) - 0.02), min(1, max(ends, default=1) + 0.02)),
+                 ylim=(len(rows) - 0.4, -0.7))  # fmt: skip
+        axes.set_yticks(range(len(rows)), [cut(row.name, 34) for row in rows], color=INK)
+        axes.tick_params(axis="y", length=0)
+        axes.xaxis.set_major_formatter(percent_tick)
+        axes.grid(axis="x")
+
+    description = "; ".join(
+        f"{row.name}: {shown(row.value, '.1%')}, by chance {shown(row.low, '.1%')} to "
+        f"{shown(row.high, '.1%')}"
+        for row in rows
+    )
+    return draw(paint, title=title, description=description, width=460, height=60 + 26 * len(rows))

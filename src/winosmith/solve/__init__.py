@@ -10,17 +10,23 @@ Every solver has `score(problems)`, one score an option, and never looks at an a
 
 from __future__ import annotations
 
-from winosmith.solve._association import Features, WordAssociation
-from winosmith.solve._baselines import LocalContext, Majority, Random, local_only
+from winosmith.solve._baselines import (
+    Features,
+    LocalContext,
+    Majority,
+    Random,
+    WordAssociation,
+    local_only,
+)
 from winosmith.solve._by_name import by_name
 from winosmith.solve._chat import ChatSolver, Interview, parse_answer
-from winosmith.solve._encoder import EncoderSolver
 from winosmith.solve._full_text import FullTextIndex
 from winosmith.solve._hunting import Found, KnowledgeHunting, Retriever
 from winosmith.solve._language import (
     Causal,
     CausalScore,
     Combination,
+    EncoderSolver,
     Ensemble,
     LanguageScores,
     Masked,

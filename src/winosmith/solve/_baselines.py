@@ -1,18 +1,36 @@
-"""What a solver has to beat: chance, the commonest place, the words around the blank alone."""
+"""What a solver has to beat: chance, the commonest place, the words around the blank alone.
+
+`WordAssociation` is what single words, or pairs of them, give away of the answers.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from array import array
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
 
 from winosmith import seen
 from winosmith.dataset import Dataset
-from winosmith.problem import Problem
-from winosmith.solve._solver import Scores, Solver, known_answers
+from winosmith.errors import InputError
+from winosmith.metrics import (
+    PMI_SMOOTHING,
+    first_mentioned,
+    first_of_twins,
+    pmi_of_counts,
+    pmi_with_answers,
+    word_counts,
+)
+from winosmith.problem import BLANK, Problem
+from winosmith.seen import Sees, check_pronouns, check_sees
+from winosmith.solve._solver import Scores, Solver, check_two_options, known_answers
+from winosmith.text import tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,3 +145,173 @@ class LocalContext:
     def score(self, problems: Sequence[Problem]) -> Scores:
         """Return the solver's scores for the shortened problems."""
         return self.solver.score(local_only(problems, self.before))
+
+
+Features = Literal["words", "pairs"]
+"""What is counted, over lower-cased tokens without the blank:
+
+- `words`: the sentence's words with the place of the right option among the mentions in the text,
+  as the PMI filter counts them (WinoGrande, section 3; see `metrics.first_of_twins`). The option
+  that is mentioned first scores Σ PMI(y = 1; w) over the words of the sentence, the other one
+  Σ PMI(y = 2; w), so it is about problems of two options; which is written first means nothing.
+- `pairs`: a word of an option with a word of the sentence, by whether that option is right. An
+  option scores Σ PMI(right; v, w) over its distinct pairs; any number of options.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class WordAssociation:
+    """Scores options by the pointwise mutual information of words with the right answers.
+
+    A word or pair that was not seen counts for nothing. It stands for what can be had without
+    understanding a sentence: on problems that are free of associations it is at chance.
+
+    Attributes:
+        features: what is counted; see `Features`.
+        weights: by word, or by pair ("cup broke"), in nats: `words` has one for each of the two
+            mentions, `pairs` one for the option.
+        smoothing: what was added to each count, above 0.
+        sees: whether the pronoun is one of the sentence's words, or not.
+
+    >>> halves = [
+    ...     Problem("a", "A cup hit a jug, the _ broke.", ("cup", "jug"), 1),
+    ...     Problem("b", "A cup hit a jug, the _ was unhurt.", ("cup", "jug"), 0),
+    ... ]
+    >>> solver = WordAssociation.trained_on(Dataset(halves), smoothing=1)
+    >>> [scores.index(max(scores)) for scores in solver.score(halves)]
+    [1, 0]
+    """
+
+    features: Features
+    weights: Mapping[str, tuple[float, ...]] = field(repr=False)
+    smoothing: float = PMI_SMOOTHING
+    sees: Sees = "blank"
+
+    @classmethod
+    def trained_on(
+        cls,
+        train: Dataset,
+        *,
+        features: Features = "words",
+        smoothing: float = PMI_SMOOTHING,
+        sees: Sees = "blank",
+    ) -> WordAssociation:
+        """Return the solver that has counted the words of these problems.
+
+        Args:
+            train: solved problems; of two options each for `words`.
+            features: what is counted.
+            smoothing: added to each count of a word with an answer (100 in Gururangan et al. 2018).
+            sees: "pronoun" counts the pronoun as one more word of its sentence.
+
+        Raises:
+            DataError: there are no problems, an answer is withheld, or a problem has more options
+                than `features` can tell apart; or a pronoun that is to be seen is not known.
+            InputError: `features`, `smoothing` or `sees` is none.
+        """
+        if features not in get_args(Features):
+            raise InputError(f"features is one of {', '.join(get_args(Features))}; not {features}")
+        if not 0 < smoothing < float("inf"):
+            raise InputError(f"smoothing is a number above 0, not {smoothing}")
+        check_sees(sees)
+        answers = known_answers(train)
+        train = Dataset(_shown(train, sees))
+        if features == "pairs":
+            return replace(cls.of_pairs(train, smoothing=smoothing), sees=sees)
+        check_two_options(train, "word association by which option is mentioned first")
+        counts, known = word_counts(train)
+        labels = np.array(answers) != first_of_twins(train)
+        information = pmi_with_answers(counts, labels.astype(np.intp), smoothing)
+        rows = zip(*information.tolist(), strict=True)
+        return cls(features, dict(zip(known, rows, strict=True)), smoothing, sees)
+
+    @classmethod
+    def of_pairs(cls, problems: Iterable[Problem], *, smoothing: float) -> WordAssociation:
+        """Return the solver that has counted pairs in solved problems, seen one by one.
+
+        As `trained_on` has it, for problems that come from a database and need not all be in memory
+        at once.
+
+        Args:
+            problems: solved; of any number of options.
+            smoothing: added to each count of a pair, above 0.
+        """
+        times, known = _pair_counts(problems)
+        weights = pmi_of_counts(times, smoothing)[0].tolist()
+        held = {pair: (weight,) for pair, weight in zip(known, weights, strict=True)}
+        return cls("pairs", held, smoothing)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What determines the scores beside the training problems, for a signature."""
+        return {
+            "solver": "association",
+            "features": self.features,
+            "smoothing": self.smoothing,
+            "sees": self.sees,
+        }
+
+    def score(self, problems: Sequence[Problem]) -> Scores:
+        """Return the summed PMI of each option.
+
+        Raises:
+            DataError: `words` was asked for a problem with more than two options; or a pronoun
+                that is to be seen is not known.
+        """
+        problems = _shown(problems, self.sees)
+        if self.features == "words":
+            check_two_options(problems, "word association by which option is mentioned first")
+            return [self._by_mention(problem) for problem in problems]
+        return [
+            tuple(
+                sum((self.weights.get(pair, (0.0,))[0] for pair in pairs), 0.0)
+                for pairs in _pairs(p)
+            )
+            for p in problems
+        ]
+
+    def _by_mention(self, problem: Problem) -> tuple[float, ...]:
+        known = [self.weights[word] for word in _words(problem.sentence) if word in self.weights]
+        first, second = (sum((weight[place] for weight in known), 0.0) for place in (0, 1))
+        return (second, first) if first_mentioned(problem) else (first, second)
+
+
+def _shown(problems: Sequence[Problem], sees: Sees) -> Sequence[Problem]:
+    """Return the problems with their pronouns beside the blank, where they are to be seen."""
+    if sees == "blank":
+        return problems
+    check_pronouns(problems)
+    return [replace(p, sentence=p.put(f"{BLANK} {(p.pronoun or '').strip()} ")) for p in problems]
+
+
+def _words(text: str) -> list[str]:
+    return [token.lower() for token in tokens(text) if token != BLANK]
+
+
+def _pairs(problem: Problem) -> Iterator[list[str]]:
+    """Yield the distinct pairs of each option, in an order that is always the same."""
+    sentence = sorted(set(_words(problem.sentence)))
+    for option in problem.options:
+        yield [f"{own} {word}" for own in sorted(set(_words(option))) for word in sentence]
+
+
+def _pair_counts(problems: Iterable[Problem]) -> tuple[NDArray[np.int64], list[str]]:
+    """Return the pairs, and how often each stood with a right option and with a wrong one.
+
+    Nothing else is held: a server that learns anew now and then needs no more memory for it.
+
+    Returns:
+        (2, pairs) counts, and the pairs.
+    """
+    column: dict[str, int] = {}
+    right, wrong = array("q"), array("q")
+    for problem in problems:
+        for option, pairs in enumerate(_pairs(problem)):
+            times = right if option == problem.answer else wrong
+            for pair in pairs:
+                number = column.setdefault(pair, len(column))
+                if number == len(right):
+                    right.append(0)
+                    wrong.append(0)
+                times[number] += 1
+    return np.array([right, wrong]), list(column)

@@ -10,12 +10,10 @@ from winosmith.dataset import Dataset
 from winosmith.errors import InputError
 from winosmith.metrics import PMI_SMOOTHING
 from winosmith.seen import Sees
-from winosmith.solve._association import Features, WordAssociation
-from winosmith.solve._baselines import Majority, Random
+from winosmith.solve._baselines import Features, Majority, Random, WordAssociation
 from winosmith.solve._chat import ChatSolver
-from winosmith.solve._encoder import EncoderSolver
 from winosmith.solve._hunting import KnowledgeHunting, Retriever
-from winosmith.solve._language import Causal, Combination, Ensemble, Masked, shots
+from winosmith.solve._language import Causal, Combination, EncoderSolver, Ensemble, Masked, shots
 from winosmith.solve._solver import Solver, TwoWay
 
 

@@ -1,4 +1,4 @@
-"""The XML of Davis's collections: the Winograd Schema Challenge, and the PDPs with human counts.
+"""The Winograd Schema Challenge, and the PDPs with human counts: the XML of Davis's collections.
 
 The pronoun is replaced by the blank and kept as `pronoun`. A possessive pronoun leaves a bare
 blank ("_ drawing"), as in every published recast of these files. The snippet (`quote`) and the
@@ -11,7 +11,8 @@ annotations of it) and its 1-based place in PDP (as in pdp60.json). WSC273 is th
 the 285: `read(path)[:273]`. Twins are told by their order; PDPs have none.
 
 Survived: twelve spellings of the right answer ("A.  "), stray spaces and line ends, "Â" that a
-no-break space left when its encoding was mistaken, and a declared ISO-8859-1 that is UTF-8.
+no-break space left when its encoding was mistaken, and a declared ISO-8859-1 that is UTF-8. The
+challenge as a table of its parts (cglez/winograd) is only read.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from winosmith.formats._base import (
     Entry,
     Format,
     Item,
+    Row,
     Source,
     blanked,
     cannot_write,
@@ -34,9 +36,11 @@ from winosmith.formats._base import (
     elements,
     entry,
     halves,
+    has_columns,
     legal,
     problems_of,
     restored,
+    table,
     tidy,
     write_tree,
 )
@@ -188,4 +192,42 @@ PDP_XML = Format(
     write=_write,
     suffix=".xml",
     keeps=frozenset({"sentence", "options", "answer", "pronoun"}),
+)
+
+
+_COLUMNS = ("txt1", "pron", "txt2", "answer_0", "answer_1", "label", "source")
+
+
+def _problem_of_row(row: Row, position: int) -> Problem:
+    if row["label"] not in ("0", "1"):
+        raise ProblemError(f"the label is {row['label']!r}; it must be 0 or 1")
+    # The table has lost the spaces around the pronoun: a mark goes on at once, a word does not.
+    after = row["txt2"] if row["txt2"][:1] in ".,;:!?" else f" {row['txt2']}"
+    sentence, pronoun = blanked(row["txt1"] + " ", row["pron"], after)
+    texts = {
+        "wsc.source": row["source"],
+        "wsc.quote1": row.get("quote_1", ""),
+        "wsc.quote2": row.get("quote_2", ""),
+    }
+    return Problem(
+        id=str(position),
+        sentence=sentence,
+        options=(tidy(row["answer_0"]), tidy(row["answer_1"])),
+        answer=int(row["label"]),
+        pronoun=pronoun,
+        extra=Extra({key: tidy(text) for key, text in texts.items() if tidy(text)}),
+    )
+
+
+def _read_table(source: Source) -> list[Entry]:
+    return paired(table(source, _problem_of_row, _COLUMNS))
+
+
+WSC_CSV = Format(
+    name="wsc-csv",
+    title="the Winograd Schema Challenge as a table (read only)",
+    recognises=lambda source: has_columns(source, _COLUMNS),
+    needs=frozenset(_COLUMNS),
+    read=_read_table,
+    suffix=".csv",
 )
