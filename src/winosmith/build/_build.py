@@ -17,33 +17,11 @@ from typing import Any
 
 from winosmith import validate
 from winosmith.blocks import shuffled
+from winosmith.build import _pool, _publish
 from winosmith.build._debias import Filtering
 from winosmith.build._filter import FilterRun, Measures
-from winosmith.build._pool import (
-    Inputs,
-    Stages,
-    check,
-    copies_record,
-    read_inputs,
-    set_aside,
-    without_copies,
-)
-from winosmith.build._publish import (
-    LastBuild,
-    columns_record,
-    is_finished,
-    problems_digest,
-    public_recipe,
-    publish,
-    read_last,
-    secret_inputs,
-    sides_record,
-    with_new_ids,
-    write_reports,
-    write_run,
-    write_scores,
-    write_sides,
-)
+from winosmith.build._pool import Inputs, Stages
+from winosmith.build._publish import LastBuild
 from winosmith.build._recipe import Recipe
 from winosmith.build._split import Split, split
 from winosmith.build._vectors import refuse_unturned
@@ -179,13 +157,13 @@ def build(
     show = step or silent
     with show("reading", None):
         job = _taken(recipe, out, force, show, last)
-        if force and is_finished(job.folder, LAST):
+        if force and _publish.is_finished(job.folder, LAST):
             job.folder.clear()
     if vectors_from is not None:
         _take_vectors(job, Path(vectors_from))
     with job.folder.or_nothing():
         built = _carried_out(job)
-    write_run(job.folder, time.monotonic() - started)
+    _publish.write_run(job.folder, time.monotonic() - started)
     return built
 
 
@@ -218,7 +196,7 @@ def finished_build(recipe: Recipe, out: str | Path, last: str | Path | None = No
     """
     if not (Path(out) / LAST).is_file():
         return False
-    return is_finished(_taken(recipe, out, False, silent, last).folder, LAST)
+    return _publish.is_finished(_taken(recipe, out, False, silent, last).folder, LAST)
 
 
 def _taken(
@@ -228,12 +206,14 @@ def _taken(
     if last is not None and Path(last).resolve() == Path(out).resolve():
         raise InputError(f"{out} is to be written, and is the last build, too; choose a new folder")
     refuse_unturned(recipe.embed, recipe.filter)
-    before = None if last is None else read_last(last)
-    inputs = read_inputs(recipe)
+    before = None if last is None else _publish.read_last(last)
+    inputs = _pool.read_inputs(recipe)
     collected, order = shuffled(inputs.collected, recipe.seed)
-    renamed = with_new_ids(collected, recipe.name)
-    shown = public_recipe(recipe, problems_digest(renamed), before.digest if before else None)
-    secret = secret_inputs(recipe, collected)
+    renamed = _publish.with_new_ids(collected, recipe.name)
+    shown = _publish.public_recipe(
+        recipe, _publish.problems_digest(renamed), before.digest if before else None
+    )
+    secret = _publish.secret_inputs(recipe, collected)
     folder = OutputFolder.open(out, shown, secret=secret, force=force)
     return _Job(recipe, inputs, collected, order, renamed, shown, folder, step, before)
 
@@ -242,9 +222,9 @@ def _carried_out(job: _Job) -> Built:
     recipe = job.recipe
     with job.step("checking", None):
         stages = Stages(job.collected)
-        check(stages, recipe, job.inputs.votes)
-        without_copies(stages, recipe, _published_before(job.last))
-        tuning = set_aside(stages, recipe, job.order)
+        _pool.check(stages, recipe, job.inputs.votes)
+        _pool.without_copies(stages, recipe, _published_before(job.last))
+        tuning = _pool.set_aside(stages, recipe, job.order)
         stages.refuse_empty()
         pool = stages.rows()
     run, notes = job.filtering.run(stages.left, job.renamed.select(pool), job.collected.ids, tuning)
@@ -272,8 +252,10 @@ def _carried_out(job: _Job) -> Built:
     with job.step("writing", None):
         judged = _as_judged(job, stages)
         counts, unvalidated = _published(job, judged, parts, stages)
-        write_sides(job.folder, job.collected, parts, job.last)
-        write_scores(job.folder, run, dict(zip(job.renamed.ids, job.collected.ids, strict=True)))
+        _publish.write_sides(job.folder, job.collected, parts, job.last)
+        _publish.write_scores(
+            job.folder, run, dict(zip(job.renamed.ids, job.collected.ids, strict=True))
+        )
         funnel = validate.funnel(stages.done)
         built = Built(
             recipe,
@@ -285,17 +267,17 @@ def _carried_out(job: _Job) -> Built:
             unvalidated,
             notes,
             loose,
-            sides_record(parts, job.renamed.ids, job.last) if job.last else None,
+            _publish.sides_record(parts, job.renamed.ids, job.last) if job.last else None,
             stages.applied,
-            copies_record(
+            _pool.copies_record(
                 stages.copies,
                 recipe.copies,
                 job.renamed.ids,
                 {job.renamed.ids[row] for row, side in parts.sides.items() if side == "train"},
             ),
-            columns_record(judged, parts, recipe.files.format),
+            _publish.columns_record(judged, parts, recipe.files.format),
         )
-        write_reports(job.folder, built, job.shown)
+        _publish.write_reports(job.folder, built, job.shown)
     return built
 
 
@@ -323,7 +305,7 @@ def _published(
     job: _Job, judged: Dataset, parts: Split, stages: Stages
 ) -> tuple[dict[str, int], dict[str, int]]:
     """Write the sets; return how many problems each holds, and how many are not found valid."""
-    counts = publish(
+    counts = _publish.publish(
         job.folder,
         judged,
         job.collected.ids,

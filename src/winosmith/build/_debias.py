@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from winosmith import formats, report
+from winosmith.build import _vectors
 from winosmith.build._filter import NAMES, FilterRun, Measures, filtered, measure, verified
 from winosmith.build._pool import DISCARDED, tuned_on
 from winosmith.build._publish import is_finished, problems_digest, signature_of
@@ -22,14 +23,7 @@ from winosmith.build._recipe import (
     MeasureRecipe,
 )
 from winosmith.build._report_filter import again_record, filter_sections, key_figures, verdict
-from winosmith.build._vectors import (
-    Embedded,
-    combining,
-    embedded,
-    refuse_many_options,
-    refuse_unturned,
-    turning,
-)
+from winosmith.build._vectors import Embedded
 from winosmith.dataset import Dataset, Dropped, Filtered
 from winosmith.errors import gone
 from winosmith.outputs import OutputFolder, sha256
@@ -94,7 +88,7 @@ class Filtering:
         Raises:
             DataError: problems with more options than the filter or the embedder takes.
         """
-        refuse_many_options(collected, self.embed, self.filter)
+        _vectors.refuse_many_options(collected, self.embed, self.filter)
         vectors = self._embedded(collected, collected_ids, tuning)
         run = filtered(
             pool,
@@ -118,7 +112,7 @@ class Filtering:
         folder, name, notes_in = self.folder, self.vectors, self.notes
         if not (folder.finished(name) and (notes_in is None or folder.finished(notes_in))):
             with self.step("embedding", len(collected)) as advance:
-                made = embedded(
+                made = _vectors.embedded(
                     self.embed,
                     collected,
                     collected_ids=collected_ids,
@@ -162,7 +156,7 @@ class Filtering:
             self.filter,
             splits=self.splits,
             seed=self.seed,
-            combined=combining(self.embed),
+            combined=_vectors.combining(self.embed),
             step=self.step,
             how=self.how,
         )
@@ -181,7 +175,7 @@ class Filtering:
                 seed=self.seed,
                 null_draws=self.filter.null_draws,
                 shown=shown,
-                turns=turning(self.embed),
+                turns=_vectors.turning(self.embed),
                 how=self.how,
                 guessed=guessed,
                 planted=planted,
@@ -248,8 +242,8 @@ def debias_to_folder(
         InputError: data or parameters that can't be used.
         OutputError: the folder can't be taken or written.
     """
-    refuse_unturned(embed, chosen)
-    refuse_many_options(dataset, embed, chosen)
+    _vectors.refuse_unturned(embed, chosen)
+    _vectors.refuse_many_options(dataset, embed, chosen)
     parameters = _parameters(embed, chosen, splits, seed)
     folder = OutputFolder.open(out, {"data": dataset.digest, **parameters}, force=force)
     if force and is_finished(folder, PAGE):

@@ -11,7 +11,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from winosmith import formats
+from winosmith import formats, records
 from winosmith._version import __version__
 from winosmith.blocks import SIDES, Former, Side
 from winosmith.build._filter import FilterRun
@@ -26,13 +26,6 @@ from winosmith.errors import FormatError, InputError, ProblemError
 from winosmith.finished import DROPPED, IDS, LAST, RECIPE, SCORES, WITHHELD, BuildFiles
 from winosmith.outputs import PRIVATE, OutputFolder, sha256
 from winosmith.problem import Extra, Lineage, Problem
-from winosmith.records import (
-    canonical,
-    dropped_problem,
-    json_file,
-    problem_of,
-    problem_record,
-)
 from winosmith.report import Signature
 
 if TYPE_CHECKING:
@@ -149,7 +142,7 @@ def publish(
         _write_dropped(dataset, sorted({*parts.withheld, *embargoed}), verdicts, file)
     with folder.write(IDS) as file:
         for new, old in sorted(zip(dataset.ids, old_ids, strict=True)):
-            file.write(canonical({"id": new, "old_id": old}) + "\n")
+            file.write(records.canonical({"id": new, "old_id": old}) + "\n")
     counts = {name: len(rows) for name, rows in public.items()}
     return {**counts, "test": len(parts.test), "withheld": len(parts.withheld)}
 
@@ -202,7 +195,7 @@ def write_scores(folder: OutputFolder, run: FilterRun, old_ids: Mapping[str, str
     }
     with folder.write(SCORES) as file:
         for id_ in sorted(of):
-            file.write(canonical({"id": id_, "old_id": old_ids[id_], **of[id_]}) + "\n")
+            file.write(records.canonical({"id": id_, "old_id": old_ids[id_], **of[id_]}) + "\n")
 
 
 def _write_labels(problems: Sequence[Problem], file: IO[str]) -> None:
@@ -215,11 +208,11 @@ def _write_dropped(
     """Write the records in the order of their new ids, not in that of the input."""
     for row in sorted(rows, key=dataset.ids.__getitem__):
         verdict = verdicts[row]
-        record: dict[str, Any] = problem_record(dataset[row])
+        record: dict[str, Any] = records.problem_record(dataset[row])
         record |= {"stage": verdict.stage, "reason": verdict.reason}
         if verdict.copy_of is not None:
             record["copy_of"] = dataset.ids[verdict.copy_of]
-        file.write(canonical(record) + "\n")
+        file.write(records.canonical(record) + "\n")
 
 
 def write_sides(
@@ -243,7 +236,9 @@ def write_sides(
     with folder.write(SIDES_FILE) as file:
         for former in (*_sorted(now), *gone):
             bare = replace(former.problem, answer=None, extra=Extra())
-            file.write(canonical({**problem_record(bare), "side": former.side}) + "\n")
+            file.write(
+                records.canonical({**records.problem_record(bare), "side": former.side}) + "\n"
+            )
 
 
 def _side_of(problem: Problem, row: int, parts: Split) -> Side | None:
@@ -470,11 +465,11 @@ def read_last(folder: str | Path) -> LastBuild:
 
 
 def _stored(path: Path) -> Iterator[Former]:
-    for record in json_file(path):
+    for record in records.json_file(path):
         side = record.pop("side")
         if side is not None and side not in SIDES:
             raise ValueError(f"{side!r} is no side")
-        yield Former(problem_of(record), side)
+        yield Former(records.problem_of(record), side)
 
 
 def _published(files: BuildFiles) -> Iterator[Former]:
@@ -488,9 +483,9 @@ def _published(files: BuildFiles) -> Iterator[Former]:
                 yield Former(_in_pool(problem, old), side)
     for record in files.dropped():
         if record["id"] not in seen:
-            yield Former(_in_pool(dropped_problem(record), old), "train")
+            yield Former(_in_pool(records.dropped_problem(record), old), "train")
     for record in files.withheld():
-        yield Former(_in_pool(dropped_problem(record), old), None)
+        yield Former(_in_pool(records.dropped_problem(record), old), None)
 
 
 def _in_pool(problem: Problem, old: Mapping[str, str]) -> Problem:

@@ -12,25 +12,12 @@ from typing import Any
 
 import click
 
+from winosmith import humans
 from winosmith.answers import Response
 from winosmith.cli._options import FILE, json_option
 from winosmith.cli._printing import print_json, print_table, say
 from winosmith.errors import DataError, FormatError, InputError, Interrupted
-from winosmith.humans import (
-    Entry,
-    Sheet,
-    Sitting,
-    Subject,
-    check_sittings,
-    compare_entries,
-    read_answer_form,
-    read_answer_table,
-    read_sheet,
-    read_subjects,
-    responses_of,
-    subject_record,
-    subjects_of,
-)
+from winosmith.humans import Entry, Sheet, Sitting, Subject
 from winosmith.outputs import write_aside
 from winosmith.records import parsed
 from winosmith.report import shown
@@ -80,10 +67,10 @@ def enter_answers(**options: Any) -> None:
     if not options["answers"]:
         raise InputError("give --subject CODE to type answers, or --answers FILE to read them")
     sittings = _read(options["answers"], sheets)
-    check_sittings(sittings)
-    declared = read_subjects(options["subjects"]) if options["subjects"] else ()
-    subjects = subjects_of(sittings, declared)
-    responses = responses_of(sittings)
+    humans.check_sittings(sittings)
+    declared = humans.read_subjects(options["subjects"]) if options["subjects"] else ()
+    subjects = humans.subjects_of(sittings, declared)
+    responses = humans.responses_of(sittings)
     if not responses:
         raise DataError("there are no answers: every question was left empty")
     _write(out, responses, subjects)
@@ -108,7 +95,7 @@ def _sheets(paths: Iterable[str]) -> dict[str, Sheet]:
         if not files:
             raise InputError(f"{path} holds no sheet; `winosmith humans sheets` makes them")
         for file in files:
-            sheet = read_sheet(file)
+            sheet = humans.read_sheet(file)
             found[sheet.code] = sheet
     return found
 
@@ -130,13 +117,13 @@ def _read(paths: Iterable[str], sheets: Mapping[str, Sheet]) -> list[Sitting]:
         sitting for file in files if file not in second for sitting in _sittings(file, sheets)
     ]
     for file in second:
-        again = read_answer_form(file, sheets)
+        again = humans.read_answer_form(file, sheets)
         first = [
             s for s in sittings if (s.subject, s.sheet.code) == (again.subject, again.sheet.code)
         ]
         if not first:
             raise FormatError(f"there is no first entry of {again.subject!r} beside it", file)
-        differences = compare_entries(first[0], again)
+        differences = humans.compare_entries(first[0], again)
         if differences:
             told = "; ".join(map(str, differences))
             raise FormatError(
@@ -164,8 +151,8 @@ def _files(path: Path) -> Iterator[Path]:
 
 def _sittings(file: Path, sheets: Mapping[str, Sheet]) -> Sequence[Sitting]:
     if file.suffix == ".json":
-        return [read_answer_form(file, sheets)]
-    return read_answer_table(file, sheets)
+        return [humans.read_answer_form(file, sheets)]
+    return humans.read_answer_table(file, sheets)
 
 
 def _write(out: Path, responses: Sequence[Response], subjects: Sequence[Subject]) -> None:
@@ -175,7 +162,8 @@ def _write(out: Path, responses: Sequence[Response], subjects: Sequence[Subject]
     write_votes(responses, out / "responses.jsonl")
     with write_aside(out / "subjects.jsonl") as file:
         file.writelines(
-            json.dumps(subject_record(subject), ensure_ascii=False) + "\n" for subject in subjects
+            json.dumps(humans.subject_record(subject), ensure_ascii=False) + "\n"
+            for subject in subjects
         )
 
 
@@ -235,7 +223,9 @@ def _type(sheets: Mapping[str, Sheet], out: Path, options: Mapping[str, Any]) ->
         "answers": len(typed.answers),
     }
     if options["again"]:
-        differences = compare_entries(read_answer_form(first, {sheet.code: sheet}), typed)
+        differences = humans.compare_entries(
+            humans.read_answer_form(first, {sheet.code: sheet}), typed
+        )
         report["differences"] = [
             {"number": d.number, "first": d.first, "second": d.second} for d in differences
         ]

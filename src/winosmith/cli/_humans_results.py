@@ -8,27 +8,13 @@ from typing import Any
 
 import click
 
-from winosmith import report
+from winosmith import humans, report
 from winosmith.answers import Response
 from winosmith.cli._options import FILE, data_argument, format_option, json_option, read_data
 from winosmith.cli._printing import Result, Rows, percent, probability, span
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, InputError
-from winosmith.humans import (
-    UNTOLD,
-    Counts,
-    Groups,
-    ItemRow,
-    Remark,
-    Results,
-    Slope,
-    Subject,
-    TestResult,
-    counts,
-    read_subjects,
-    results,
-    tally_of_counts,
-)
+from winosmith.humans import Counts, Groups, ItemRow, Remark, Results, Slope, Subject, TestResult
 from winosmith.metrics import Reliability
 from winosmith.report import Signature, sign
 
@@ -67,8 +53,8 @@ def tell_results(**options: Any) -> None:
         _of_counts(dataset, options)
         return
     said = _responses(options["responses"])
-    subjects = read_subjects(options["subjects"]) if options["subjects"] else ()
-    found = results(
+    subjects = humans.read_subjects(options["subjects"]) if options["subjects"] else ()
+    found = humans.results(
         dataset, said, subjects, weakest=options["weakest"], seed=options["seed"]
     )  # fmt: skip
     signature = _signature(dataset, said, subjects, options)
@@ -87,12 +73,12 @@ def tell_results(**options: Any) -> None:
 
 def _of_counts(dataset: Dataset, options: Mapping[str, Any]) -> None:
     """Tell what the counts in the file tell, and what they can't."""
-    tally = tally_of_counts(dataset)
+    tally = humans.tally_of_counts(dataset)
     if tally is None:
         raise InputError(f"{options['data']} holds no counts of people; name a file of responses")
     if options["subjects"]:
         raise InputError("--subjects goes with RESPONSES; counts do not tell who answered what")
-    found = counts(dataset, tally)
+    found = humans.counts(dataset, tally)
     signature = sign(dataset, responses="counts")
     Result(
         f"Human tests: {dataset.name or 'problems'}",
@@ -192,7 +178,7 @@ def _counted(found: Counts, signature: report.Signature) -> list[report.Section]
     told: list[report.Block] = [cards, drawing, people, by_options]
     untold: list[report.Block] = [
         report.Text(["What counts without subjects can't tell:"]),
-        report.Text(UNTOLD, "list"),
+        report.Text(humans.UNTOLD, "list"),
     ]
     return [
         report.Section("What the counts tell", told),

@@ -9,22 +9,13 @@ from typing import Any
 
 import click
 
-from winosmith import formats
+from winosmith import formats, humans
 from winosmith.answers import Response
 from winosmith.cli._options import FILE, data_argument, format_option, json_option, read_data
 from winosmith.cli._printing import print_json, print_table, progress, say
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, InputError
-from winosmith.humans import (
-    CrossFit,
-    Rules,
-    Selection,
-    cross_fit,
-    publish,
-    select,
-    tally,
-    tally_of_counts,
-)
+from winosmith.humans import CrossFit, Rules, Selection
 from winosmith.outputs import PRIVATE, OutputFolder
 from winosmith.records import canonical, problem_record
 from winosmith.report import Signature, sign
@@ -82,10 +73,12 @@ def select_problems(**options: Any) -> None:
     dataset = read_data(options["data"], options["format_name"])
     said = [response for path in options["responses"] for response in read_votes(path)]
     rules = _rules(options)
-    counts = tally(dataset, said) if options["responses"] else tally_of_counts(dataset)
+    counts = (
+        humans.tally(dataset, said) if options["responses"] else humans.tally_of_counts(dataset)
+    )
     if counts is None:
         raise InputError(f"{options['data']} holds no counts of people; name a file of responses")
-    found = select(dataset, counts, rules, options["seed"])
+    found = humans.select(dataset, counts, rules, options["seed"])
     fit, why_not = _cross_fitted(dataset, said, rules, options)
     signature = _signature(dataset, said, rules, options)
     report = {
@@ -131,7 +124,7 @@ def _cross_fitted(
         return None, "counts do not tell who answered what, so nobody can be held out"
     try:
         with progress("Choosing anew without a part of the people", options["folds"]) as advance:
-            fit = cross_fit(
+            fit = humans.cross_fit(
                 dataset,
                 said,
                 rules,
@@ -265,7 +258,7 @@ def publish_problems(
     """  # noqa: D301
     dataset = read_data(data, format_name)
     asked = formats.read(used)
-    after = publish(dataset, asked.ids)
+    after = humans.publish(dataset, asked.ids)
     recipe = {"command": "humans publish", "data": dataset.digest, "used": asked.digest}
     folder = OutputFolder.open(Path(out), recipe, force=force)
     _write_problems(folder, "released.jsonl", after.released)

@@ -10,37 +10,12 @@ from typing import Any
 
 import click
 
-from winosmith.cli._options import (
-    FILE,
-    FOLDER,
-    asked,
-    data_argument,
-    format_option,
-    json_option,
-    read_data,
-)
+from winosmith import humans
+from winosmith.cli import _options
 from winosmith.cli._printing import print_json, print_table, progress, say
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError
-from winosmith.humans import (
-    DECLARED,
-    TITLE,
-    Declared,
-    Ledger,
-    Sheet,
-    Sheets,
-    answer_key,
-    assign,
-    check_glyphs,
-    form,
-    ledger_held,
-    make_sheets,
-    pdf,
-    read_ledger,
-    read_sheet,
-    sheet_record,
-    write_ledger,
-)
+from winosmith.humans import Declared, Ledger, Sheet, Sheets
 from winosmith.outputs import MANIFEST, PRIVATE, OutputFolder, sha256
 from winosmith.records import canonical
 from winosmith.report import Signature, sign
@@ -52,8 +27,8 @@ _REASONS = 5
 
 
 @click.command("sheets")
-@data_argument()
-@format_option
+@_options.data_argument()
+@_options.format_option
 @click.option("--out", required=True, type=click.Path(file_okay=False), metavar="DIR",
               help="Folder for the sheets.")  # fmt: skip
 @click.option("--versions", default="a,b", show_default=True, metavar="NAMES",
@@ -62,20 +37,20 @@ _REASONS = 5
               help="Orders of each test; parts of it move on from order to order.")  # fmt: skip
 @click.option("--large-print", is_flag=True, help="Print each sheet large, too.")
 @click.option("--form", "as_form", is_flag=True, help="Make a form for a browser of each, too.")
-@click.option("--subjects", type=FILE, metavar="FILE",
+@click.option("--subjects", type=_options.FILE, metavar="FILE",
               help="Codes of subjects, one a line: give each a sheet, and print it with the code "
               "on it.")  # fmt: skip
 @click.option("--ask", multiple=True, metavar="NAME=QUESTION", help="Ask this, too, at the end; "
               "as often as wanted. Nobody must answer.")  # fmt: skip
-@click.option("--title", default=TITLE, show_default=True, help="What stands at the top.")
+@click.option("--title", default=humans.TITLE, show_default=True, help="What stands at the top.")
 @click.option("--paper", type=click.Choice(["a4", "us-letter"]), default="a4", show_default=True)
-@click.option("--fonts", type=FOLDER, metavar="DIR",
+@click.option("--fonts", type=_options.FOLDER, metavar="DIR",
               help="Folder of fonts to print with, for writing that this machine has none "
               "for.")  # fmt: skip
 @click.option("--no-pdf", is_flag=True, help="Make no PDF: with --form, forms alone.")
 @click.option("--seed", default=0, show_default=True, help="Deals the halves, draws the orders.")
 @click.option("--force", is_flag=True, help="Replace the sheets of other data in DIR.")
-@json_option
+@_options.json_option
 def print_sheets(**options: Any) -> None:
     """Make test sheets of the problems of DATA.
 
@@ -88,22 +63,22 @@ def print_sheets(**options: Any) -> None:
     Example:
         winosmith humans sheets schemas.jsonl --out sheets --orders 4 --form
     """  # noqa: D301
-    dataset = read_data(options["data"], options["format_name"])
-    made = make_sheets(
+    dataset = _options.read_data(options["data"], options["format_name"])
+    made = humans.make_sheets(
         dataset,
         versions=[name.strip() for name in options["versions"].split(",")],
         orders=options["orders"],
         seed=options["seed"],
         title=options["title"],
     )
-    declared = (*DECLARED, *map(asked, options["ask"]))
+    declared = (*humans.DECLARED, *map(_options.asked, options["ask"]))
     if options["no_pdf"] and (options["large_print"] or options["subjects"]):
         raise InputError(
             "--no-pdf prints nothing, neither large (--large-print) nor a copy for each subject "
             "(--subjects); give sheets out with: winosmith humans assign"
         )
     for sheet in () if options["no_pdf"] else made.sheets:
-        check_glyphs(sheet, declared=declared, fonts=options["fonts"])
+        humans.check_glyphs(sheet, declared=declared, fonts=options["fonts"])
     codes = read_subjects_file(options["subjects"]) if options["subjects"] else []
     signature = _signature(dataset, options)
     folder = OutputFolder.open(
@@ -153,7 +128,7 @@ def _write_key(folder: OutputFolder, dataset: Dataset, sheets: Sequence[Sheet]) 
     name = f"{PRIVATE}/key.csv"
     if not folder.finished(name):
         with folder.write(name) as file:
-            file.write(answer_key(dataset, sheets))
+            file.write(humans.answer_key(dataset, sheets))
 
 
 def _files(
@@ -161,16 +136,16 @@ def _files(
 ) -> Iterator[tuple[str, Any]]:
     """Yield the name of each file, and what returns its content."""
     for sheet in sheets:
-        yield f"{sheet.name}.json", lambda sheet=sheet: canonical(sheet_record(sheet)) + "\n"
+        yield f"{sheet.name}.json", lambda sheet=sheet: canonical(humans.sheet_record(sheet)) + "\n"
         printed = partial(
-            pdf, sheet, paper=options["paper"], declared=declared, fonts=options["fonts"]
+            humans.pdf, sheet, paper=options["paper"], declared=declared, fonts=options["fonts"]
         )
         if not options["no_pdf"]:
             yield f"{sheet.name}.pdf", printed
         if options["large_print"]:
             yield f"{sheet.name}-large.pdf", partial(printed, large=True)
         if options["as_form"]:
-            yield f"{sheet.name}.html", partial(form, sheet, declared=declared)
+            yield f"{sheet.name}.html", partial(humans.form, sheet, declared=declared)
 
 
 def _write(folder: OutputFolder, files: Sequence[tuple[str, Any]]) -> list[str]:
@@ -196,10 +171,10 @@ def _copies(
     if not codes:
         return []
     path = folder.path / LEDGER
-    with ledger_held(path):
-        ledger, given = enrol(read_ledger(path), sheets, codes, seed=options["seed"])
-        write_ledger(ledger, path)
-    printed = partial(pdf, declared=declared, paper=options["paper"], fonts=options["fonts"])
+    with humans.ledger_held(path):
+        ledger, given = enrol(humans.read_ledger(path), sheets, codes, seed=options["seed"])
+        humans.write_ledger(ledger, path)
+    printed = partial(humans.pdf, declared=declared, paper=options["paper"], fonts=options["fonts"])
     _write(
         folder,
         [
@@ -272,7 +247,7 @@ LEDGER = "ledger.json"
 
 
 @click.command("assign")
-@click.argument("folder", metavar="DIR", type=FOLDER)
+@click.argument("folder", metavar="DIR", type=_options.FOLDER)
 @click.argument("subjects", nargs=-1, metavar="SUBJECT...")
 @click.option("--test", metavar="NAME", help="Give this test, such as a, or nothing.")
 @click.option("--another", is_flag=True, help="They are done with their sheet, and have the time "
@@ -282,7 +257,7 @@ LEDGER = "ledger.json"
 @click.option("--ledger", "ledger_file", type=click.Path(dir_okay=False), metavar="FILE",
               help=f"Who was given what in all sessions; DIR/{LEDGER} when left out.")  # fmt: skip
 @click.option("--seed", default=0, show_default=True, help="Settles ties.")
-@json_option
+@_options.json_option
 def assign_sheets(
     folder: str,
     subjects: tuple[str, ...],
@@ -312,14 +287,14 @@ def assign_sheets(
     path = Path(ledger_file or Path(folder) / LEDGER)
     sheets = sheets_of(folder)
     given: list[tuple[str, Sheet]] = []
-    with ledger_held(path):
-        ledger = read_ledger(path)
+    with humans.ledger_held(path):
+        ledger = humans.read_ledger(path)
         if dropped:
             ledger = _given_up(ledger, subjects)
         else:
             ledger, given = enrol(ledger, sheets, subjects, test=test, another=another, seed=seed)
         if subjects:
-            write_ledger(ledger, path)
+            humans.write_ledger(ledger, path)
     report = _ledger_report(ledger, sheets, given)
     if as_json:
         print_json(report)
@@ -338,7 +313,7 @@ def enrol(
         raise InputError(f"the subject {twice[0]!r} is named twice; each code is one person's")
     given = []
     for subject in subjects:
-        ledger, sheet = assign(ledger, sheets, subject, **how)
+        ledger, sheet = humans.assign(ledger, sheets, subject, **how)
         given.append((subject, sheet))
     return ledger, given
 
@@ -360,7 +335,7 @@ def sheets_of(folder: str | Path) -> list[Sheet]:
     names = sorted(path for path in Path(folder).glob("*-*.json") if path.name != MANIFEST)
     if not names:
         raise InputError(f"{folder} holds no sheets; make them with: winosmith humans sheets DATA")
-    return [read_sheet(path) for path in names]
+    return [humans.read_sheet(path) for path in names]
 
 
 def read_subjects_file(path: str | Path) -> list[str]:

@@ -15,19 +15,6 @@ from winosmith.cli._printing import Rows, percent, probability, progress, rate, 
 from winosmith.dataset import Dataset
 from winosmith.errors import MissingExtraError
 from winosmith.lineage import changes, depths
-from winosmith.metrics import (
-    FEWEST,
-    AgainstRoot,
-    Annotators,
-    EditKind,
-    EditKinds,
-    Graded,
-    Overlap,
-    Proportion,
-    Reliability,
-    Stability,
-    stability_drawings,
-)
 from winosmith.problem import Problem
 from winosmith.report import Signature
 from winosmith.text import tokens
@@ -45,11 +32,11 @@ class Stabilities:
         people: how the annotators did, if any were given.
     """
 
-    solvers: Mapping[str, Stability]
-    kinds: Mapping[str, EditKinds] = field(default_factory=dict)
+    solvers: Mapping[str, metrics.Stability]
+    kinds: Mapping[str, metrics.EditKinds] = field(default_factory=dict)
     missing: str = ""
-    beside: Mapping[str, Mapping[str, Sequence[AgainstRoot]]] = field(default_factory=dict)
-    people: Annotators | None = None
+    beside: Mapping[str, Mapping[str, Sequence[metrics.AgainstRoot]]] = field(default_factory=dict)
+    people: metrics.Annotators | None = None
 
     @property
     def signatures(self) -> dict[str, Signature]:
@@ -57,7 +44,7 @@ class Stabilities:
         return {f"{name} by lineage": of.signature for name, of in self.solvers.items()}
 
     @property
-    def first(self) -> Stability:
+    def first(self) -> metrics.Stability:
         """That of the first solver, for what all have in common."""
         return next(iter(self.solvers.values()))
 
@@ -91,11 +78,11 @@ class Stabilities:
 
 def stabilities(
     dataset: Dataset,
-    solvers: Mapping[str, Graded],
+    solvers: Mapping[str, metrics.Graded],
     *,
     depth: Any = None,
     fields: Sequence[str] = (),
-    overlap: Mapping[str, Overlap] | None = None,
+    overlap: Mapping[str, metrics.Overlap] | None = None,
     people: Sequence[Response] | None = None,
     seed: int = 0,
 ) -> Stabilities:
@@ -114,7 +101,7 @@ def stabilities(
         DataError: nothing is perturbed, or no problem has such a depth.
     """
     overlap = overlap or {}
-    found: dict[str, Stability] = {}
+    found: dict[str, metrics.Stability] = {}
     for name, graded in solvers.items():
         found[name] = metrics.stability(graded, depth=depth, overlap=overlap.get(name), seed=seed)
         depth = found[name].depth
@@ -132,7 +119,7 @@ def stabilities(
     )
 
 
-def _withheld(overlap: Mapping[str, Overlap], name: str) -> bool:
+def _withheld(overlap: Mapping[str, metrics.Overlap], name: str) -> bool:
     return name in overlap and overlap[name].withheld
 
 
@@ -163,7 +150,9 @@ MOST_FAMILIES = 100
 """So many are shown; more make a page that nobody reads, and no browser opens."""
 
 
-def stability_sections(found: Stabilities, solvers: Mapping[str, Graded]) -> list[report.Section]:
+def stability_sections(
+    found: Stabilities, solvers: Mapping[str, metrics.Graded]
+) -> list[report.Section]:
     """Return what was measured, in sections.
 
     Args:
@@ -227,7 +216,7 @@ def _depths(found: Stabilities) -> report.Table:
     )
 
 
-def _accuracies(solvers: Mapping[str, Stability]) -> report.Table:
+def _accuracies(solvers: Mapping[str, metrics.Stability]) -> report.Table:
     rows: Rows = []
     for solver, of in solvers.items():
         if of.accuracy is None:
@@ -263,7 +252,7 @@ def _by_depth(found: Stabilities) -> Iterator[report.Table]:
     )
 
 
-def _at_depth(here: Sequence[Proportion | None]) -> list[report.Value]:
+def _at_depth(here: Sequence[metrics.Proportion | None]) -> list[report.Value]:
     """Return the number of problems and the accuracies; one alone has its interval."""
     count = max((one.n for one in here if one), default=0)
     if len(here) == 1:
@@ -271,7 +260,7 @@ def _at_depth(here: Sequence[Proportion | None]) -> list[report.Value]:
     return [count, *(None if one is None else rate(one) for one in here)]
 
 
-def _survival(solvers: Mapping[str, Stability]) -> report.Table:
+def _survival(solvers: Mapping[str, metrics.Stability]) -> report.Table:
     deepest = max(of.survival.depths[-1] for of in solvers.values())
     shown = sorted({max(1, round(deepest * part)) for part in (0.1, 0.25, 0.5, 1)})
     rows: Rows = []
@@ -295,7 +284,7 @@ def _share_at(depths: Sequence[int], shares: Sequence[float], depth: int) -> flo
     return before[-1] if before else 1.0
 
 
-def _against_roots(field: str, solver: str, found: Sequence[AgainstRoot]) -> report.Table:
+def _against_roots(field: str, solver: str, found: Sequence[metrics.AgainstRoot]) -> report.Table:
     rows: Rows = [
         [one.value, one.accuracy.n, rate(one.accuracy).replace(" %", "", 1), _gain(one.difference),
          _gains(one.interval), probability(one.mcnemar), probability(one.adjusted),
@@ -312,7 +301,7 @@ def _against_roots(field: str, solver: str, found: Sequence[AgainstRoot]) -> rep
     )
 
 
-def _unchanged(found: Sequence[AgainstRoot]) -> str:
+def _unchanged(found: Sequence[metrics.AgainstRoot]) -> str:
     """Return how many problems were the same input as their roots, of each kind with any."""
     told = [
         f"{one.unchanged:,} of {one.accuracy.n:,} of {report.shown(one.value)}"
@@ -337,18 +326,18 @@ def _kinds(found: Stabilities) -> Iterator[report.Table]:
         yield _kinds_of(name, of, told=found.solvers[name].accuracy is not None)
 
 
-def _three(found: EditKinds) -> list[report.Value]:
+def _three(found: metrics.EditKinds) -> list[report.Value]:
     cells: list[report.Value] = [
         f"{_signed(kind)} ({kind.wrong_edits:,})" for kind in found.most_frequent
     ]
     return [*cells, None, None, None][:3]
 
 
-def _signed(kind: EditKind) -> str:
+def _signed(kind: metrics.EditKind) -> str:
     return kind.kind.replace("-", "−", 1)
 
 
-def _kinds_of(solver: str, found: EditKinds, *, told: bool) -> report.Table:
+def _kinds_of(solver: str, found: metrics.EditKinds, *, told: bool) -> report.Table:
     rows: Rows = [
         [_signed(kind), kind.edits, kind.wrong_edits, kind.errors.n, kind.errors.right,
          *(_rate(kind) if told else ["—"] * 3)]
@@ -364,12 +353,12 @@ def _kinds_of(solver: str, found: EditKinds, *, told: bool) -> report.Table:
     )
 
 
-def _rate(kind: EditKind) -> list[report.Value]:
+def _rate(kind: metrics.EditKind) -> list[report.Value]:
     interval = "—" if kind.interval is None else _gains(kind.interval)
     return [rate(kind.errors), _gain(kind.excess), interval]
 
 
-def _people(found: Annotators, depth: str) -> Iterator[report.Table]:
+def _people(found: metrics.Annotators, depth: str) -> Iterator[report.Table]:
     rows: Rows = [
         [one.participant, one.accuracy.n, *share(one.accuracy), one.errors, _number(one.mean),
          _number(one.first), _number(one.coin)]
@@ -392,7 +381,7 @@ def _people(found: Annotators, depth: str) -> Iterator[report.Table]:
     )
 
 
-def _agreement(found: Reliability) -> list[report.Value]:
+def _agreement(found: metrics.Reliability) -> list[report.Value]:
     value = None if found.value is None else f"{found.value:.3f}"
     low_high = None if found.interval is None else "{:.3f} to {:.3f}".format(*found.interval)
     return [value, low_high, found.items, found.answers]
@@ -442,17 +431,17 @@ def _cards(found: Stabilities) -> report.Cards:
 
 def _drawings(found: Stabilities) -> Iterator[report.Drawing]:
     depth = found.first.depth
-    for panels in stability_drawings(found.solvers):
+    for panels in metrics.stability_drawings(found.solvers):
         yield report.Drawing(
             f"Left, families without an error, by {depth} depth; a stroke marks "
             "where a family ended without one. Right, accuracy at each depth with "
-            f"{FEWEST} problems or more, roots at 0; the dashed line is guessing. Bands are 95 % "
-            "intervals.",
+            f"{metrics.FEWEST} problems or more, roots at 0; the dashed line is guessing. Bands "
+            "are 95 % intervals.",
             panels,
         )
 
 
-def _families(found: Stabilities, solvers: Mapping[str, Graded]) -> report.Families:
+def _families(found: Stabilities, solvers: Mapping[str, metrics.Graded]) -> report.Families:
     """Return the families in which perturbation changes most, each with all its versions."""
     answered = [set(graded.dataset.ids) for graded in solvers.values()]
     dataset = next(iter(solvers.values())).dataset
@@ -478,7 +467,7 @@ def _families(found: Stabilities, solvers: Mapping[str, Graded]) -> report.Famil
     )
 
 
-def _verdicts(graded: Graded) -> list[bool | None]:
+def _verdicts(graded: metrics.Graded) -> list[bool | None]:
     """Return whether each answer is right; None for a tie."""
     return [
         None if tied else credit == 1

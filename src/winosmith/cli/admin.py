@@ -13,15 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from winosmith.cli import _options
 from winosmith.cli._main import Group, LazyGroup
-from winosmith.cli._options import (
-    FILE,
-    FOLDER,
-    data_argument,
-    format_option,
-    json_option,
-    read_data,
-)
 from winosmith.cli._printing import print_json, print_table, progress, say
 from winosmith.errors import InputError
 
@@ -77,7 +70,7 @@ def command() -> None:
 
 def site_argument(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the argument DIR, a site's folder."""
-    return click.argument("folder", metavar="DIR", type=FOLDER)(function)
+    return click.argument("folder", metavar="DIR", type=_options.FOLDER)(function)
 
 
 def database_option(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -174,7 +167,7 @@ def _person(name: str):  # type: ignore[no-untyped-def]
 @click.command("people")
 @site_argument
 @database_option
-@json_option
+@_options.json_option
 def people(folder: str, database: str | None, as_json: bool) -> None:
     """Count the people of DIR by role; nobody is named. Who has several roles counts in each."""
     existing_site(folder, database)
@@ -280,7 +273,7 @@ def backup(folder: str, file: str, database: str | None) -> None:
 
 
 @click.command("restore")
-@click.argument("file", type=FILE)
+@click.argument("file", type=_options.FILE)
 @click.argument("folder", metavar="DIR", type=click.Path())
 @database_option
 def restore(file: str, folder: str, database: str | None) -> None:
@@ -310,7 +303,7 @@ def restore(file: str, folder: str, database: str | None) -> None:
 )
 @click.option("--public", is_flag=True, help="The public problems alone, nothing private.")
 @database_option
-@json_option
+@_options.json_option
 def export(
     folder: str, out: str, format_name: str, public: bool, database: str | None, as_json: bool
 ) -> None:
@@ -336,7 +329,7 @@ def export(
 
 @click.command("import")
 @site_argument
-@data_argument("file")
+@_options.data_argument("file")
 @click.option(
     "--as",
     "as_",
@@ -347,7 +340,7 @@ def export(
 @click.option("--source", metavar="NAME", help="Of published sentences; the file's name else.")
 @click.option("--embargo", is_flag=True, help="Keep them out of everything public.")
 @click.option("--new-ids", is_flag=True, help="Under ids that tell nothing and clash with none.")
-@format_option
+@_options.format_option
 @database_option
 def import_(
     folder: str,
@@ -365,7 +358,7 @@ def import_(
     command goes on.
     """
     site = existing_site(folder, database)
-    dataset = read_data(file, format_name)
+    dataset = _options.read_data(file, format_name)
     if as_ == "published":
         added = _published(dataset, source or dataset.name)
     else:
@@ -404,9 +397,9 @@ def _published(dataset: Dataset, source: str) -> int:
 
 @click.command("gold")
 @site_argument
-@data_argument("file")
+@_options.data_argument("file")
 @click.option("--new-ids", is_flag=True, help="Under ids that tell nothing and clash with none.")
-@format_option
+@_options.format_option
 @database_option
 def gold(
     folder: str, file: str, new_ids: bool, format_name: str | None, database: str | None
@@ -420,7 +413,7 @@ def gold(
     from winosmith.web import hosting
 
     site = existing_site(folder, database)
-    dataset = read_data(file, format_name)
+    dataset = _options.read_data(file, format_name)
     if new_ids:
         dataset = hosting.with_new_ids(dataset, site.secret)
     made = hosting.import_problems(dataset, "gold")
@@ -444,7 +437,7 @@ def rounds(context: click.Context, folder: str) -> None:
 
 @rounds.command("list", short_help="the rounds, and how far each is")
 @database_option
-@json_option
+@_options.json_option
 @click.pass_obj
 def list_(folder: str, database: str | None, as_json: bool) -> None:
     """Show the rounds of DIR: their states, and how many problems they kept."""
@@ -480,7 +473,7 @@ def list_(folder: str, database: str | None, as_json: bool) -> None:
 @rounds.command("show", short_help="one round: how far it is, why it failed, or its figures")
 @click.argument("name")
 @database_option
-@json_option
+@_options.json_option
 @click.pass_obj
 def show(folder: str, name: str, database: str | None, as_json: bool) -> None:
     """Show the round NAME: how far it is, why it failed, or its figures beside the last round's."""

@@ -12,14 +12,7 @@ import click
 
 from winosmith import formats, report, validate
 from winosmith.answers import Response
-from winosmith.cli._options import (
-    FILE,
-    data_argument,
-    format_option,
-    json_option,
-    read_data,
-    unmarked_twins,
-)
+from winosmith.cli import _options
 from winosmith.cli._printing import Result, Rows, say
 from winosmith.dataset import Dataset, Dropped
 from winosmith.errors import DataError
@@ -55,12 +48,12 @@ def _shown(name: str, help: str, **settings: Any) -> Callable[[Any], Any]:  # no
 
 
 @click.command()
-@data_argument()
-@format_option
+@_options.data_argument()
+@_options.format_option
 @click.option(
     "--votes",
     "votes_path",
-    type=FILE,
+    type=_options.FILE,
     metavar="FILE",
     help="The judges' responses, as CSV or JSON Lines.",
 )
@@ -119,7 +112,7 @@ def _shown(name: str, help: str, **settings: Any) -> Callable[[Any], Any]:  # no
 )
 @click.option("--force", is_flag=True, help="Replace what another check wrote to DIR.")
 @click.option("--strict", is_flag=True, help="End with code 1 when a problem is dropped.")
-@json_option
+@_options.json_option
 def command(
     data: str,
     format_name: str | None,
@@ -145,9 +138,9 @@ def command(
         winosmith check twins.jsonl --votes votes.csv --out checked
     """  # noqa: D301
     structure, votes = _rules(skip, rules)
-    dataset = read_data(data, format_name)
+    dataset = _options.read_data(data, format_name)
     _say_what_is_gone(dataset, data)
-    if advice := unmarked_twins(dataset)[1]:
+    if advice := _options.unmarked_twins(dataset)[1]:
         say(f"{advice}.")
     responses = validate.read_votes(votes_path) if votes_path else None
     checked = validate.check(dataset, responses, structure, votes)

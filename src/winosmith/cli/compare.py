@@ -8,16 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from winosmith import report
+from winosmith.cli import _predictions
 from winosmith.cli._options import data_argument, format_option, json_option
-from winosmith.cli._predictions import (
-    LINEAGE,
-    answered,
-    depth_option,
-    graded,
-    labels_option,
-    partial_option,
-    predictions_argument,
-)
 from winosmith.cli._printing import (
     TIES,
     Result,
@@ -37,13 +29,13 @@ if TYPE_CHECKING:
 
 @click.command()
 @data_argument()
-@predictions_argument
+@_predictions.predictions_argument
 @format_option
-@labels_option
-@partial_option
-@click.option("--by", type=click.Choice([LINEAGE]), help="Also compare how deep families get "
-              "before the first error.")  # fmt: skip
-@depth_option
+@_predictions.labels_option
+@_predictions.partial_option
+@click.option("--by", type=click.Choice([_predictions.LINEAGE]), help="Also compare how deep "
+              "families get before the first error.")  # fmt: skip
+@_predictions.depth_option
 @click.option("--baseline", metavar="NAME", help="Compare the others with this solver only.")
 @click.option("--seed", default=0, show_default=True, help="Of the bootstrap.")
 @click.option("--out", metavar="FILE.html", help="Write the tables as a report there.")
@@ -67,8 +59,8 @@ def command(**options: Any) -> None:
     paths = options["predictions"]
     if not 2 <= len(paths) <= len(LETTERS):
         raise InputError(f"a comparison needs 2 to {len(LETTERS)} files of predictions")
-    dataset = answered(options["data"], options["format_name"], options["labels"])
-    solvers = graded(dataset, paths, options["partial"])
+    dataset = _predictions.answered(options["data"], options["format_name"], options["labels"])
+    solvers = _predictions.graded(dataset, paths, options["partial"])
     if options["partial"]:
         solvers = _in_common(solvers)
     _tell_what_was_seen(solvers)

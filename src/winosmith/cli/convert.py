@@ -12,14 +12,7 @@ from typing import Any
 import click
 
 from winosmith import formats
-from winosmith.cli._options import (
-    FILE,
-    columns_option,
-    json_option,
-    named_columns,
-    skip_bad_option,
-    with_skip_bad,
-)
+from winosmith.cli import _options
 from winosmith.cli._printing import print_json, say
 from winosmith.errors import FormatError, OutputError
 from winosmith.formats import Contents, Entry, Format, Item, Losses
@@ -39,7 +32,7 @@ _REASONS = 5
 
 
 @click.command()
-@click.argument("source", metavar="IN", type=FILE)
+@click.argument("source", metavar="IN", type=_options.FILE)
 @click.argument("target", metavar="OUT", type=click.Path())
 @click.option(
     "--from",
@@ -54,7 +47,7 @@ _REASONS = 5
     help="A further column of IN that both halves of a twin share; left out, twins are found by "
     "their ids, or else by their texts.",
 )
-@columns_option
+@_options.columns_option
 @click.option(
     "--to",
     "to_name",
@@ -68,14 +61,14 @@ _REASONS = 5
     type=click.Choice(["problems", "claims"]),
     help="Turn true-or-false claims into problems, or problems into claims.",
 )
-@skip_bad_option
+@_options.skip_bad_option
 @click.option(
     "--with-embargo",
     is_flag=True,
     help="Keep problems under embargo, in a format that keeps the mark (winosmith, csv).",
 )
 @click.option("--force", is_flag=True, help="Overwrite files that exist.")
-@json_option
+@_options.json_option
 def command(
     source: str,
     target: str,
@@ -117,9 +110,9 @@ def command(
         return
     into = target_format(target, to_name)
     check_paths(source, target, skip_bad, force)
-    contents = formats.scan(source, format_name, pair_by=pair_by, columns=named_columns())
+    contents = formats.scan(source, format_name, pair_by=pair_by, columns=_options.named_columns())
     if contents.bad and skip_bad is None:
-        raise with_skip_bad(contents.first_error(source))
+        raise _options.with_skip_bad(contents.first_error(source))
     made = _written(made_of(contents, kind, with_embargo), target, into, skip_bad)
     if made.aside and skip_bad is not None:
         formats.set_aside(made.aside, skip_bad)
@@ -142,7 +135,7 @@ def _written(made: Made, target: str, into: Format, skip_bad: str | None) -> Mad
         if not (made.items and all(isinstance(item, into.holds) for item in made.items)):
             raise
         if skip_bad is None:
-            raise with_skip_bad(error) from error
+            raise _options.with_skip_bad(error) from error
         made = made.fitting(into)
         _write(made, target, into)
     return made

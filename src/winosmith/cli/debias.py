@@ -9,15 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from winosmith.cli._options import (
-    cluster_option,
-    data_argument,
-    format_option,
-    gone_option,
-    json_option,
-    on_cluster,
-    read_data,
-)
+from winosmith.cli import _options
 from winosmith.cli._printing import log_shown, progress, say
 from winosmith.cli.build import tell_filter
 
@@ -50,7 +42,7 @@ class _Null(click.Choice[str]):
 
 
 @click.command()
-@data_argument()
+@_options.data_argument()
 @click.option("--out", required=True, metavar="DIR", help="The folder to write; made if need be.")
 @click.option(
     "--method",
@@ -87,7 +79,9 @@ class _Null(click.Choice[str]):
               "or the same share of fewer than 47,000.")  # fmt: skip
 @click.option("--threshold", default=0.75, show_default=True, help="Score from which on a problem "
               "may be removed (tau).")  # fmt: skip
-@gone_option("--classifier", "AFLite trains logistic regressions, and nothing else; leave it out")
+@_options.gone_option(
+    "--classifier", "AFLite trains logistic regressions, and nothing else; leave it out"
+)
 @click.option("--kernel", default="numba", show_default=True, metavar="numba|torch[:DEVICE]",
               help="What computes; torch takes the GPU if there is one.")  # fmt: skip
 @click.option("--target-size", type=int, help="Stop when so many problems are left.")
@@ -110,18 +104,18 @@ class _Null(click.Choice[str]):
               "as AFLite would.")  # fmt: skip
 @click.option("--pmi-variant", type=click.Choice(["signed", "absolute", "max", "pairwise"]),
               default="signed", show_default=True)  # fmt: skip
-@gone_option("--with", VOTE)
-@gone_option("--least", VOTE)
-@gone_option("--floor", FLOOR)
-@gone_option("--votes", FLOOR)
-@gone_option("--agreed", FLOOR)
-@cluster_option
+@_options.gone_option("--with", VOTE)
+@_options.gone_option("--least", VOTE)
+@_options.gone_option("--floor", FLOOR)
+@_options.gone_option("--votes", FLOOR)
+@_options.gone_option("--agreed", FLOOR)
+@_options.cluster_option
 @click.option("--scratch", metavar="DIR", type=click.Path(exists=True, file_okay=False),
               help="A folder for the rotated copy of the vectors, in place of memory.")  # fmt: skip
 @click.option("--seed", default=0, show_default=True, help="The same seed, the same bytes.")
 @click.option("--force", is_flag=True, help="Replace the files of another run in that folder.")
-@format_option
-@json_option
+@_options.format_option
+@_options.json_option
 def command(**options: Any) -> None:
     """Filter DATA: remove what a machine can guess from embeddings.
 
@@ -141,7 +135,7 @@ def command(**options: Any) -> None:
     """  # noqa: D301
     from winosmith.build import EmbedRecipe, FilterRecipe, debias_to_folder, finished_filter
 
-    data, out = read_data(options["data"], options["format_name"]), options["out"]
+    data, out = _options.read_data(options["data"], options["format_name"]), options["out"]
     asked: dict[str, Any] = {
         "embed": _picked(
             EmbedRecipe, options, array=options["embeddings"], encoder=options["encoder"]
@@ -153,7 +147,7 @@ def command(**options: Any) -> None:
     if not options["force"] and finished_filter(data, out, **asked):
         say(f"{out} holds the finished results of this command; add --force to filter again")
     else:
-        with log_shown(), on_cluster(options["cluster"]) as executor:
+        with log_shown(), _options.on_cluster(options["cluster"]) as executor:
             debias_to_folder(
                 data,
                 out,

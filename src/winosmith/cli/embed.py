@@ -12,14 +12,7 @@ from typing import Any
 
 import click
 
-from winosmith.cli._options import (
-    cluster_option,
-    data_argument,
-    format_option,
-    json_option,
-    on_cluster,
-    read_data,
-)
+from winosmith.cli import _options
 from winosmith.cli._printing import print_json, progress, say
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError, OutputError
@@ -32,7 +25,7 @@ Options = dict[str, Any]
 
 
 @click.command()
-@data_argument()
+@_options.data_argument()
 @click.option("--out", required=True, metavar="FILE.npz", help="The file to write.")
 @click.option(
     "--encoder",
@@ -62,11 +55,11 @@ Options = dict[str, Any]
               help="Cut longer texts at their start; the model's limit if not told.")  # fmt: skip
 @click.option("--device", metavar="NAME", help="As torch names it; the GPU if there is one.")
 @click.option("--no-cache", is_flag=True, help="Neither read nor keep vectors computed before.")
-@cluster_option
+@_options.cluster_option
 @click.option("--seed", default=0, show_default=True, help="The same seed, the same bytes.")
 @click.option("--force", is_flag=True, help="Replace FILE.npz.")
-@format_option
-@json_option
+@_options.format_option
+@_options.json_option
 def command(**options: Any) -> None:
     """Turn the problems of DATA into vectors, one row each.
 
@@ -86,7 +79,7 @@ def command(**options: Any) -> None:
         raise OutputError(f"{out} exists; add --force to replace it")
     out.parent.mkdir(parents=True, exist_ok=True)  # before the work, which may be long
 
-    dataset = read_data(options["data"], options["format_name"])
+    dataset = _options.read_data(options["data"], options["format_name"])
     with ExitStack() as stack:
         _embed(dataset, out, options, stack)
 
@@ -115,7 +108,7 @@ def _embed(dataset: Dataset, out: Path, options: Options, stack: ExitStack) -> N
             cache=not options["no_cache"],
         )
     if isinstance(embedder, embed.EncoderEmbedder):
-        executor = stack.enter_context(on_cluster(options["cluster"]))
+        executor = stack.enter_context(_options.on_cluster(options["cluster"]))
         advance = stack.enter_context(progress("Embedding", len(rest)))
         embedder = replace(
             embedder, executor=executor, on_progress=lambda done, _: advance(done, "")

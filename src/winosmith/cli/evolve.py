@@ -18,15 +18,7 @@ import click
 
 from winosmith import evolve, formats, report
 from winosmith.answers import Prediction
-from winosmith.cli._options import (
-    FILE,
-    FOLDER,
-    cluster_option,
-    format_option,
-    json_option,
-    on_cluster,
-    read_data,
-)
+from winosmith.cli import _options
 from winosmith.cli._printing import Result, Rows, progress, say
 from winosmith.dataset import Dataset, Dropped
 from winosmith.errors import DataError, InputError
@@ -52,7 +44,7 @@ def perturber_options(function: Any) -> Any:
         click.option("--count", type=click.IntRange(min=1), default=2, show_default=True,
                      help="Of wordnet, wordnet-paper and masked: children of a problem at most."),
         click.option("--wordnet", "wordnet_folder", metavar="FOLDER",
-                     type=FOLDER,
+                     type=_options.FOLDER,
                      help="Of wordnet and wordnet-paper: its dictionary files, where they are not "
                      "found."),
         click.option("--wide", is_flag=True, help="Of wordnet: take synonyms that are less sure; "
@@ -79,7 +71,7 @@ def perturber_options(function: Any) -> Any:
 
 
 @click.command()
-@click.argument("data", nargs=-1, required=True, metavar="DATA...", type=FILE)
+@click.argument("data", nargs=-1, required=True, metavar="DATA...", type=_options.FILE)
 @click.option("--with", "kinds", multiple=True, required=True, type=click.Choice(KINDS),
               help="Who perturbs; given again, the next one perturbs all that there is by "
               "then.")  # fmt: skip
@@ -87,12 +79,12 @@ def perturber_options(function: Any) -> Any:
               help="The folder to write.")  # fmt: skip
 @click.option("--roots", type=click.IntRange(min=1), multiple=True, metavar="N",
               help="Draw so many roots from each DATA; once for all, or for each.")  # fmt: skip
-@click.option("--right", multiple=True, metavar="PREDICTIONS", type=FILE,
+@click.option("--right", multiple=True, metavar="PREDICTIONS", type=_options.FILE,
               help="Draw only what this solver gets right; may be given again.")  # fmt: skip
 @click.option("--sets", is_flag=True, help="Write small, medium and large, split by root; the "
               "first --with makes medium, the second large.")  # fmt: skip
-@click.option("--people", metavar="FILE", type=FILE, help="Of --sets: what people made of the "
-              "roots, with lineage; it belongs to small.")  # fmt: skip
+@click.option("--people", metavar="FILE", type=_options.FILE, help="Of --sets: what people made "
+              "of the roots, with lineage; it belongs to small.")  # fmt: skip
 @click.option("--grow", type=click.Choice(["roots", "small"]), default="roots", show_default=True,
               help="Of --sets: what medium grows from.")  # fmt: skip
 @click.option("--augment", type=click.Choice(["train+dev", "all"]), default="train+dev",
@@ -103,11 +95,11 @@ def perturber_options(function: Any) -> Any:
 @perturber_options
 @click.option("--workers", type=click.IntRange(min=1), default=os.cpu_count() or 1,
               help="Of wordnet, wordnet-paper: processes; one a core when not told.")  # fmt: skip
-@cluster_option
+@_options.cluster_option
 @click.option("--seed", default=0, show_default=True, help="Of every draw.")
 @click.option("--force", is_flag=True, help="Replace what another recipe wrote to DIR.")
-@format_option
-@json_option
+@_options.format_option
+@_options.json_option
 def command(**options: Any) -> None:
     """Perturb the problems of DATA into families whose every step is recorded.
 
@@ -264,7 +256,7 @@ def _client(options: Options) -> Any:
 def executor_for(kind: str, problems: int, options: Options) -> Iterator[Executor | None]:
     """Open who perturbs: a cluster, processes for WordNet on much data, or nobody but this one."""
     if options["cluster"] and kind != "chat":
-        with on_cluster(options["cluster"]) as executor:
+        with _options.on_cluster(options["cluster"]) as executor:
             yield executor
     elif kind in _WORDNET and options["workers"] > 1 and problems >= _FEW:
         with ProcessPoolExecutor(options["workers"]) as executor:
@@ -472,7 +464,7 @@ def all_roots(options: Mapping[str, Any]) -> Roots:
         InputError: options that do not go together.
         DataError: problems clash, or predictions fit no data set.
     """
-    datasets = [read_data(path, options["format_name"]) for path in options["data"]]
+    datasets = [_options.read_data(path, options["format_name"]) for path in options["data"]]
     wanted = options["roots"]
     if not wanted:
         return _everything(datasets, options)

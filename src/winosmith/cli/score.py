@@ -16,18 +16,8 @@ import click
 
 from winosmith import formats, metrics, report
 from winosmith.answers import Response
+from winosmith.cli import _predictions
 from winosmith.cli._options import FILE, data_argument, format_option, json_option
-from winosmith.cli._predictions import (
-    LINEAGE,
-    answered,
-    depth_option,
-    graded,
-    labels_option,
-    overlaps,
-    partial_option,
-    predictions_argument,
-    trained_option,
-)
 from winosmith.cli._printing import (
     TIES,
     Result,
@@ -58,15 +48,15 @@ from winosmith.records import parsed
 
 @click.command()
 @data_argument()
-@predictions_argument
+@_predictions.predictions_argument
 @format_option
-@labels_option
-@partial_option
+@_predictions.labels_option
+@_predictions.partial_option
 @click.option("--by", multiple=True, metavar="FIELD", help="Score each value of a field apart, "
               "such as origin.author or winogender.gender; `lineage` measures stability under "
               "perturbation; may be given again.")  # fmt: skip
-@depth_option
-@trained_option
+@_predictions.depth_option
+@_predictions.trained_option
 @click.option("--people", type=FILE, metavar="FILE", help="Responses of fresh people (purpose "
               "`test`), as CSV or JSON Lines: their accuracy stands beside.")  # fmt: skip
 @click.option("--marks", type=FILE, multiple=True, metavar="FILE.json", help="Trichelair's labels "
@@ -101,11 +91,11 @@ def command(**options: Any) -> None:
         winosmith score dev.jsonl a.jsonl b.lst --out scores.html
         winosmith score evolved.jsonl a.jsonl b.jsonl --by lineage --out stability.html
     """  # noqa: D301
-    dataset = answered(options["data"], options["format_name"], options["labels"])
+    dataset = _predictions.answered(options["data"], options["format_name"], options["labels"])
     given = ExtraInputs.read(options)
-    solvers = graded(given.marked(dataset), options["predictions"], options["partial"])
+    solvers = _predictions.graded(given.marked(dataset), options["predictions"], options["partial"])
     counts = {name: len(found.dataset) for name, found in solvers.items()}
-    seen = overlaps(dataset, list(solvers), options["trained_on"])
+    seen = _predictions.overlaps(dataset, list(solvers), options["trained_on"])
     withheld = {name: found for name, found in seen.items() if found.withheld}
     scores = _scores(solvers, withheld, options)
     extra = extra_figures(given, dataset, solvers, options["seed"]).without(withheld)
@@ -150,7 +140,7 @@ def _scores(
     """
     from winosmith.metrics import score
 
-    by = () if LINEAGE in options["by"] else options["by"]
+    by = () if _predictions.LINEAGE in options["by"] else options["by"]
     scores = {
         name: score(found, by=by, seed=options["seed"])
         for name, found in solvers.items()
@@ -170,7 +160,7 @@ def _stable(
     options: Mapping[str, Any],
 ) -> Stabilities | None:
     """Measure stability if that is asked for."""
-    if LINEAGE not in options["by"]:
+    if _predictions.LINEAGE not in options["by"]:
         if options["depth"]:
             raise InputError("--depth goes with --by lineage")
         return None
@@ -178,7 +168,7 @@ def _stable(
         dataset,
         solvers,
         depth=options["depth"],
-        fields=[name for name in options["by"] if name != LINEAGE],
+        fields=[name for name in options["by"] if name != _predictions.LINEAGE],
         overlap=seen,
         people=given.people,
         seed=options["seed"],
@@ -306,9 +296,9 @@ def _majority(dataset: Dataset, responses: Sequence[Response]) -> HumanAccuracy 
 def _consistency(more: ExtraInputs, solvers: Mapping[str, Graded]) -> dict[str, Consistency]:
     if more.switched_data is None:
         return {}
-    dataset = answered(more.switched_data, None)
+    dataset = _predictions.answered(more.switched_data, None)
     return {
-        name: metrics.consistency(found, next(iter(graded(dataset, [path]).values())))
+        name: metrics.consistency(found, next(iter(_predictions.graded(dataset, [path]).values())))
         for (name, found), path in zip(solvers.items(), more.switched, strict=True)
     }
 

@@ -10,25 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from winosmith.cli._options import (
-    FILE,
-    cluster_option,
-    data_argument,
-    format_option,
-    json_option,
-    on_cluster,
-    read_data,
-)
+from winosmith.cli import _options, _solvers
 from winosmith.cli._printing import print_json, print_table, progress, say
-from winosmith.cli._solvers import (
-    SOLVERS,
-    TAKES,
-    chat_options,
-    check_options,
-    interviewed,
-    made,
-    sees,
-)
 from winosmith.dataset import Dataset
 from winosmith.formats import Predictions
 from winosmith.report import Signature, shown
@@ -40,11 +23,13 @@ Options = dict[str, Any]
 
 
 @click.command()
-@data_argument()
-@click.option("--solver", required=True, type=click.Choice(list(SOLVERS)), help="Who answers.")
+@_options.data_argument()
+@click.option(
+    "--solver", required=True, type=click.Choice(list(_solvers.SOLVERS)), help="Who answers."
+)
 @click.option("--out", required=True, metavar="FILE.jsonl", help="The predictions to write.")
 @click.option("--train", metavar="DATA", help="Solved problems to learn from, or to draw --shots "
-              "from.", type=FILE)  # fmt: skip
+              "from.", type=_options.FILE)  # fmt: skip
 @click.option("--model", metavar="HUB_ID|FOLDER", multiple=True, help="Several make an ensemble. "
               "Of chat: the server's name for it; OPENAI_MODEL if not told.")  # fmt: skip
 @click.option("--scoring", metavar="KIND", help="Of causal: partial (if not told), full, each also "
@@ -68,12 +53,12 @@ Options = dict[str, Any]
 @click.option("--local-context", is_flag=True, help="Show the solver only the words from two "
               "before the blank on; what it learns from is cut likewise.")  # fmt: skip
 @click.option("--device", metavar="NAME", help="As torch names it; the GPU if there is one.")
-@chat_options
-@cluster_option
+@_solvers.chat_options
+@_options.cluster_option
 @click.option("--seed", default=0, show_default=True, help="Of random, and of --shots.")
 @click.option("--force", is_flag=True, help="Replace FILE.jsonl, or unfinished work on it.")
-@format_option
-@json_option
+@_options.format_option
+@_options.json_option
 @click.pass_context
 def command(ctx: click.Context, /, **options: Any) -> None:
     """Let a solver answer the problems of DATA, with a score for each option.
@@ -104,17 +89,17 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     from winosmith import formats
 
     told = {name for name in options if _on_command_line(ctx, name)}
-    own = {option for needed, other in TAKES.values() for option in needed | other}
-    check_options(options["solver"], told & own)
+    own = {option for needed, other in _solvers.TAKES.values() for option in needed | other}
+    _solvers.check_options(options["solver"], told & own)
     if options["cluster"] and options["solver"] in ("chat", "hunting"):
         raise click.UsageError(f"{options['solver']} works from this machine; leave --cluster out")
-    dataset = read_data(options["data"], options["format_name"])
+    dataset = _options.read_data(options["data"], options["format_name"])
     train = formats.read(options["train"]) if options["train"] else None
-    if options["sees"] is None and (seen := sees(options, dataset, train)) == "pronoun":
+    if options["sees"] is None and (seen := _solvers.sees(options, dataset, train)) == "pronoun":
         say("Problems differ in nothing but the pronoun, so the solver sees it (--sees pronoun)")
         options["sees"] = seen
     solver, predictions = _solved(dataset, train, options)
-    _report(dataset, predictions, interviewed(solver, dataset), options)
+    _report(dataset, predictions, _solvers.interviewed(solver, dataset), options)
 
 
 def _on_command_line(ctx: click.Context, name: str) -> bool:
@@ -142,9 +127,9 @@ def _solved(
     from winosmith import solve
 
     bar = _Bar()
-    solver = made(options, train, bar.texts)  # may show a bar of its own
+    solver = _solvers.made(options, train, bar.texts)  # may show a bar of its own
     with (
-        on_cluster(options["cluster"]) as executor,
+        _options.on_cluster(options["cluster"]) as executor,
         progress("Solving", len(dataset)) as bar.advance,
     ):
         return solver, solve.predict_to_file(

@@ -7,39 +7,23 @@ from pathlib import Path
 
 import click
 
-from winosmith import formats, report
-from winosmith.cli._options import (
-    FILE,
-    format_option,
-    json_option,
-    named_columns,
-    pairing_column,
-    skip_bad_option,
-    unmarked_twins,
-    with_skip_bad,
-)
+from winosmith import formats, metrics, report
+from winosmith.cli import _options
 from winosmith.cli._printing import Result, Rows, say
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError
-from winosmith.metrics import (
-    ClaimStatistics,
-    LineageStatistics,
-    Statistics,
-    claim_statistics,
-    lineage_statistics,
-    statistics,
-)
+from winosmith.metrics import ClaimStatistics, LineageStatistics, Statistics
 from winosmith.problem import Claim, Problem
 from winosmith.report import shown
 
 
 @click.command()
-@click.argument("data", nargs=-1, required=True, metavar="DATA...", type=FILE)
-@format_option
-@skip_bad_option
+@click.argument("data", nargs=-1, required=True, metavar="DATA...", type=_options.FILE)
+@_options.format_option
+@_options.skip_bad_option
 @click.option("--seed", default=0, show_default=True, help="Of the search for leaks.")
 @click.option("--out", metavar="FILE.html", help="Write a report there.")
-@json_option
+@_options.json_option
 def command(
     data: tuple[str, ...],
     format_name: str | None,
@@ -65,7 +49,9 @@ def command(
     result = (
         _of_problems(asked, seed)
         if isinstance(asked, Dataset)
-        else _of_claims(" + ".join(Path(path).stem for path in data), claim_statistics(asked))
+        else _of_claims(
+            " + ".join(Path(path).stem for path in data), metrics.claim_statistics(asked)
+        )
     )
     result.tell(as_json=as_json, out=out)
 
@@ -78,11 +64,11 @@ def _read(
     bad: list[formats.Entry] = []
     for path in paths:
         contents = formats.scan(
-            path, format_name, pair_by=pairing_column(), columns=named_columns()
+            path, format_name, pair_by=_options.pairing_column(), columns=_options.named_columns()
         )
         contents.tell(path)
         if contents.bad and skip_bad is None:
-            raise with_skip_bad(contents.first_error(path))
+            raise _options.with_skip_bad(contents.first_error(path))
         if not contents.items:
             raise FormatError("the file holds no record that can be read", path)
         bad += contents.bad
@@ -128,8 +114,8 @@ def _of_claims(name: str, found: ClaimStatistics) -> Result:
 
 def _of_problems(dataset: Dataset, seed: int) -> Result:
     """Return what is told of problems: counts, copies, families, fields that give answers away."""
-    found, families = statistics(dataset, seed), lineage_statistics(dataset)
-    pairs, advice = unmarked_twins(dataset)
+    found, families = metrics.statistics(dataset, seed), metrics.lineage_statistics(dataset)
+    pairs, advice = _options.unmarked_twins(dataset)
     return Result(
         f"{dataset.name}: counted",
         {

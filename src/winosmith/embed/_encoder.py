@@ -18,30 +18,13 @@ from typing import Any, Literal
 
 import numpy as np
 
+from winosmith import models
 from winosmith.blocks import draw, shuffled_blocks
 from winosmith.dataset import Dataset
-from winosmith.embed._embedder import (
-    Combine,
-    Vectors,
-    check_combine,
-    check_two_options,
-    combined,
-    padded,
-)
+from winosmith.embed import _embedder
+from winosmith.embed._embedder import Combine, Vectors
 from winosmith.errors import DataError, Interrupted
-from winosmith.models import (
-    Encoder,
-    FineTuned,
-    Pooling,
-    SplitPoint,
-    Text,
-    TrainingSettings,
-    filled_text,
-    load_encoder,
-    model_folder,
-    train_multiple_choice,
-    weights_digest,
-)
+from winosmith.models import Encoder, FineTuned, Pooling, SplitPoint, Text, TrainingSettings
 from winosmith.outputs import write_aside
 from winosmith.parallel import ordered_map
 from winosmith.problem import Problem
@@ -99,11 +82,11 @@ class EncoderEmbedder:
     @cached_property
     def folder(self) -> Path:
         """The folder of the model, downloaded when it must be."""
-        return model_folder(self.model)
+        return models.model_folder(self.model)
 
     @cached_property
     def _digest(self) -> str:
-        return weights_digest(self.folder)
+        return models.weights_digest(self.folder)
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -127,10 +110,10 @@ class EncoderEmbedder:
             InputError: a model that can't be loaded.
             Interrupted: Ctrl-C with a cache; says how much is kept.
         """
-        check_combine(self.combine)
-        check_two_options(problems)
+        _embedder.check_combine(self.combine)
+        _embedder.check_two_options(problems)
         found = [
-            combined(vectors.reshape(len(chunk), 2, -1), self.combine)
+            _embedder.combined(vectors.reshape(len(chunk), 2, -1), self.combine)
             for chunk, vectors in self._chunks(problems)
         ]
         return np.concatenate(found)
@@ -146,7 +129,7 @@ class EncoderEmbedder:
             Interrupted: Ctrl-C with a cache; says how much is kept.
         """
         rows = np.concatenate([vectors for _, vectors in self._chunks(problems)])
-        return padded(rows, [len(problem.options) for problem in problems])
+        return _embedder.padded(rows, [len(problem.options) for problem in problems])
 
     def _chunks(self, problems: Sequence[Problem]) -> Iterator[tuple[Sequence[Problem], Vectors]]:
         """Yield the problems by chunks, with the vectors of their options one after the other."""
@@ -178,7 +161,7 @@ class EncoderEmbedder:
         if self.reads == "options":
             return [option.strip() for problem in chunk for option in problem.options]
         return [
-            filled_text(problem, option, self.split_point)
+            models.filled_text(problem, option, self.split_point)
             for problem in chunk
             for option in range(len(problem.options))
         ]
@@ -236,7 +219,7 @@ class EncoderEmbedder:
 
     @cached_property
     def _encoder(self) -> Encoder:
-        return load_encoder(self.folder, device=self.device, max_length=self.max_length)
+        return models.load_encoder(self.folder, device=self.device, max_length=self.max_length)
 
     @cached_property
     def _cache(self) -> Path | None:
@@ -256,7 +239,7 @@ class EncoderEmbedder:
 @lru_cache(maxsize=1)
 def _loaded(folder: str, device: str | None, max_length: int | None) -> Encoder:
     """Return an encoder; a worker keeps the one that it used last."""
-    return load_encoder(Path(folder), device=device, max_length=max_length)
+    return models.load_encoder(Path(folder), device=device, max_length=max_length)
 
 
 def _encode(
@@ -373,7 +356,7 @@ def finetuned_embedder(
         cache: as for `EncoderEmbedder`.
         on_step: is told the steps done, the steps in all, and a note.
     """
-    tuned = train_multiple_choice(
+    tuned = models.train_multiple_choice(
         train, dev, model=model, out=out, settings=settings, device=device, on_step=on_step
     )
     embedder = EncoderEmbedder(

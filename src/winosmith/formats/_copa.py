@@ -19,24 +19,8 @@ from typing import IO, Any
 from xml.etree.ElementTree import Element, SubElement
 
 from winosmith.errors import ProblemError
-from winosmith.formats._base import (
-    Entry,
-    Format,
-    Item,
-    Source,
-    cannot_write,
-    child_text,
-    elements,
-    entry,
-    json_lines,
-    legal,
-    option_number,
-    problems_of,
-    text_field,
-    tidy,
-    whole_number,
-    write_tree,
-)
+from winosmith.formats import _base
+from winosmith.formats._base import Entry, Format, Item, Source
 from winosmith.problem import BLANK, Problem
 
 _LINKS = {"cause": "because", "effect": "so"}
@@ -49,7 +33,7 @@ def _joined(
 ) -> Problem:
     if question not in _LINKS:
         raise ProblemError(f"the question is {question!r}; it must be 'cause' or 'effect'")
-    premise, *tidied = map(tidy, (premise, *choices))
+    premise, *tidied = map(_base.tidy, (premise, *choices))
     stop = "." if all(choice.endswith(".") for choice in tidied) else ""
     return Problem(
         id=problem_id,
@@ -68,14 +52,16 @@ def _parted(problem: Problem) -> tuple[str, tuple[str, ...], str]:
     """Return premise, alternatives and question; raises FormatError when it is no such problem."""
     found = _SENTENCE.fullmatch(problem.sentence)
     if not found:
-        raise cannot_write(problem, "COPA needs a sentence 'premise because _.' or 'premise so _.'")
+        raise _base.cannot_write(
+            problem, "COPA needs a sentence 'premise because _.' or 'premise so _.'"
+        )
     premise, link, stop = found.groups()
     premise += "" if premise.endswith(("?", "!", '."', ".'")) else "."
     choices = tuple(option[:1].upper() + option[1:] + stop for option in problem.options)
     question = next(key for key, value in _LINKS.items() if value == link)
     back = _joined(problem.id, premise, choices, question, problem.answer)  # type: ignore[arg-type]
     if (back.sentence, back.options) != (problem.sentence, problem.options):
-        raise cannot_write(
+        raise _base.cannot_write(
             problem, "COPA's sentences begin with a capital and end in one full stop"
         )
     return premise, choices, question
@@ -85,15 +71,15 @@ def _superglue_problem(record: Mapping[str, Any], position: int) -> Problem:
     label = record.get("label")
     return _joined(
         problem_id=str(record.get("idx", position)),
-        premise=text_field(record, "premise"),
-        choices=(text_field(record, "choice1"), text_field(record, "choice2")),
-        question=text_field(record, "question"),
-        answer=option_number(label + 1 if isinstance(label, int) else label, 2),
+        premise=_base.text_field(record, "premise"),
+        choices=(_base.text_field(record, "choice1"), _base.text_field(record, "choice2")),
+        question=_base.text_field(record, "question"),
+        answer=_base.option_number(label + 1 if isinstance(label, int) else label, 2),
     )
 
 
 def _write_superglue(items: Sequence[Item], file: IO[str]) -> None:
-    for problem in problems_of(items, options=2):
+    for problem in _base.problems_of(items, options=2):
         premise, choices, question = _parted(problem)
         record: dict[str, Any] = {
             "premise": premise,
@@ -103,7 +89,7 @@ def _write_superglue(items: Sequence[Item], file: IO[str]) -> None:
         }
         if problem.answer is not None:
             record["label"] = problem.answer
-        record["idx"] = whole_number(problem.id)
+        record["idx"] = _base.whole_number(problem.id)
         file.write(json.dumps(record) + "\n")
 
 
@@ -112,34 +98,34 @@ def _xml_problem(item: Element) -> Problem:
         raise ProblemError("the item has no 'id'")
     return _joined(
         problem_id=item.get("id", ""),
-        premise=child_text(item, "p"),
-        choices=(child_text(item, "a1"), child_text(item, "a2")),
+        premise=_base.child_text(item, "p"),
+        choices=(_base.child_text(item, "a1"), _base.child_text(item, "a2")),
         question=item.get("asks-for", ""),
-        answer=option_number(item.get("most-plausible-alternative"), 2),
+        answer=_base.option_number(item.get("most-plausible-alternative"), 2),
     )
 
 
 def _read_xml(source: Source) -> Iterator[Entry]:
-    for found in elements(source, "item"):
+    for found in _base.elements(source, "item"):
         if isinstance(found, Entry):
             yield found
         else:
             line, raw, item = found
-            yield entry(line, raw, lambda: _xml_problem(item))  # noqa: B023 - called here
+            yield _base.entry(line, raw, lambda: _xml_problem(item))  # noqa: B023 - called here
 
 
 def _write_xml(items: Sequence[Item], file: IO[str]) -> None:
     corpus = Element("copa-corpus", version="1.0")
-    for problem in problems_of(items, options=2):
+    for problem in _base.problems_of(items, options=2):
         premise, choices, question = _parted(problem)
-        if not all(map(legal, (problem.id, premise, *choices))):
-            raise cannot_write(problem, "XML has no place for one of its control characters")
+        if not all(map(_base.legal, (problem.id, premise, *choices))):
+            raise _base.cannot_write(problem, "XML has no place for one of its control characters")
         item = SubElement(corpus, "item", {"id": problem.id, "asks-for": question})
         if problem.answer is not None:
             item.set("most-plausible-alternative", str(problem.answer + 1))
         for tag, text in zip(("p", "a1", "a2"), (premise, *choices), strict=True):
             SubElement(item, tag).text = text
-    write_tree(corpus, file, '<!DOCTYPE copa-corpus SYSTEM "copa.dtd">')
+    _base.write_tree(corpus, file, '<!DOCTYPE copa-corpus SYSTEM "copa.dtd">')
 
 
 SUPERGLUE_COPA = Format(
@@ -147,7 +133,7 @@ SUPERGLUE_COPA = Format(
     title="SuperGLUE-COPA: premise, choice1, choice2, question",
     recognises=lambda source: {"premise", "choice1", "choice2"} <= source.first_record.keys(),
     needs=frozenset({"premise", "choice1", "choice2"}),
-    read=lambda source: json_lines(source, _superglue_problem),
+    read=lambda source: _base.json_lines(source, _superglue_problem),
     write=_write_superglue,
     suffix=".jsonl",
     keeps=frozenset({"id", "sentence", "options", "answer"}),

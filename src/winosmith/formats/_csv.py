@@ -18,19 +18,8 @@ from collections.abc import Iterable, Sequence
 from typing import IO, Any
 
 from winosmith.errors import ProblemError
-from winosmith.formats._base import (
-    Entry,
-    Format,
-    Item,
-    Row,
-    Source,
-    cannot_write,
-    has_columns,
-    option_number,
-    problems_of,
-    table,
-    write_rows,
-)
+from winosmith.formats import _base
+from winosmith.formats._base import Entry, Format, Item, Row, Source
 from winosmith.formats._evograd import is_evograd
 from winosmith.formats._twins import would_be_paired
 from winosmith.problem import MAX_OPTIONS, Problem, Scalar
@@ -69,7 +58,7 @@ def _problem(cells: Row, position: int) -> Problem:
         "id": cells.get("id") or cells.get("qID") or str(position),
         "sentence": cells["sentence"],
         "options": options,
-        "answer": option_number(cells.get("answer", "").strip(), len(options)),
+        "answer": _base.option_number(cells.get("answer", "").strip(), len(options)),
         "extra": _extra(cells),
     }
     for name, path in _FIELDS.items():
@@ -116,14 +105,14 @@ def _scalar(cell: str) -> Scalar:
 
 
 def _write(items: Sequence[Item], file: IO[str]) -> None:
-    problems = list(problems_of(items, places=True))
+    problems = list(_base.problems_of(items, places=True))
     found = [_cells(problem) for problem in problems]
     used = {name for cells in found for name in cells}
     if not used & {"twin_id", "root"} and would_be_paired(problems):  # the empty column says no
         used.add("twin_id")
     known = ["id", "sentence", *_OPTIONS, "answer", *_FIELDS]
     header = [name for name in known if name in used] + sorted(used - set(known))
-    write_rows(file, header, ([cells.get(name, "") for name in header] for cells in found))
+    _base.write_rows(file, header, ([cells.get(name, "") for name in header] for cells in found))
 
 
 def _cells(problem: Problem) -> dict[str, str]:
@@ -143,7 +132,7 @@ def _cells(problem: Problem) -> dict[str, str]:
     for key, value in problem.extra.items():
         cells[_column(key)] = _text(value)
     if any(not cell and name not in ("answer",) for name, cell in cells.items()):
-        raise cannot_write(problem, "a table can't tell an empty text from none")
+        raise _base.cannot_write(problem, "a table can't tell an empty text from none")
     return cells
 
 
@@ -160,16 +149,16 @@ def _text(value: Scalar) -> str:
 
 
 def _is_silent(source: Source) -> bool:
-    return not has_columns(source, {"twin_id"}) and not has_columns(source, {"root"})
+    return not _base.has_columns(source, {"twin_id"}) and not _base.has_columns(source, {"root"})
 
 
 def _recognises(source: Source) -> bool:
     needed = {"sentence", "option1", "option2"}
-    return has_columns(source, needed) and not is_evograd(source)
+    return _base.has_columns(source, needed) and not is_evograd(source)
 
 
 def _read(source: Source) -> Iterable[Entry]:
-    return table(source, _problem, ("sentence", "option1", "option2"))
+    return _base.table(source, _problem, ("sentence", "option1", "option2"))
 
 
 CSV = Format(

@@ -22,23 +22,8 @@ from itertools import groupby
 from typing import IO
 
 from winosmith.errors import ProblemError
-from winosmith.formats._base import (
-    Entry,
-    Format,
-    Item,
-    Row,
-    Source,
-    answer_among,
-    cannot_write,
-    entry,
-    halves,
-    has_columns,
-    problems_of,
-    rows,
-    tidy,
-    whole_word,
-    write_rows,
-)
+from winosmith.formats import _base
+from winosmith.formats._base import Entry, Format, Item, Row, Source
 from winosmith.formats._twins import paired
 from winosmith.problem import BLANK, Extra, Problem
 
@@ -66,19 +51,19 @@ def _problem(lines: Sequence[str], position: int) -> Problem:
             f"the block has {len(lines)} lines; 4 are needed: sentence, pronoun, options, answer"
         )
     sentence, pronoun, listed, answer = lines
-    pronoun = tidy(pronoun)
-    found = [sentence.find(_MASK)] if pronoun == _MASK else whole_word(pronoun, sentence)
+    pronoun = _base.tidy(pronoun)
+    found = [sentence.find(_MASK)] if pronoun == _MASK else _base.whole_word(pronoun, sentence)
     if not found or found[0] < 0:
         raise ProblemError(f"the sentence does not hold the pronoun {pronoun!r}")
     if BLANK in sentence:
         raise ProblemError("the sentence holds a blank ('_')")
     at = found[0]
-    options = tuple(map(tidy, listed.split(",")))
+    options = tuple(map(_base.tidy, listed.split(",")))
     return Problem(
         id=str(position),
-        sentence=tidy(sentence[:at] + BLANK + sentence[at + len(pronoun) :]),
+        sentence=_base.tidy(sentence[:at] + BLANK + sentence[at + len(pronoun) :]),
         options=options,
-        answer=answer_among(options, answer),
+        answer=_base.answer_among(options, answer),
         pronoun=None if pronoun == _MASK else sentence[at : at + len(pronoun)],
     )
 
@@ -91,29 +76,29 @@ def _recognises(source: Source) -> bool:
         _,
         sentence,
     ) = first[0]
-    pronoun, listed, answer = (tidy(line) for _, line in first[1:])
-    return pronoun in sentence and answer in [tidy(option) for option in listed.split(",")]
+    pronoun, listed, answer = (_base.tidy(line) for _, line in first[1:])
+    return pronoun in sentence and answer in [_base.tidy(option) for option in listed.split(",")]
 
 
 def _read(source: Source) -> list[Entry]:
     return paired(
-        entry(block[0][0], raw, lambda: _problem([line for _, line in block], position))  # noqa: B023 - called here
+        _base.entry(block[0][0], raw, lambda: _problem([line for _, line in block], position))  # noqa: B023 - called here
         for position, block in enumerate(_blocks(source))
         for raw in ["\n".join(line for _, line in block)]
     )
 
 
 def _write(items: Sequence[Item], file: IO[str]) -> None:
-    for problem in problems_of(items):
+    for problem in _base.problems_of(items):
         if problem.answer is None:
-            raise cannot_write(problem, "the format needs the answer")
+            raise _base.cannot_write(problem, "the format needs the answer")
         pronoun = problem.pronoun or _MASK
         lines = _lines(problem, pronoun)
         # The first occurrence is the target; where that is another one, only a mask can tell.
         if not _reads_back(lines, problem):
             lines = _lines(problem, _MASK)
         if not _reads_back(lines, problem):
-            raise cannot_write(
+            raise _base.cannot_write(
                 problem, "the format needs tidy spaces, and options without commas or line ends"
             )
         file.write("\n".join([*lines, "", ""]))
@@ -187,7 +172,7 @@ def _read_table(source: Source) -> list[Entry]:
 
 def _entries(source: Source) -> Iterator[Entry]:
     for _, group in groupby(
-        rows(source, _COLUMNS), key=lambda found: found[2] and found[2]["index"]
+        _base.rows(source, _COLUMNS), key=lambda found: found[2] and found[2]["index"]
     ):
         found = list(group)
         line, raw = found[0][0], "\n".join(raw for _, raw, _, _ in found)
@@ -198,24 +183,24 @@ def _entries(source: Source) -> Iterator[Entry]:
             yield Entry(line, raw, reason=reason)
         else:
             cells = [row for _, _, row, _ in found if row is not None]
-            yield entry(line, raw, lambda: _problem_of_rows(cells))  # noqa: B023 - called here
+            yield _base.entry(line, raw, lambda: _problem_of_rows(cells))  # noqa: B023 - called here
 
 
 def _write_table(items: Sequence[Item], file: IO[str]) -> None:
     cells: list[list[str | int]] = []
-    for problem in problems_of(items, options=2):
-        before, after = halves(problem)
+    for problem in _base.problems_of(items, options=2):
+        before, after = _base.halves(problem)
         ends = (after, str(problem.extra.get(_OTHER_END, after)))
         for index, (option, end) in enumerate(zip(problem.options, ends, strict=True)):
             label = "" if problem.answer is None else int(index == problem.answer)
             cells.append([problem.id, before + option, end, label, *problem.options])
-    write_rows(file, _COLUMNS, cells, separator="\t")
+    _base.write_rows(file, _COLUMNS, cells, separator="\t")
 
 
 DPR_TSV = Format(
     name="dpr-tsv",
     title="DPR and WSC273 of KnowRef-60k: two rows a problem",
-    recognises=lambda source: has_columns(source, _COLUMNS),
+    recognises=lambda source: _base.has_columns(source, _COLUMNS),
     needs=frozenset(_COLUMNS),
     read=_read_table,
     write=_write_table,

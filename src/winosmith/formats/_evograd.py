@@ -18,19 +18,8 @@ from dataclasses import replace
 from typing import IO
 
 from winosmith.errors import ProblemError
-from winosmith.formats._base import (
-    Entry,
-    Format,
-    Item,
-    Row,
-    Source,
-    cannot_write,
-    entry,
-    option_number,
-    problems_of,
-    rows,
-    write_rows,
-)
+from winosmith.formats import _base
+from winosmith.formats._base import Entry, Format, Item, Row, Source
 from winosmith.lineage import DISTANCE, MEASURED
 from winosmith.problem import Extra, Lineage, Problem
 from winosmith.text import edit_distance, tokens
@@ -48,7 +37,7 @@ def _problem(row: Row, problem_id: str, root: str | None) -> Problem:
         id=problem_id,
         sentence=row["sentence"],
         options=(row["option1"], row["option2"]),
-        answer=option_number(row["answer"].strip(), 2),
+        answer=_base.option_number(row["answer"].strip(), 2),
     )
     distance = _distance(row)
     if distance == 0:
@@ -66,7 +55,7 @@ def _distance(row: Row) -> int:
 
 
 def _read(source: Source) -> Iterator[Entry]:
-    table = list(rows(source, _COLUMNS))
+    table = list(_base.rows(source, _COLUMNS))
     indices = [row["index"] for _, _, row, _ in table if row]
     restarts = len(set(indices)) < len(indices)
     family, root = -1, None
@@ -77,7 +66,7 @@ def _read(source: Source) -> Iterator[Entry]:
         if row["distance"].strip() == "0":
             family, root = family + 1, _id(row, max(family + 1, 0), restarts)
         problem_id = _id(row, max(family, 0), restarts)
-        yield entry(line, raw, lambda: _problem(row, problem_id, root))  # noqa: B023 - called here
+        yield _base.entry(line, raw, lambda: _problem(row, problem_id, root))  # noqa: B023 - called here
 
 
 def _id(row: Row, family: int, restarts: bool) -> str:
@@ -85,14 +74,14 @@ def _id(row: Row, family: int, restarts: bool) -> str:
 
 
 def _write(items: Sequence[Item], file: IO[str]) -> None:
-    problems = list(problems_of(items, options=2))
+    problems = list(_base.problems_of(items, options=2))
     known = {problem.id: problem for problem in problems}
     cells = []
     for problem in _by_family(problems):
         answer = "" if problem.answer is None else problem.answer + 1
         depth = _depth(problem, known)
         cells.append([problem.id, problem.sentence, *problem.options, answer, depth])
-    write_rows(file, _COLUMNS, cells)
+    _base.write_rows(file, _COLUMNS, cells)
 
 
 def _by_family(problems: Sequence[Problem]) -> Iterator[Problem]:
@@ -127,7 +116,9 @@ def _depth(problem: Problem, known: Mapping[str, Problem]) -> int:
         distance = problem.extra.get(DISTANCE, problem.extra.get(MEASURED["edit"]))
         depth = distance if isinstance(distance, int) else None
     if not depth:
-        raise cannot_write(problem, "it declares no depth of 1 or more, and its root is not here")
+        raise _base.cannot_write(
+            problem, "it declares no depth of 1 or more, and its root is not here"
+        )
     return depth
 
 

@@ -18,21 +18,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import IO, Any
 
 from winosmith.errors import ProblemError
-from winosmith.formats._base import (
-    Entry,
-    Format,
-    Item,
-    Source,
-    answer_among,
-    array_records,
-    cannot_write,
-    entry,
-    problems_of,
-    restored,
-    scalars,
-    text_field,
-    tidy,
-)
+from winosmith.formats import _base
+from winosmith.formats._base import Entry, Format, Item, Source
 from winosmith.problem import BLANK, Extra, Problem
 
 _KEY = "knowref"
@@ -41,7 +28,7 @@ _CORE = ("sentence_with_pronoun", "candidate0", "candidate1", "correct_candidate
 
 
 def _problem(record: Mapping[str, Any], position: int) -> Problem:
-    sentence = text_field(record, "sentence_with_pronoun")
+    sentence = _base.text_field(record, "sentence_with_pronoun")
     pronouns = _BRACKETS.findall(sentence)
     if len(pronouns) != 1:
         raise ProblemError(
@@ -57,9 +44,9 @@ def _problem(record: Mapping[str, Any], position: int) -> Problem:
         id=str(position),
         sentence=_BRACKETS.sub(BLANK, sentence),
         options=options,
-        answer=answer_among(options, answer) if answer else None,
+        answer=_base.answer_among(options, answer) if answer else None,
         pronoun=None if pronouns[0] == BLANK else pronouns[0],
-        extra=Extra(scalars(further, _KEY)),
+        extra=Extra(_base.scalars(further, _KEY)),
     )
 
 
@@ -67,7 +54,7 @@ def _only(record: Mapping[str, Any], key: str) -> str:
     value = _alone(record.get(key, ""))
     if not isinstance(value, str):
         raise ProblemError(f"{key!r} must be one text, not {value!r}")
-    return tidy(value)
+    return _base.tidy(value)
 
 
 def _alone(value: object) -> object:
@@ -78,21 +65,21 @@ def _alone(value: object) -> object:
 
 
 def _read(source: Source) -> Iterator[Entry]:
-    for position, (line, raw, record, reason) in enumerate(array_records(source)):
+    for position, (line, raw, record, reason) in enumerate(_base.array_records(source)):
         if record is None:
             yield Entry(line, raw, reason=reason)
         else:
-            yield entry(line, raw, lambda: _problem(record, position))  # noqa: B023 - called here
+            yield _base.entry(line, raw, lambda: _problem(record, position))  # noqa: B023 - called here
 
 
 def _write(items: Sequence[Item], file: IO[str]) -> None:
-    lines = [json.dumps(_record(problem)) for problem in problems_of(items, options=2)]
+    lines = [json.dumps(_record(problem)) for problem in _base.problems_of(items, options=2)]
     file.write("[\n" + ",\n".join(lines) + "\n]\n")
 
 
 def _record(problem: Problem) -> dict[str, Any]:
     record: dict[str, Any] = {
-        "sentence_with_pronoun": problem.put(f"[{restored(problem)}]"),
+        "sentence_with_pronoun": problem.put(f"[{_base.restored(problem)}]"),
         "candidate0": [problem.options[0]],
         "candidate1": [problem.options[1]],
     }
@@ -104,7 +91,7 @@ def _record(problem: Problem) -> dict[str, Any]:
             field = key.removeprefix(f"{_KEY}.")
             record[field] = [value] if field == "original_sentence" else value
     if not _reads_back(record, problem):
-        raise cannot_write(
+        raise _base.cannot_write(
             problem, "the format needs tidy options, and brackets around the pronoun alone"
         )
     return record

@@ -16,17 +16,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from winosmith.errors import ProblemError
-from winosmith.formats._base import (
-    Entry,
-    Format,
-    Row,
-    Source,
-    entry,
-    has_columns,
-    rows,
-    scalars,
-    tidy,
-)
+from winosmith.formats import _base
+from winosmith.formats._base import Entry, Format, Row, Source
 from winosmith.formats._twins import paired
 from winosmith.formats._wsc import letter_index
 from winosmith.problem import BLANK, Extra, Lineage, Problem
@@ -69,11 +60,14 @@ def _problem(row: Row, position: int, name: str) -> Problem:
     return Problem(
         id=f"{kind.id}{position}",
         sentence=" ".join([*pieces[:at], BLANK, *pieces[at + 1 :]]),
-        options=(tidy(row[f"answer_a{kind.options}"]), tidy(row[f"answer_b{kind.options}"])),
+        options=(
+            _base.tidy(row[f"answer_a{kind.options}"]),
+            _base.tidy(row[f"answer_b{kind.options}"]),
+        ),
         answer=answer,
         pronoun=pieces[at],
         lineage=None if name == "original" else Lineage(root, root),
-        extra=Extra(scalars([("kind", name), *_numbers(told)], "perturbed_wsc")),
+        extra=Extra(_base.scalars([("kind", name), *_numbers(told)], "perturbed_wsc")),
     )
 
 
@@ -90,7 +84,7 @@ def _pronoun_at(pieces: list[str], pronoun: str, index: str) -> int:
 
 
 def _read(source: Source) -> Iterator[Entry]:
-    table = list(rows(source, [kind.text for kind in _KINDS.values()], quoted=False))
+    table = list(_base.rows(source, [kind.text for kind in _KINDS.values()], quoted=False))
     for line, raw, row, reason in table:
         if row is None:
             yield Entry(line, raw, reason=reason)
@@ -101,13 +95,13 @@ def _read(source: Source) -> Iterator[Entry]:
 def _of_kind(table: list[tuple[int, str, Row | None, str | None]], name: str) -> Iterator[Entry]:
     for position, (line, raw, row, _) in enumerate(table):
         if row is not None and row[_KINDS[name].text].strip() not in ("", _ABSENT):
-            yield entry(line, raw, lambda: _problem(row, position, name))  # noqa: B023 - called here
+            yield _base.entry(line, raw, lambda: _problem(row, position, name))  # noqa: B023 - called here
 
 
 PERTURBED_WSC = Format(
     name="perturbed-wsc",
     title="perturbed WSC as one table (read only)",
-    recognises=lambda source: has_columns(source, ("text_original", "pron_index")),
+    recognises=lambda source: _base.has_columns(source, ("text_original", "pron_index")),
     read=_read,
     suffix=".tsv",
 )

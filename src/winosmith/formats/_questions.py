@@ -23,17 +23,8 @@ from string import ascii_uppercase
 from typing import IO, Any, Literal, get_args
 
 from winosmith.errors import FormatError, InputError, ProblemError, require
-from winosmith.formats._base import (
-    Entry,
-    Format,
-    Item,
-    Source,
-    array_records,
-    cannot_write,
-    entry,
-    problems_of,
-    rows,
-)
+from winosmith.formats import _base
+from winosmith.formats._base import Entry, Format, Item, Source
 from winosmith.problem import Extra, Problem, Scalar
 from winosmith.records import canonical, parsed
 
@@ -186,7 +177,7 @@ def parquet_rows(path: str | Path) -> Iterator[Told]:
 def source_rows(source: Source) -> Iterator[Told]:
     """Yield the rows of a file of text: JSON Lines, a JSON array, or a table."""
     if source.start.startswith("["):
-        yield from array_records(source)
+        yield from _base.array_records(source)
     elif source.start.startswith("{"):
         for number, line in source.lines():
             try:
@@ -197,7 +188,7 @@ def source_rows(source: Source) -> Iterator[Told]:
             good = isinstance(record, dict)
             yield number, line, record if good else None, None if good else "no JSON object"
     else:
-        yield from rows(source)
+        yield from _base.rows(source)
 
 
 def recognises(source: Source) -> bool:
@@ -354,7 +345,7 @@ def read_questions(
         notes.append(f"{withheld:,} of {len(drafts):,} questions have no answer")
     if kind == "1" and given.answer_is is None:
         notes.append("the answers are read as numbers from 1 on, which alone fits all of them")
-    entries += [entry(d.line, d.raw, lambda d=d: _problem(d, kind)) for d in drafts]  # type: ignore[misc]
+    entries += [_base.entry(d.line, d.raw, lambda d=d: _problem(d, kind)) for d in drafts]  # type: ignore[misc]
     return sorted(entries, key=lambda one: one.line), notes
 
 
@@ -594,9 +585,9 @@ def _read(source: Source) -> Iterable[Entry]:
 
 
 def _write(items: Sequence[Item], file: IO[str]) -> None:
-    for problem in problems_of(items, places=True):
+    for problem in _base.problems_of(items, places=True):
         if problem.blank is not None:
-            raise cannot_write(problem, "it has a blank, and the format holds questions")
+            raise _base.cannot_write(problem, "it has a blank, and the format holds questions")
         signs = list(ascii_uppercase[: len(problem.options)])
         record: dict[str, Any] = {
             "id": problem.id,

@@ -20,18 +20,8 @@ from itertools import groupby
 from typing import IO, Any
 
 from winosmith.errors import ProblemError
-from winosmith.formats._base import (
-    Entry,
-    Format,
-    Item,
-    Source,
-    array_records,
-    cannot_write,
-    entry,
-    problems_of,
-    text_field,
-    whole_number,
-)
+from winosmith.formats import _base
+from winosmith.formats._base import Entry, Format, Item, Source
 from winosmith.formats._twins import paired
 from winosmith.problem import BLANK, Problem
 
@@ -41,7 +31,7 @@ Row = Mapping[str, Any]
 
 
 def _problem(rows: Sequence[Row]) -> Problem:
-    fillings = [text_field(row, "substitution") for row in rows]
+    fillings = [_base.text_field(row, "substitution") for row in rows]
     rights = {filling for row, filling in zip(rows, fillings, strict=True) if _is_right(row)}
     if len(rights) > 1:
         raise ProblemError(f"{len(rights)} fillings of one question are marked as right")
@@ -102,7 +92,7 @@ def _read(source: Source) -> list[Entry]:
 
 
 def _questions(source: Source) -> Iterator[Entry]:
-    for key, group in groupby(array_records(source), key=_question_id):
+    for key, group in groupby(_base.array_records(source), key=_question_id):
         found = list(group)
         line, raw = found[0][0], ",\n".join(raw for _, raw, _, _ in found)
         reason = next((reason for _, _, _, reason in found if reason), None)
@@ -112,7 +102,7 @@ def _questions(source: Source) -> Iterator[Entry]:
         elif key is None:
             yield Entry(line, raw, reason="the record has no 'question_id'")
         else:
-            yield entry(line, raw, lambda: _problem(rows))  # noqa: B023 - called here
+            yield _base.entry(line, raw, lambda: _problem(rows))  # noqa: B023 - called here
 
 
 def _question_id(found: tuple[int, str, Row | None, str | None]) -> Any:
@@ -121,10 +111,12 @@ def _question_id(found: tuple[int, str, Row | None, str | None]) -> Any:
 
 def _write(items: Sequence[Item], file: IO[str]) -> None:
     records = []
-    for problem in problems_of(items):
+    for problem in _base.problems_of(items):
         found = list(_records(problem))
         if _problem(found).filled() != problem.filled():
-            raise cannot_write(problem, "its options can't be told from their filled-in sentences")
+            raise _base.cannot_write(
+                problem, "its options can't be told from their filled-in sentences"
+            )
         records.extend(found)
     lines = (json.dumps(record, ensure_ascii=False) for record in records)
     file.write("[" + ",\n".join(lines) + "]\n")
@@ -133,7 +125,7 @@ def _write(items: Sequence[Item], file: IO[str]) -> None:
 def _records(problem: Problem) -> Iterator[dict[str, Any]]:
     for index in _comparisons(problem):
         record: dict[str, Any] = {
-            "question_id": whole_number(problem.id),
+            "question_id": _base.whole_number(problem.id),
             "substitution": problem.fill(index),
         }
         if problem.answer is not None:

@@ -16,30 +16,24 @@ from dataclasses import replace
 from typing import IO, Any
 
 from winosmith.errors import ProblemError
-from winosmith.formats._base import (
-    Entry,
-    Format,
-    Item,
-    Source,
-    cannot_write,
-    json_lines,
-    text_field,
-    tidy,
-    whole_word,
-)
+from winosmith.formats import _base
+from winosmith.formats._base import Entry, Format, Item, Source
 from winosmith.problem import BLANK, Claim, Extra, Scalar
 
 _KEY = "superglue_wsc"
 
 
 def _claim(record: Mapping[str, Any], position: int) -> Claim:
-    text = text_field(record, "text")
+    text = _base.text_field(record, "text")
     target = record.get("target")
     if not isinstance(target, dict):
         raise ProblemError("the record has no 'target' with two spans")
     if BLANK in text:
         raise ProblemError("the text holds a blank ('_')")
-    candidate, pronoun = text_field(target, "span1_text"), text_field(target, "span2_text")
+    candidate, pronoun = (
+        _base.text_field(target, "span1_text"),
+        _base.text_field(target, "span2_text"),
+    )
     at = _pronoun_at(text, pronoun, _index(target, "span2_index"))
     label = record.get("label")
     if label is not None and not isinstance(label, bool):
@@ -48,7 +42,7 @@ def _claim(record: Mapping[str, Any], position: int) -> Claim:
         "idx": record.get("idx", position),
         "span1_index": _index(target, "span1_index"),
     }
-    if candidate != tidy(candidate):
+    if candidate != _base.tidy(candidate):
         kept["span1_text"] = candidate
     if target["span2_index"] != _piece(text, at):
         kept["span2_index"] = target["span2_index"]
@@ -58,7 +52,7 @@ def _claim(record: Mapping[str, Any], position: int) -> Claim:
     return Claim(
         problem_id=str(kept["idx"]),
         sentence=text[:at] + BLANK + text[at + len(pronoun) :],
-        candidate=tidy(candidate),
+        candidate=_base.tidy(candidate),
         holds=label,
         pronoun=found,
         extra=Extra({f"{_KEY}.{key}": value for key, value in kept.items()}),
@@ -79,7 +73,7 @@ def _piece(text: str, at: int) -> int:
 
 def _pronoun_at(text: str, pronoun: str, piece: int) -> int:
     """Return the offset of the pronoun nearest to the piece that the file names."""
-    found = whole_word(pronoun, text) if pronoun.strip() else []
+    found = _base.whole_word(pronoun, text) if pronoun.strip() else []
     if not found:
         raise ProblemError(f"the pronoun {pronoun!r} is not in the text")
     return min(found, key=lambda at: abs(_piece(text, at) - piece))
@@ -88,7 +82,7 @@ def _pronoun_at(text: str, pronoun: str, piece: int) -> int:
 def _read(source: Source) -> Iterator[Entry]:
     """Yield the claims; those on the same blank of the same text get the first one's id."""
     first: dict[tuple[str, str | None], str] = {}
-    for found in json_lines(source, _claim):
+    for found in _base.json_lines(source, _claim):
         claim = found.item
         if isinstance(claim, Claim):
             shared = first.setdefault((claim.sentence, claim.pronoun), claim.problem_id)
@@ -99,7 +93,7 @@ def _read(source: Source) -> Iterator[Entry]:
 def _write(items: Sequence[Item], file: IO[str]) -> None:
     for position, item in enumerate(items):
         if not isinstance(item, Claim):
-            raise cannot_write(item, "the format holds true-or-false claims alone")
+            raise _base.cannot_write(item, "the format holds true-or-false claims alone")
         file.write(json.dumps(_record(item, position)) + "\n")
 
 
@@ -107,12 +101,14 @@ def _record(claim: Claim, position: int) -> dict[str, Any]:
     before, after = claim.sentence.split(BLANK)
     pronoun = claim.pronoun
     if not pronoun:
-        raise cannot_write(claim, "the format needs the pronoun that the blank replaced")
+        raise _base.cannot_write(claim, "the format needs the pronoun that the blank replaced")
     text = before + pronoun + after
     piece = _piece(text, len(before))
     kept = {key.split(".")[1]: value for key, value in claim.extra.items() if _KEY in key}
-    if len(before) not in whole_word(pronoun, text):
-        raise cannot_write(claim, f"the pronoun {pronoun!r} is no word of its own in the text")
+    if len(before) not in _base.whole_word(pronoun, text):
+        raise _base.cannot_write(
+            claim, f"the pronoun {pronoun!r} is no word of its own in the text"
+        )
     record: dict[str, Any] = {
         "text": text,
         "target": {
@@ -137,10 +133,10 @@ def _candidate_piece(claim: Claim, text: str) -> int:
     """
     candidate = claim.candidate.rstrip(" .,;:!?")
     for wanted in (candidate, *candidate.split()[-1:]):
-        found = whole_word(wanted, text)
+        found = _base.whole_word(wanted, text)
         if found:
             return _piece(text, found[0])
-    raise cannot_write(claim, f"the text does not hold the candidate {claim.candidate!r}")
+    raise _base.cannot_write(claim, f"the text does not hold the candidate {claim.candidate!r}")
 
 
 SUPERGLUE_WSC = Format(

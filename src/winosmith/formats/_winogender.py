@@ -15,21 +15,8 @@ from collections.abc import Iterator, Sequence
 from typing import IO
 
 from winosmith.errors import ProblemError
-from winosmith.formats._base import (
-    Entry,
-    Format,
-    Item,
-    Row,
-    Source,
-    cannot_write,
-    entry,
-    has_columns,
-    problems_of,
-    restored,
-    rows,
-    table,
-    write_rows,
-)
+from winosmith.formats import _base
+from winosmith.formats._base import Entry, Format, Item, Row, Source
 from winosmith.problem import BLANK, Extra, Problem
 
 _COLUMNS = ("sentid", "sentence")
@@ -81,8 +68,8 @@ def _from_row(row: Row, position: int) -> Problem:
 
 def _write(items: Sequence[Item], file: IO[str]) -> None:
     cells = []
-    for problem in problems_of(items):
-        sentence = problem.put(restored(problem))
+    for problem in _base.problems_of(items):
+        sentence = problem.put(_base.restored(problem))
         try:
             back: Problem | None = _problem(problem.id, sentence)
         except ProblemError:
@@ -92,13 +79,13 @@ def _write(items: Sequence[Item], file: IO[str]) -> None:
             problem.options,
             problem.answer,
         ):
-            raise cannot_write(
+            raise _base.cannot_write(
                 problem,
                 "its id, options and pronoun are not those of a Winogender sentence, such as "
                 "'nurse.patient.1.female.txt'",
             )
         cells.append([problem.id, sentence])
-    write_rows(file, _COLUMNS, cells, separator="\t")
+    _base.write_rows(file, _COLUMNS, cells, separator="\t")
 
 
 def _expanded(row: Row) -> Iterator[tuple[str, str]]:
@@ -118,20 +105,20 @@ def _expanded(row: Row) -> Iterator[tuple[str, str]]:
 
 
 def _read_templates(source: Source) -> Iterator[Entry]:
-    for line, raw, row, reason in rows(source, _TEMPLATE_COLUMNS):
+    for line, raw, row, reason in _base.rows(source, _TEMPLATE_COLUMNS):
         if row is None:
             yield Entry(line, raw, reason=reason)
             continue
         for sentid, sentence in _expanded(row):
-            yield entry(line, raw, lambda: _problem(sentid, sentence))  # noqa: B023 - called here
+            yield _base.entry(line, raw, lambda: _problem(sentid, sentence))  # noqa: B023 - called here
 
 
 WINOGENDER = Format(
     name="winogender",
     title="Winogender: sentid and sentence, tab-separated",
-    recognises=lambda source: has_columns(source, _COLUMNS),
+    recognises=lambda source: _base.has_columns(source, _COLUMNS),
     needs=frozenset(_COLUMNS),
-    read=lambda source: table(source, _from_row, _COLUMNS),
+    read=lambda source: _base.table(source, _from_row, _COLUMNS),
     write=_write,
     suffix=".tsv",
     keeps=frozenset({"id", "sentence", "options", "answer", "pronoun", "twin_id"}),
@@ -140,7 +127,7 @@ WINOGENDER = Format(
 WINOGENDER_TEMPLATES = Format(
     name="winogender-templates",
     title="Winogender's templates, expanded (read only)",
-    recognises=lambda source: has_columns(source, _TEMPLATE_COLUMNS),
+    recognises=lambda source: _base.has_columns(source, _TEMPLATE_COLUMNS),
     needs=frozenset(_TEMPLATE_COLUMNS),
     read=_read_templates,
     suffix=".tsv",

@@ -27,18 +27,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from winosmith.errors import FormatError, ProblemError
-from winosmith.formats._base import (
-    Entry,
-    Format,
-    Item,
-    Source,
-    cannot_write,
-    json_lines,
-    option_number,
-    problems_of,
-    scalars,
-    text_field,
-)
+from winosmith.formats import _base
+from winosmith.formats._base import Entry, Format, Item, Source
 from winosmith.formats._twins import paired
 from winosmith.problem import Extra, Lineage, Problem
 
@@ -57,25 +47,25 @@ def _is_form(source: Source, *further: str) -> bool:
 
 
 def _problem(record: Mapping[str, Any], position: int, format_key: str) -> Problem:
-    qid = text_field(record, "qID") if "qID" in record else str(position)
+    qid = _base.text_field(record, "qID") if "qID" in record else str(position)
     task = _TASK.fullmatch(qid) if format_key == "winogrande" else None
     further = [(key, value) for key, value in record.items() if key not in _KEYS]
     return Problem(
         id=qid,
-        sentence=text_field(record, "sentence"),
-        options=(text_field(record, "option1"), text_field(record, "option2")),
-        answer=option_number(record.get("answer"), 2),
+        sentence=_base.text_field(record, "sentence"),
+        options=(_base.text_field(record, "option1"), _base.text_field(record, "option2")),
+        answer=_base.option_number(record.get("answer"), 2),
         twin_id=task[1] if task else None,
-        extra=Extra(scalars(further, format_key)) if further else _NOTHING,
+        extra=Extra(_base.scalars(further, format_key)) if further else _NOTHING,
     )
 
 
 def _read_winogrande(source: Source) -> Iterable[Entry]:
-    return json_lines(source, lambda record, at: _problem(record, at, "winogrande"))
+    return _base.json_lines(source, lambda record, at: _problem(record, at, "winogrande"))
 
 
 def _read_wsc273(source: Source) -> list[Entry]:
-    return paired(json_lines(source, lambda record, at: _problem(record, at, "wsc273")))
+    return paired(_base.json_lines(source, lambda record, at: _problem(record, at, "wsc273")))
 
 
 def _perturbed_problem(record: Mapping[str, Any], position: int) -> Problem:
@@ -90,11 +80,11 @@ def _perturbed_problem(record: Mapping[str, Any], position: int) -> Problem:
 
 
 def _read_perturbed(source: Source) -> list[Entry]:
-    return paired(json_lines(source, _perturbed_problem))
+    return paired(_base.json_lines(source, _perturbed_problem))
 
 
 def _write(format_key: str, items: Sequence[Item], file: IO[str]) -> None:
-    for problem in problems_of(items, options=2):
+    for problem in _base.problems_of(items, options=2):
         record: dict[str, Any] = {
             "qID": problem.id,
             "sentence": problem.sentence,
@@ -111,9 +101,9 @@ def _write(format_key: str, items: Sequence[Item], file: IO[str]) -> None:
 
 
 def _write_perturbed(items: Sequence[Item], file: IO[str]) -> None:
-    for problem in problems_of(items):
+    for problem in _base.problems_of(items):
         if not PERTURBED_QID.fullmatch(problem.id):
-            raise cannot_write(problem, "its id is not one of this format, such as 'q110'")
+            raise _base.cannot_write(problem, "its id is not one of this format, such as 'q110'")
     _write("perturbed_wsc", items, file)
 
 

@@ -24,26 +24,8 @@ from typing import IO
 from xml.etree.ElementTree import Element, SubElement
 
 from winosmith.errors import ProblemError
-from winosmith.formats._base import (
-    Entry,
-    Format,
-    Item,
-    Row,
-    Source,
-    blanked,
-    cannot_write,
-    child_text,
-    elements,
-    entry,
-    halves,
-    has_columns,
-    legal,
-    problems_of,
-    restored,
-    table,
-    tidy,
-    write_tree,
-)
+from winosmith.formats import _base
+from winosmith.formats._base import Entry, Format, Item, Row, Source
 from winosmith.formats._twins import paired
 from winosmith.problem import Extra, Problem, Scalar
 
@@ -76,10 +58,10 @@ def letter_index(letter: str, options: int) -> int | None:
 def _problem(schema: Element, problem_id: str, mistaken: bool) -> Problem:
     before, pronoun, after = (
         _MISTAKEN_SPACE.sub("", text) if mistaken else text
-        for text in (child_text(schema, f"text/{part}") for part in ("txt1", "pron", "txt2"))
+        for text in (_base.child_text(schema, f"text/{part}") for part in ("txt1", "pron", "txt2"))
     )
-    sentence, pronoun_or_none = blanked(before, pronoun, after)
-    options = tuple(tidy("".join(answer.itertext())) for answer in schema.iter("answer"))
+    sentence, pronoun_or_none = _base.blanked(before, pronoun, after)
+    options = tuple(_base.tidy("".join(answer.itertext())) for answer in schema.iter("answer"))
     return Problem(
         id=problem_id,
         sentence=sentence,
@@ -97,7 +79,7 @@ def _kept(schema: Element) -> dict[str, Scalar]:
         "wsc.quote2": schema.findtext("quote/quote2"),
     }
     kept: dict[str, Scalar] = {
-        key: tidy(text) for key, text in texts.items() if text and text.strip()
+        key: _base.tidy(text) for key, text in texts.items() if text and text.strip()
     }
     if schema.find("sameText") is not None:
         kept["pdp.same_text"] = True
@@ -113,12 +95,12 @@ def _kept(schema: Element) -> dict[str, Scalar]:
 def _entries(source: Source, first_id: int) -> Iterator[Entry]:
     # Files of ours declare what they are, and an "Â" in them is meant.
     mistaken = bool(_DECLARES_LATIN.match(source.start))
-    for position, found in enumerate(elements(source, "schema"), start=first_id):
+    for position, found in enumerate(_base.elements(source, "schema"), start=first_id):
         if isinstance(found, Entry):
             yield found
         else:
             line, raw, schema = found
-            yield entry(line, raw, partial(_problem, schema, str(position), mistaken))
+            yield _base.entry(line, raw, partial(_problem, schema, str(position), mistaken))
 
 
 def _is_collection(source: Source) -> bool:
@@ -130,11 +112,11 @@ def _has_counts(source: Source) -> bool:
 
 
 def _schema(problem: Problem) -> Element:
-    before, after = halves(problem)
-    pronoun = restored(problem)
+    before, after = _base.halves(problem)
+    pronoun = _base.restored(problem)
     texts = (problem.sentence, *problem.options, pronoun, *map(str, problem.extra.values()))
-    if not all(map(legal, texts)):
-        raise cannot_write(problem, "XML has no place for one of its control characters")
+    if not all(map(_base.legal, texts)):
+        raise _base.cannot_write(problem, "XML has no place for one of its control characters")
     extra = problem.extra
     schema = Element("schema")
     if extra.get("pdp.same_text"):
@@ -162,8 +144,8 @@ def _add(parent: Element, tag: str, *children: tuple[str, Scalar]) -> None:
 
 def _write(items: Sequence[Item], file: IO[str]) -> None:
     collection = Element("collection")
-    collection.extend([_schema(problem) for problem in problems_of(items)])
-    write_tree(collection, file)
+    collection.extend([_schema(problem) for problem in _base.problems_of(items)])
+    _base.write_tree(collection, file)
 
 
 def _read_wsc(source: Source) -> Iterable[Entry]:
@@ -203,7 +185,7 @@ def _problem_of_row(row: Row, position: int) -> Problem:
         raise ProblemError(f"the label is {row['label']!r}; it must be 0 or 1")
     # The table has lost the spaces around the pronoun: a mark goes on at once, a word does not.
     after = row["txt2"] if row["txt2"][:1] in ".,;:!?" else f" {row['txt2']}"
-    sentence, pronoun = blanked(row["txt1"] + " ", row["pron"], after)
+    sentence, pronoun = _base.blanked(row["txt1"] + " ", row["pron"], after)
     texts = {
         "wsc.source": row["source"],
         "wsc.quote1": row.get("quote_1", ""),
@@ -212,21 +194,21 @@ def _problem_of_row(row: Row, position: int) -> Problem:
     return Problem(
         id=str(position),
         sentence=sentence,
-        options=(tidy(row["answer_0"]), tidy(row["answer_1"])),
+        options=(_base.tidy(row["answer_0"]), _base.tidy(row["answer_1"])),
         answer=int(row["label"]),
         pronoun=pronoun,
-        extra=Extra({key: tidy(text) for key, text in texts.items() if tidy(text)}),
+        extra=Extra({key: _base.tidy(text) for key, text in texts.items() if _base.tidy(text)}),
     )
 
 
 def _read_table(source: Source) -> list[Entry]:
-    return paired(table(source, _problem_of_row, _COLUMNS))
+    return paired(_base.table(source, _problem_of_row, _COLUMNS))
 
 
 WSC_CSV = Format(
     name="wsc-csv",
     title="the Winograd Schema Challenge as a table (read only)",
-    recognises=lambda source: has_columns(source, _COLUMNS),
+    recognises=lambda source: _base.has_columns(source, _COLUMNS),
     needs=frozenset(_COLUMNS),
     read=_read_table,
     suffix=".csv",

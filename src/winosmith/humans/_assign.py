@@ -33,20 +33,8 @@ from typing import Literal, get_args
 from winosmith.blocks import blocks, joined
 from winosmith.dataset import Dataset, Dropped
 from winosmith.errors import DataError, FormatError, InputError, OutputError
-from winosmith.humans._sheet import (
-    COMMON,
-    LETTERS,
-    Item,
-    Label,
-    Sheet,
-    option_order,
-    pieces,
-    question_key,
-    sheet_of,
-    sheet_record,
-    snippet,
-    text_key,
-)
+from winosmith.humans import _sheet
+from winosmith.humans._sheet import Item, Label, Sheet
 from winosmith.outputs import write_aside
 from winosmith.problem import BLANK, Problem
 from winosmith.records import parsed
@@ -132,16 +120,18 @@ def _check(dataset: Dataset, versions: Sequence[str], orders: int) -> None:
     if not len(dataset):
         raise DataError("there are no problems to make sheets of")
     check_blanks(dataset, "a test sheet")
-    many = next((problem for problem in dataset if len(problem.options) > len(LETTERS)), None)
+    many = next(
+        (problem for problem in dataset if len(problem.options) > len(_sheet.LETTERS)), None
+    )
     if many is not None:
         raise DataError(
             f"{many.id!r} has {len(many.options)} options; a test sheet has places for "
-            f"{len(LETTERS)}"
+            f"{len(_sheet.LETTERS)}"
         )
-    if len(versions) < 2 or len(set(versions)) < len(versions) or COMMON in versions:
+    if len(versions) < 2 or len(set(versions)) < len(versions) or _sheet.COMMON in versions:
         raise DataError(
             f"the versions {', '.join(versions)!r} can't be used; at least two different names "
-            f"are needed, such as a,b, and {COMMON!r} is taken"
+            f"are needed, such as a,b, and {_sheet.COMMON!r} is taken"
         )
     for name in versions:
         if not name.isascii() or not name.isalnum() or not name.islower() or len(name) > 8:
@@ -157,14 +147,14 @@ def _items(dataset: Dataset, rows: Sequence[int], dealt: Dealt, alike: float) ->
     previous: Problem | None = None
     for number, row in enumerate(rows, start=1):
         problem = dataset[row]
-        shown = option_order(problem)
+        shown = _sheet.option_order(problem)
         items.append(
             Item(
                 number=number,
                 problem_id=problem.id,
                 schema=dealt.schema[row],
-                text=pieces(problem),
-                snippet=snippet(problem),
+                text=_sheet.pieces(problem),
+                snippet=_sheet.snippet(problem),
                 options=tuple(" ".join(problem.options[index].split()) for index in shown),
                 shown=shown,
                 label=_label(previous, problem, alike),
@@ -177,7 +167,7 @@ def _items(dataset: Dataset, rows: Sequence[int], dealt: Dealt, alike: float) ->
 def _label(previous: Problem | None, problem: Problem, alike: float) -> Label | None:
     if previous is None:
         return None
-    if text_key(previous) == text_key(problem):
+    if _sheet.text_key(previous) == _sheet.text_key(problem):
         return "SAME TEXT AS PREVIOUS QUESTION"
     if overlap(_words(previous), _words(problem)) >= alike:
         return "TEXT IS DIFFERENT FROM PREVIOUS QUESTION"
@@ -185,7 +175,7 @@ def _label(previous: Problem | None, problem: Problem, alike: float) -> Label | 
 
 
 def _words(problem: Problem) -> list[str]:
-    return text_key(problem).split()
+    return _sheet.text_key(problem).split()
 
 
 _STAGE = "sheets"
@@ -218,7 +208,7 @@ def schemas(dataset: Dataset) -> list[list[int]]:
     return joined(
         [[row] for row in range(len(dataset))],
         [
-            [("text", text_key(problem)), ("block", block_of[row])]
+            [("text", _sheet.text_key(problem)), ("block", block_of[row])]
             for row, problem in enumerate(dataset)
         ],
     )
@@ -263,8 +253,8 @@ def deal(dataset: Dataset, versions: Sequence[str], seed: int) -> Dealt:
         texts: dict[str, list[int]] = {}
         for row in rows:
             schema[row] = key
-            texts.setdefault(text_key(dataset[row]), []).append(row)
-        names = [COMMON] if len(texts) == 1 else list(versions)
+            texts.setdefault(_sheet.text_key(dataset[row]), []).append(row)
+        names = [_sheet.COMMON] if len(texts) == 1 else list(versions)
         asked = _asked(dataset, texts, len(names), seed)
         order = sorted(asked, key=lambda text: place(seed, "half", text))
         tests = names if len(order) >= len(names) else sorted(
@@ -277,9 +267,9 @@ def deal(dataset: Dataset, versions: Sequence[str], seed: int) -> Dealt:
     reasons |= _copies(dataset, where)
     rows_of = {
         name: tuple(row for row in sorted(where) if where[row] == name and row not in reasons)
-        for name in (*versions, COMMON)
+        for name in (*versions, _sheet.COMMON)
     }
-    common = rows_of[COMMON]
+    common = rows_of[_sheet.COMMON]
     if len(common) < _FEWEST and any(rows_of[name] for name in versions):
         rows_of = {name: tuple(sorted(rows_of[name] + common)) for name in versions}
     return Dealt(
@@ -325,7 +315,7 @@ def _copies(dataset: Dataset, where: dict[int, str]) -> dict[int, str]:
     copies: dict[int, str] = {}
     for row in sorted(where):
         problem = dataset[row]
-        asked = first.setdefault(question_key(problem), row)
+        asked = first.setdefault(_sheet.question_key(problem), row)
         if asked != row:
             copies[row] = f"a copy of {dataset[asked].id!r}"
     return copies
@@ -352,7 +342,7 @@ def ordered(
     """
     texts: dict[str, list[int]] = {}
     for row in rows:
-        texts.setdefault(text_key(dataset[row]), []).append(row)
+        texts.setdefault(_sheet.text_key(dataset[row]), []).append(row)
     parts: list[list[str]] = [[] for _ in range(orders)]
     before = 0
     for text in sorted(texts, key=lambda text: place(seed, "part", test, text)):
@@ -368,7 +358,7 @@ def ordered(
 
 
 def _pronoun_at(problem: Problem) -> int:
-    return len(pieces(problem)[0])
+    return len(_sheet.pieces(problem)[0])
 
 
 _Key = tuple[str, str]
@@ -620,7 +610,9 @@ def read_ledger(path: str | Path) -> Ledger:
         if record["winosmith"] != "ledger" or record["version"] != _VERSION:
             raise FormatError("this is not a ledger of `winosmith humans assign`", path)
         given = tuple(Assignment(**each) for each in record["given"])
-        sheets = {sheet.code: sheet for sheet in (sheet_of(s, path) for s in record["sheets"])}
+        sheets = {
+            sheet.code: sheet for sheet in (_sheet.sheet_of(s, path) for s in record["sheets"])
+        }
     except FormatError:
         raise
     except InputError as error:
@@ -672,7 +664,7 @@ def write_ledger(ledger: Ledger, path: str | Path) -> None:
             {"subject": each.subject, "sheet": each.sheet, "state": each.state}
             for each in ledger.given
         ],
-        "sheets": [sheet_record(ledger.sheets[code]) for code in sorted(ledger.sheets)],
+        "sheets": [_sheet.sheet_record(ledger.sheets[code]) for code in sorted(ledger.sheets)],
     }
     with write_aside(path) as file:
         json.dump(record, file, ensure_ascii=False, separators=(",", ":"))

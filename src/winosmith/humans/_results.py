@@ -12,24 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from winosmith import metrics
 from winosmith.answers import Response
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
-from winosmith.humans._subjects import (
-    Groups,
-    Remark,
-    Subject,
-    Without,
-    compare_groups,
-    without_weakest,
-)
+from winosmith.humans import _subjects
+from winosmith.humans._subjects import Groups, Remark, Subject, Without
 from winosmith.humans._tally import Chance, Course, Pace, chance, course, crossed_share, paces
-from winosmith.metrics import (
-    Proportion,
-    Reliability,
-    fleiss_kappa,
-    krippendorff_alpha,
-)
+from winosmith.metrics import Proportion, Reliability
 from winosmith.problem import MAX_OPTIONS, Problem
 
 Sheets = Mapping[str, tuple[str, ...]]
@@ -373,14 +363,14 @@ def result_of_test(
         float(scores.std(ddof=1)) if len(scores) > 1 else None,
         dict(sorted(levels.items(), key=lambda level: (-level[0][0] / level[0][1], -level[0][1]))),
         chance([len(dataset[row].options) for row in rows]),
-        compare_groups(
+        _subjects.compare_groups(
             [float(s) for s, native in zip(scores, natives, strict=True) if native is True],
             [float(s) for s, native in zip(scores, natives, strict=True) if native is False],
             seed,
         ),
-        without_weakest(right, names, natives, weakest, seed),
-        fleiss_kappa(table, seed=seed),
-        krippendorff_alpha(table, seed=seed),
+        _subjects.without_weakest(right, names, natives, weakest, seed),
+        metrics.fleiss_kappa(table, seed=seed),
+        metrics.krippendorff_alpha(table, seed=seed),
         course(right, places, seconds, max(map(len, sheets.values()))),
     )  # fmt: skip
 

@@ -20,17 +20,10 @@ import numpy.typing as npt
 from winosmith.answers import Response
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
+from winosmith.metrics import _proportion
 from winosmith.metrics._depth import error_depth
 from winosmith.metrics._graded import clusters
-from winosmith.metrics._proportion import (
-    Proportion,
-    cluster_totals,
-    crossed_proportion,
-    percentiles,
-    proportion,
-    resampled,
-    wilson_interval,
-)
+from winosmith.metrics._proportion import Proportion
 from winosmith.records import Recorded
 
 Floats = npt.NDArray[np.float64]
@@ -97,7 +90,7 @@ def human_accuracy(
     )
     return HumanAccuracy(
         right / len(counted),
-        wilson_interval(right, len(counted)),
+        _proportion.wilson_interval(right, len(counted)),
         right,
         len(counted),
         len(asked) - len(counted),
@@ -190,7 +183,7 @@ def person_accuracy(dataset: Dataset, responses: Iterable[Response]) -> PersonAc
     person = np.unique(people, return_inverse=True)[1]
     own = np.bincount(person, right) / np.bincount(person)
     return PersonAccuracy(
-        crossed_proportion(right, by_problem, person),
+        _proportion.crossed_proportion(right, by_problem, person),
         len(own),
         len(set(rows)),
         float(own.std(ddof=1)) if len(own) > 1 else None,
@@ -322,7 +315,7 @@ def _annotator(
     wrong = ~right[[depth is not None for depth in far]]
     return Annotator(
         name,
-        proportion(right, labels[rows]),
+        _proportion.proportion(right, labels[rows]),
         int(wrong.sum()),
         error_depth(known, wrong),
         error_depth(known, wrong, "first"),
@@ -533,8 +526,8 @@ def _with_interval(
         coefficient: sums (draws, q) → values (draws,), NaN where they are not defined.
     """
     value = float(coefficient(totals.sum(axis=0)[None])[0])
-    drawn = coefficient(resampled(cluster_totals(totals, clusters), seed))
-    interval = percentiles(drawn[~np.isnan(drawn)])
+    drawn = coefficient(_proportion.resampled(_proportion.cluster_totals(totals, clusters), seed))
+    interval = _proportion.percentiles(drawn[~np.isnan(drawn)])
     return Reliability(value, interval, "", len(counts), int(counts.sum()))
 
 

@@ -26,16 +26,8 @@ import numpy as np
 import numpy.typing as npt
 
 from winosmith.errors import InputError, require
-from winosmith.models._network import (
-    OnProgress,
-    Precision,
-    in_memory,
-    is_out_of_memory,
-    length_batches,
-    load_language_model,
-    longest_input,
-    quiet,
-)
+from winosmith.models import _network
+from winosmith.models._network import OnProgress, Precision
 from winosmith.models._texts import sentence_parts
 from winosmith.problem import Problem
 
@@ -158,10 +150,12 @@ def load_causal_model(
         InputError: it is not there, its weights are incomplete, or it is no causal model.
         MissingExtraError: torch or transformers is not installed.
     """
-    folder, network, tokeniser, device = load_language_model(
+    folder, network, tokeniser, device = _network.load_language_model(
         model, "a causal language model", device=device, dtype=dtype
     )
-    return CausalModel(folder, network, tokeniser, device, longest_input(network, tokeniser))
+    return CausalModel(
+        folder, network, tokeniser, device, _network.longest_input(network, tokeniser)
+    )
 
 
 Encode = Callable[[Sequence[str]], list[list[int]]]
@@ -279,7 +273,7 @@ def _plain(tokeniser: Any, texts: Sequence[str]) -> list[list[int]]:
     distinct = list(dict.fromkeys(texts))
     if not distinct:
         return []
-    with quiet():  # it warns of texts that are cut later
+    with _network.quiet():  # it warns of texts that are cut later
         found = tokeniser(distinct, add_special_tokens=False, return_attention_mask=False)
     tokens = dict(zip(distinct, found["input_ids"], strict=True))
     return [tokens[text] for text in texts]
@@ -380,7 +374,9 @@ class Reading:
             tree, count = planted(rest, starts, first, tokens)
             return (first, tree), count, len(tree.tokens)
 
-        in_memory(len(rest), budget, take, lambda batch: self._read_tree(*batch), on_progress)
+        _network.in_memory(
+            len(rest), budget, take, lambda batch: self._read_tree(*batch), on_progress
+        )
 
     def _keep(self, beginning: Ids) -> None:
         """Read what all texts share into the model's cache."""
@@ -445,7 +441,7 @@ class Reading:
 
     def _run_whole(self, budget: int, on_progress: OnProgress | None) -> None:
         lengths = [len(ids) for ids in self.texts]
-        order = [int(row) for batch in length_batches(lengths, budget) for row in batch]
+        order = [int(row) for batch in _network.length_batches(lengths, budget) for row in batch]
 
         def take(first: int, tokens: int) -> tuple[list[int], int, int]:
             longest = lengths[order[first]]
@@ -456,7 +452,7 @@ class Reading:
             for row, values in zip(batch, self._read_whole(batch), strict=True):
                 self.values[row] = values
 
-        in_memory(len(order), budget, take, run, on_progress)
+        _network.in_memory(len(order), budget, take, run, on_progress)
 
     def _read_whole(self, batch: Sequence[int]) -> list[Values]:
         """Return the values of whole texts, padded at their ends, which no token before sees."""
@@ -494,7 +490,7 @@ class Reading:
 
 def _refusal(error: Exception, checked: bool) -> Exception:
     """Return what to raise: an architecture's refusal as such, anything else as it is."""
-    if checked or is_out_of_memory(error):
+    if checked or _network.is_out_of_memory(error):
         return error
     return _NotHeededError(type(error).__name__)
 

@@ -16,17 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from winosmith.errors import InputError, require
-from winosmith.models._network import (
-    OnProgress,
-    best_device,
-    in_memory,
-    length_batches,
-    load_configuration,
-    load_network,
-    model_folder,
-    next_batch,
-    quiet,
-)
+from winosmith.models import _network
+from winosmith.models._network import OnProgress
 from winosmith.models._texts import SplitPoint, Text, check_split_point, filled_text
 from winosmith.problem import Problem
 from winosmith.seen import Sees, check_pronouns, check_sees
@@ -62,7 +53,7 @@ class Reader:
             return []
         firsts = [text if isinstance(text, str) else text[0] for text in texts]
         seconds = None if isinstance(texts[0], str) else [text[1] for text in texts]
-        with quiet():
+        with _network.quiet():
             cut = self.tokeniser(firsts, seconds, truncation=True, max_length=self.max_length)
         rows = [dict(zip(cut, values, strict=True)) for values in zip(*cut.values(), strict=True)]
         at_the_limit = sum(len(row["input_ids"]) == self.max_length for row in rows)
@@ -76,7 +67,7 @@ class Reader:
 
     def batch(self, rows: Sequence[dict[str, list[int]]]) -> dict[str, Any]:
         """Return the rows padded to the longest of them, as tensors on the device."""
-        with quiet():
+        with _network.quiet():
             padded = self.tokeniser.pad(list(rows), return_tensors="pt")
         return {name: tensor.to(self.device) for name, tensor in padded.items()}
 
@@ -118,7 +109,7 @@ class Encoder:
         vectors = np.empty((len(rows), int(self.network.config.hidden_size)), np.float32)
         done = 0
         budget = tokens_per_batch or self.reader.budget
-        for batch in length_batches([len(row["input_ids"]) for row in rows], budget):
+        for batch in _network.length_batches([len(row["input_ids"]) for row in rows], budget):
             inputs = self.reader.batch([rows[row] for row in batch])
             with torch.inference_mode():
                 hidden = self.network(**inputs).last_hidden_state
@@ -156,9 +147,9 @@ def load_encoder(
         InputError: it is not there, its weights are incomplete, or it is not an encoder.
         MissingExtraError: torch or transformers is not installed.
     """
-    folder = model_folder(model)
-    config = load_configuration(folder)
-    network, _ = load_network(require("transformers", "models").AutoModel, folder, config)
+    folder = _network.model_folder(model)
+    config = _network.load_configuration(folder)
+    network, _ = _network.load_network(require("transformers", "models").AutoModel, folder, config)
     reader = load_reader(folder, config, device=device, max_length=max_length)
     return Encoder(folder, network.to(reader.device).eval(), reader)
 
@@ -167,7 +158,7 @@ def load_reader(folder: Path, config: Any, *, device: str | None, max_length: in
     """Load the tokeniser of a model, and settle its device and longest input."""
     transformers = require("transformers", "models")
     try:
-        with quiet():
+        with _network.quiet():
             tokeniser = transformers.AutoTokenizer.from_pretrained(
                 str(folder), trust_remote_code=False
             )
@@ -180,7 +171,7 @@ def load_reader(folder: Path, config: Any, *, device: str | None, max_length: in
     tokeniser.truncation_side = "left"
     positions = getattr(config, "max_position_embeddings", None) or tokeniser.model_max_length
     limit = min(int(tokeniser.model_max_length), int(positions))
-    return Reader(tokeniser, device or best_device(), min(limit, max_length or limit))
+    return Reader(tokeniser, device or _network.best_device(), min(limit, max_length or limit))
 
 
 HEAD = "choice_head"
@@ -301,14 +292,14 @@ class ChoiceModel:
         self.network.eval()
 
         def take(start: int, budget: int) -> tuple[npt.NDArray[np.intp], int, int]:
-            batch = next_batch(order, lengths, start, budget)
+            batch = _network.next_batch(order, lengths, start, budget)
             return batch, len(batch), int(len(batch) * lengths[batch[0]])
 
         def run(batch: npt.NDArray[np.intp]) -> None:
             with torch.inference_mode():
                 scores[batch] = self.forward([rows[row] for row in batch]).cpu().numpy()
 
-        in_memory(len(rows), tokens_per_batch or self.reader.budget, take, run, on_batch)
+        _network.in_memory(len(rows), tokens_per_batch or self.reader.budget, take, run, on_batch)
         return scores
 
     def save(self, folder: Path) -> None:
@@ -316,7 +307,7 @@ class ChoiceModel:
 
         `load_encoder` reads it too.
         """
-        with quiet():
+        with _network.quiet():
             self.network.save_pretrained(str(folder))
             self.reader.tokeniser.save_pretrained(str(folder))
         (folder / HOW).write_text(json.dumps(asdict(self.how), indent=2) + "\n", "utf-8")
@@ -343,7 +334,7 @@ def new_choice_model(
     torch = require("torch", "models")
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        path = model_folder(model)
+        path = _network.model_folder(model)
         return _choice_model(path, how or HowRead(), dropout, device, max_length)[0]
 
 
@@ -365,7 +356,7 @@ def load_choice_model(
     Raises:
         InputError: it is not there, its files are damaged, or its head was never trained.
     """
-    path = model_folder(folder)
+    path = _network.model_folder(folder)
     model, trained = _choice_model(
         path, how or how_read(path) or HowRead(), None, device, max_length
     )
@@ -381,7 +372,7 @@ def how_read(model: str | Path) -> HowRead | None:
     Raises:
         InputError: there is no such model, or what it says can't be read.
     """
-    folder = model_folder(model)
+    folder = _network.model_folder(model)
     if not (folder / HOW).is_file():
         return None
     try:
@@ -401,12 +392,14 @@ def _choice_model(
 ) -> tuple[ChoiceModel, bool]:
     """Return the model, and whether its head was trained."""
     transformers = require("transformers", "models")
-    config = load_configuration(folder, dropout)
+    config = _network.load_configuration(folder, dropout)
     if type(config) in transformers.MODEL_FOR_MULTIPLE_CHOICE_MAPPING:
-        network, new = load_network(transformers.AutoModelForMultipleChoice, folder, config)
+        network, new = _network.load_network(
+            transformers.AutoModelForMultipleChoice, folder, config
+        )
         trained = not new
     else:
-        network, _ = load_network(transformers.AutoModel, folder, config)
+        network, _ = _network.load_network(transformers.AutoModel, folder, config)
         trained = _attach_head(network, folder)
     reader = load_reader(folder, config, device=device, max_length=max_length)
     return ChoiceModel(network.to(reader.device), reader, how), trained

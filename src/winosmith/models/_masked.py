@@ -12,16 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from winosmith.errors import InputError, require
+from winosmith.models import _network
 from winosmith.models._causal import Likelihoods, logits_at
-from winosmith.models._network import (
-    OnProgress,
-    Precision,
-    in_memory,
-    length_batches,
-    load_language_model,
-    longest_input,
-    quiet,
-)
+from winosmith.models._network import OnProgress, Precision
 from winosmith.models._texts import sentence_parts
 from winosmith.problem import Problem
 
@@ -87,7 +80,7 @@ class MaskedModel:
         distinct = list(dict.fromkeys(texts))
         lengths = [len(text.ids) for text in distinct]
         budget = tokens_per_batch or self.budget
-        order = [int(row) for batch in length_batches(lengths, budget) for row in batch]
+        order = [int(row) for batch in _network.length_batches(lengths, budget) for row in batch]
         given: dict[Hidden, npt.NDArray[np.float64]] = {}
         fed: list[int] = []
 
@@ -100,7 +93,7 @@ class MaskedModel:
             given.update(zip(batch, self._read(batch), strict=True))
             fed.append(len(batch) * len(batch[0].ids))
 
-        in_memory(len(order), budget, take, run, on_progress)
+        _network.in_memory(len(order), budget, take, run, on_progress)
         return Likelihoods([given[text] for text in texts], sum(fed))
 
     def _read(self, batch: Sequence[Hidden]) -> list[npt.NDArray[np.float64]]:
@@ -140,13 +133,15 @@ def load_masked_model(
         InputError: it is not there, its weights are incomplete, or it fills no masks.
         MissingExtraError: torch or transformers is not installed.
     """
-    folder, network, tokeniser, device = load_language_model(
+    folder, network, tokeniser, device = _network.load_language_model(
         model, "a masked language model", device=device, dtype=dtype
     )
     if tokeniser.mask_token_id is None or tokeniser.pad_token_id is None:
         raise InputError(f"{folder}: the tokeniser has no mask or no padding token")
-    with quiet():
-        return MaskedModel(folder, network, tokeniser, device, longest_input(network, tokeniser))
+    with _network.quiet():
+        return MaskedModel(
+            folder, network, tokeniser, device, _network.longest_input(network, tokeniser)
+        )
 
 
 Span = tuple[int, int]
@@ -214,7 +209,7 @@ def _tokenised(model: MaskedModel, problems: Sequence[Problem]) -> list[list[Row
     texts = [before + option + after for before, options, after in cuts for option in options]
     if not texts:
         return []
-    with quiet():  # it warns of texts that are refused later
+    with _network.quiet():  # it warns of texts that are refused later
         read = model.tokeniser(texts, return_offsets_mapping=True)
     rows: list[list[Row]] = []
     at = 0
@@ -286,7 +281,7 @@ class Proposer:
                 f"{self.model.max_length}"
             )
         found: list[tuple[Proposal, ...]] = [()] * len(gaps)
-        for batch in length_batches([len(ids) for ids, _ in read], self.model.budget):
+        for batch in _network.length_batches([len(ids) for ids, _ in read], self.model.budget):
             rows = batch.tolist()
             given = self._read([read[row] for row in rows])
             for row, values in zip(rows, given, strict=True):
@@ -295,7 +290,7 @@ class Proposer:
 
     def _hidden(self, gap: Gap) -> tuple[list[int], int]:
         """Return the tokens of a gap's text with its masks, and the place that is asked for."""
-        with quiet():
+        with _network.quiet():
             read = self.model.tokeniser(gap.text, return_offsets_mapping=True)
         spans = [(gap.start, gap.end), *gap.unseen]
         ids: list[int] = []
@@ -352,7 +347,7 @@ class Proposer:
         pieces = tokeniser.convert_ids_to_tokens(range(len(tokeniser)))
         spelt = [tokeniser.convert_tokens_to_string([piece]).strip() for piece in pieces]
         asked = _of_letters(spelt, tokeniser.all_special_tokens)
-        with quiet():
+        with _network.quiet():
             read = tokeniser([before + word for _, word in asked], add_special_tokens=False)
         return {
             token: word

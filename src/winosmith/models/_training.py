@@ -15,14 +15,8 @@ import numpy.typing as npt
 
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError, Interrupted, require
+from winosmith.models import _network
 from winosmith.models._encoder import HowRead, new_choice_model
-from winosmith.models._network import (
-    free,
-    is_out_of_memory,
-    model_folder,
-    shuffled_batches,
-    weights_digest,
-)
 from winosmith.models._texts import Questions, SplitPoint, questions
 from winosmith.outputs import OutputFolder, write_aside
 from winosmith.problem import Claim
@@ -234,12 +228,12 @@ def train_multiple_choice(
     settings = settings or TrainingSettings()
     asked = questions(train, "train on", settings.sees)
     measured = questions(dev, "measure on", settings.sees)
-    base = model_folder(model)
+    base = _network.model_folder(model)
     recipe = {
         "multiple_choice": asdict(settings),
         "train": asked.digest,
         "dev": measured.digest,
-        "model": weights_digest(base),
+        "model": _network.weights_digest(base),
     }
     processes = Processes()
     processes.first(OutputFolder.open, out, recipe)
@@ -374,7 +368,7 @@ class Run:
         longest = lengths.reshape(-1, self.train.texts_each).max(axis=1)
         generator = np.random.default_rng([self.settings.seed, epoch])
         size = self.settings.batch_size
-        batches = shuffled_batches(longest.tolist(), self.train.groups, size, generator)
+        batches = _network.shuffled_batches(longest.tolist(), self.train.groups, size, generator)
         self.network.train()
         total = 0.0
         with torch.random.fork_rng():
@@ -411,10 +405,10 @@ class Run:
             try:
                 return sum(self._part(mine[at : at + self.at_once], len(batch)) for at in starts)
             except (RuntimeError, MemoryError) as error:
-                if not is_out_of_memory(error):
+                if not _network.is_out_of_memory(error):
                     raise
                 self._halve(min(self.at_once, len(mine)), error)
-            free()
+            _network.free()
 
     def _part(self, rows: npt.NDArray[np.intp], of: int) -> float:
         torch = require("torch", "models")

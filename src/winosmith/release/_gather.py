@@ -15,6 +15,7 @@ from winosmith.metrics import Copies, copies, leaks
 from winosmith.outputs import sha256
 from winosmith.problem import Problem
 from winosmith.records import dropped_problem, json_file
+from winosmith.release import _source
 from winosmith.release._about import About, DataSource, conflict
 from winosmith.release._content import (
     KINDS,
@@ -30,18 +31,7 @@ from winosmith.release._content import (
     sight,
     straddles,
 )
-from winosmith.release._source import (
-    Changes,
-    Judged,
-    Previous,
-    Source,
-    changelog,
-    changes,
-    known_answers,
-    test_answers,
-    tombstones,
-    with_provenance,
-)
+from winosmith.release._source import Changes, Judged, Previous, Source
 
 _SEEN = ("sentence", "options")
 """Fields that a solver sees: what gives an answer away there is a property of the problems."""
@@ -139,12 +129,12 @@ def gathered(
     if TEST in named:
         named[TEST] = Dataset(sorted(named[TEST], key=lambda p: (sight(p), p.id)), TEST)
     check_answers(named)
-    solved = test_answers(source.private) or _answered(named)
+    solved = _source.test_answers(source.private) or _answered(named)
     mark = before.canary if before else canary(_seen(named))
     parts = {
         part: Dataset(
             (
-                with_provenance(
+                _source.with_provenance(
                     problem,
                     mark,
                     judges=judges(old_of[problem.id]),
@@ -163,7 +153,7 @@ def gathered(
         new: source.old_ids.get(old.id, old.id) for new, old in old_of.items() if new in ids
     }
     found = (
-        changes(parts, before, about.withdrawn, source_ids, _why_absent(source, about.name))
+        _source.changes(parts, before, about.withdrawn, source_ids, _why_absent(source, about.name))
         if before
         else None
     )
@@ -176,9 +166,9 @@ def gathered(
         source.build or _unvalidated(named),
         left_out,
         {"version": before.version, "digest": before.digest} if before else None,
-        tombstones(found, before, about) if before and found else (),
+        _source.tombstones(found, before, about) if before and found else (),
         found.counts() if found else {},
-        changelog(about, before, found, mark),
+        _source.changelog(about, before, found, mark),
     )
     _checked(content, source, solved, found)
     return Gathered(content, solved, source_ids)
@@ -271,7 +261,7 @@ def _without_known(
     dead = {tomb["id"] for tomb in before.tombstones} - set(about.restored)
     gone = {p.id for dataset in parts.values() for p in dataset if p.id in dead}
     test = parts.get(TEST, Dataset())
-    known = {test[row].id for row in known_answers(test, before)}
+    known = {test[row].id for row in _source.known_answers(test, before)}
     if (gone or known) and not leave_out:
         raise DataError("\n".join(_refusals(gone, known, before)))
     kept = {

@@ -27,28 +27,11 @@ from winosmith.humans import CANARY
 from winosmith.outputs import sha256
 from winosmith.problem import Problem
 from winosmith.records import Recorded, problem_of
+from winosmith.release import _content, _interchange
 from winosmith.release._about import about_of
-from winosmith.release._content import (
-    CHECKSUMS,
-    DIGITS,
-    PARTS,
-    RECORD,
-    TEST,
-    Content,
-    address,
-    digest_of,
-    record_of,
-    sight,
-)
+from winosmith.release._content import Content
 from winosmith.release._documents import cell, documents, part_rows
-from winosmith.release._interchange import (
-    COLUMNS,
-    DataFile,
-    croissant,
-    read_table,
-    same_columns,
-    table_of,
-)
+from winosmith.release._interchange import DataFile
 from winosmith.release._source import OWN_KEYS
 from winosmith.release._write import labels_of, metadata, write_harness
 
@@ -110,28 +93,28 @@ _KINDS: Mapping[str, type] = {
 
 def read_record(folder: Path, faults: Faults) -> dict[str, Any] | None:
     """Return what release.json says, or None where it can't be made sense of."""
-    path = folder / RECORD
+    path = folder / _content.RECORD
     try:
         record = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
-        faults.add(RECORD, f"it can't be read ({why}), so this is no release", AGAIN)
+        faults.add(_content.RECORD, f"it can't be read ({why}), so this is no release", AGAIN)
         return None
     if not isinstance(record, dict) or record.get("release") != 1:
-        faults.add(RECORD, "it is not that of a release (release: 1)", AGAIN)
+        faults.add(_content.RECORD, "it is not that of a release (release: 1)", AGAIN)
         return None
     bad = [key for key, kind in _KINDS.items() if not isinstance(record.get(key), kind)]
     if bad:
-        faults.add(RECORD, f"{', '.join(bad)} is missing or of another kind", AGAIN)
+        faults.add(_content.RECORD, f"{', '.join(bad)} is missing or of another kind", AGAIN)
         return None
-    odd = [part for part in record["counts"] if part not in (*PARTS, "all")]
+    odd = [part for part in record["counts"] if part not in (*_content.PARTS, "all")]
     if odd:
-        faults.add(RECORD, f"counts has {odd[0]!r}, which is no part", AGAIN)
+        faults.add(_content.RECORD, f"counts has {odd[0]!r}, which is no part", AGAIN)
         return None
     try:
         about_of(record["about"])
     except RecipeError as error:
-        faults.add(RECORD, f"about: {error}", AGAIN)
+        faults.add(_content.RECORD, f"about: {error}", AGAIN)
         return None
     return record
 
@@ -143,7 +126,7 @@ def prove_files(folder: Path, record: Mapping[str, Any], faults: Faults) -> None
     sums = {path: sha256(folder / path) for path in there}
     for path in sorted(named.keys() - there):
         faults.add(path, "it is missing")
-    for path in sorted(there - named.keys() - {RECORD, CHECKSUMS}):
+    for path in sorted(there - named.keys() - {_content.RECORD, _content.CHECKSUMS}):
         faults.add(path, "release.json does not name it", "remove it")
     for path in sorted(there & named.keys()):
         entry = named[path] if isinstance(named[path], dict) else {}
@@ -152,12 +135,12 @@ def prove_files(folder: Path, record: Mapping[str, Any], faults: Faults) -> None
         elif (folder / path).stat().st_size != entry.get("bytes"):
             faults.add(path, "its size is not the one in release.json")
     _checksums(folder, sums, faults)
-    if digest_of(record) != record["digest"]:
-        faults.add(RECORD, "its digest is not that of what it says and of the files")
-    elif folder.resolve().name != address(record):
+    if _content.digest_of(record) != record["digest"]:
+        faults.add(_content.RECORD, "its digest is not that of what it says and of the files")
+    elif folder.resolve().name != _content.address(record):
         faults.add(
-            RECORD,
-            f"the folder's name is not its address, {address(record)}",
+            _content.RECORD,
+            f"the folder's name is not its address, {_content.address(record)}",
             "rename the folder, if nothing else is wrong",
         )
 
@@ -180,23 +163,23 @@ def _there(folder: Path, faults: Faults) -> set[str]:
 
 def _checksums(folder: Path, sums: Mapping[str, str], faults: Faults) -> None:
     try:
-        lines = (folder / CHECKSUMS).read_text("utf-8").splitlines()
+        lines = (folder / _content.CHECKSUMS).read_text("utf-8").splitlines()
     except (OSError, ValueError):
-        faults.add(CHECKSUMS, "it is missing or can't be read")
+        faults.add(_content.CHECKSUMS, "it is missing or can't be read")
         return
     listed = set()
     for number, line in enumerate(lines, start=1):
         found = _LINE.fullmatch(line)
         if found is None:
-            faults.add(CHECKSUMS, f"{line[:60]!r} is no checksum and file", line=number)
+            faults.add(_content.CHECKSUMS, f"{line[:60]!r} is no checksum and file", line=number)
             continue
         listed.add(found[2])
         if found[2] in sums and sums[found[2]] != found[1]:
-            faults.add(CHECKSUMS, f"the SHA-256 of {found[2]} is another", line=number)
+            faults.add(_content.CHECKSUMS, f"the SHA-256 of {found[2]} is another", line=number)
         elif found[2] not in sums:
-            faults.add(CHECKSUMS, f"there is no file {found[2]}", line=number)
-    for path in sorted(sums.keys() - listed - {CHECKSUMS}):
-        faults.add(CHECKSUMS, f"{path} has no line")
+            faults.add(_content.CHECKSUMS, f"there is no file {found[2]}", line=number)
+    for path in sorted(sums.keys() - listed - {_content.CHECKSUMS}):
+        faults.add(_content.CHECKSUMS, f"{path} has no line")
 
 
 def read_parts(
@@ -206,7 +189,7 @@ def read_parts(
     before = len(faults)
     known: dict[str, Problem] = {}
     parts, first = {}, dict[str, tuple[str, Problem]]()
-    for part in [one for one in PARTS if one in record["counts"]]:
+    for part in [one for one in _content.PARTS if one in record["counts"]]:
         path = f"data/{part}.jsonl"
         problems = _problems(folder, path, known, faults)
         if problems is None:
@@ -267,7 +250,7 @@ def _prove(
         add("is under embargo", "take it out and release again")
     if problem.extra.get(CANARY) != record["canary"]:
         add("does not carry the canary")
-    if part == TEST:
+    if part == _content.TEST:
         if problem.answer is not None:
             add("has its answer, though it is of test", "take the answer out and release again")
         odd = [key for key in problem.extra if key not in OWN_KEYS]
@@ -282,19 +265,19 @@ def _prove(
     if created and len(created) > 10:
         add("tells the hour at which it was written", "release again")
     if record["ids"] == "digest":
-        stem = f"{record['about']['name']}-{sight(problem)[:DIGITS]}"
+        stem = f"{record['about']['name']}-{_content.sight(problem)[: _content.DIGITS]}"
         if not (problem.id == stem or problem.id.startswith(f"{stem}-")):
             add("has an id that is not made from what a solver sees; it may tell the answer")
 
 
 def prove_order(content: Content, faults: Faults) -> None:
     """Find a test set in an order of somebody's making, and sizes that are not nested."""
-    test = content.parts.get(TEST, Dataset())
-    seen = [(sight(problem), problem.id) for problem in test]
+    test = content.parts.get(_content.TEST, Dataset())
+    seen = [(_content.sight(problem), problem.id) for problem in test]
     wrong = next((row for row in range(1, len(seen)) if seen[row] < seen[row - 1]), None)
     if wrong is not None:
         faults.add(
-            f"data/{TEST}.jsonl",
+            f"data/{_content.TEST}.jsonl",
             "the order is not that of what a solver sees; it may tell the answers",
             "release again",
             line=wrong + 1,
@@ -312,16 +295,16 @@ def prove_order(content: Content, faults: Faults) -> None:
 def prove_forms(folder: Path, content: Content, faults: Faults) -> None:
     """Find labels and Parquet files that say something else than the JSON Lines."""
     for part, dataset in content.parts.items():
-        if part != TEST:
+        if part != _content.TEST:
             _labels(folder, f"data/{part}-labels.lst", labels_of(content, part), faults)
         path = f"data/{part}.parquet"
         try:
-            table, inside = read_table(folder / path)
+            table, inside = _interchange.read_table(folder / path)
         except (OSError, ValueError) as error:
             why = str(error).splitlines()[0]
             faults.add(path, f"it can't be read ({why})")
             continue
-        _parquet(path, table, table_of(dataset), faults)
+        _parquet(path, table, _interchange.table_of(dataset), faults)
         for key, value in metadata(content).items():
             if inside.get(key) != value:
                 faults.add(path, f"its metadata do not carry the {key}")
@@ -341,7 +324,7 @@ def _labels(folder: Path, path: str, wanted: str, faults: Faults) -> None:
 
 
 def _parquet(path: str, table: Any, wanted: Any, faults: Faults) -> None:
-    if not same_columns(table):
+    if not _interchange.same_columns(table):
         faults.add(path, "its columns are not those of a release")
     elif len(table) != len(wanted):
         faults.add(path, f"it has {len(table)} rows; the JSON Lines have {len(wanted)}")
@@ -381,7 +364,7 @@ def prove_croissant(folder: Path, content: Content, faults: Faults) -> None:
             faults.add(path, f"there is no record set for {part}")
         elif one.get("description") != f"{n} problems.":
             faults.add(path, f"its record set {part} is not told to have {n} problems")
-        elif fields[part] != list(COLUMNS):
+        elif fields[part] != list(_interchange.COLUMNS):
             faults.add(
                 path, f"the fields of its record set {part} are not the columns of the files"
             )
@@ -530,8 +513,8 @@ def _counts(folder: Path, record: Mapping[str, Any], content: Content, faults: F
 
 def _harness_tells(folder: Path, content: Content, faults: Faults) -> None:
     """Find problems of test in the tasks, which have answers."""
-    test = set(content.parts[TEST].ids) if TEST in content.parts else set()
-    texts = {p.sentence for p in content.parts[TEST]} if test else set()
+    test = set(content.parts[_content.TEST].ids) if _content.TEST in content.parts else set()
+    texts = {p.sentence for p in content.parts[_content.TEST]} if test else set()
     for path in sorted((folder / "harness").rglob("*.jsonl")):
         name = path.relative_to(folder).as_posix()
         for number, line in enumerate(path.read_text("utf-8", "replace").splitlines(), start=1):
@@ -550,12 +533,12 @@ def _harness_tells(folder: Path, content: Content, faults: Faults) -> None:
 def _as_written(folder: Path, record: Mapping[str, Any], content: Content, faults: Faults) -> None:
     """Write everything again from the problems, and compare it line by line."""
     texts = dict(documents(content))
-    texts["croissant.json"] = croissant(content, data_files(folder))
+    texts["croissant.json"] = _interchange.croissant(content, data_files(folder))
     faulty = {fault.where.partition(":")[0] for fault in faults}
     for name, text in texts.items():
         if name not in faulty:
             _same(name, read_text(folder, name, faults), text, faults)
-    again = record_of(content, record["files"])
+    again = _content.record_of(content, record["files"])
     for key, value in again.items():
         if key not in ("digest", "counts") and json.loads(json.dumps(value)) != record.get(key):
             faults.add("release.json", f"its {key} does not follow from the files")
@@ -583,7 +566,7 @@ def _harness(content: Content) -> dict[str, str]:
 def _data_names(content: Content) -> Iterator[str]:
     for part in content.parts:
         yield from (f"{part}.jsonl", f"{part}.parquet")
-        if part != TEST:
+        if part != _content.TEST:
             yield f"{part}-labels.lst"
 
 

@@ -25,20 +25,9 @@ from winosmith.humans import CANARY
 from winosmith.outputs import PRIVATE
 from winosmith.problem import Extra, Lineage, Origin, Problem, Scalar
 from winosmith.records import canonical, dropped_problem, json_file, problem_record
+from winosmith.release import _content
 from winosmith.release._about import About
-from winosmith.release._content import (
-    DEV,
-    PARTS,
-    PROBLEMS,
-    SOURCE_IDS,
-    TEST,
-    Known,
-    comment,
-    data_files,
-    part_named,
-    side,
-    sight,
-)
+from winosmith.release._content import Known
 
 _KEPT = ("signature", "funnel", "figures", "unvalidated", "recipe")
 """What of a build's report goes into a release."""
@@ -85,11 +74,11 @@ def read_source(paths: Sequence[str | Path], format_name: str | None = None) -> 
         build = BuildFiles(folder)
         if build.there:
             return _build(build)
-        files = [path for path in sorted(folder.iterdir()) if part_named(path.stem)]
+        files = [path for path in sorted(folder.iterdir()) if _content.part_named(path.stem)]
         if not [path for path in files if path.suffix != ".lst"]:
             raise InputError(
                 f"{folder} is no finished build, and no file in it is named after a part "
-                f"({', '.join(PARTS)}); name the files"
+                f"({', '.join(_content.PARTS)}); name the files"
             )
         return _files([path for path in files if path.suffix != ".lst"], format_name)
     return _files([Path(path) for path in paths], format_name)
@@ -98,13 +87,13 @@ def read_source(paths: Sequence[str | Path], format_name: str | None = None) -> 
 def _files(paths: Sequence[Path], format_name: str | None) -> Source:
     parts: dict[str, Dataset] = {}
     for path in paths:
-        part = part_named(path.stem)
+        part = _content.part_named(path.stem)
         if part is None and len(paths) == 1:
-            part = PROBLEMS
+            part = _content.PROBLEMS
         if part is None:
             raise InputError(
-                f"{path} is not named after a part ({', '.join(PARTS)}); rename it, so that it is "
-                "known what it is"
+                f"{path} is not named after a part ({', '.join(_content.PARTS)}); rename it, so that "
+                "it is known what it is"
             )
         if part in parts:
             raise InputError(f"{path}: there is another file for {part}; give one of them")
@@ -127,14 +116,14 @@ def _same_problems(parts: Mapping[str, Dataset], path: Path) -> None:
 
 
 def _ordered(parts: Mapping[str, Dataset]) -> dict[str, Dataset]:
-    return {part: parts[part] for part in PARTS if part in parts}
+    return {part: parts[part] for part in _content.PARTS if part in parts}
 
 
 def _build(build: BuildFiles) -> Source:
     build.check()
     parts = {}
     for path in sorted(build.folder.iterdir()):
-        part = part_named(path.stem)
+        part = _content.part_named(path.stem)
         if part is not None and path.suffix != ".lst" and path.is_file() and path.stat().st_size:
             parts[part] = Dataset(build.problems(path.stem), part)
     private = build.folder / PRIVATE
@@ -152,7 +141,7 @@ def _build(build: BuildFiles) -> Source:
 
 def test_answers(private: Path | None) -> Dataset | None:
     """Return the test problems with their answers from a private folder, or None."""
-    path = private and private / f"{TEST}.jsonl"
+    path = private and private / f"{_content.TEST}.jsonl"
     return formats.read(path, as_written=True) if path and path.is_file() else None
 
 
@@ -272,8 +261,10 @@ def judges_of(
     problems = [problem for dataset in source.parts.values() for problem in dataset]
     if collected:
         read = (problem for path in collected for problem in formats.read(path))
-        by_sight = {sight(p): by_id[p.id] for p in read if p.id in by_id}
-        found = {p.id: by_sight[sight(p)] for p in problems if sight(p) in by_sight}
+        by_sight = {_content.sight(p): by_id[p.id] for p in read if p.id in by_id}
+        found = {
+            p.id: by_sight[_content.sight(p)] for p in problems if _content.sight(p) in by_sight
+        }
     else:
         old = {p.id: source.old_ids.get(p.id, p.id) for p in problems}
         found = {new: by_id[one] for new, one in old.items() if one in by_id}
@@ -334,8 +325,8 @@ class Previous:
 
 
 def _side(part: str) -> Side:
-    found = side(part)
-    return "test" if found == TEST else "dev" if found == DEV else "train"
+    found = _content.side(part)
+    return "test" if found == _content.TEST else "dev" if found == _content.DEV else "train"
 
 
 def read_previous(folder: str | Path) -> Previous:
@@ -347,7 +338,7 @@ def read_previous(folder: str | Path) -> Previous:
     folder = Path(folder).resolve()
     try:
         record = json.loads((folder / "release.json").read_text("utf-8"))
-        paths = data_files(record["counts"])
+        paths = _content.data_files(record["counts"])
         return Previous(
             record["about"]["name"],
             record["about"]["version"],
@@ -359,7 +350,7 @@ def read_previous(folder: str | Path) -> Previous:
             },
             tuple(json_file(folder / "tombstones.jsonl")),
             (folder / "CHANGELOG.md").read_text("utf-8"),
-            _source_ids(folder.parent / PRIVATE / folder.name / SOURCE_IDS),
+            _source_ids(folder.parent / PRIVATE / folder.name / _content.SOURCE_IDS),
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
         if isinstance(error, InputError):
@@ -484,7 +475,9 @@ def _edited(
 
 
 def _sides(parts: Mapping[str, Dataset]) -> dict[str, str]:
-    return {problem.id: side(part) for part, dataset in parts.items() for problem in dataset}
+    return {
+        problem.id: _content.side(part) for part, dataset in parts.items() for problem in dataset
+    }
 
 
 def _problems(datasets: Iterable[Dataset]) -> dict[str, Problem]:
@@ -534,7 +527,7 @@ def tombstone_lines(stones: Iterable[Mapping[str, str]]) -> str:
 def changelog(about: About, before: Previous | None, found: Changes | None, canary: str) -> str:
     """Return CHANGELOG.md: this release's section above those of the releases before."""
     lines = [
-        comment(canary),
+        _content.comment(canary),
         "",
         f"# Changes of {about.title}",
         "",

@@ -9,21 +9,11 @@ from typing import Any
 
 from winosmith.errors import InputError
 from winosmith.parallel import Step, silent
+from winosmith.release import _proofs
 from winosmith.release._about import about_of
 from winosmith.release._content import KINDS, Content, straddles
 from winosmith.release._gather import leaked, licence_faults, read_secrets
-from winosmith.release._proofs import (
-    AGAIN,
-    Fault,
-    Faults,
-    prove_documents,
-    prove_files,
-    prove_forms,
-    prove_order,
-    read_parts,
-    read_record,
-    read_tombstones,
-)
+from winosmith.release._proofs import Fault, Faults
 
 _HEX = re.compile(r"\b[0-9a-f]{64}\b")
 
@@ -81,9 +71,9 @@ def verify(
     faults = Faults()
     content = None
     with show("files", None):
-        record = read_record(folder, faults)
+        record = _proofs.read_record(folder, faults)
         if record is not None:
-            prove_files(folder, record, faults)
+            _proofs.prove_files(folder, record, faults)
     if record is not None:
         with show("problems", None):
             content = _content(folder, record, faults)
@@ -91,8 +81,8 @@ def verify(
             with show("splits and licences", None):
                 _prove(content, faults)
             with show("forms and texts", None):
-                prove_forms(folder, content, faults)
-                prove_documents(folder, record, content, faults)
+                _proofs.prove_forms(folder, content, faults)
+                _proofs.prove_documents(folder, record, content, faults)
             if private is not None:
                 with show("what is private", None):
                     _prove_private(folder, Path(private), content, faults)
@@ -101,8 +91,8 @@ def verify(
 
 
 def _content(folder: Path, record: dict[str, Any], faults: Faults) -> Content | None:
-    parts = read_parts(folder, record, faults)
-    stones = read_tombstones(folder, faults)
+    parts = _proofs.read_parts(folder, record, faults)
+    stones = _proofs.read_tombstones(folder, faults)
     try:
         history = (folder / "CHANGELOG.md").read_text("utf-8")
     except (OSError, ValueError):
@@ -139,7 +129,7 @@ def _prove(content: Content, faults: Faults) -> None:
             "put both on one side and release again",
             line=found.row + 1,
         )
-    prove_order(content, faults)
+    _proofs.prove_order(content, faults)
     rows = {
         problem.id: (part, row)
         for part, dataset in content.parts.items()
@@ -165,5 +155,5 @@ def _prove_private(folder: Path, private: Path, content: Content, faults: Faults
                 faults.add(
                     name,
                     "it has the SHA-256 of a private file, by which short answers can be tried",
-                    AGAIN,
+                    _proofs.AGAIN,
                 )

@@ -24,30 +24,12 @@ from winosmith.metrics import Copies
 from winosmith.outputs import PRIVATE, sha256
 from winosmith.parallel import Advance, Step, silent
 from winosmith.records import canonical
+from winosmith.release import _content, _interchange
 from winosmith.release._about import About
-from winosmith.release._content import (
-    CHECKSUMS,
-    DEV,
-    PROBLEMS,
-    RECORD,
-    SOURCE_IDS,
-    TEST,
-    Content,
-    address,
-    checksum_lines,
-    record_of,
-    sight,
-)
+from winosmith.release._content import Content
 from winosmith.release._documents import documents
 from winosmith.release._gather import Splitting, gathered
-from winosmith.release._interchange import (
-    DataFile,
-    croissant,
-    inspect_task,
-    lm_eval_task,
-    table_of,
-    write_table,
-)
+from winosmith.release._interchange import DataFile
 from winosmith.release._source import judges_of, read_previous, read_source
 
 _Paths = Sequence[str | Path] | str | Path
@@ -130,7 +112,7 @@ def release(
         aside(out, f"{about.name}-{about.version}") as hidden,
     ):
         record = write_all(content, hidden, advance)
-        folder = out / address(record)
+        folder = out / _content.address(record)
         anew = placed(hidden, folder)
         key = owners_key(content, done.solved, done.source_ids, folder)
     return Released(folder, content, key, anew, done.copies)
@@ -170,10 +152,10 @@ def write_all(content: Content, folder: Path, advance: Advance) -> dict[str, Any
     for part, dataset in content.parts.items():
         advance(done, part)
         _put(folder / f"data/{part}.jsonl", "".join(formats.lines(dataset)).encode())
-        if part != TEST:
+        if part != _content.TEST:
             _put(folder / f"data/{part}-labels.lst", labels_of(content, part).encode())
         with (folder / f"data/{part}.parquet").open("wb") as file:
-            write_table(table_of(dataset), file, metadata(content))
+            _interchange.write_table(_interchange.table_of(dataset), file, metadata(content))
         done += len(dataset)
     advance(done, "cards and tasks")
     write_harness(content, folder)
@@ -184,13 +166,13 @@ def write_all(content: Content, folder: Path, advance: Advance) -> dict[str, Any
         for path, held in _held(folder).items()
         if path.startswith("data/")
     }
-    _put(folder / "croissant.json", croissant(content, data).encode())
-    record = record_of(content, _held(folder))
+    _put(folder / "croissant.json", _interchange.croissant(content, data).encode())
+    record = _content.record_of(content, _held(folder))
     text = json.dumps(record, indent=1, ensure_ascii=False) + "\n"
-    _put(folder / RECORD, text.encode())
+    _put(folder / _content.RECORD, text.encode())
     sums = {path: held["sha256"] for path, held in record["files"].items()}
-    sums[RECORD] = hashlib.sha256(text.encode()).hexdigest()
-    _put(folder / CHECKSUMS, "".join(checksum_lines(sums)).encode())
+    sums[_content.RECORD] = hashlib.sha256(text.encode()).hexdigest()
+    _put(folder / _content.CHECKSUMS, "".join(_content.checksum_lines(sums)).encode())
     return record
 
 
@@ -212,12 +194,12 @@ def labels_of(content: Content, part: str) -> str:
 
 def write_harness(content: Content, folder: Path) -> None:
     """Write the tasks of the harnesses for the part whose answers are public, if there is one."""
-    part = next((one for one in (DEV, PROBLEMS) if one in content.parts), None)
+    part = next((one for one in (_content.DEV, _content.PROBLEMS) if one in content.parts), None)
     if part is not None:
         name = content.about.name
         shared: dict[str, Any] = {"name": name, "canary": content.canary}
-        lm_eval_task(content.parts[part], folder / "harness" / "lm_eval", **shared)
-        inspect_task(content.parts[part], folder / "harness" / "inspect_ai", **shared)
+        _interchange.lm_eval_task(content.parts[part], folder / "harness" / "lm_eval", **shared)
+        _interchange.inspect_task(content.parts[part], folder / "harness" / "inspect_ai", **shared)
 
 
 def _put(path: Path, raw: bytes) -> None:
@@ -243,7 +225,11 @@ def placed(hidden: Path, folder: Path) -> bool:
     """Give the finished folder its name; return False when it was there with the same bytes."""
     stem = folder.name.rpartition("-")[0]
     for other in sorted(folder.parent.glob(f"{stem}-*")):
-        if other != folder and (other / RECORD).is_file() and other.name.rpartition("-")[0] == stem:
+        if (
+            other != folder
+            and (other / _content.RECORD).is_file()
+            and other.name.rpartition("-")[0] == stem
+        ):
             raise OutputError(
                 f"{other} is another release of this version; a version is released once, so give "
                 "this one a new number, or remove that folder if nobody has it"
@@ -299,13 +285,13 @@ def owners_key(
 
 
 def _answers(content: Content, solved: Dataset | None) -> dict[str, list[str]]:
-    if TEST not in content.parts or solved is None:
+    if _content.TEST not in content.parts or solved is None:
         return {}
-    answers = {sight(problem): problem.answer for problem in solved}
-    test = content.parts[TEST]
-    if any(answers.get(sight(problem)) is None for problem in test):
+    answers = {_content.sight(problem): problem.answer for problem in solved}
+    test = content.parts[_content.TEST]
+    if any(answers.get(_content.sight(problem)) is None for problem in test):
         return {}
-    answered = [replace(problem, answer=answers[sight(problem)]) for problem in test]
+    answered = [replace(problem, answer=answers[_content.sight(problem)]) for problem in test]
     return {
         "test.jsonl": [*formats.lines(answered)],
         "test-labels.lst": [f"{p.answer + 1}\n" for p in answered if p.answer is not None],
@@ -314,4 +300,4 @@ def _answers(content: Content, solved: Dataset | None) -> dict[str, list[str]]:
 
 def _renamed(source_ids: Mapping[str, str]) -> dict[str, list[str]]:
     lines = [canonical({"id": one, "old_id": old}) + "\n" for one, old in source_ids.items()]
-    return {SOURCE_IDS: sorted(lines)} if lines else {}
+    return {_content.SOURCE_IDS: sorted(lines)} if lines else {}

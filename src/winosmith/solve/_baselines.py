@@ -16,17 +16,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from winosmith import seen
+from winosmith import metrics, seen
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError
-from winosmith.metrics import (
-    PMI_SMOOTHING,
-    first_mentioned,
-    first_of_twins,
-    pmi_of_counts,
-    pmi_with_answers,
-    word_counts,
-)
 from winosmith.problem import BLANK, Problem
 from winosmith.seen import Sees, check_pronouns, check_sees
 from winosmith.solve._solver import Scores, Solver, check_two_options, known_answers
@@ -184,7 +176,7 @@ class WordAssociation:
 
     features: Features
     weights: Mapping[str, tuple[float, ...]] = field(repr=False)
-    smoothing: float = PMI_SMOOTHING
+    smoothing: float = metrics.PMI_SMOOTHING
     sees: Sees = "blank"
 
     @classmethod
@@ -193,7 +185,7 @@ class WordAssociation:
         train: Dataset,
         *,
         features: Features = "words",
-        smoothing: float = PMI_SMOOTHING,
+        smoothing: float = metrics.PMI_SMOOTHING,
         sees: Sees = "blank",
     ) -> WordAssociation:
         """Return the solver that has counted the words of these problems.
@@ -219,9 +211,9 @@ class WordAssociation:
         if features == "pairs":
             return replace(cls.of_pairs(train, smoothing=smoothing), sees=sees)
         check_two_options(train, "word association by which option is mentioned first")
-        counts, known = word_counts(train)
-        labels = np.array(answers) != first_of_twins(train)
-        information = pmi_with_answers(counts, labels.astype(np.intp), smoothing)
+        counts, known = metrics.word_counts(train)
+        labels = np.array(answers) != metrics.first_of_twins(train)
+        information = metrics.pmi_with_answers(counts, labels.astype(np.intp), smoothing)
         rows = zip(*information.tolist(), strict=True)
         return cls(features, dict(zip(known, rows, strict=True)), smoothing, sees)
 
@@ -237,7 +229,7 @@ class WordAssociation:
             smoothing: added to each count of a pair, above 0.
         """
         times, known = _pair_counts(problems)
-        weights = pmi_of_counts(times, smoothing)[0].tolist()
+        weights = metrics.pmi_of_counts(times, smoothing)[0].tolist()
         held = {pair: (weight,) for pair, weight in zip(known, weights, strict=True)}
         return cls("pairs", held, smoothing)
 
@@ -273,7 +265,7 @@ class WordAssociation:
     def _by_mention(self, problem: Problem) -> tuple[float, ...]:
         known = [self.weights[word] for word in _words(problem.sentence) if word in self.weights]
         first, second = (sum((weight[place] for weight in known), 0.0) for place in (0, 1))
-        return (second, first) if first_mentioned(problem) else (first, second)
+        return (second, first) if metrics.first_mentioned(problem) else (first, second)
 
 
 def _shown(problems: Sequence[Problem], sees: Sees) -> Sequence[Problem]:

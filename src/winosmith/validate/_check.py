@@ -12,15 +12,9 @@ from winosmith.answers import Response
 from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import DataError
 from winosmith.report import Signature, sign
+from winosmith.validate import _votes
 from winosmith.validate._structure import Applied, Examined, StructureRules, examine_structure
-from winosmith.validate._votes import (
-    SetAside,
-    VoteRules,
-    eligible,
-    examine_votes,
-    found_valid,
-    without_marks,
-)
+from winosmith.validate._votes import SetAside, VoteRules
 
 WINOGRANDE_STRUCTURE, WINOGRANDE_VOTES = StructureRules(), VoteRules()
 
@@ -55,7 +49,7 @@ class Checked:
     @property
     def kept(self) -> Dataset:
         """What was kept; generated problems that judges found valid are no longer marked."""
-        return without_marks(self.result.kept, self.valid)
+        return _votes.without_marks(self.result.kept, self.valid)
 
 
 def check(
@@ -89,8 +83,8 @@ def check(
             sign(dataset, **_parameters(structure)),
         )
     responses = tuple(responses)
-    counted, aside = eligible(dataset, responses, both_halves=votes.both_halves)
-    second = examine_votes(filtered.kept, counted, votes)
+    counted, aside = _votes.eligible(dataset, responses, both_halves=votes.both_halves)
+    second = _votes.examine_votes(filtered.kept, counted, votes)
     voted = second.filtered()
     return Checked(
         (first, second),
@@ -100,7 +94,7 @@ def check(
         sign(
             dataset, votes_file=_digest(responses), **_parameters(structure), **_parameters(votes)
         ),
-        found_valid(voted.kept, counted, votes),
+        _votes.found_valid(voted.kept, counted, votes),
     )
 
 
