@@ -92,8 +92,8 @@ def _files(paths: Sequence[Path], format_name: str | None) -> Source:
             part = _content.PROBLEMS
         if part is None:
             raise InputError(
-                f"{path} is not named after a part ({', '.join(_content.PARTS)}); rename it, so that "
-                "it is known what it is"
+                f"{path} is not named after a part ({', '.join(_content.PARTS)}); rename it, so "
+                "that it is known what it is"
             )
         if part in parts:
             raise InputError(f"{path}: there is another file for {part}; give one of them")
