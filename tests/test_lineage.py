@@ -15,16 +15,14 @@ from winosmith.lineage import (
     UNVALIDATED,
     Depths,
     apply_edits,
-    changes,
     check_lineages,
     depths,
-    differing,
     edit_script,
     explain,
     perturbed,
 )
 from winosmith.problem import Extra
-from winosmith.text import tokens
+from winosmith.text import changes, differing, tokens
 
 ROWS = st.lists(st.sampled_from(["a", "b", "c", "the"]), max_size=9)
 BOTTLE = ("bottle", "cup")

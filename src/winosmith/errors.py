@@ -7,6 +7,7 @@
     │   ├── RecipeError            a recipe with an unknown key or a value out of range
     │   ├── OutputError            a folder or file that must not be written to
     │   ├── DataError              arrays or labels that can't be filtered or measured
+    │   │   ├── OtherDataError     predictions of other problems than a data set's
     │   │   └── SameInputError     groups that were the same input to the solver compared on them
     │   └── MissingExtraError      an optional dependency that is not installed
     └── Interrupted                stopped by the user; says how to resume: code 130
@@ -29,6 +30,7 @@ __all__ = [
     "InputError",
     "Interrupted",
     "MissingExtraError",
+    "OtherDataError",
     "OutputError",
     "ProblemError",
     "RecipeError",
@@ -79,6 +81,18 @@ class OutputError(InputError):
 
 class DataError(InputError):
     """Arrays, labels or data sets that can't be filtered or measured."""
+
+
+class OtherDataError(DataError):
+    """Predictions don't stand for the problems of a data set, one for each.
+
+    Attributes:
+        common: how many problems are in both.
+    """
+
+    def __init__(self, message: str, common: int = 0):
+        self.common = common
+        super().__init__(message)
 
 
 class SameInputError(DataError):

@@ -14,9 +14,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import groupby
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from rapidfuzz.distance import Levenshtein
 
@@ -29,13 +27,10 @@ from winosmith.text import edit_distance, tokens
 __all__ = [
     "MEASURED",
     "UNVALIDATED",
-    "Change",
     "Depths",
     "apply_edits",
-    "changes",
     "check_lineages",
     "depths",
-    "differing",
     "edit_script",
     "explain",
     "perturbed",
@@ -591,87 +586,3 @@ def _sign(edit: Edit) -> str:
 
 def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'s' * (number != 1)}"
-
-
-Kind = Literal["", "del", "ins"]
-
-
-class Change(NamedTuple):
-    """A stretch of text: it stays, is taken out ("del"), or is put in ("ins")."""
-
-    text: str
-    kind: Kind
-
-
-def changes(before: str, after: str) -> list[Change]:
-    """Return how one sentence became another, by the same tokens that depths count.
-
-    Those that are not taken out make up the new sentence, but for white space.
-
-    >>> [(one.kind, one.text) for one in changes("The cup is full.", "The mug is so full.")]
-    [('', 'The '), ('del', 'cup'), ('', ' '), ('ins', 'mug'), ('', ' is '), ('ins', 'so'), ('', ' full.')]
-    """  # noqa: E501
-    found = _stretches(before, after)
-    joined = ((kind, "".join(text for text, _ in run)) for kind, run in groupby(found, _kind))
-    return [Change(text, kind) for kind, text in joined if text]
-
-
-def differing(sentence: str, other: str) -> list[Change]:
-    """Return a sentence in stretches; what another one does not hold at its place is "ins".
-
-    Together they are the sentence as it is.
-
-    >>> [(one.kind, one.text) for one in differing("The _ is big.", "The _ is small.")]
-    [('', 'The _ is '), ('ins', 'big'), ('', '.')]
-    """
-    spans, found, at = _spans(sentence), list[Change](), 0
-    for same, _old, new in _runs(other, sentence):
-        if not same and new.start < new.stop:
-            start, end = spans[new.start][0], spans[new.stop - 1][1]
-            found += Change(sentence[at:start], ""), Change(sentence[start:end], "ins")
-            at = end
-    return [one for one in (*found, Change(sentence[at:], "")) if one.text]
-
-
-def _kind(one: Change) -> Kind:
-    return one.kind
-
-
-def _stretches(before: str, after: str) -> Iterator[Change]:
-    old, new = _spans(before), _spans(after)
-    for same, out, put in _runs(before, after):
-        gone, here = "" if same else _stretch(before, old[out]), _stretch(after, new[put])
-        if here and put.start:
-            yield Change(after[new[put.start - 1][1] : new[put.start][0]], "")
-        if gone:
-            if not here and out.start:
-                yield Change(before[old[out.start - 1][1] : old[out.start][0]], "")
-            yield Change(gone, "del")
-            if here or not put.start:
-                yield Change(" ", "")
-        if here:
-            yield Change(here, "" if same else "ins")
-
-
-def _runs(before: str, after: str) -> Iterator[tuple[bool, slice, slice]]:
-    """Yield the tokens that stay, and those that differ, of both; neighbours are one run."""
-    cut = [[text[start:end] for start, end in _spans(text)] for text in (before, after)]
-    for same, ops in groupby(Levenshtein.opcodes(*cut), key=lambda op: op.tag == "equal"):
-        first, *more = ops
-        last = more[-1] if more else first
-        yield same, slice(first.src_start, last.src_end), slice(first.dest_start, last.dest_end)
-
-
-def _stretch(text: str, spans: Sequence[tuple[int, int]]) -> str:
-    return text[spans[0][0] : spans[-1][1]] if spans else ""
-
-
-@lru_cache(maxsize=1024)
-def _spans(text: str) -> tuple[tuple[int, int], ...]:
-    """Return where each token stands: tokens are pieces of the text, in its order."""
-    spans, at = [], 0
-    for token in tokens(text):
-        start = text.index(token, at)
-        at = start + len(token)
-        spans.append((start, at))
-    return tuple(spans)

@@ -155,6 +155,17 @@ def test_partial_is_named_where_it_helps_alone(capsys: TEXT) -> None:
     assert "--partial" not in told
 
 
+def test_partial_is_not_named_where_nothing_is_in_common(capsys: TEXT) -> None:
+    """Predictions of which none is for a problem are told without a way that measures nothing."""
+    lines = Path("table.csv").read_text().splitlines()
+    Path("other.csv").write_text("\n".join([lines[0], *(f"of-{row}" for row in lines[1:-1])]) + "\n")
+    assert main(["score", "dev.jsonl", "other.csv"]) == 2
+    told = " ".join(capsys.readouterr().err.split())
+    assert "64 of 64 problems have no prediction" in told
+    assert "was it made for another data set?" in told
+    assert "--partial" not in told
+
+
 def test_a_way_past_bad_records_is_named(capsys: TEXT) -> None:
     """A bad record is told with the command that sets it aside, and what then is left to do."""
     lines = Path("dev.jsonl").read_text("utf-8").splitlines()

@@ -17,7 +17,7 @@ from winosmith.answers import Prediction
 from winosmith.cli._options import FILE, read_data
 from winosmith.cli._printing import say
 from winosmith.dataset import Dataset
-from winosmith.errors import DataError, FormatError, InputError, ProblemError
+from winosmith.errors import DataError, FormatError, InputError, OtherDataError, ProblemError
 from winosmith.formats import Predictions
 from winosmith.metrics import Graded, Overlap, clusters, grade
 
@@ -90,8 +90,8 @@ def graded(
     """
     try:
         read = [(Path(path), _read(Path(path), None if partial else dataset)) for path in paths]
-    except DataError as error:
-        if partial is None or not str(error).endswith("was it made for another data set?"):
+    except OtherDataError as error:
+        if partial is None or not error.common:
             raise
         raise DataError(f"{error} If not, --partial measures what is in both.") from None
     names = [predictions.solver for _, predictions in read]

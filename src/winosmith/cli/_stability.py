@@ -14,10 +14,10 @@ from winosmith.answers import Response
 from winosmith.cli._printing import Rows, percent, probability, progress, rate, share
 from winosmith.dataset import Dataset
 from winosmith.errors import MissingExtraError
-from winosmith.lineage import changes, depths
+from winosmith.lineage import depths
 from winosmith.problem import Problem
 from winosmith.report import Signature
-from winosmith.text import tokens
+from winosmith.text import changes, tokens
 
 
 @dataclass(frozen=True)

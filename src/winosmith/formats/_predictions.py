@@ -25,7 +25,7 @@ from typing import Any
 from winosmith._version import __version__
 from winosmith.answers import Prediction
 from winosmith.dataset import Dataset
-from winosmith.errors import DataError, FormatError, ProblemError
+from winosmith.errors import DataError, FormatError, OtherDataError, ProblemError
 from winosmith.formats._base import Source
 from winosmith.outputs import write_aside
 from winosmith.records import canonical, parsed
@@ -53,15 +53,17 @@ class Predictions:
         """Return the same with one prediction for each problem of `dataset`, in its order.
 
         Raises:
-            DataError: problems without a prediction, predictions without a problem (how many, and
-                the first three ids), or a prediction that does not fit the problem's options.
+            OtherDataError: problems without a prediction, or predictions without a problem (how
+                many, and the first three ids).
+            DataError: a prediction that does not fit the problem's options.
         """
         by_id = {prediction.problem_id: prediction for prediction in self.predictions}
         missing = [problem.id for problem in dataset if problem.id not in by_id]
         known = set(dataset.ids)
         extra = [key for key in by_id if key not in known]
         if missing or extra:
-            raise DataError(f"{self.solver}: {_unmatched(missing, extra, len(dataset))}")
+            what = _unmatched(missing, extra, len(dataset))
+            raise OtherDataError(f"{self.solver}: {what}", len(dataset) - len(missing))
         aligned = tuple(by_id[problem.id] for problem in dataset)
         for problem, prediction in zip(dataset, aligned, strict=True):
             check_fit(prediction, len(problem.options), self.solver)

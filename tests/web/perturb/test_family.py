@@ -159,7 +159,7 @@ def test_everybody_sees_their_part_of_a_tree(
 @given(before=sentences(), after=sentences())
 def test_marked_changes_are_the_new_sentence(before: str, after: str) -> None:
     """What is not taken out is the new sentence, what is not put in the old one, spaces aside."""
-    from winosmith.lineage import changes
+    from winosmith.text import changes
 
     found = changes(before, after)
 

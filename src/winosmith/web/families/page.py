@@ -14,8 +14,8 @@ from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext_lazy as _
 
-from winosmith.lineage import Change, changes
 from winosmith.metrics import DepthKind
+from winosmith.text import Change, changes
 from winosmith.web.families.figures import Answers
 from winosmith.web.families.trees import DEPTHS, Shown, Tree
 from winosmith.web.pages import fixed, percent

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from winosmith.lineage import Change, changes, differing
+from winosmith.text import Change, changes, differing
 from winosmith.web.judge.votes import Vote, skips_of, votes_of
 from winosmith.web.moderate.decisions import actions_for, last_event, may_decide, undoable
 from winosmith.web.moderate.log import known_as, what_is_done

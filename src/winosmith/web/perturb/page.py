@@ -19,9 +19,9 @@ from django.utils.translation import gettext_lazy
 
 from winosmith import Dataset
 from winosmith import Problem as Datum
-from winosmith.lineage import Change, changes, depths, edit_script, perturbed
+from winosmith.lineage import depths, edit_script, perturbed
 from winosmith.problem import BLANK
-from winosmith.text import tokens
+from winosmith.text import Change, changes, tokens
 from winosmith.web.people.models import Person
 from winosmith.web.perturb.rules import Place, Typed, examine, measured, usable
 from winosmith.web.predict.asking import current_models, of, state_of

@@ -20,8 +20,9 @@ from django.utils.translation import gettext as _
 
 from winosmith import Dataset, Lineage
 from winosmith import Problem as Datum
-from winosmith.lineage import Change, Depths, changes, depths
+from winosmith.lineage import Depths, depths
 from winosmith.records import problem_of
+from winosmith.text import Change, changes
 from winosmith.web._lock import chunked
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import ERASED_SENTENCE, Event, Problem, State, Version

@@ -14,8 +14,8 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
-from winosmith.lineage import Change
 from winosmith.problem import BLANK
+from winosmith.text import Change
 from winosmith.web.judge.votes import votes_of
 from winosmith.web.people.models import Person
 from winosmith.web.problems.family import folded, path_to, steps

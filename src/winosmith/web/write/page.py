@@ -14,8 +14,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from winosmith.lineage import Change, changes, differing
 from winosmith.problem import BLANK
+from winosmith.text import Change, changes, differing
 from winosmith.web._cache import cached
 from winosmith.web.judge.submissions import may_revise, may_withdraw, own_problems
 from winosmith.web.judge.votes import Vote, votes_of
