@@ -157,8 +157,8 @@ def test_partial_is_named_where_it_helps_alone(capsys: TEXT) -> None:
 
 def test_partial_is_not_named_where_nothing_is_in_common(capsys: TEXT) -> None:
     """Predictions of which none is for a problem are told without a way that measures nothing."""
-    lines = Path("table.csv").read_text().splitlines()
-    Path("other.csv").write_text("\n".join([lines[0], *(f"of-{row}" for row in lines[1:-1])]) + "\n")
+    head, *rows, _ = Path("table.csv").read_text().splitlines()
+    Path("other.csv").write_text("\n".join([head, *(f"of-{row}" for row in rows)]) + "\n")
     assert main(["score", "dev.jsonl", "other.csv"]) == 2
     told = " ".join(capsys.readouterr().err.split())
     assert "64 of 64 problems have no prediction" in told
