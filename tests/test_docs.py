@@ -24,7 +24,7 @@ from winosmith import Extra, formats
 from winosmith.build import FilterRecipe, Recipe, build, debias_to_folder, recipe_of
 from winosmith.build._recipe import EmbedRecipe
 from winosmith.cli import main
-from winosmith.cli._main import SECTIONS, group
+from winosmith.cli._main import group
 from winosmith.errors import InputError
 from winosmith.rounds import round_of
 from winosmith.testing import made_twins
@@ -277,18 +277,6 @@ def test_the_recipe_with_every_key_has_the_defaults() -> None:
     page = PAGES["docs/reference/recipe.md"]
     shown = next(block for block in outputs.blocks(page) if block.language == "toml").body
     assert recipe_of(tomllib.loads(shown)) == Recipe(name="mine", data="twins.jsonl")
-
-
-def test_the_index_has_the_commands_as_the_help_has_them() -> None:
-    """The index lists the commands in the groups of `winosmith --help`, each with its line."""
-    found: dict[str, dict[str, str]] = {}
-    chapter = PAGES["docs/index.md"].partition("\n## Commands\n")[2].partition("\n## ")[0]
-    for part in chapter.split("\n### ")[1:]:
-        title, _, table = part.partition("\n")
-        rows = re.findall(r"^\| `winosmith (\w+)` \| (.+) \|$", table, re.MULTILINE)
-        found[title] = dict(rows)
-    assert found == SECTIONS
-    assert [list(lines) for lines in found.values()] == [list(x) for x in SECTIONS.values()]
 
 
 def test_the_index_has_every_page_once() -> None:
