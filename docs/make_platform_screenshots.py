@@ -17,6 +17,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -57,32 +58,37 @@ WIDTH, HEIGHT, SCALE = 1000, 720, 1.5
 PICTURES = {
     "home": ("/", None),
     "read": ("/problems/", None),
-    "guidelines": ("/guidelines/", None),
     "download": ("/download/", None),
-    "card": ("/card/", None),
     "problem": ("/problems/{root}/", None),
-    "join": ("/people/join/", None),
     "account": ("/people/", "bob"),
     "write": ("/write/", "ann"),
-    "mine": ("/write/mine/", "ann"),
     "mine-twin": ("/write/mine/{refused}/", "ann"),
     "judge": ("/judge/", "bob"),
     "agreement": ("/judge/agreement/", None),
     "moderate": ("/moderate/", "eva"),
     "decide": ("/moderate/problems/{held}/", "eva"),
-    "log": ("/moderate/log/", "eva"),
     "people": ("/moderate/people/", "eva"),
     "perturb": ("/perturb/{root}/", "tom"),
     "prediction": ("/perturb/made/{last}/", "zoe"),
     "family": ("/families/{root}/?model=association", None),
     "board": ("/families/board/", None),
     "models": ("/models/", None),
-    "model": ("/models/hunting/", None),
     "stability": ("/families/models/", None),
-    "api": ("/api/", None),
+    "news": ("/people/news/", "ann"),
+    "test-question": ("/tests/round/spring/", "kim"),
     "next": ("/admin/", "ada"),
+    "settings": ("/admin/settings/#judging", "ada"),
+    "dashboard": ("/admin/dashboard/", "ada"),
 }
 """Name of a picture → the page, and who looks at it."""
+
+PHONE = {"viewport": {"width": 360, "height": 740}, "is_mobile": True, "has_touch": True}
+
+TESTED = 10
+"""Twins that the people of the site do not judge: a human test asks them."""
+
+WEEKS = 4
+"""For so long people have been at work, as the pictures have it."""
 
 
 def fill(folder: Path) -> None:
@@ -100,11 +106,10 @@ def fill(folder: Path) -> None:
     from winosmith.web.people.consent import agree
     from winosmith.web.people.models import Person
     from winosmith.web.problems.models import State
+    from winosmith.web.take.rounds import open_round
 
     everyone = {
-        "ann": {},
-        "tom": {},
-        "zoe": {},
+        **{name: {} for name in ("ann", "tom", "zoe", "kim")},
         **{name: {"is_judge": True} for name in ("bob", "cem", "dora", "emil", "fay", "gus")},
         "eva": {"is_judge": True, "is_moderator": True},
         "ada": {"is_judge": True, "is_moderator": True, "is_superuser": True},
@@ -114,11 +119,14 @@ def fill(folder: Path) -> None:
         agree(person)
     twins = practice.handwritten()
     rng = random.Random(7)  # noqa: S311 - made data
-    for number, pair in enumerate(twins.twins):
+    judged, last = twins.twins[:-TESTED], twins.twins[-TESTED:]
+    for number, pair in enumerate(judged):
         state = State.HELD if number % 12 == 11 else State.JUDGING
         _twin([twins[row] for row in pair], people[rng.choice(["ann", "tom", "zoe"])], state)
     _judge([people[name] for name in ("bob", "cem", "dora", "emil", "fay", "gus")], rng)
     places = {"root": ROOT, "last": _family(people, people["eva"]), **_others(people["ann"])}
+    open_round(twins.select([twins[row].id for pair in last for row in pair]), "spring", orders=2)
+    _over_weeks(rng)
     (folder / "places.json").write_text(json.dumps(places), "utf-8")
 
 
@@ -162,7 +170,7 @@ def _others(ann: Any) -> dict[str, str]:
 
 def _twin(halves: list[Any], contributor: Any, state: Any) -> None:
     from winosmith.web.judge.votes import open_slots
-    from winosmith.web.problems.models import Problem, State, Twin
+    from winosmith.web.problems.models import Event, Problem, State, Twin
     from winosmith.web.problems.records import row_fields, twin_fields
 
     fields = {**twin_fields(halves[0]), "source": "crowd", "licence": "CC-BY-4.0"}
@@ -171,6 +179,7 @@ def _twin(halves: list[Any], contributor: Any, state: Any) -> None:
         columns = {**row_fields(half), "record": {}}
         hints = ["looks like another sentence of this site"] if state == State.HELD else []
         row = Problem.objects.create(twin=twin, state=state, hints=hints, **columns)
+        Event.objects.create(problem=row, actor=contributor, kind="submit", after=state)
         if state == State.JUDGING:
             open_slots(row)
 
@@ -189,6 +198,32 @@ def _judge(judges: list[Any], rng: random.Random) -> None:
             answer_local(person, slot.ref, rng.randrange(2))
         choice = right if rng.random() < 0.93 else 1 - right
         answer(person, slot.ref, choice, ambiguous=rng.random() < 0.05)
+
+
+def _over_weeks(rng: random.Random) -> None:
+    """Tell of what was made within a minute that it came about over some weeks."""
+    from django.db.models import Max
+    from django.utils import timezone
+
+    from winosmith.web.judge.models import Slot, Verdict
+    from winosmith.web.people.models import Person
+    from winosmith.web.problems.models import Event, Problem, Twin
+
+    length = timedelta(weeks=WEEKS)
+    start = timezone.now() - length
+    Person.objects.update(joined=start, news_seen=start + 0.85 * length)
+    twins = list(Twin.objects.order_by("pk"))
+    for twin, share in zip(twins, sorted(rng.random() for _ in twins), strict=True):
+        at = start + 0.4 * share * length  # before anybody judges it
+        Twin.objects.filter(pk=twin.pk).update(created=at)
+        Event.objects.filter(problem__twin=twin, before="").update(at=at)
+    votes = list(Slot.objects.filter(answered_at__isnull=False).order_by("answered_at", "pk"))
+    for vote, share in zip(votes, sorted(rng.random() for _ in votes), strict=True):
+        Slot.objects.filter(pk=vote.pk).update(answered_at=start + share * length)
+    decided = Problem.objects.filter(verdict__isnull=False).annotate(last=Max("slots__answered_at"))
+    for problem in decided.exclude(last=None):
+        Verdict.objects.filter(problem=problem).update(at=problem.last)
+        Event.objects.filter(problem=problem, kind="verdict").update(at=problem.last)
 
 
 @contextmanager
@@ -237,9 +272,44 @@ def write(page: Page) -> None:
     page.evaluate("window.scrollTo(0, document.querySelector('#option_1').offsetTop - 120)")
 
 
+def begin_test(page: Page) -> None:
+    """Agree to the text of a human test, and answer its first question."""
+    page.get_by_label("I have read this").check()
+    page.get_by_role("button", name="Agree and begin").click()
+    page.get_by_role("link", name="First question").click()
+    page.wait_for_selector("form .choice")
+    page.keyboard.press("A")
+
+
+def on_a_phone(browser: Any, address: str) -> None:
+    """Take both steps of judging on a phone, beside each other."""
+    context = browser.new_context(**PHONE, device_scale_factor=SCALE)
+    page = context.new_page()
+    log_in(page, address, "gus")
+    page.goto(f"{address}/judge/")
+    page.locator("main button[data-key=enter]").click()
+    page.wait_for_selector("form[data-judge=local]")
+    shots = [page.screenshot()]
+    page.locator("form[data-judge=local] label").first.click()
+    page.locator("button[form=judge][data-key=enter]").click()
+    page.wait_for_selector("form[data-judge=whole]")
+    shots.append(page.screenshot())
+    context.close()
+    left, right = (Image.open(io.BytesIO(shot)) for shot in shots)
+    gap = left.width // 12
+    both = Image.new("RGB", (left.width + gap + right.width, left.height), "#d5dce3")
+    both.paste(left, (0, 0))
+    both.paste(right, (left.width + gap, 0))
+    keep(both, "phone")
+
+
 def shoot(page: Page, name: str) -> None:
     """Write one picture of what is in the window."""
-    shot = Image.open(io.BytesIO(page.screenshot()))
+    keep(Image.open(io.BytesIO(page.screenshot())), name)
+
+
+def keep(shot: Image.Image, name: str) -> None:
+    """Write a picture, in few colours."""
     path = TARGET / f"platform-{name}.png"
     shot.convert("RGB").quantize(96).save(path, optimize=True)
     print(f"{path}: {path.stat().st_size / 1000:.0f} kB")  # noqa: T201
@@ -279,6 +349,8 @@ def take_all(folder: Path) -> None:
             page.wait_for_load_state("networkidle")
             if name == "write":
                 write(page)
+            if name == "test-question":
+                begin_test(page)
             if name == "judge":
                 page.locator("main button[data-key=enter]").click()
                 page.wait_for_selector("form[data-judge=local]")
@@ -301,6 +373,7 @@ def take_all(folder: Path) -> None:
                 page.wait_for_timeout(1500)
             shoot(page, name)
             context.close()
+        on_a_phone(browser, address)
         browser.close()
 
 

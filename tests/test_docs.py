@@ -172,6 +172,27 @@ def test_every_link_leads_somewhere() -> None:
     assert astray == []
 
 
+def test_every_picture_is_shown_and_legible_on_a_dark_page() -> None:
+    """Each picture of docs/images stands on a page, and each drawing has a ground of its own."""
+    shown = {name for text in PAGES.values() for name in re.findall(r"images/([\w.-]+)\)", text)}
+    there = {path.name: path for path in (ROOT / "docs/images").iterdir()}
+    assert shown == set(there)
+    for path in there.values():
+        if path.suffix == ".svg":
+            assert re.match(r"<svg [^>]*background: #ffffff", path.read_text("utf-8")), path.name
+        else:
+            with Image.open(path) as picture:
+                assert "transparency" not in picture.info, path.name
+
+
+def test_every_file_of_ours_that_a_page_names_is_there() -> None:
+    """A path of a test, trial, benchmark or example that a page names is one of ours."""
+    path = re.compile(r"(?<![\w/])((?:tests|trials|benchmarks|examples)/[\w/]+(?:\.py|/(?=`)))")
+    named = {(page, name) for page, text in PAGES.items() for name in path.findall(text)}
+    assert len(named) > 50
+    assert [(page, name) for page, name in sorted(named) if not (ROOT / name).exists()] == []
+
+
 def test_every_page_is_reached_from_the_readme() -> None:
     """Whoever follows links from the README comes to every page of the documentation."""
     reached, ahead = set(), ["README.md"]

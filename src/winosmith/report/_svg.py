@@ -145,6 +145,7 @@ class Svg:
         from defusedxml.ElementTree import fromstring
 
         root = fromstring(self.markup)
+        root.attrib.pop("style", None)  # a page has its own
         _strip_namespaces(root)
         for element in root.iter():
             for name, value in element.attrib.items():
@@ -179,6 +180,7 @@ def _tidy(markup: bytes, title: str, description: str) -> str:
             "aria-labelledby": "title desc",
             "font-family": _FONTS,
             "stroke-linejoin": "round",
+            "style": f"background: {PAGE}",  # a file is looked at on dark pages, too
         },
     )
     SubElement(root, "title", {"id": "title"}).text = title
