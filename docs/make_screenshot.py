@@ -48,7 +48,7 @@ PICTURES = {
 WORDS = "Description"
 """The keyword under which the PNG holds its words (PNG specification, 11.3.4.2)."""
 
-WIDTH, SCALE = 720, 1.25
+WIDTH, SCALE = 560, 1.6
 """Of each part, in CSS pixels, and how many pixels one of them becomes."""
 
 MARGIN = 24
