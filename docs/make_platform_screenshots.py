@@ -125,7 +125,7 @@ def fill(folder: Path) -> None:
         _twin([twins[row] for row in pair], people[rng.choice(["ann", "tom", "zoe"])], state)
     _judge([people[name] for name in ("bob", "cem", "dora", "emil", "fay", "gus")], rng)
     places = {"root": ROOT, "last": _family(people, people["eva"]), **_others(people["ann"])}
-    open_round(twins.select([twins[row].id for pair in last for row in pair]), "spring", orders=2)
+    open_round(twins.select([row for pair in last for row in pair]), "spring", orders=2)
     _over_weeks(rng)
     (folder / "places.json").write_text(json.dumps(places), "utf-8")
 
