@@ -219,7 +219,9 @@ def _over_weeks(rng: random.Random) -> None:
         Event.objects.filter(problem__twin=twin, before="").update(at=at)
     votes = list(Slot.objects.filter(answered_at__isnull=False).order_by("answered_at", "pk"))
     for vote, share in zip(votes, sorted(rng.random() for _ in votes), strict=True):
-        Slot.objects.filter(pk=vote.pk).update(answered_at=start + share * length)
+        at = start + share * length
+        taken = at - timedelta(seconds=rng.uniform(6, 30))
+        Slot.objects.filter(pk=vote.pk).update(answered_at=at, taken_at=taken)
     decided = Problem.objects.filter(verdict__isnull=False).annotate(last=Max("slots__answered_at"))
     for problem in decided.exclude(last=None):
         Verdict.objects.filter(problem=problem).update(at=problem.last)
@@ -351,6 +353,8 @@ def take_all(folder: Path) -> None:
                 write(page)
             if name == "test-question":
                 begin_test(page)
+            if name == "dashboard":
+                page.set_viewport_size({"width": WIDTH, "height": 2 * HEIGHT})
             if name == "judge":
                 page.locator("main button[data-key=enter]").click()
                 page.wait_for_selector("form[data-judge=local]")
