@@ -34,7 +34,9 @@ def fill_and_ask(folder: Path, database: str | None, problems: int, times: int) 
     _read_much(veteran, min(20_000, problems // 10))
     _analyse()
     found["claim, by who has read much"] = list(islice(_claims([judges[49]]), times))
-    for reader, pages in ((judges[20], PAGES), (judges[0], AUTHORS)):
+    admin = make_people("admin", 1, is_judge=True, is_moderator=True, is_superuser=True)[0]
+    readers = ((judges[20], PAGES), (judges[0], AUTHORS), (judges[49], JUDGES), (admin, ADMINS))
+    for reader, pages in readers:
         for name, path in pages.items():
             found[name] = _pages(reader, path, times)
     return found
@@ -78,6 +80,18 @@ AUTHORS = {
     "page: about an author": "/people/",
 }
 """Pages of somebody who has written a tenth of the problems."""
+
+JUDGES = {"page: what I judged": "/judge/history/", "page: news": "/people/news/"}
+"""Pages of somebody who has read much, and answered as often as takings were timed."""
+
+ADMINS = {
+    "page: an admin's first steps": "/admin/",
+    "page: dashboard": "/admin/dashboard/",
+    "page: settings": "/admin/settings/",
+    "page: tests": "/admin/tests/",
+    "page: studies": "/admin/studies/",
+    "page: log of the site": "/admin/log/",
+}
 
 
 def fill(problems: int, contributors: list[int]) -> None:

@@ -29,6 +29,9 @@ EVERY = 2
 PASSING = ("Date", "Content-Length")
 """Headers that time and the text decide."""
 
+BESIDE = {"what I judged": "/judge/history/", "news": "/people/news/"}
+"""Pages that speak of one's own work: they may tell nothing of the problem that one holds."""
+
 COOKIE = r"(?<==)\w{32}(?=;)|(?<=expires=)[^;]*"
 """What of the form's cookie is random, and when it ends."""
 
@@ -155,11 +158,13 @@ def _judge(watcher: Watcher, answers: Mapping[str, int]) -> Iterator[Noted]:
     while page.form("/skip/") is not None:
         noted = Noted()
         first = page.form("/local/")
-        refs = [form.fields["problem"] for form in page.forms() if "problem" in form.fields][-2:]
+        refs = _references(page)
         noted.seen["steps"] = 2 if first else 1
         noted.seen["reference"] = refs[0]
         noted.seen["references that differ"] = len(set(refs))
         _note(noted, "what brings it", watcher, _text(page))
+        for what, path in BESIDE.items():  # in another tab, while the problem is held
+            _note(noted, what, watcher, _words(watcher.get(path)))
         if first is not None:
             page = _sent(watcher, page, "/local/", choice="0")
             _note(noted, "the second step", watcher, _text(page))
@@ -187,6 +192,19 @@ def _text(page: Page) -> str:
     undo = re.findall(r'<form class="undo".*?</form>', page.text, re.DOTALL)
     judged = page.text.partition('<p class="progress">')[2].partition("</p>")[0]
     return "".join((own, *undo, judged))
+
+
+def _references(page: Page) -> list[str]:
+    """Return what the forms call the problem; the one to undo names the problem before."""
+    forms = [form for form in page.forms() if not form.action.endswith("/undo/")]
+    return [form.fields["problem"] for form in forms if "problem" in form.fields]
+
+
+def _words(page: Page) -> str:
+    """Return a page's text without its markup, which differs by what was judged before."""
+    if page.status != 200:
+        raise AssertionError(f"a page of one's own work: {page.status}")
+    return re.sub(r"<[^>]*>", "", page.text)
 
 
 def _sentence(page: Page) -> str:
