@@ -24,7 +24,8 @@ def data(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    "measured", [("--no-again", "--splits", "1"), pytest.param((), marks=pytest.mark.long)]
+    "measured",
+    [("--no-again", "--splits", "1"), pytest.param(("--splits", "2"), marks=pytest.mark.long)],
 )
 def test_debias_keeps_the_same_problems(
     local_cluster: Any, data: Path, tmp_path: Path, measured: tuple[str, ...]

@@ -140,7 +140,7 @@ def test_every_figure_of_a_report_is_the_same(method: Any, rows: set[int]) -> No
 
 
 @given(rows=SWAPS)
-@examples(15)
+@examples(6)
 def test_fairness_is_the_same(rows: set[int]) -> None:
     """Votes for the answer, domains, words and random subsets are what they were."""
     votes = [
