@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -322,14 +322,68 @@ def test_a_log_that_tells_nothing_is_refused(text: str, message: str, tmp_path: 
         audit.read_answers(path, _quiz())
 
 
-def test_a_log_that_would_fill_the_memory_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A part of an archive that unpacks to more than a gigabyte is not unpacked."""
-    _needs("inspect_ai")
-    monkeypatch.setattr("winosmith.audit._answers._LONGEST", 1 << 20)
-    path = tmp_path / "log.eval"
+def _archive(path: Path, parts: Mapping[str, str]) -> bytes:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
-        packed.writestr("samples/1_epoch_1.json", "0" * (2 << 20))
-    with pytest.raises(FormatError, match=r"'samples/1_epoch_1\.json' of this log would unpack"):
+        for name, text in parts.items():
+            packed.writestr(name, text)
+    return path.read_bytes()
+
+
+def _overlapping(raw: bytes) -> bytes:
+    """Return an archive whose list names its only part three times."""
+    at = raw.index(b"PK\x01\x02")
+    end = raw.index(b"PK\x05\x06")
+    one = raw[at:end]
+    again = one.replace(b"header.json", b"header.jsoo"), one.replace(b"header.json", b"header.jsop")
+    tail = bytearray(raw[end:])
+    tail[8:12] = (3).to_bytes(2, "little") * 2
+    tail[12:16] = (3 * len(one)).to_bytes(4, "little")
+    return raw[:at] + one + b"".join(again) + bytes(tail)
+
+
+def _stating(raw: bytes, size: int) -> bytes:
+    """Return an archive whose list states another size for its only part."""
+    at = raw.index(b"PK\x01\x02") + 24
+    return raw[:at] + size.to_bytes(4, "little") + raw[at + 4 :]
+
+
+LONG = np.random.default_rng(0).bytes(10_000).hex()
+HEADER = {"header.json": LONG}
+
+
+@pytest.mark.parametrize(
+    ("make", "bounds", "message"),
+    [
+        (lambda path: _archive(path, {"samples/1.json": LONG}), {"_LONGEST": 1 << 14},
+         r"'samples/1\.json' of this log would unpack to 0 MiB, over 0 MiB"),
+        (lambda path: _archive(path, {f"{n}": LONG for n in range(4)}), {"_IN_ALL": 1 << 16},
+         "this log would unpack to"),
+        (lambda path: _archive(path, {f"{n}": "" for n in range(9)}), {"_PARTS": 8},
+         "this log has 9 parts, over 8"),
+        (lambda path: _overlapping(_archive(path, HEADER)), {}, "lie in one another"),
+        (lambda path: _stating(_archive(path, HEADER), 10), {}, "can't be read: Bad CRC"),
+        (lambda path: _stating(_archive(path, HEADER), 1 << 29), {}, "can't be read"),
+        (lambda path: _stating(_archive(path, HEADER), (1 << 32) - 2), {}, "over 1,024 MiB"),
+        (lambda path: _archive(path, HEADER)[:-40], {}, "can't be read"),
+        (lambda path: _archive(path, {"header.json": "[" * 100_000}), {}, "can't be read"),
+        (lambda path: _archive(path, {"header.json": '{"eval": []}'}), {}, "can't be read"),
+        (lambda path: _archive(path, {"header.json": "[]"}), {}, "can't be read"),
+        (lambda path: _archive(path, {"../header.json": "{}"}), {}, "can't be read"),
+        (lambda path: _archive(path, {}), {}, "can't be read"),
+    ],
+)  # fmt: skip
+def test_an_archive_that_lies_or_would_fill_the_memory_is_refused(
+    make: Callable[[Path], bytes],
+    bounds: Mapping[str, int],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Parts too large, too many, in one another, of another size, nested or damaged are told."""
+    _needs("inspect_ai")
+    for name, value in bounds.items():
+        monkeypatch.setattr(f"winosmith.audit._answers.{name}", value)
+    path = tmp_path / "log.eval"
+    path.write_bytes(make(path))
+    with pytest.raises(FormatError, match=message):
         audit.read_answers(path, _quiz())

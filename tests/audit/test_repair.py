@@ -317,3 +317,37 @@ def test_repairs_of_the_same_items_are_counted(tmp_path: Path) -> None:
     assert json.loads((two / "report.json").read_text("utf-8"))["tried"] == 3
     with pytest.raises(OutputError, match="another recipe"):
         audit.repair_to_folder(data, one, seed=5, **how)  # type: ignore[arg-type]
+
+
+def test_what_two_splits_hold_stays_in_the_last_one(tmp_path: Path) -> None:
+    """Copies and near copies go from the first split, a twin whole; each split has its proof."""
+    train, test = [*_planted(130, 0.4)], [*_planted(120, 0.4, seed=7)]
+    near = replace(test[1], id="near", sentence=test[1].sentence.replace("Which", "What"))
+    halves = [
+        Problem(f"h{half}", f"The w1 hit y1 and the _ was {word}.", ("w1 v1", "y1"), half, "t")
+        for half, word in enumerate(["big", "small"])
+    ]
+    splits = {
+        "train": Dataset([*train, replace(test[0], id="same"), near, *halves], "train"),
+        "test": Dataset([*test, halves[0]], "test"),
+    }
+    how = {"cues": LENGTHS, "draws": 39, "probe_draws": 0}
+    found = audit.repair_splits(splits, tmp_path / "out", **how)  # type: ignore[arg-type]
+    left = {e.problem.id: e.reason for e in found["train"].filtered.dropped
+            if e.stage == "in a later split"}  # fmt: skip
+    assert left.keys() == {"same", "near", "h0", "h1"}
+    assert left["same"] == f"the same as {test[0].id} in test, or nearly so"
+    assert not any(e.stage == "in a later split" for e in found["test"].filtered.dropped)
+    assert all(found[name].filtered.input() == splits[name] for name in splits)
+    assert all(found[name].proof.bounds for name in splits)
+    alone = audit.repair(splits["test"], **how)  # type: ignore[arg-type]
+    assert alone.dataset == found["test"].dataset
+    assert "Items that a later split has, left out: 4, as same" in audit.repair_page(found["train"])
+    assert (tmp_path / "out" / "train" / "kept.jsonl").exists()
+    again = audit.repair_splits(splits, tmp_path / "b", seed=1, **how)  # type: ignore[arg-type]
+    assert [again[name].tried for name in splits] == [2, 2]
+    with pytest.raises(DataError, match="train: nothing is left to repair: q0 is the same as q0"):
+        audit.repair_splits(
+            {"train": splits["test"], "test": splits["test"]}, tmp_path / "c",
+            **how,  # type: ignore[arg-type]
+        )  # fmt: skip

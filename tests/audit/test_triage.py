@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
+from tests.conftest import examples
 from winosmith import Dataset, Problem, audit
 from winosmith.errors import DataError, FormatError
+from winosmith.metrics import mid_p
 
 
 def _items(n: int) -> Dataset:
@@ -34,6 +40,37 @@ def test_items_are_ranked_by_agreement_on_another_option() -> None:
     assert found.missed == ()
     assert found.saturated == ()
     assert next(iter(found.right)) in ("one", "two", "three")
+
+
+@given(st.integers(2, 5), st.integers(0, 99))
+@examples(10)
+def test_every_row_several_times_changes_no_figure_of_two_models(times: int, seed: int) -> None:
+    """Copies are one observation: difference, p and what is detectable stay, whatever their n."""
+    rng = np.random.default_rng(seed)
+    data = Dataset(
+        Problem(f"q{at}{half}", f"The w{at} hit y{at} and the _ was {word}.",
+                (f"w{at}", f"y{at}"), half, f"t{at}")
+        for at in range(30)
+        for half, word in enumerate(["big", "small"])
+    )  # fmt: skip
+    chosen = {name: {p.id: int(rng.integers(2)) for p in data} for name in ("one", "two")}
+    again = [(p.id, replace(p, id=f"{p.id}-{n}")) for p in data for n in range(times)]
+    copied = Dataset(problem for _, problem in again)
+    repeated = {name: {p.id: own[of] for of, p in again} for name, own in chosen.items()}
+    first = audit.triage(audit.Items.of(data), chosen).pairs[0]
+    second = audit.triage(audit.Items.of(copied), repeated).pairs[0]
+    for field in ("difference", "psi", "p", "detectable"):
+        assert getattr(first, field) == pytest.approx(getattr(second, field), abs=1e-9), field
+    assert second.design == pytest.approx(times * first.design)
+
+
+def test_models_that_differ_on_a_few_blocks_differ_in_as_many_cases() -> None:
+    """Six items that only one model gets right tell nothing more if they are six times there."""
+    data = _items(6)
+    copied = Dataset(replace(p, id=f"{p.id}-{n}") for p in data for n in range(6))
+    right, wrong = {p.id: 0 for p in copied}, {p.id: 1 for p in copied}
+    found = audit.triage(audit.Items.of(copied), {"one": right, "two": wrong}).pairs[0]
+    assert found.p == pytest.approx(mid_p(0, 6))
 
 
 def test_saturated_and_missed_items_are_told() -> None:

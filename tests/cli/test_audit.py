@@ -64,10 +64,26 @@ def test_records_that_are_no_items_are_a_finding(
     assert "told.jsonl:" in capsys.readouterr().out
 
 
-def test_a_misspelt_rule_is_refused(told: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A rule that there is not would never break, so it ends with code 2."""
-    assert main(["audit", str(told), "--draws", "19", "--fail-on", "cues=3pt"]) == 2
-    assert "there is no rule" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("rules", "message"),
+    [
+        ("leak,cues=3pt", "there is no rule 'cues=3pt' (do you mean cue=3pt?); there are cue=3pt, "
+         "probe=3pt, duplicates, contradictions, leak, options, refused, texts, licence, canary"),
+        ("cue", "there is no rule 'cue'"),
+        ("cue=3%", "there is no rule 'cue=3%'"),
+        ("duplicates=3", "there is no rule 'duplicates=3'"),
+        ("probe=3pt", "leave --no-probes out"),
+        ("texts", "--fail-on texts needs the texts: --texts FILE"),
+    ],
+)  # fmt: skip
+def test_a_rule_that_could_never_break_is_refused_before_anything_is_read(
+    rules: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A misspelt rule, and one whose measure is left out, ends with code 2 and what there is."""
+    unread = tmp_path / "unread.jsonl"
+    unread.write_bytes(b"\xff")
+    assert main(["audit", str(unread), "--no-probes", "--fail-on", rules]) == 2
+    assert message in " ".join(capsys.readouterr().err.replace("│", " ").split())
 
 
 def test_any_table_of_questions_is_read_and_models_answers_beside_it(
@@ -193,13 +209,47 @@ def test_a_repair_is_written_and_told_on_terminal_page_and_json(
     assert "the longest, in characters" in record["thinned_by"]
 
 
-def test_a_repair_takes_one_file_and_enough_items(
-    leaning: Path, told: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_each_split_is_repaired_into_a_folder_of_its_name(
+    leaning: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Two files, and too few items, are refused with what to do, and no folder is left."""
+    """A question that both have stays in the test set; page and JSON have each split's repair."""
+    rows = leaning.read_text("utf-8").splitlines()
+    train, test = tmp_path / "train.csv", tmp_path / "test.csv"
+    train.write_text("\n".join(rows).replace("Which animal is", "Who of all is") + "\n")
+    test.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    with train.open("a", encoding="utf-8") as file:
+        file.write(f"{rows[1]}\n")
+    folder, page = tmp_path / "fixed", tmp_path / "audit.html"
+    asked = ["--draws", "39", "--no-probes", "--repair", str(folder), "--out", str(page)]
+    assert main(["audit", str(train), str(test), "--json", *asked]) == 0
+    record = json.loads(capsys.readouterr().out)["repairs"]
+    assert record["train"]["dropped"]["in a later split"] == 1
+    assert "in a later split" not in record["test"]["dropped"]
+    for name in ("train", "test"):
+        assert len(formats.read(folder / name / "kept.jsonl")) == record[name]["kept"]
+        assert f"Repair of {name}: before and after" in page.read_text("utf-8")
+
+
+def test_splits_that_would_be_mixed_up_are_refused(
+    leaning: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two files of one name, and a training set after the test set, end before any work."""
+    (tmp_path / "a").mkdir()
+    paths = [tmp_path / "a" / "test.csv", tmp_path / "test.csv", tmp_path / "train.csv"]
+    for path in paths:
+        path.write_bytes(b"\xff")
+    asked = ["--repair", str(tmp_path / "fixed")]
+    assert main(["audit", str(paths[0]), str(paths[1]), *asked]) == 2
+    assert "two files are named 'test'" in capsys.readouterr().err
+    assert main(["audit", str(paths[1]), str(paths[2]), *asked]) == 2
+    assert "'train' stands after 'test'" in capsys.readouterr().err
+
+
+def test_a_repair_takes_enough_items(
+    told: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Too few items are refused with what to do, and no folder is left."""
     folder = tmp_path / "fixed"
-    assert main(["audit", str(leaning), str(told), "--repair", str(folder)]) == 2
-    assert "repair each split by itself" in capsys.readouterr().err
     few = ["audit", str(told), "--draws", "19", "--no-probes", "--repair", str(folder)]
     assert main(few) == 2
     assert "too few for a repair" in capsys.readouterr().err

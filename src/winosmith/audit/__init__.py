@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from winosmith.audit._answers import Answers, read_answers
-from winosmith.audit._audit import Audit, Part, audit
+from winosmith.audit._audit import Audit, Part, audit, parsed_rules
 from winosmith.audit._classes import class_cues
 from winosmith.audit._cues import CUES, Corpus, Cue, View
 from winosmith.audit._items import Items
@@ -18,7 +18,7 @@ from winosmith.audit._null import Battery, Found, battery
 from winosmith.audit._overlap import Overlap, overlap
 from winosmith.audit._probes import Probe, Word, probes
 from winosmith.audit._proof import LIMIT, WORDS, Bound, Proof, Thin, prove
-from winosmith.audit._repair import Changed, Repair, repair, repair_to_folder
+from winosmith.audit._repair import Changed, Repair, repair, repair_splits, repair_to_folder
 from winosmith.audit._report import (
     page,
     repair_page,
@@ -73,12 +73,14 @@ __all__ = [
     "near",
     "overlap",
     "page",
+    "parsed_rules",
     "probes",
     "prove",
     "read_answers",
     "repair",
     "repair_page",
     "repair_sections",
+    "repair_splits",
     "repair_to_folder",
     "repair_verdict",
     "review",

@@ -7,6 +7,7 @@ import io
 import json
 import math
 import re
+import shutil
 import warnings
 import zipfile
 from collections import Counter, defaultdict
@@ -14,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from string import ascii_uppercase
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from winosmith import formats
@@ -30,8 +32,8 @@ _Chosen = dict[str, dict[str, int | None]]
 _FEW = 50
 """Of so many items with the same options a row's text is searched for each one's question."""
 
-_LONGEST = 1 << 30
-"""A part of an `.eval` log that says that it unpacks to more bytes is refused."""
+_LONGEST, _IN_ALL, _PARTS = 1 << 30, 1 << 32, 200_000
+"""So many bytes a part of an `.eval` log may unpack to, and all; and so many parts it may have."""
 
 _LOGS = ("samples_*.jsonl", "*.eval")
 """Files of answers that are looked for in a folder."""
@@ -462,20 +464,56 @@ def _inspect_log(path: Path) -> tuple[str, list[Mapping[str, Any]]]:
     """Return the model of an `.eval` log, and its samples."""
     log = require("inspect_ai.log", "inspect")
     try:
-        with zipfile.ZipFile(path) as packed:
-            longest = max(packed.infolist(), key=lambda one: one.file_size, default=None)
-        if longest and longest.file_size > _LONGEST:
-            raise FormatError(f"{longest.filename!r} of this log would unpack to over 1 GB", path)
-        model = str(log.read_eval_log(str(path), header_only=True).eval.model)
-        samples = log.read_eval_log_samples(
-            str(path), all_samples_required=False, resolve_attachments="core"
-        )
-        kept = {"id", "input", "choices", "target", "scores"}
-        return model, [sample.model_dump(mode="json", include=kept) for sample in samples]
+        with TemporaryDirectory() as folder:
+            sound = Path(folder) / "log.eval"
+            _copy_bounded(path, sound)
+            model = str(log.read_eval_log(str(sound), header_only=True).eval.model)
+            samples = log.read_eval_log_samples(
+                str(sound), all_samples_required=False, resolve_attachments="core"
+            )
+            kept = {"id", "input", "choices", "target", "scores"}
+            return model, [sample.model_dump(mode="json", include=kept) for sample in samples]
     except FormatError:
         raise
-    except (OSError, ValueError, LookupError, RuntimeError, zipfile.BadZipFile) as error:
-        raise FormatError(f"this log of inspect_ai can't be read: {error}", path) from None
+    except Exception as error:  # noqa: BLE001 - of an archive by anybody, read by another library
+        what = " ".join(str(error).split())[:300] or type(error).__name__
+        raise FormatError(f"this log of inspect_ai can't be read: {what}", path) from None
+
+
+def _copy_bounded(path: Path, to: Path) -> None:
+    """Copy a log as an archive in which every size is true.
+
+    Sizes that an archive states may be wrong, and readers differ in what they then do; `zipfile`
+    stops at the stated size and compares the check sum.
+
+    Raises:
+        FormatError: it would unpack to too much, or its parts lie in one another.
+    """
+    with zipfile.ZipFile(path) as packed, zipfile.ZipFile(to, "w", zipfile.ZIP_STORED) as sound:
+        parts = {part.filename: part for part in packed.infolist()}  # of two the later one counts
+        stated = sum(part.file_size for part in parts.values())
+        longest = max(parts.values(), key=lambda part: part.file_size, default=None)
+        if len(parts) > _PARTS:
+            raise FormatError(f"this log has {len(parts):,} parts, over {_PARTS:,}", path)
+        if longest and longest.file_size > _LONGEST:
+            raise FormatError(
+                f"{longest.filename!r} of this log would unpack to {_size(longest.file_size)}, "
+                f"over {_size(_LONGEST)}",
+                path,
+            )
+        if stated > _IN_ALL:
+            raise FormatError(
+                f"this log would unpack to {_size(stated)}, over {_size(_IN_ALL)}", path
+            )
+        if sum(part.compress_size for part in packed.infolist()) > path.stat().st_size:
+            raise FormatError("the parts of this log lie in one another", path)
+        for part in parts.values():
+            with packed.open(part) as source, sound.open(part.filename, "w") as target:
+                shutil.copyfileobj(source, target, 1 << 20)
+
+
+def _size(count: int) -> str:
+    return f"{count / 2**20:,.0f} MiB"
 
 
 def _inspect_json(path: Path) -> tuple[str, list[Mapping[str, Any]]]:

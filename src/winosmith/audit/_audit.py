@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 from winosmith._version import __version__
@@ -147,8 +148,7 @@ class Audit:
         []
         """
         found = []
-        for rule in filter(None, map(str.strip, rules.split(","))):
-            name, points = _rule(rule)
+        for name, points in parsed_rules(rules):
             found += [
                 f"{part.name}: {told}" for part in self.parts for told in _RULES[name](part, points)
             ]
@@ -265,12 +265,26 @@ SEEN = {
 """What a probe sees, in words."""
 
 
+def parsed_rules(rules: str) -> list[tuple[str, float]]:
+    """Return the rules of `Audit.failures`, each by its name and its points, 0–1.
+
+    Raises:
+        InputError: there is no such rule; the message lists all.
+
+    >>> parsed_rules("cue=3pt, leak")
+    [('cue', 0.03), ('leak', 0.0)]
+    """
+    return [_rule(rule) for rule in filter(None, map(str.strip, rules.split(",")))]
+
+
 def _rule(text: str) -> tuple[str, float]:
     name, equals, points = text.partition("=")
     number = re.fullmatch(r"(\d+(?:\.\d+)?)(?:pt)?", points)
     if name not in _RULES or bool(equals) != (name in ("cue", "probe")) or (equals and not number):
+        near = "".join(get_close_matches(name, _RULES, 1))
+        nearest = f" (do you mean {near + '=3pt' * (near in ('cue', 'probe'))}?)" if near else ""
         raise InputError(
-            f"there is no rule {text!r}; there are cue=3pt, probe=3pt, "
+            f"there is no rule {text!r}{nearest}; there are cue=3pt, probe=3pt, "
             + ", ".join(rule for rule in _RULES if rule not in ("cue", "probe"))
         )
     return name, float(number[1]) / 100 if number else 0.0

@@ -23,6 +23,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ from winosmith.audit._items import Bools, Floats, Ints, Items, in_classes
 from winosmith.audit._null import LEVEL, battery
 from winosmith.audit._probes import features, guessed, probe
 from winosmith.audit._proof import LIMIT, WORDS, Proof, prove, refuse_few
+from winosmith.audit._review import across
 from winosmith.blocks import copies, plain
 from winosmith.dataset import Dataset, Dropped, Filtered
 from winosmith.debias import Logit
@@ -58,6 +60,9 @@ TRIED = "tried.json"
 """Which repairs were tried, by the digest of what was to be repaired; outlives `--force`."""
 
 PAGE = "report.html"
+
+_THIS = ""
+"""The name of what is repaired, among later splits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,12 +143,15 @@ class Learnt:
         words: whether a model of words tells.
         posterior: (units,) of each key.
         stays: (units,) the probability to stay.
+        stays_at: (units, most options) the same if the key stood at each place; 0 beyond the
+            options. None where it was learnt before.
     """
 
     cues: tuple[str, ...]
     words: bool
     posterior: Floats
     stays: Floats
+    stays_at: Floats | None = None
 
 
 Memo = Callable[[str, Callable[[], Learnt]], Learnt]
@@ -153,6 +161,7 @@ Memo = Callable[[str, Callable[[], Learnt]], Learnt]
 def repair(
     data: Dataset,
     *,
+    later: Mapping[str, Dataset] | None = None,
     cues: Sequence[Cue] = CUES,
     draws: int = 1000,
     probe_draws: int = 200,
@@ -167,6 +176,8 @@ def repair(
 
     Args:
         data: the items. Those without a key are left out.
+        later: further splits, by name; what they hold of the items, copies or nearly so, is left
+            out here. Models are compared on the last split, the test set, so that keeps its items.
         cues: as for `audit`.
         draws: of the null by which cues are named.
         probe_draws: of the null of the model of words; 0 leaves it out.
@@ -185,7 +196,10 @@ def repair(
     >>> found.cues[0], found.filtered.input() == data, len(found.dataset) < 300
     ('the longest, in characters', True, True)
     """
-    gone = _repeated(data)
+    gone = _elsewhere(data, later or {})
+    if gone and len(gone) == len(data):
+        raise DataError(f"nothing is left to repair: {data[0].id} is {gone[0][1]}, and so on")
+    gone |= _repeated(data, gone)
     rows = [row for row in range(len(data)) if row not in gone]
     free = _free(data.select(rows))
     dealt = {row: _dealt(data[row], seed) if is_free else data[row]
@@ -249,6 +263,7 @@ def repair_to_folder(
     data: Dataset,
     out: str | Path,
     *,
+    later: Mapping[str, Dataset] | None = None,
     cues: Sequence[Cue] = CUES,
     draws: int = 1000,
     probe_draws: int = 200,
@@ -265,6 +280,7 @@ def repair_to_folder(
     Args:
         data: see `repair`, as of what follows.
         out: the folder; see `winosmith.outputs` for which folders are taken.
+        later: see `repair`.
         cues: see `repair`.
         draws: see `repair`.
         probe_draws: see `repair`.
@@ -284,6 +300,8 @@ def repair_to_folder(
         "probe_draws": probe_draws,
         "seed": seed,
     }
+    if later is not None:
+        recipe["later"] = {name: split.digest for name, split in later.items()}
     folder = OutputFolder.open(out, recipe, force=force)
     with folder.or_nothing(), ExitStack() as stack:
         paths = {
@@ -291,7 +309,8 @@ def repair_to_folder(
             for name in ("all", "one-half", "the-other-half")
         }
         found = repair(
-            data, cues=cues, draws=draws, probe_draws=probe_draws, seed=seed, step=step,
+            data, later=later, cues=cues, draws=draws, probe_draws=probe_draws, seed=seed,
+            step=step,
             memo=lambda name, made: _kept(paths[name], made),
         )  # fmt: skip
     found = replace(found, tried=_tried(folder, data))
@@ -310,6 +329,56 @@ def repair_to_folder(
     if tell is not None:
         with folder.write(PAGE) as file:
             file.write(tell(found))
+    return found
+
+
+def repair_splits(
+    splits: Mapping[str, Dataset],
+    out: str | Path,
+    *,
+    cues: Sequence[Cue] = CUES,
+    draws: int = 1000,
+    probe_draws: int = 200,
+    seed: int = 0,
+    force: bool = False,
+    step: Step = lambda _: None,
+    tell: Callable[[Repair], str] | None = None,
+) -> dict[str, Repair]:
+    """Repair each split into a folder of its name; each is proved by itself.
+
+    An item that several hold stays in the last of them: give the training set first and the test
+    set last. Nothing that one split teaches thins another, so each proof is of its own blocks.
+
+    Args:
+        splits: by names that can be those of folders.
+        out: the folder of these folders.
+        cues: see `repair`, as of what follows.
+        draws: see `repair`.
+        probe_draws: see `repair`.
+        seed: see `repair`.
+        force: see `repair_to_folder`.
+        step: see `repair`.
+        tell: see `repair_to_folder`.
+
+    Raises:
+        DataError: see `repair`; the message names the split.
+        OutputError: see `repair_to_folder`.
+    """
+    names, found = list(splits), {}
+    for at, name in enumerate(names):
+
+        def tell_of(told: str, name: str = name) -> None:
+            step(f"{name}: {told}")
+
+        try:
+            found[name] = repair_to_folder(
+                splits[name], Path(out) / name,
+                later={other: splits[other] for other in names[at + 1 :]},
+                cues=cues, draws=draws, probe_draws=probe_draws, seed=seed, force=force,
+                step=tell_of, tell=tell,
+            )  # fmt: skip
+        except DataError as error:
+            raise DataError(f"{name}: {error}") from None
     return found
 
 
@@ -333,7 +402,11 @@ def _kept(path: Path, made: Callable[[], Learnt]) -> Learnt:
 
 
 def _tried(folder: OutputFolder, data: Dataset) -> int:
-    """Note this repair, and return how many of the same items this folder and its siblings know."""
+    """Note this repair, and return how many of the same items the folders around it know.
+
+    These are the folder's siblings and the folders in them, where splits lie; for a split's own
+    folder those beside the folder of all splits.
+    """
     lines = sorted(canonical(problem_record(problem)) for problem in data)
     digest = hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
     recipe = {name: value for name, value in folder.recipe.items() if name != "repair"}
@@ -343,7 +416,10 @@ def _tried(folder: OutputFolder, data: Dataset) -> int:
     with write_aside(folder.path / TRIED) as file:
         json.dump(own, file, indent=1)
         file.write("\n")
-    beside = folder.path.resolve().parent.glob(f"*/{TRIED}")
+    parent = folder.path.resolve().parent
+    if "later" in folder.recipe:
+        parent = parent.parent
+    beside = chain(parent.glob(f"*/{TRIED}"), parent.glob(f"*/*/{TRIED}"))
     return len({one for path in beside for one in _noted(path).get(digest, ())} | {this})
 
 
@@ -356,11 +432,34 @@ def _noted(path: Path) -> dict[str, list[str]]:
         return {}
 
 
-def _repeated(data: Dataset) -> dict[int, tuple[str, str]]:
-    """Return the rows that go before anything is learnt: without a key, copies, contradictions."""
-    gone = {row: ("no key", "it has no key") for row, key in enumerate(data.answers) if key is None}
+def _elsewhere(data: Dataset, later: Mapping[str, Dataset]) -> dict[int, tuple[str, str]]:
+    """Return the rows that later splits hold, with the other half of each twin."""
+    gone: dict[int, tuple[str, str]] = {}
+    for (own, name), pairs in across({_THIS: data, **later}).items() if later else ():
+        for one, other in pairs if own == _THIS else ():
+            told = ("in a later split", f"the same as {other} in {name}, or nearly so")
+            gone.setdefault(data.row(one), told)
+    twins = {twin: data[row].id for row in gone if (twin := data[row].twin_id)}
+    for row, problem in enumerate(data):
+        if problem.twin_id in twins and row not in gone:
+            half = twins[problem.twin_id]
+            gone[row] = ("in a later split", f"its half {half} is in a later split, or nearly so")
+    return gone
+
+
+def _repeated(data: Dataset, already: Mapping[int, tuple[str, str]]) -> dict[int, tuple[str, str]]:
+    """Return the rows that go before anything is learnt: without a key, copies, contradictions.
+
+    Those that have gone already are no copies of others.
+    """
+    gone = {
+        row: ("no key", "it has no key")
+        for row, key in enumerate(data.answers)
+        if key is None and row not in already
+    }
     for group in copies(data):
-        rows = sorted((row for row in group if row not in gone), key=lambda row: _name(data[row]))
+        left = (row for row in group if row not in gone and row not in already)
+        rows = sorted(left, key=lambda row: _name(data[row]))
         keys = {
             plain(p.options[p.answer]) for p in map(data.__getitem__, rows) if p.answer is not None
         }
@@ -475,7 +574,8 @@ class Thinning:
         words = words and probe(part, "options", draws=self.probe_draws, seed=self.seed).p <= LEVEL
         chance = 1 / items.unit_counts
         if not (columns or words):
-            return Learnt((), False, chance, np.ones(len(chance)))
+            there = np.arange(int(items.unit_counts.max())) < items.unit_counts[:, None]
+            return Learnt((), False, chance, np.ones(len(chance)), there.astype(float))
         with one_thread():
             if words:
                 _, matrix = features(items, "options")
@@ -493,8 +593,11 @@ class Thinning:
             )
             named_ones = [name in cues for name in self.of_cues] + [True] * len(self.of_places)
             penalty = np.where([*named_ones, True, True], _NAMED, _OTHERS)
-            stays = _balanced(options.beyond(told), units, penalty)
-        return Learnt(cues, bool(words), np.exp(log_posterior[options.keys]), stays)
+            stays = _balanced(options.beyond(told), options.keys[units], penalty)
+        at = np.zeros(options.there.shape)
+        at[options.there] = stays
+        posterior = np.exp(log_posterior[options.keys])
+        return Learnt(cues, bool(words), posterior, stays[options.keys], at)
 
 
 @dataclass(frozen=True)
@@ -545,14 +648,15 @@ class _Units:
         return shares
 
     def beyond(self, rows: Floats) -> Floats:
-        """Return what the key's row holds beyond the mean of its unit's, (units, columns)."""
-        means = np.add.reduceat(rows, self.starts, axis=0) / self.items.unit_counts[:, None]
-        found: Floats = rows[self.keys] - means
+        """Return what each row holds beyond the mean of its unit's, (rows, columns)."""
+        counts = self.items.unit_counts
+        means = np.add.reduceat(rows, self.starts, axis=0) / counts[:, None]
+        found: Floats = rows - np.repeat(means, counts, axis=0)
         return found
 
 
-def _balanced(beyond: Floats, learnt: Bools, penalty: Floats) -> Floats:
-    """Return the probabilities to stay that leave nothing in any column, on those learnt from.
+def _balanced(beyond: Floats, learnt: Ints, penalty: Floats) -> Floats:
+    """Return the probabilities to stay, (rows,), that leave nothing in any column of those learnt.
 
     They are σ(4 − λ·d), with the λ at which the sum of log(1 + e^(4 − λ·d)) is least, up to the
     penalty: its derivative is −Σ σ d, so there the columns of what stays sum to nothing.

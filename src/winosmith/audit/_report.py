@@ -32,11 +32,11 @@ _ADDED = 0.005
 """So much more must a model get right that sees the question too, for its words to be told."""
 
 
-def sections(audit: Audit, repaired: Repair | None = None) -> list[report.Section]:
+def sections(audit: Audit, repaired: Sequence[Repair] = ()) -> list[report.Section]:
     """Return the page's sections; a terminal prints their paragraphs and tables."""
     return [
         report.Section("What can be guessed", list(_verdict(audit))),
-        *(repair_sections(repaired) if repaired else ()),
+        *(section for one in repaired for section in repair_sections(one, len(repaired) > 1)),
         *(_cues(part) for part in audit.parts),
         *([report.Section("Probes", list(_probes(audit)))] if _probed(audit) else []),
         *(_models(part) for part in audit.parts if part.triage),
@@ -45,8 +45,8 @@ def sections(audit: Audit, repaired: Repair | None = None) -> list[report.Sectio
     ]
 
 
-def page(audit: Audit, repaired: Repair | None = None) -> str:
-    """Return the audit as one HTML page that needs nothing else."""
+def page(audit: Audit, repaired: Sequence[Repair] = ()) -> str:
+    """Return the audit, and repairs of its splits, as one HTML page that needs nothing else."""
     signed = " + ".join(part.name for part in audit.parts)
     return report.page(
         f"Audit of {signed}",
@@ -120,8 +120,13 @@ def _off(share: float) -> str:
     return "0.0" if float(told) == 0 else told.replace("-", "−")
 
 
-def repair_sections(repaired: Repair) -> list[report.Section]:
-    """Return what a repair did, and what is known of it; a terminal prints it."""
+def repair_sections(repaired: Repair, of_several: bool = False) -> list[report.Section]:
+    """Return what a repair did, and what is known of it; a terminal prints it.
+
+    Args:
+        repaired: the repair.
+        of_several: whether the section's title names the split.
+    """
     bounds = {bound.rule: bound for bound in repaired.proof.bounds}
     rows: list[list[report.Value]] = [
         [
@@ -162,7 +167,9 @@ def repair_sections(repaired: Repair) -> list[report.Section]:
     ]
     return [
         report.Section(
-            "Repair: before and after",
+            f"Repair of {repaired.filtered.kept.name}: before and after"
+            if of_several
+            else "Repair: before and after",
             [
                 report.Text([repair_verdict(repaired)]),
                 report.Text(list(_done(repaired)), "list"),
@@ -195,6 +202,7 @@ def _done(repaired: Repair) -> Iterator[str]:
             "better than its null."
         )
     told = {
+        "in a later split": "Items that a later split has",
         "copy": "Copies of other items",
         "contradiction": "Identical items with different keys",
         "no key": "Items without a key",
@@ -628,8 +636,8 @@ def _models(part: Part) -> report.Section:
                     ]
                     for one in found.pairs
                 ],
-                note="McNemar's test, mid-p. Detectable is the difference that four of five such "
-                "sets would find at 0.05, blocks counted as they are.",
+                note="McNemar's test, mid-p, a block at once. Detectable is the difference that "
+                "four of five such sets would find at 0.05, blocks counted as they are.",
                 most=8,
             ),
         ],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,7 +13,7 @@ from winosmith.cli._options import format_option, json_option, named_columns, pa
 from winosmith.cli._printing import Result, say
 from winosmith.cli.admin import database_option, existing_site
 from winosmith.dataset import Dataset
-from winosmith.errors import DataError, FormatError
+from winosmith.errors import DataError, FormatError, InputError
 from winosmith.problem import Problem
 
 if TYPE_CHECKING:
@@ -48,7 +48,8 @@ if TYPE_CHECKING:
               help="Write the suspects there, for `winosmith humans sheets`.")  # fmt: skip
 @click.option("--repair", "repaired", type=click.Path(file_okay=False), metavar="DIR",
               help="Thin the items by what gives their answers away, and write them there, with "
-              "what was left out and why; of one file.")  # fmt: skip
+              "what was left out and why; each of several files into a folder of its name. What "
+              "several hold stays in the last one: give the test set last.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Replace another repair in that folder.")
 @click.option("--out", metavar="FILE.html", help="Write the page there.")
 @json_option
@@ -90,16 +91,18 @@ def command(
         winosmith audit items.jsonl --answers answers.csv --answers out/MODEL
         winosmith audit items.jsonl --answers answers.csv --to-judge mysite
         winosmith audit items.jsonl --repair repaired --out audit.html
+        winosmith audit train.jsonl dev.jsonl test.jsonl --repair repaired
         winosmith audit questions.csv --fail-on cue=3pt,duplicates,leak
     """  # noqa: D301
     from winosmith import audit
 
+    _check_rules(rules, probes=not no_probes, texts=bool(texts))
     if (site or sheet) and not answers:
         raise click.UsageError(
             "--to-judge and --to-sheet need models' answers, which tell the suspects: --answers"
         )
-    if repaired and len(data) > 1:
-        raise click.UsageError("--repair takes one file; repair each split by itself")
+    if repaired:
+        _check_splits([Path(path).stem for path in data])
     judged = existing_site(site, database) if site else None
     splits: dict[str, Dataset] = {}
     refused: dict[str, list[str]] = {}
@@ -109,16 +112,7 @@ def command(
         splits[name], refused[name] = _read(path, format_name)
         declared[name] = audit.declared(path, splits[name])
     probe_draws = 0 if no_probes else 200
-    mended = repaired and audit.repair_to_folder(
-        next(iter(splits.values())),
-        repaired,
-        draws=draws,
-        probe_draws=probe_draws,
-        seed=seed,
-        force=force,
-        step=say,
-        tell=audit.repair_page,
-    )
+    mended = _repaired(splits, repaired, draws, probe_draws, seed, force) if repaired else {}
     found = audit.audit(
         splits,
         draws=draws,
@@ -134,16 +128,17 @@ def command(
     record = found.record() | {"verdict": audit.verdict(found), "broken": broken}
     Result(
         f"Audit of {' + '.join(splits)}",
-        record | (_mended(mended) if mended else {}),
-        audit.sections(found, mended or None),
+        record | _mended(mended),
+        audit.sections(found, [*mended.values()]),
         verdict=audit.verdict(found),
         signature=audit.signature(found),
         apart=True,
     ).tell(as_json=as_json, out=out)
     if not as_json:
         click.echo(f"For a README: {found.line}")
-        if mended:
-            click.secho(f"{len(mended.dataset):,} items are in {repaired}/kept.jsonl", bold=True)
+        for name, one in mended.items():
+            folder = Path(repaired or "", name if len(mended) > 1 else "")
+            click.secho(f"{len(one.dataset):,} items are in {folder / 'kept.jsonl'}", bold=True)
     if judged is not None:
         _to_judge(found, suspects, judged.secret)
     if sheet:
@@ -154,11 +149,65 @@ def command(
         ctx.exit(1)
 
 
-def _mended(found: Repair) -> dict[str, object]:
-    """Return what JSON has of a repair."""
+def _check_rules(rules: str, *, probes: bool, texts: bool) -> None:
+    """Refuse rules that there are not, and those that nothing could break."""
     from winosmith import audit
 
-    return {"repair": found.record() | {"verdict": audit.repair_verdict(found)}}
+    try:
+        names = {name for name, _ in audit.parsed_rules(rules)}
+    except InputError as error:
+        raise click.BadParameter(str(error), param_hint="--fail-on") from None
+    if "probe" in names and not probes:
+        raise click.UsageError("--fail-on probe needs the models of words: leave --no-probes out")
+    if "texts" in names and not texts:
+        raise click.UsageError("--fail-on texts needs the texts: --texts FILE")
+
+
+def _check_splits(names: Sequence[str]) -> None:
+    """Refuse splits whose folders would be one, and a test set that would lose its items."""
+    name, times = Counter(names).most_common(1)[0]
+    if times > 1:
+        raise click.UsageError(
+            f"two files are named {name!r}, and --repair writes a folder for each: rename one"
+        )
+    test = next((at for at, name in enumerate(names) if "test" in name.casefold()), len(names))
+    after = next((name for name in names[test + 1 :] if "train" in name.casefold()), None)
+    if after is not None:
+        raise click.UsageError(
+            f"{after!r} stands after {names[test]!r}: what several splits hold stays in the last "
+            "one, so give the training set first and the test set last"
+        )
+
+
+def _repaired(
+    splits: Mapping[str, Dataset], out: str, draws: int, probe_draws: int, seed: int, force: bool
+) -> dict[str, Repair]:
+    """Repair one file into a folder, or each of several into a folder there."""
+    from winosmith import audit
+
+    how: dict[str, Any] = {
+        "draws": draws,
+        "probe_draws": probe_draws,
+        "seed": seed,
+        "force": force,
+        "step": say,
+        "tell": audit.repair_page,
+    }
+    if len(splits) > 1:
+        return audit.repair_splits(splits, out, **how)
+    return {name: audit.repair_to_folder(split, out, **how) for name, split in splits.items()}
+
+
+def _mended(found: Mapping[str, Repair]) -> dict[str, object]:
+    """Return what JSON has of repairs: of one by itself, of several by their splits."""
+    from winosmith import audit
+
+    told = {
+        name: one.record() | {"verdict": audit.repair_verdict(one)} for name, one in found.items()
+    }
+    if len(told) > 1:
+        return {"repairs": told}
+    return dict.fromkeys(("repair",)[: len(told)], next(iter(told.values()), None))
 
 
 def _answers(paths: Sequence[str], splits: Mapping[str, Dataset]) -> Answers:

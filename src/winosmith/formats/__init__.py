@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 from winosmith.formats._base import Entry, Format, Item, Source
+from winosmith.formats._columns import AnswerIs, Columns
 from winosmith.formats._jsonl import frame, lines
 from winosmith.formats._predictions import (
     Predictions,
@@ -19,7 +20,6 @@ from winosmith.formats._predictions import (
     read_predictions,
     write_predictions,
 )
-from winosmith.formats._questions import AnswerIs, Columns
 from winosmith.formats._read import (
     FORMATS,
     Contents,

@@ -323,10 +323,40 @@ def _cells(line: str, separator: str) -> tuple[str, ...]:
         return ()
 
 
+_UNPACK = "it is packed; unpack it first, for example with: "
+
+_NO_TEXT = {
+    b"\x1f\x8b": f"{_UNPACK}gunzip --keep",
+    b"BZh": f"{_UNPACK}bunzip2 --keep",
+    b"\xfd7zXZ\x00": f"{_UNPACK}unxz --keep",
+    b"\x28\xb5\x2f\xfd": f"{_UNPACK}unzstd",
+    b"PK\x03\x04": "it is an archive or a workbook; unpack it, or save its sheet as CSV in UTF-8",
+    b"%PDF": "it is a PDF; rows with columns are needed",
+    b"ARROW1": "it is an Arrow file; save it as Parquet or JSON Lines",
+    b"\xff\xff\xff\xff": "it is an Arrow file; save it as Parquet or JSON Lines",
+    b"version https://git-lfs": "it is a pointer of Git LFS in the place of the file: git lfs pull",
+}
+"""How files begin that hold no text of ours, and what to do."""
+
+_NO_DATA = ("<!doctype html", "<html")
+
+
+def _refuse_others(raw: bytes, path: Path) -> None:
+    """Refuse a file that is no text, or no data, with what to do."""
+    for start, what in _NO_TEXT.items():
+        if raw.startswith(start):
+            raise FormatError(what, path)
+    if raw[:1000].decode("latin-1").lstrip().casefold().startswith(_NO_DATA):
+        raise FormatError("it is a web page, not data; download the file itself", path)
+
+
 def _decoded(raw: bytes, path: Path) -> str:
-    if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+    _refuse_others(raw, path)
+    wide = raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    if wide or raw[:4].count(0) == 2:
         raise FormatError(
-            "the text is UTF-16; convert it first, for example with: iconv -f utf-16 -t utf-8",
+            "the text is UTF-16; convert it first, for example with: iconv -f utf-16"
+            f"{'' if wide else 'le' if raw[1] == 0 else 'be'} -t utf-8",
             path,
         )
     try:
@@ -495,8 +525,13 @@ def rows(
         if not any(cell.strip() for cell in cells):
             continue
         if not header:
-            header = _header_checked(cells, needed, source, first)
+            full = next(n for n in range(len(cells), 0, -1) if cells[n - 1].strip())
+            # A spreadsheet writes columns that were emptied; one alone may have been left unnamed.
+            header = cells[:full] if len(cells) - full > 1 else cells
+            header = _header_checked(header, needed, source, first)
             continue
+        while len(cells) > len(header) and not cells[-1].strip():
+            cells.pop()
         wrong: str | None = None
         if len(cells) != len(header):
             wrong = f"the row has {len(cells)} cells; the header has {len(header)}"

@@ -1,39 +1,36 @@
 """Multiple-choice questions as rows: question, choices, answer, in whatever columns they are.
 
-A row has a question, choices and an answer under the names that published sets use, or under those
-that are given (`Columns`). Choices are one list, columns of their own (`A`, `B`, `C`; `sol1`,
-`sol2`), or texts with labels, as ARC has them. An answer is a letter, a number, one of the texts,
-or a label; which it is holds for a whole file. A premise and a hypothesis make one question, whose
-choices are the labels of all the file. Columns that are nothing of this go to `extra` as
+Which column is what, `_columns` tells; what the choices of a cell are, `_choices`. An answer is a
+letter, a number, one of the texts, or a label; which it is holds for a whole file. A premise and a
+hypothesis make one question, whose choices are the labels of all the file. A right answer with
+wrong ones beside it gets an order by lot. Columns that are nothing of this go to `extra` as
 `questions.NAME`. JSON Lines, JSON arrays, tables, Parquet, and tables in memory hold such rows.
 """
 
 from __future__ import annotations
 
-import ast
+import hashlib
 import json
 import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from string import ascii_uppercase
-from typing import IO, Any, Literal, get_args
+from typing import IO, Any
 
-from winosmith.errors import FormatError, InputError, ProblemError, require
-from winosmith.formats import _base
+from winosmith.errors import FormatError, ProblemError, require
+from winosmith.formats import _base, _columns
 from winosmith.formats._base import Entry, Format, Item, Source
+from winosmith.formats._choices import SERIES, flagged, listed, lists, written
+from winosmith.formats._columns import Columns, Plan, Row, empty, plainly, plan
 from winosmith.problem import Extra, Problem, Scalar
 from winosmith.records import canonical, parsed
 
-Row = Mapping[str, Any]
 Told = tuple[int, str, Row | None, str | None]
 """Line, text, cells by column, and why there are none."""
-
-AnswerIs = Literal["letter", "0", "1", "text", "label"]
-"""What an answer is: a letter, a number from 0 or from 1 on, the text of a choice, or its label."""
 
 _WORDS = {
     "letter": "letters",
@@ -44,47 +41,7 @@ _WORDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Columns:
-    """The columns of questions, where a file does not name them as others do.
-
-    Attributes:
-        question: of the question; several are joined with a space, in this order. Empty: found.
-        choices: of the choices: one with lists, or one a choice. Empty: found.
-        answer: of the right choice. None: found.
-        answer_is: what stands there; see `AnswerIs`. None: told by the whole file.
-    """
-
-    question: tuple[str, ...] = ()
-    choices: tuple[str, ...] = ()
-    answer: str | None = None
-    answer_is: AnswerIs | None = None
-
-    def __post_init__(self) -> None:
-        if self.answer_is is not None and self.answer_is not in get_args(AnswerIs):
-            raise InputError(
-                f"an answer is one of {', '.join(get_args(AnswerIs))}; not {self.answer_is!r}"
-            )
-
-
-_QUESTION = ("question", "question_stem", "stem", "query", "prompt", "problem", "goal", "ctx")
-_ASIDE = ("context", "passage", "article", "paragraph")
-"""Columns with a text that the question is about."""
-
-_CHOICES = ("choices", "options", "endings", "candidates", "answers", "answer_choices")
-_CHOICE = re.compile(
-    r"(?:(?i:option|choice|answer|opt|op|sol|solution|ending|candidate)[ _]?)?([aA01])"
-)
-"""The first of the columns that have a choice each."""
-
-_ANSWER = (
-    "answer answerKey answer_key label gold gold_label target correct correct_answer correct_option"
-    " cop answer_idx answer_index key"
-).split()
-_PAIRS = (("premise", "hypothesis"), ("sentence1", "sentence2"))
-_ID = ("id", "qID", "qid", "question_id", "uid", "ind", "idx")
-
-_PREFIX = re.compile(r"\s*\(?([A-Za-z]|[0-9]{1,2})[.):]\s+(?=\S)")
+_PREFIX = re.compile(r"\s*\(?(?:([A-Za-z])[.):]\s*|([0-9]{1,2})(?:\)\s*|[.:]\s+))(?=\S)")
 _LETTER = re.compile(r"\s*\(?([A-Za-z])[.):]?\s*")
 _LOOK = 20
 
@@ -196,76 +153,41 @@ def recognises(source: Source) -> bool:
     names: Sequence[str] = list(source.first_record or source.first_element)
     if not names:
         names = [cell.strip() for cell in max(source.headers.values(), key=len)]
-    first = _flat(source.first_record or source.first_element)
+    record = _flat(source.first_record or source.first_element)
+    if not record:  # of a table
+        told = (row for _, _, row, _ in source_rows(source))
+        try:
+            record = next(filter(None, islice(told, _LOOK)), {})
+        except FormatError:
+            record = {}
     try:
-        plan = _plan([*dict.fromkeys([*names, *first])], Columns())
+        found = plan([*dict.fromkeys([*names, *record])], Columns(), [record])
     except FormatError:
         return False
     # Any mapping of words may hold "question" and "options"; choices are several.
-    alone = first.get(plan.choices[0]) if len(plan.choices) == 1 else None
-    return not isinstance(alone, str) or alone.lstrip().startswith(("[", "{"))
+    alone = record.get(found.choices[0]) if len(found.choices) == 1 else None
+    return not isinstance(alone, str) or lists(alone)
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """Which columns are what; `classes` where the labels of all rows are the choices."""
+def lacking(source: Source) -> tuple[str, bool]:
+    """Return why a file of text is not read as questions, and whether it has a column of them.
 
-    question: tuple[str, ...]
-    choices: tuple[str, ...]
-    answer: str | None
-    id: str | None
-    classes: bool
-
-    @property
-    def used(self) -> set[str]:
-        return {*self.question, *self.choices, self.answer or "", self.id or ""}
-
-
-def _plan(names: Sequence[str], given: Columns) -> _Plan:
-    for name in (*given.question, *given.choices, *filter(None, [given.answer])):
-        if name not in names:
-            raise FormatError(f"there is no column {name!r}; there are {', '.join(names)}")
-    if _first(["premise"], names) and _first(["question"], names) and not given.question:
-        raise FormatError("there are a premise and a question: name one or both with --question")
-    pairs = (tuple(_first([name], names) for name in pair) for pair in _PAIRS)
-    pair = next((tuple(filter(None, pair)) for pair in pairs if all(pair)), ())
-    question = given.question
-    if not question and (found := _first(_QUESTION, names)):
-        aside = _first(_ASIDE, names) if found.casefold() == "question" else None
-        question = (aside, found) if aside else (found,)
-    answer = given.answer or _first(_ANSWER, names)
-    choices = given.choices or _choices(names, answer)
-    classes = bool(pair) and not choices and answer is not None
-    if classes and not given.question:
-        question = pair
-    told = f"; the columns are {', '.join(names)}"
-    if not question:
-        raise FormatError(f"no column is known for questions: name it with --question{told}")
-    if not choices and not classes:
-        raise FormatError(f"no column is known for the choices: name them with --choices{told}")
-    others = [name for name in names if name not in {*question, *choices, answer}]
-    return _Plan(question, choices, answer, _first(_ID, others), classes)
-
-
-def _first(wanted: Iterable[str], names: Sequence[str]) -> str | None:
-    """Return the first of the wanted names that is there, as it is written there."""
-    written = {name.casefold(): name for name in reversed(names)}
-    return next((written[name.casefold()] for name in wanted if name.casefold() in written), None)
-
-
-def _choices(names: Sequence[str], answer: str | None) -> tuple[str, ...]:
-    one = _first(_CHOICES, [name for name in names if name != answer])
-    if one is not None:
-        return (one,)
-    for first in names:
-        if found := _CHOICE.fullmatch(first):
-            stem, sign = first[:-1], found[1]
-            following = ascii_uppercase if sign in "aA" else map(str, range(int(sign), 27))
-            series = [f"{stem}{s.lower() if sign == 'a' else s}" for s in following]
-            there = next((n for n, name in enumerate(series) if name not in names), len(series))
-            if there >= 2:
-                return tuple(series[:there])
-    return ()
+    "" where it has no columns.
+    """
+    row = _flat(source.first_record or source.first_element)
+    table = not row and not source.start.startswith(("{", "[", "<"))
+    names = [*row]
+    if table:
+        names = [cell.strip() for cell in max(source.headers.values(), key=len)]
+    if len(names) < 2:
+        return "", False
+    try:
+        plan(names, Columns(), [row])
+    except FormatError as error:
+        named = " (does the first line name the columns?)" if table else ""
+        asks = _columns.first([*_columns.QUESTION.split(), "questions"], names)
+        return f"{error.reason}{named}", asks is not None
+    return "the choices of its first row are no list of several", True
 
 
 def _flat(record: Row) -> Row:
@@ -281,7 +203,8 @@ def _flat(record: Row) -> Row:
 class _Draft:
     """A row on its way to a problem; `labels` where the choices have some, or columns.
 
-    `written` are choices as they were before a sign was taken from each.
+    `written` are choices as they were before a sign was taken from each; `key` is the right one
+    where the row itself says so.
     """
 
     line: int
@@ -291,8 +214,9 @@ class _Draft:
     options: tuple[str, ...]
     labels: tuple[str, ...]
     answer: Any
-    extra: Extra
+    extra: dict[str, Any]
     written: tuple[str, ...] = ()
+    key: int | None = None
 
 
 def read_questions(
@@ -321,9 +245,10 @@ def read_questions(
             return [Entry(line, raw, reason=reason) for line, raw, _, reason in found], []
         raise FormatError("there are no rows", path)
     try:
-        plan = _plan(names, given)
+        taken = plan(names, given, [row for _, _, row, _ in found if row is not None])
     except FormatError as error:
         raise FormatError(error.reason, path) from None
+    taken, notes = _with_ids(taken, found)
     entries: list[Entry] = []
     drafts: list[_Draft] = []
     for position, (line, raw, row, reason) in enumerate(found):
@@ -331,120 +256,182 @@ def read_questions(
             entries.append(Entry(line, raw, reason=reason))
             continue
         try:
-            drafts.append(_draft(plan, row, line, raw, position))
+            drafts.append(_draft(taken, row, line, raw, position))
         except ProblemError as error:
             entries.append(Entry(line, raw, reason=str(error)))
-    notes = _named(plan, given)
-    if plan.classes:
+    notes += _named(taken, given)
+    if taken.classes:
         _take_classes(drafts, path)
     else:
         notes += _without_prefixes(drafts)
     kind = given.answer_is or _kind(drafts, path)
-    withheld = sum(draft.answer is None for draft in drafts)
-    if kind and withheld:
+    withheld = sum(draft.answer is None and draft.key is None for draft in drafts)
+    if drafts and withheld == len(drafts):
+        where = f"the column {taken.answer!r} is empty" if taken.answer else "no column is known"
+        notes.append(f"no question has an answer, as {where}; name theirs with --answer")
+    elif withheld:
         notes.append(f"{withheld:,} of {len(drafts):,} questions have no answer")
     if kind == "1" and given.answer_is is None:
         notes.append("the answers are read as numbers from 1 on, which alone fits all of them")
+    if kind is not None:
+        notes += _without_repeats(drafts, kind)
     entries += [_base.entry(d.line, d.raw, lambda d=d: _problem(d, kind)) for d in drafts]  # type: ignore[misc]
     return sorted(entries, key=lambda one: one.line), notes
 
 
-def _named(plan: _Plan, given: Columns) -> list[str]:
+_REPEATED, _AT_LEAST = 0.05, 10
+"""With a greater share of rows whose id another one had, and so many at least, it is none of
+items: that of a text, on which several questions are."""
+
+
+def _with_ids(taken: Plan, found: Sequence[Told]) -> tuple[Plan, list[str]]:
+    """Leave the column of ids out where several rows share one throughout; say so."""
+    if taken.id is None:
+        return taken, []
+    ids = [str(row[taken.id]) for _, _, row, _ in found if row and not empty(row.get(taken.id))]
+    again = len(ids) - len(set(ids))
+    if again < max(_AT_LEAST, _REPEATED * len(ids)):
+        return taken, []
+    note = (
+        f"{taken.id!r} is no id of a question, as {again:,} of {len(ids):,} rows have that of "
+        "another one; the questions are numbered"
+    )
+    return replace(taken, id=None), [note]
+
+
+def _without_repeats(drafts: Sequence[_Draft], kind: str) -> list[str]:
+    """Take columns out of `extra` that say the answer once more, and tell those that differ."""
+    names = dict.fromkeys(name for d in drafts for name in d.extra if plainly(name) in _ANSWERS)
+    notes = []
+    for name in names:
+        told = [
+            (draft, _readings(draft, _answer(draft.extra[name])), _key(draft, kind))
+            for draft in drafts
+            if not (empty(draft.extra.get(name)) or isinstance(draft.extra[name], list | dict))
+        ]
+        told = [one for one in told if one[2] is not None]
+        differ = [
+            [draft.line for draft, readings, key in told if readings.get(other) != key]
+            for other in _WORDS
+        ]
+        lines = min(differ, key=len)
+        if told and not lines:
+            notes.append(f"{name!r} says the same as the answer, and is left out")
+            for draft in drafts:
+                draft.extra.pop(name, None)
+        elif 10 * len(lines) < len(told):
+            notes.append(
+                f"{name!r} tells another answer in {len(lines):,} of {len(told):,} rows, the first "
+                f"at line {lines[0]}"
+            )
+    return notes
+
+
+def _named(taken: Plan, given: Columns) -> list[str]:
     """Return which columns are taken for what, where that is not plain from their names."""
-    if plan.classes:
-        asked = " and ".join(map(repr, plan.question))
-        return [f"{asked} are read as one question, the labels in {plan.answer!r} as its choices"]
-    if len(plan.question) > 1 and not given.question:
-        return [f"each question is read after its {plan.question[0]!r}"]
-    return []
+    if taken.classes:
+        asked = " and ".join(map(repr, taken.question))
+        read = f"{asked} {'are' if len(taken.question) > 1 else 'is'} read as one question"
+        return [f"{read}, the labels in {taken.answer!r} as its choices"]
+    notes = [f"each question is read after its {taken.aside[0]!r}"] if taken.aside else []
+    if taken.wrong:
+        wrong = " and ".join(map(repr, taken.wrong))
+        notes.append(
+            f"{taken.answer!r} has the right choice, {wrong} the wrong ones: their order is drawn "
+            "by lot"
+        )
+    return notes
 
 
-def _draft(plan: _Plan, row: Row, line: int, raw: str, position: int) -> _Draft:
-    question = " ".join(_text(row, name) for name in plan.question)
+def _draft(taken: Plan, row: Row, line: int, raw: str, position: int) -> _Draft:
+    texts = [_text(row, name, name in taken.aside) for name in taken.question]
+    question = " ".join(text for text in texts if text) if taken.aside else " ".join(texts)
+    answer = None if taken.answer is None else row.get(taken.answer)
     labels: tuple[str, ...] = ()
-    if plan.classes:
-        options: tuple[str, ...] = ()
-    elif len(plan.choices) == 1:
-        options, labels = _listed(row.get(plan.choices[0]), plan.choices[0])
-    else:
-        cells = [row.get(name) for name in plan.choices]
-        while cells and (cells[-1] is None or cells[-1] == ""):
+    options: tuple[str, ...] = ()
+    key = None
+    if taken.wrong:
+        options, key = _by_lot(question, answer, [row.get(name) for name in taken.wrong], taken)
+        answer = None
+    elif len(taken.choices) == 1:
+        found = listed(row.get(taken.choices[0]), taken.choices[0])
+        options, labels = found.options, found.labels
+        answer = _one_of(answer, len(options))
+        if answer is None and found.right:
+            key = _only(found.right, options)
+    elif taken.choices:
+        cells = [row.get(name) for name in taken.choices]
+        while cells and empty(cells[-1]):
             cells.pop()
-        options, labels = tuple(map(_written, cells)), plan.choices[: len(cells)]
-    key = None if plan.id is None else row.get(plan.id)
-    kept = {name: value for name, value in row.items() if name not in plan.used}
-    if plan.classes:
-        kept |= {name: row[name] for name in plan.question}
+        options, labels = tuple(map(written, cells)), taken.choices[: len(cells)]
+    name = None if taken.id is None else row.get(taken.id)
+    kept = {name: value for name, value in row.items() if name not in taken.used}
+    if taken.classes:
+        kept |= {name: row[name] for name in taken.question}
     return _Draft(
         line,
         raw,
-        str(position) if key is None or key == "" else str(key),
+        str(position) if name is None or name == "" else str(name),
         question,
         options,
         labels,
-        None if plan.answer is None else _answer(row.get(plan.answer)),
-        _extra(kept),
+        _answer(answer),
+        kept,
+        key=key,
     )
 
 
-def _text(row: Row, name: str) -> str:
+def _text(row: Row, name: str, may_lack: bool) -> str:
     value = row.get(name)
-    if value is None:
+    if value is None and not may_lack:
         raise ProblemError(f"the row has no {name!r}")
-    return _written(value)
+    if may_lack and isinstance(value, list | tuple):  # the turns of a dialogue
+        return " ".join(map(written, value))
+    return written(value)
 
 
-def _written(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, bool | int | float):
-        return str(value)
-    raise ProblemError(f"a text is needed, not {str(value)[:60]!r}")
+def _by_lot(
+    question: str, right: Any, wrong: Sequence[Any], taken: Plan
+) -> tuple[tuple[str, ...], int]:
+    """Return the right choice among the wrong ones, in an order that the texts decide."""
+    others = wrong
+    if len(wrong) == 1 and not isinstance(wrong[0], str):
+        others = listed(wrong[0], taken.wrong[0]).options
+    texts = [written(right), *(written(one) for one in others if not empty(one))]
+    if not texts[0].strip():
+        raise ProblemError(f"the row has no {taken.answer!r}")
+
+    def lot(text: str) -> bytes:
+        return hashlib.sha256(f"{question}\n{text}".encode("utf-8", "surrogatepass")).digest()
+
+    options = tuple(sorted(texts, key=lot))
+    return options, options.index(texts[0])
 
 
-def _listed(value: Any, name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the choices of one cell, and their labels where it has some."""
-    if isinstance(value, str):
-        value = _unpacked(value, name)
-    if isinstance(value, Mapping):
-        if {"text", "label"} <= value.keys():
-            texts, labels = value["text"], value["label"]
-            if isinstance(texts, list) and isinstance(labels, list) and len(texts) == len(labels):
-                return tuple(map(_written, texts)), tuple(map(str, labels))
-            raise ProblemError(f"{name!r} has not as many labels as texts")
-        return tuple(map(_written, value.values())), tuple(map(str, value))
-    if not isinstance(value, list | tuple):
-        raise ProblemError(f"{name!r} must be a list of choices, not {str(value)[:60]!r}")
-    if value and all(isinstance(one, Mapping) and "text" in one for one in value):
-        labels = [str(one["label"]) for one in value if "label" in one]
-        return tuple(_written(one["text"]) for one in value), tuple(
-            labels if len(labels) == len(value) else ()
-        )
-    return tuple(map(_written, value)), ()
+def _one_of(answer: Any, count: int) -> Any:
+    """Return the place of the only one among zeros, from 0 on; any other answer as it is."""
+    right = flagged(answer, count)
+    return right[0] if right is not None and len(right) == 1 and count > 1 else answer
 
 
-def _unpacked(cell: str, name: str) -> Any:
-    """Return the list that a cell of a table writes, as JSON or as Python does."""
-    for read in (parsed, ast.literal_eval):
-        try:
-            value = read(cell.strip())
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
-            continue
-        if isinstance(value, list | tuple | dict):
-            return value
-    raise ProblemError(f"{name!r} must be a list of choices, not {cell[:60]!r}")
+def _only(right: Sequence[int], options: Sequence[str]) -> int:
+    if len(right) > 1:
+        raise _several([options[at] for at in right])
+    return right[0]
+
+
+def _several(right: Sequence[Any]) -> ProblemError:
+    return ProblemError(
+        f"it has {len(right)} right answers ({str(list(right))[:60]}); one is needed: keep one, or "
+        "make a question of each"
+    )
 
 
 def _answer(value: Any) -> Any:
     """Return an answer as it is written, None where it is withheld."""
     if isinstance(value, list | tuple):
         if len(value) > 1:
-            raise ProblemError(
-                f"it has {len(value)} right answers ({str(list(value))[:60]}); one is needed: "
-                "keep one, or make a question of each"
-            )
+            raise _several(value)
         value = value[0] if value else None
     if isinstance(value, str):
         value = value.strip()
@@ -503,24 +490,27 @@ def _prefixed(draft: _Draft) -> tuple[str, ...] | None:
     if draft.labels or not draft.options:
         return None
     found = [_PREFIX.match(option) for option in draft.options]
-    signs = tuple(match[1] for match in found if match)
-    for first in (ascii_uppercase, ascii_uppercase.lower(), [*map(str, range(1, 100))]):
-        if len(signs) == len(draft.options) and list(signs) == list(first[: len(signs)]):
+    signs = tuple(match[1] or match[2] for match in found if match)
+    for series in SERIES:
+        if len(signs) == len(draft.options) and list(signs) == list(series[: len(signs)]):
             return signs
     return None
 
 
-def _readings(draft: _Draft) -> dict[str, int]:
-    """Return what the answer would be, by what an answer may be; what does not fit is left out."""
-    value, count = draft.answer, len(draft.options)
+def _readings(draft: _Draft, value: Any) -> dict[str, int]:
+    """Return what an answer would be, by what an answer may be; what does not fit is left out."""
+    count = len(draft.options)
     said = " ".join(str(value).split())
     found: dict[str, int] = {}
     if said in draft.labels:
         found["label"] = draft.labels.index(said)
-    for texts in (draft.options, draft.written):
-        tidied = [" ".join(text.split()) for text in texts]
-        if tidied.count(said) == 1:
-            found["text"] = tidied.index(said)
+    elif (labels := [*map(plainly, draft.labels)]).count(plainly(said)) == 1:
+        found["label"] = labels.index(plainly(said))
+    text = _place(said, (draft.options, draft.written))
+    if text is None and (sign := _PREFIX.match(said)):
+        text = _place(said[sign.end() :], (draft.options,))
+    if text is not None:
+        found["text"] = text
     if isinstance(value, bool):
         return found
     if isinstance(value, str) and (letter := _LETTER.fullmatch(value)):
@@ -533,9 +523,26 @@ def _readings(draft: _Draft) -> dict[str, int]:
     return found
 
 
+def _place(said: str, choices: Iterable[Sequence[str]]) -> int | None:
+    """Return the only choice of that text, its case regarded where it tells choices apart."""
+    for texts in choices:
+        for as_read in (str, str.casefold):
+            tidied = [as_read(" ".join(text.split())) for text in texts]
+            if tidied.count(as_read(said)) == 1:
+                return tidied.index(as_read(said))
+    return None
+
+
+def _key(draft: _Draft, kind: str | None) -> int | None:
+    """Return the right choice; None where the answer is withheld or none of the choices."""
+    if draft.answer is None or kind is None:
+        return draft.key
+    return _readings(draft, draft.answer).get(kind)
+
+
 def _kind(drafts: Sequence[_Draft], path: str | Path | None) -> str | None:
     """Return what the answers are; None where all are withheld."""
-    read = [(draft, _readings(draft)) for draft in drafts if draft.answer is not None]
+    read = [(d, _readings(d, d.answer)) for d in drafts if d.answer is not None]
     if not read:
         return None
     fits = Counter(kind for _, readings in read for kind in readings)
@@ -569,15 +576,15 @@ def _kind(drafts: Sequence[_Draft], path: str | Path | None) -> str | None:
 
 
 def _problem(draft: _Draft, kind: str | None) -> Problem:
-    answer = None
-    if draft.answer is not None and kind is not None:
-        answer = _readings(draft).get(kind)
-        if answer is None:
-            raise ProblemError(
-                f"the answer is {draft.answer!r}; answers are {_WORDS[kind]} here, and it is none "
-                f"of its {len(draft.options)} choices"
-            )
-    return Problem(draft.id, draft.question, draft.options, answer, extra=draft.extra, blank=None)
+    answer = _key(draft, kind)
+    if answer is None and draft.answer is not None and kind is not None:
+        raise ProblemError(
+            f"the answer is {draft.answer!r}; answers are {_WORDS[kind]} here, and it is none "
+            f"of its {len(draft.options)} choices"
+        )
+    return Problem(
+        draft.id, draft.question, draft.options, answer, extra=_extra(draft.extra), blank=None
+    )
 
 
 def _read(source: Source) -> Iterable[Entry]:
@@ -597,16 +604,25 @@ def _write(items: Sequence[Item], file: IO[str]) -> None:
         }
         for key, value in problem.extra.items():
             name = key.removeprefix("questions.")
-            if name != key and name.casefold() not in _TAKEN:
+            if name != key and plainly(name) not in _TAKEN:
                 record[name] = value
         file.write(canonical(record) + "\n")
 
 
-_TAKEN = {
-    name.casefold()
-    for names in (_QUESTION, _ASIDE, _CHOICES, _ANSWER, _ID, *_PAIRS)
-    for name in names
-}
+_ANSWERS = frozenset(_columns.ANSWER.split())
+
+_TAKEN = frozenset(
+    " ".join(
+        (
+            _columns.QUESTION,
+            _columns.ASIDE,
+            _columns.CHOICES,
+            _columns.ANSWER,
+            _columns.ID,
+            *map(" ".join, _columns.PAIRS),
+        )
+    ).split()
+)
 """Names that a reader would take for something else than a column of its own."""
 
 QUESTIONS = Format(

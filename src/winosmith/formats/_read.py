@@ -21,6 +21,7 @@ from typing import IO, Any, TypeAlias
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, ProblemError
 from winosmith.formats._base import Entry, Format, Item, Source, cannot_write, entry, named
+from winosmith.formats._columns import Columns
 from winosmith.formats._copa import COPA_XML, SUPERGLUE_COPA
 from winosmith.formats._csv import CSV
 from winosmith.formats._dpr import DPR, DPR_TSV
@@ -30,10 +31,10 @@ from winosmith.formats._knowref import KNOWREF
 from winosmith.formats._perturbed import PERTURBED_WSC
 from winosmith.formats._questions import (
     QUESTIONS,
-    Columns,
     Told,
     is_parquet,
     is_table,
+    lacking,
     parquet_rows,
     read_questions,
     source_rows,
@@ -48,7 +49,7 @@ from winosmith.formats._wsc import PDP_XML, WSC_CSV, WSC_XML
 from winosmith.lineage import apply_edits, check_lineages, edit_script
 from winosmith.outputs import write_aside
 from winosmith.problem import BLANK, Claim, Origin, Problem
-from winosmith.records import claim_record, parsed, problem_of, problem_record
+from winosmith.records import DECODER, claim_record, parsed, problem_of, problem_record
 from winosmith.text import tokens, with_blank_apart
 
 
@@ -207,12 +208,51 @@ def detect(source: Source) -> Format:
     if found:
         what = "more than one format fits its content"
     else:
-        what = f"no known format fits its content{_nearest(source)}"
+        what = f"no known format fits its content{_as_rows(source)}"
     raise FormatError(
         f"{what}; name one with --from ({names}), or the columns of questions with --question, "
         "--choices and --answer",
         source.path,
     )
+
+
+def _as_rows(source: Source) -> str:
+    """Return what to do with a file whose records no reader finds, or finds nothing in; or ""."""
+    if found := _no_lines(source):
+        return found
+    why, asks = lacking(source)
+    near = "" if asks else _nearest(source)
+    return near or (f"; as questions, {why}" if why else "")
+
+
+_ROWS = "; write one record a line, for example with: jq -c {} FILE > rows.jsonl"
+
+
+def _no_lines(source: Source) -> str:
+    """Return how to make lines of records that stand otherwise."""
+    if source.start.startswith(("{'", "[{'")):
+        return "; these are Python's dicts, not JSON: write each with json.dumps, one a line"
+    if not source.start.startswith("{"):
+        return ""
+    text = source.text.lstrip()
+    try:
+        record, end = DECODER.raw_decode(text)
+    except (ValueError, RecursionError):
+        return ""
+    if text[end:].strip():
+        return "" if source.first_record else _ROWS.format(".")
+    inside = {name: one for name, one in record.items() if isinstance(one, list | dict)}
+    for name, one in inside.items():
+        rows = isinstance(one, list) and bool(one) and all(isinstance(row, dict) for row in one)
+        if rows and set(one[0]) - {"text", "label"}:
+            return f"; it is one object, whose {name!r} holds records" + _ROWS.format(
+                f"'.[{json.dumps(name)}][]'"
+            )
+    if len(inside) == len(record) > 1 and all(isinstance(one, dict) for one in inside.values()):
+        return "; it is one object with a record for each id" + _ROWS.format(
+            "'to_entries[] | {id: .key} + .value'"
+        )
+    return ""
 
 
 _JSON_LINES = frozenset({"winosmith", "winogrande", "superglue-wsc", "superglue-copa"})

@@ -145,8 +145,7 @@ def look_at(path: Path, asked: dict[str, Any], as_: As | None) -> Look:
         contents = formats.scan(path, asked["format"] or None)
     except FormatError as error:
         where = name if error.line is None else f"{name}:{error.line}"
-        # What follows there are options of commands; the form has a list of formats.
-        raise InputError(f"{where}: {error.reason.partition('; name one with')[0]}") from None
+        raise InputError(f"{where}: {_without_options(error.reason)}") from None
     found = [(n, e) for n, e in zip(contents.lines, contents.items, strict=True)]
     bad = [(entry.line, str(entry.reason)) for entry in contents.bad]
     bad += [(line, _("a claim, and no problem")) for line, e in found if not isinstance(e, Problem)]
@@ -162,6 +161,11 @@ def look_at(path: Path, asked: dict[str, Any], as_: As | None) -> Look:
         out = {problem.id for problem, _error in unfit}
         data = Dataset((problem for problem in data if problem.id not in out), data.name)
     return Look(contents.format.name, data, sorted(bad), contents.notes)
+
+
+def _without_options(reason: str) -> str:
+    """Return why a file can't be read, without options of commands: the form has its own list."""
+    return reason.partition("; name one with")[0].partition("; as questions")[0]
 
 
 def _is_parquet(path: Path) -> bool:

@@ -1,0 +1,196 @@
+"""The choices of one cell: a list, texts with labels, flags that tell the right one, or one text.
+
+>>> listed(["a cup", "a jug"], "choices").options
+('a cup', 'a jug')
+>>> listed("A) a cup  B) a jug", "choices")
+Choices(options=('a cup', 'a jug'), labels=('A', 'B'), right=())
+>>> listed({"choices": ["a cup", "a jug"], "labels": [0, 1]}, "mc1_targets").right
+(1,)
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from string import ascii_lowercase, ascii_uppercase
+from typing import Any
+
+from winosmith.errors import ProblemError
+from winosmith.formats._columns import first
+from winosmith.records import parsed
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """The choices of an item.
+
+    Attributes:
+        options: their texts.
+        labels: one each; empty where there are none.
+        right: those that a flag of their own calls right; empty where they have none.
+    """
+
+    options: tuple[str, ...]
+    labels: tuple[str, ...] = ()
+    right: tuple[int, ...] = ()
+
+
+_TEXTS = ("text", "texts", "choices", "options", "atext", "option", "choice", "answer", "content")
+_LABELS = ("label", "labels", "aid", "key", "letter", "id")
+_FLAGS = ("correct", "iscorrect", "right", "isright", "isanswer")
+
+_PYTHON = re.compile(r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""", re.DOTALL)
+_SIGN = re.compile(r"(?:^|(?<=[\s,;|/]))\(?([A-Za-z]|[0-9]{1,2})\s?(?:\)|[.:](?=\s))\s*(?=\S)")
+
+SERIES: tuple[Sequence[str], ...] = (
+    ascii_uppercase,
+    ascii_lowercase,
+    [str(number) for number in range(1, 100)],
+)
+"""The signs that choices have, in order."""
+
+
+def listed(value: Any, name: str) -> Choices:
+    """Return the choices of a cell.
+
+    Args:
+        value: of the cell; a text is taken as JSON, as Python or numpy print a list, or cut at the
+            signs of its choices ("A) … B) …").
+        name: of the column.
+
+    Raises:
+        ProblemError: it holds no choices.
+    """
+    if isinstance(value, str):
+        cut = _cut(value)
+        if cut is not None:
+            return cut
+        value = _unpacked(value, name)
+    if isinstance(value, Mapping):
+        return _of_mapping(value, name)
+    if not isinstance(value, list | tuple):
+        raise ProblemError(f"{name!r} must be a list of choices, not {str(value)[:60]!r}")
+    if value and all(isinstance(one, Mapping) for one in value):
+        return _of_mappings(value, name)
+    return Choices(tuple(map(written, value)))
+
+
+def lists(cell: str) -> bool:
+    """Tell whether a text looks as if it held several choices."""
+    return cell.lstrip().startswith(("[", "{")) or _cut(cell) is not None
+
+
+def written(value: Any) -> str:
+    """Return a cell as text, an empty one as "".
+
+    Raises:
+        ProblemError: it is a list or a mapping.
+    """
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool | int | float):
+        return str(value)
+    raise ProblemError(f"a text is needed, not {str(value)[:60]!r}")
+
+
+def flagged(values: Any, count: int) -> tuple[int, ...] | None:
+    """Return where so many zeros and ones are one; None where they are something else."""
+    if not isinstance(values, list | tuple) or len(values) != count:
+        return None
+    if not all(isinstance(one, bool | int | float) and one in (0, 1) for one in values):
+        return None
+    return tuple(at for at, one in enumerate(values) if one)
+
+
+def _of_mapping(value: Mapping[Any, Any], name: str) -> Choices:
+    keys = [str(key) for key in value]
+    texts, labels = first(_TEXTS, keys), first(_LABELS, keys)
+    if texts and labels and isinstance(value[texts], list):
+        signs = value[labels]
+        if not isinstance(signs, list) or len(signs) != len(value[texts]):
+            raise ProblemError(f"{name!r} has not as many labels as texts")
+        right = flagged(signs, len(signs))
+        options = tuple(map(written, value[texts]))
+        return Choices(options, tuple(map(str, signs)), right or ())
+    right = flagged([*value.values()], len(value))
+    if right and not _in_order(keys):  # {"a cup": 1, "a jug": 0}
+        return Choices(tuple(keys), (), right)
+    return Choices(tuple(map(written, value.values())), tuple(keys))
+
+
+def _of_mappings(value: Sequence[Mapping[str, Any]], name: str) -> Choices:
+    keys = [key for key in map(str, value[0]) if all(key in one for one in value)]
+    text, label = first(_TEXTS, keys), first(_LABELS, keys)
+    if text is None:
+        raise ProblemError(
+            f"{name!r} must be a list of choices, each with a 'text'; it holds "
+            f"{str(value[0])[:60]!r}"
+        )
+    flag = first(_FLAGS, keys)
+    right = flagged([one[flag] for one in value], len(value)) if flag else None
+    return Choices(
+        tuple(written(one[text]) for one in value),
+        tuple(str(one[label]) for one in value) if label else (),
+        right or (),
+    )
+
+
+def _in_order(keys: Sequence[str]) -> bool:
+    return any(list(keys) == list(series[: len(keys)]) for series in SERIES)
+
+
+def _unpacked(cell: str, name: str) -> Any:
+    """Return the list that a cell of a table writes, as JSON, Python or numpy does."""
+    for read in (parsed, lambda text: ast.literal_eval(_with_commas(text))):
+        try:
+            value = read(cell.strip())
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            continue
+        if isinstance(value, list | tuple | dict):
+            return value
+    raise ProblemError(
+        f"{name!r} must be a list of choices, not {cell[:60]!r}; write a JSON list, or a "
+        "column for each choice"
+    )
+
+
+def _with_commas(cell: str) -> str:
+    """Return what numpy printed as Python writes it, with a comma between texts.
+
+    >>> _with_commas("array(['a cup' 'a jug'], dtype=object)")
+    "['a cup','a jug']"
+    """
+    parts = _PYTHON.split(cell)  # texts stand at odd places
+    between = [re.sub(r"array\(|,\s*dtype=\w+\)", "", part) for part in parts[::2]]
+    inner = [part if part.strip() else "," for part in between[1:-1]]
+    between[1:-1] = inner
+    parts[::2] = between
+    return "".join(parts)
+
+
+def _cut(cell: str) -> Choices | None:
+    """Return the choices of one text, cut at their signs; None where these don't tell them apart.
+
+    >>> _cut("a ) 38 , b ) 27.675 , c ) none")
+    Choices(options=('38', '27.675', 'none'), labels=('a', 'b', 'c'), right=())
+    >>> _cut("A) vitamin A) B) iron") is None
+    True
+    """
+    cell = cell.strip()
+    found = list(_SIGN.finditer(cell))
+    if not found or found[0].start() > 0:
+        return None
+    signs = [one[1] for one in found]
+    series = next((one for one in SERIES if signs[0] == one[0]), None)
+    if series is None:
+        return None
+    count = next((n for n, sign in enumerate(signs) if sign != series[n : n + 1][0]), len(signs))
+    if count < 2 or count < len(signs):
+        return None
+    ends = [*(one.start() for one in found[1:]), len(cell)]
+    texts = (cell[one.end() : end] for one, end in zip(found, ends, strict=True))
+    return Choices(tuple(text.strip().rstrip(",;|").rstrip() for text in texts), tuple(signs))

@@ -1,0 +1,222 @@
+"""Which column of a row of questions is what: named by the user, or found by the names of others.
+
+Names are compared without case, spaces and marks, so that `Correct Answer`, `correct_answer` and
+`correctAnswer` are one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from string import ascii_uppercase
+from typing import Any, Literal, get_args
+
+from winosmith.errors import FormatError, InputError
+
+Row = Mapping[str, Any]
+
+AnswerIs = Literal["letter", "0", "1", "text", "label"]
+"""What an answer is: a letter, a number from 0 or from 1 on, the text of a choice, or its label."""
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The columns of questions, where a file does not name them as others do.
+
+    Attributes:
+        question: of the question; several are joined with a space, in this order. Empty: found.
+        choices: of the choices: one with lists, or one a choice. That of the answers where the
+            choices are the labels of the whole file (yes and no). Empty: found.
+        answer: of the right choice. None: found.
+        answer_is: what stands there; see `AnswerIs`. None: told by the whole file.
+    """
+
+    question: tuple[str, ...] = ()
+    choices: tuple[str, ...] = ()
+    answer: str | None = None
+    answer_is: AnswerIs | None = None
+
+    def __post_init__(self) -> None:
+        if self.answer_is is not None and self.answer_is not in get_args(AnswerIs):
+            raise InputError(
+                f"an answer is one of {', '.join(get_args(AnswerIs))}; not {self.answer_is!r}"
+            )
+
+
+QUESTION = "question questionstem stem query prompt problem goal ctx questiontext qtext input"
+_AFTER_TEXT = ("question", "questionstem", "stem", "query")
+ASIDE = "context passage article paragraph dialogue"
+"""Columns with a text that such a question is about."""
+
+CHOICES = "choices options endings candidates answers answerchoices choice mc1targets targetscores"
+_CHOICE = re.compile(
+    r"(?:(?:option|choice|answer|ans|opt|op|sol|solution|ending|candidate)s?[ _./-]?)?([aA01])",
+    re.IGNORECASE,
+)
+"""The first of the columns that have a choice each."""
+
+ANSWER = (
+    "answer answerkey label gold goldlabel target correct correctanswer correctoption cop answeridx"
+    " answerindex key correctchoice correctindex correctidx correctanswerindex rightanswer ra"
+)
+_RIGHT = f"{ANSWER} bestanswer chosen"
+_WRONG = re.compile(
+    r"(?:distractor|(?:best)?(?:incorrect|wrong)(?:answer|option|choice)?|rejected)([0-9]*)"
+)
+"""Columns with one wrong choice each."""
+_WRONG_LISTS = (
+    "distractors incorrectanswers wronganswers incorrectoptions wrongoptions incorrectchoices "
+    "wrongchoices"
+)
+
+PAIRS = (("premise", "hypothesis"), ("sentence1", "sentence2"), ("sentencea", "sentenceb"))
+ID = "id qid questionid uid ind idx"
+
+_SEVERAL = (
+    "{} holds several questions; write a row for each, for example with: jq -c "
+    "'range(.questions | length) as $i | {{article, question: .questions[$i], "
+    "options: .options[$i], answer: .answers[$i]}}' FILE > rows.jsonl; the columns are {}"
+)
+
+_YES_OR_NO = {"yes", "no", "true", "false", "maybe"}
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Which columns are what.
+
+    Attributes:
+        question: joined with a space; of `aside` those that stand before and may be empty.
+        choices: one with lists, or one a choice; empty for `classes`, and with `wrong`.
+        answer: None where there is none.
+        id: None where there is none.
+        classes: the labels of all rows are the choices.
+        wrong: of the wrong choices, where the right one is the answer.
+    """
+
+    question: tuple[str, ...]
+    aside: tuple[str, ...]
+    choices: tuple[str, ...]
+    answer: str | None
+    id: str | None
+    classes: bool
+    wrong: tuple[str, ...] = ()
+
+    @property
+    def used(self) -> set[str]:
+        """The columns that are something."""
+        return {*self.question, *self.choices, *self.wrong, self.answer or "", self.id or ""}
+
+
+def plan(names: Sequence[str], given: Columns, rows: Sequence[Row]) -> Plan:
+    """Return which column is what.
+
+    Args:
+        names: of all columns.
+        given: those that the user names.
+        rows: all of them, or the first ones: of several columns of answers one that holds some is
+            taken.
+
+    Raises:
+        FormatError: a named one is not there, or there is none for questions or choices.
+    """
+    for name in (*given.question, *given.choices, *filter(None, [given.answer])):
+        if name not in names:
+            raise FormatError(f"there is no column {name!r}; there are {', '.join(names)}")
+    if first(["premise"], names) and first(["question"], names) and not given.question:
+        raise FormatError("there are a premise and a question: name one or both with --question")
+    pairs = (tuple(first([name], names) for name in pair) for pair in PAIRS)
+    pair = next((tuple(filter(None, pair)) for pair in pairs if all(pair)), ())
+    question, aside = given.question, ()
+    if not question and (found := first(QUESTION.split(), names)):
+        text = first(ASIDE.split(), names) if plainly(found) in _AFTER_TEXT else None
+        question, aside = ((text, found), (text,)) if text else ((found,), ())
+    answer = given.answer or _filled(ANSWER, names, rows)
+    choices = given.choices or _choices(names, answer)
+    classes = bool(answer) and choices == (answer,)
+    wrong: tuple[str, ...] = ()
+    if not choices:
+        right = given.answer or _filled(_RIGHT, names, rows)
+        wrong = _wrong(names) if right else ()
+        answer = right if wrong else answer
+    if not choices and not wrong and answer is not None:
+        classes = (bool(pair) and not question) or _yes_or_no(answer, rows)
+        if bool(pair) and not question:
+            question = pair
+    told = f"; the columns are {', '.join(names)}"
+    several = first(["questions"], names)
+    if not question and several and any(isinstance(row.get(several), list) for row in rows):
+        raise FormatError(_SEVERAL.format(repr(several), ", ".join(names)))
+    if not question:
+        raise FormatError(f"no column is known for questions: name it with --question{told}")
+    if not (choices or classes or wrong):
+        raise FormatError(
+            "no column is known for the choices: name them with --choices, or there the column of "
+            f"the answers if its labels are all the choices{told}"
+        )
+    others = [name for name in names if name not in {*question, *choices, *wrong, answer}]
+    return Plan(
+        question, aside, () if classes else choices, answer, first(ID.split(), others), classes,
+        wrong,
+    )  # fmt: skip
+
+
+def plainly(name: str) -> str:
+    """Return a name as names are compared.
+
+    >>> plainly("Correct Answer"), plainly("answerKey"), plainly("#")
+    ('correctanswer', 'answerkey', '#')
+    """
+    return re.sub(r"[\W_]+", "", name).casefold() or name
+
+
+def first(wanted: Iterable[str], names: Sequence[str]) -> str | None:
+    """Return the first of the wanted names that is there, as it is written there."""
+    written = {plainly(name): name for name in reversed(names)}
+    return next((written[name] for name in wanted if name in written), None)
+
+
+def empty(value: Any) -> bool:
+    """Tell whether a cell says nothing."""
+    return value is None or (isinstance(value, str) and not value.strip())
+
+
+def _filled(wanted: str, names: Sequence[str], rows: Sequence[Row]) -> str | None:
+    """Return the first of the wanted names with a value in some row; else the first."""
+    there = [name for word in wanted.split() if (name := first([word], names))]
+    said = (name for name in there if any(not empty(row.get(name)) for row in rows))
+    return next(said, there[0] if there else None)
+
+
+def _yes_or_no(answer: str, rows: Sequence[Row]) -> bool:
+    said = [row.get(answer) for row in rows if not empty(row.get(answer))]
+    return bool(said) and all(str(one).strip().casefold() in _YES_OR_NO for one in said)
+
+
+def _choices(names: Sequence[str], answer: str | None) -> tuple[str, ...]:
+    one = first(CHOICES.split(), [name for name in names if name != answer])
+    if one is not None:
+        return (one,)
+    for name in names:
+        if found := _CHOICE.fullmatch(name):
+            stem, sign = name[:-1], found[1]
+            following = ascii_uppercase if sign in "aA" else map(str, range(int(sign), 27))
+            series = [f"{stem}{s.lower() if sign == 'a' else s}" for s in following]
+            there = next((n for n, one in enumerate(series) if one not in names), len(series))
+            if there >= 2:
+                return tuple(series[:there])
+    return ()
+
+
+def _wrong(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the columns of wrong choices: one a choice, in the order of their numbers, or a list.
+
+    >>> _wrong(["Question", "Incorrect Answer 2", "Incorrect Answer 1"])
+    ('Incorrect Answer 1', 'Incorrect Answer 2')
+    """
+    found = {name: match for name in names if (match := _WRONG.fullmatch(plainly(name)))}
+    if found:
+        return tuple(sorted(found, key=lambda name: (int(found[name][1] or 0), name)))
+    one = first(_WRONG_LISTS.split(), names)
+    return (one,) if one else ()

@@ -1,0 +1,284 @@
+"""The shapes in which multiple-choice sets are published, and those in which people keep theirs.
+
+Each is read, or refused with what to do.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from winosmith import Problem, formats
+from winosmith.errors import FormatError
+from winosmith.formats import Columns
+
+TEXTS = (
+    ("red", "blue", "green", "gray"),
+    ("one", "two", "three", "four"),
+    ("cat", "dog", "cow", "hen"),
+    ("up", "down", "left", "right"),
+)
+"""The choices of four items; the right one of each is that of its own number."""
+
+
+def jsonl(rows: Sequence[Any]) -> bytes:
+    """Return rows as JSON Lines."""
+    return "".join(json.dumps(row) + "\n" for row in rows).encode()
+
+
+def four(row: Callable[[int, list[str], str], dict[str, Any]]) -> bytes:
+    """Return JSON Lines of four items, each made of its number, its choices and its letter."""
+    return jsonl([row(at, list(TEXTS[at]), "ABCD"[at]) for at in range(4)])
+
+
+def table(header: str, row: Callable[[int, tuple[str, ...], str], str], end: str = "\n") -> bytes:
+    """Return a table of four items."""
+    return (end.join([header, *(row(at, TEXTS[at], "ABCD"[at]) for at in range(4))]) + end).encode()
+
+
+PLAIN = four(lambda at, texts, sign: {"question": "Why?", "choices": texts, "answer": sign})
+ROWS = [json.loads(line) for line in PLAIN.splitlines()]
+
+READ = {
+    "ARC": four(lambda at, texts, sign: {
+        "id": f"M{at}", "question": "Why?", "answerKey": str(at + 1) if at == 2 else sign,
+        "choices": {"text": texts, "label": list("1234" if at == 2 else "ABCD")}}),
+    "CommonsenseQA": four(lambda at, texts, sign: {"answerKey": sign, "id": f"M{at}", "question": {
+        "stem": "Why?", "question_concept": "x",
+        "choices": [{"label": f, "text": t} for f, t in zip("ABCD", texts, strict=True)]}}),
+    "HellaSwag": four(lambda at, texts, sign: {
+        "ind": at, "ctx_a": "Wh", "ctx_b": "y?", "ctx": "Why?", "endings": texts,
+        "label": str(at), "source_id": "x"}),
+    "GSM-MC": four(lambda at, texts, sign: {
+        "Question": "Why?", **dict(zip("ABCD", texts, strict=True)), "Answer": sign}),
+    "SIQA's numbers": four(lambda at, texts, sign: {
+        "question": "Why?", **{f"answer{f}": t for f, t in zip("ABCD", texts, strict=True)},
+        "label": str(at + 1)}),
+    "BBQ": four(lambda at, texts, sign: {
+        "example_id": 1, "question": "Why?", **{f"ans{n}": t for n, t in enumerate(texts)},
+        "label": at}),
+    "AQuA-RAT": four(lambda at, texts, sign: {
+        "question": "Why?", "options": [f"{f}){t}" for f, t in zip("ABCD", texts, strict=True)],
+        "rationale": "x", "correct": sign}),
+    "AGIEval": four(lambda at, texts, sign: {
+        "passage": None, "question": "Why?", "label": sign, "answer": None,
+        "options": [f"({f}){t}" for f, t in zip("ABCD", texts, strict=True)]}),
+    "MathQA": four(lambda at, texts, sign: {
+        "Problem": "Why?", "correct": sign.lower(),
+        "options": " , ".join(f"{f} ) {t}" for f, t in zip("abcd", texts, strict=True))}),
+    "one text": four(lambda at, texts, sign: {
+        "question": "Why?", "answer": sign,
+        "options": "\n".join(f"{f}. {t}" for f, t in zip("ABCD", texts, strict=True))}),
+    "MedQA": four(lambda at, texts, sign: {
+        "question": "Why?", "answer": texts[at], "answer_idx": sign,
+        "options": dict(zip("ABCD", texts, strict=True))}),
+    "DREAM": four(lambda at, texts, sign: {
+        "dialogue": ["Why?"], "question": "", "choice": texts, "answer": texts[at]}),
+    "HEAD-QA": four(lambda at, texts, sign: {
+        "qid": at, "qtext": "Why?", "ra": at + 1,
+        "answers": [{"aid": n, "atext": t} for n, t in enumerate(texts, 1)]}),
+    "zeros and a one": four(lambda at, texts, sign: {
+        "question": "Why?", "choices": texts, "answer": [int(n == at) for n in range(4)]}),
+    "flags": four(lambda at, texts, sign: {
+        "question": "Why?", "choices": [{"text": t, "is_correct": n == at}
+                                        for n, t in enumerate(texts)]}),
+    "TruthfulQA": four(lambda at, texts, sign: {
+        "question": "Why?", "mc2_targets": {"choices": texts, "labels": [1, 1, 0, 0]},
+        "mc1_targets": {"choices": texts, "labels": [int(n == at) for n in range(4)]}}),
+    "BIG-bench": four(lambda at, texts, sign: {
+        "input": "Why?", "target_scores": {t: int(n == at) for n, t in enumerate(texts)}}),
+    "a text with spaces": four(lambda at, texts, sign: {
+        "question": "Why?", "choices": texts, "answer": f" {texts[at]}  "}),
+    "a text in capitals": four(lambda at, texts, sign: {
+        "question": "Why?", "choices": texts, "answer": texts[at].upper()}),
+    "a letter and the text": four(lambda at, texts, sign: {
+        "question": "Why?", "choices": texts, "answer": f"{sign}) {texts[at]}"}),
+    "line ends of Windows": PLAIN.replace(b"\n", b"\r\n"),
+    "a byte-order mark": b"\xef\xbb\xbf" + PLAIN,
+    "empty lines": PLAIN.replace(b"\n", b"\n\n \n"),
+    "an array": json.dumps(ROWS, indent=2).encode(),
+    "numpy's list": table("question,choices,answer", lambda at, texts, sign:
+        f'Why?,"[{" ".join(map(repr, texts))}]",{at}'),
+    "pandas' arrays": table("question,choices,answerKey", lambda at, texts, sign:
+        f"Why?,\"{{'text': array({list(texts)}, dtype=object), "
+        f"'label': array(['A', 'B', 'C', 'D'], dtype=object)}}\",{sign}"),
+    "columns that were emptied": table("question,A,B,C,D,answer,,", lambda at, texts, sign:
+        f"Why?,{','.join(texts)},{sign},,"),
+    "semicolons": table("question;A;B;C;D;answer", lambda at, texts, sign:
+        f"Why?;{';'.join(texts)};{sign}", end="\r\n"),
+    "names of columns": table("Question,Option 1,Option 2,Option 3,Option 4,Correct Option",
+        lambda at, texts, sign: f"Why?,{','.join(texts)},option {at + 1}"),
+}  # fmt: skip
+
+
+def put(folder: Path, raw: bytes, name: str = "rows.jsonl") -> Path:
+    """Return a new file that holds this."""
+    path = folder / name
+    path.write_bytes(raw)
+    return path
+
+
+@pytest.mark.parametrize("shape", READ)
+def test_a_published_shape_is_read(tmp_path: Path, shape: str) -> None:
+    """The same four questions are read from each."""
+    found = formats.scan(put(tmp_path, READ[shape]))
+    assert not found.bad
+    read = [(item.sentence, item.options, item.answer) for item in found.items]  # type: ignore[union-attr]
+    assert read == [("Why?", texts, at) for at, texts in enumerate(TEXTS)]
+
+
+@pytest.mark.parametrize(
+    ("names", "made"),
+    [
+        (("correct_answer", "distractor2", "distractor3", "distractor1"), lambda texts: texts),
+        (("Correct Answer", "Incorrect Answer 1", "Incorrect Answer 2", "Incorrect Answer 3"),
+         lambda texts: texts),
+        (("correct_answer", "incorrect_answers"), lambda texts: (texts[0], list(texts[1:]))),
+        (("answer", "distractors"), lambda texts: (texts[0], list(texts[1:]))),
+    ],
+)  # fmt: skip
+def test_a_right_answer_beside_wrong_ones_gets_a_place_by_lot(
+    tmp_path: Path, names: tuple[str, ...], made: Callable[[tuple[str, ...]], tuple[Any, ...]]
+) -> None:
+    """The right choice is known, stands anywhere, and moves with its texts alone."""
+    rows = [
+        {"question": f"Why {at}?", **dict(zip(names, made(texts), strict=True))}
+        for at in range(40)
+        for texts in TEXTS[:1]
+    ]
+    found = formats.scan(put(tmp_path, jsonl(rows)))
+    items = [item for item in found.items if isinstance(item, Problem)]
+    assert {item.options[item.answer or 0] for item in items} == {"red"}
+    assert {frozenset(item.options) for item in items} == {frozenset(TEXTS[0])}
+    assert len({item.answer for item in items}) == 4
+    assert "their order is drawn by lot" in found.notes[0]
+    again = formats.read(put(tmp_path, jsonl(rows[::-1]), "again.jsonl"))
+    assert {p.sentence: p.answer for p in again} == {p.sentence: p.answer for p in items}
+
+
+def test_a_reward_set_is_read_as_two_options(tmp_path: Path) -> None:
+    """What was chosen is right, what was rejected is wrong."""
+    row = {"prompt": "Why?", "chosen": "a long answer", "rejected": "short", "id": 1}
+    [item] = formats.read(put(tmp_path, jsonl([row])))
+    assert item.options[item.answer or 0] == "a long answer"
+
+
+@pytest.mark.parametrize(
+    ("answers", "classes"),
+    [([True, False], ("False", "True")), (["yes", "no"], ("no", "yes"))],
+)
+def test_yes_and_no_are_the_choices_of_a_question_without_others(
+    tmp_path: Path, answers: list[Any], classes: tuple[str, ...]
+) -> None:
+    """BoolQ's questions have the labels of the whole file as choices, after their passage."""
+    rows = [{"question": "is it", "passage": "A text.", "answer": one} for one in answers]
+    first, second = formats.read(put(tmp_path, jsonl(rows)))
+    assert (first.sentence, first.options, first.answer) == ("A text. is it", classes, 1)
+    assert second.answer == 0
+
+
+def test_labels_in_numbers_are_choices_where_their_column_is_named_as_that_of_choices(
+    tmp_path: Path,
+) -> None:
+    """Without choices, a number may be anything; `--choices label` says that it is a class."""
+    rows = [{"question": f"is it {n}", "passage": "A text.", "label": n % 2} for n in range(4)]
+    path = put(tmp_path, jsonl(rows))
+    with pytest.raises(FormatError, match="or there the column of the answers if its labels are"):
+        formats.read(path)
+    read = formats.read(path, columns=Columns(choices=("label",)))
+    assert (read[1].sentence, read[1].options, read[1].answer) == (
+        "A text. is it 1", ("0", "1"), 1,
+    )  # fmt: skip
+
+
+def test_an_answer_of_neither_class_is_withheld(tmp_path: Path) -> None:
+    """SNLI's pairs without a gold label keep their place and have no answer."""
+    rows = [
+        {"sentence1": "A.", "sentence2": "B.", "gold_label": label, "pairID": "x"}
+        for label in ("neutral", "-", "entailment")
+    ]
+    read = formats.read(put(tmp_path, jsonl(rows)))
+    assert (read[0].options, read.answers) == (("entailment", "neutral"), (1, None, 0))
+
+
+REFUSED = {
+    "gzip": (gzip.compress(PLAIN), "gunzip"),
+    "UTF-16": (PLAIN.decode().encode("utf-16"), "iconv -f utf-16 -t utf-8"),
+    "UTF-16 without its mark": (PLAIN.decode().encode("utf-16-le"), "iconv -f utf-16le -t utf-8"),
+    "Windows' letters": ("question,A,B,answer\nWarum?,grün,rot,A\n".encode("latin-1"),
+                         r":2: the text is not UTF-8; .* iconv -f latin1 -t utf-8"),
+    "a workbook": (b"PK\x03\x04aaaa", "save its sheet as CSV in UTF-8"),
+    "a pointer": (b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\n", "git lfs pull"),
+    "a web page": (b"\n<!DOCTYPE html><title>404</title>", "download the file itself"),
+    "an object of records": (json.dumps({"version": 1, "data": ROWS}, indent=1).encode(),
+                             r"""whose 'data' holds records; .* jq -c '.\["data"\]\[\]'"""),
+    "an object of ids": (json.dumps({f"q{n}": row for n, row in enumerate(ROWS)}).encode(),
+                         "jq -c 'to_entries"),
+    "records over several lines": ("\n".join(json.dumps(r, indent=1) for r in ROWS).encode(),
+                                   r"one record a line, for example with: jq -c \."),
+    "Python's dicts": ("\n".join(map(str, ROWS)).encode(), r"json\.dumps"),
+    "RACE's texts": (jsonl([{"id": "high1.txt", "article": "A.", "questions": ["Why?", "When?"],
+                             "options": TEXTS[:2], "answers": ["A", "B"]}]),
+                     r"'questions' holds several questions; write a row for each, .* jq -c 'range"),
+    "no header": (b"Why?,w,x,y,z,A\nWhen?,w,x,y,z,B\n", "does the first line name the columns"),
+    "marks between": (jsonl([{"question": "Why?", "options": "w | x", "answer": "A"}]),
+                      "the choices of its first row are no list of several"),
+    "signs that stand twice": (
+        jsonl([{"question": "Why?", "options": "A) vitamin A) B) iron", "answer": "A"}]),
+        "the choices of its first row are no list of several"),
+    "free answers": (jsonl([{"question": "Why?", "answer": "It is 42."}]), "name them with"),
+    "letters and numbers": (jsonl([{**row, "answer": n} if n % 2 else row
+                                   for n, row in enumerate(ROWS)]), ":1: the answers may be"),
+    "several right ones": (jsonl([{"question": "Why?", "choices": TEXTS[0], "answer": [0, 2]}]),
+                           r":1: it has 2 right answers \(\[0, 2\]\)"),
+    "several targets": (jsonl([{"input": "Why?", "target_scores": {"w": 1, "x": 1, "y": 0}}]),
+                        r":1: it has 2 right answers \(\['w', 'x'\]\)"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", REFUSED)
+def test_what_cannot_be_read_is_refused_with_what_to_do(tmp_path: Path, shape: str) -> None:
+    """The message says what the file is and how to make one that is read."""
+    raw, told = REFUSED[shape]
+    with pytest.raises(FormatError, match=f"(?s)rows\\.jsonl.*{told}"):
+        formats.read(put(tmp_path, raw))
+
+
+def test_an_id_that_many_rows_share_is_that_of_a_text(tmp_path: Path) -> None:
+    """Questions on one article have its id: they are numbered, and none is lost; a few are not."""
+    rows = [{"id": f"high{n // 4}.txt", **ROWS[n % 4], "question": f"Why {n}?"} for n in range(40)]
+    found = formats.scan(put(tmp_path, jsonl(rows)))
+    assert [item.id for item in found.items[:2]] == ["0", "1"]  # type: ignore[union-attr]
+    assert len(found.items) == 40
+    assert "30 of 40 rows have that of another one; the questions are numbered" in found.notes[0]
+    rows = [{**row, "id": max(1, n)} for n, row in enumerate(rows)]
+    [bad] = formats.scan(put(tmp_path, jsonl(rows))).bad
+    assert bad.reason == "the id '1' was already used at line 1"
+
+
+def test_a_second_column_of_answers_is_compared_with_the_first(tmp_path: Path) -> None:
+    """One that says the same is no further field of an item; one that differs in a row is told."""
+    rows = [{**ROWS[n % 4], "answer_index": n % 4} for n in range(40)]
+    found = formats.scan(put(tmp_path, jsonl(rows)))
+    assert not any(item.extra for item in found.items)  # type: ignore[union-attr]
+    assert found.notes == ("'answer_index' says the same as the answer, and is left out",)
+    rows[6]["answer_index"] = 3
+    found = formats.scan(put(tmp_path, jsonl(rows)))
+    assert found.notes == (
+        "'answer_index' tells another answer in 1 of 40 rows, the first at line 7",
+    )
+    assert found.items[6].extra["questions.answer_index"] == 3  # type: ignore[union-attr]
+
+
+def test_a_file_without_answers_says_so(tmp_path: Path) -> None:
+    """A column of answers that is not known, or empty, is never passed over in silence."""
+    rows = [{"question": "Why?", "choices": row["choices"], "schluessel": "A"} for row in ROWS]
+    [note] = formats.scan(put(tmp_path, jsonl(rows))).notes
+    assert note == "no question has an answer, as no column is known; name theirs with --answer"
+    [note] = formats.scan(put(tmp_path, jsonl([{**row, "answer": ""} for row in ROWS]))).notes
+    assert note.startswith("no question has an answer, as the column 'answer' is empty")
