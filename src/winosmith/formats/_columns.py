@@ -128,7 +128,8 @@ def plan(names: Sequence[str], given: Columns, rows: Sequence[Row]) -> Plan:
         raise FormatError("there are a premise and a question: name one or both with --question")
     pairs = (tuple(first([name], names) for name in pair) for pair in PAIRS)
     pair = next((tuple(filter(None, pair)) for pair in pairs if all(pair)), ())
-    question, aside = given.question, ()
+    question = given.question
+    aside: tuple[str, ...] = ()
     if not question and (found := first(QUESTION.split(), names)):
         text = first(ASIDE.split(), names) if plainly(found) in _AFTER_TEXT else None
         question, aside = ((text, found), (text,)) if text else ((found,), ())
