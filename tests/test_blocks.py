@@ -23,6 +23,7 @@ from winosmith.blocks import (
     placed,
     plain,
     sharing_rare_words,
+    shuffled,
     shuffled_blocks,
 )
 from winosmith.errors import DataError
@@ -49,6 +50,17 @@ def test_order_depends_on_no_answer_id_or_input_order(seed, rng):
     assert published == [
         other[row].sentence for block in shuffled_blocks(other, seed) for row in block
     ]
+
+
+@given(st.integers(0, 50), st.integers(0, 12), st.integers(0, 5))
+def test_a_shuffled_set_is_its_blocks_one_after_the_other(seed, twins, singles):
+    """Its rows are those of the shuffled blocks, which keep their sizes and leave out no row."""
+    data = made_twins(twins, singles=singles)
+    order = shuffled_blocks(data, seed)
+    moved, now = shuffled(data, seed)
+    assert moved.ids == tuple(data.ids[row] for block in order for row in block)
+    assert [row for block in now for row in block] == list(range(len(data)))
+    assert [len(block) for block in now] == [len(block) for block in order]
 
 
 WORDS = st.lists(st.sampled_from("abcde"), max_size=9)
@@ -122,6 +134,14 @@ def test_rows_that_share_enough_words_are_told_by_their_rarest(rows, share, owne
         *(pair for pair in combinations(words, 2) if owner[pair[0]] == owner[pair[1]]),
     }
     assert all(one < other and owner[one] != owner[other] for one, other in told)
+
+
+@pytest.mark.parametrize(("share", "told"), [(1.0, {(0, 2)}), (0.6, {(0, 1), (0, 2), (1, 2)})])
+def test_rows_are_looked_up_by_no_more_words_than_one_can_lack(share, told) -> None:
+    """Rows that have to be the same are listed under one word; where one may differ, under two."""
+    words = {0: frozenset("abx"), 1: frozenset("aby"), 2: frozenset("abx")}
+    found = sharing_rare_words(words, share)
+    assert {(other, row) for row, others in found for other in others} == told
 
 
 def _shared(words, one, other):
@@ -429,3 +449,10 @@ def test_a_side_is_too_large_by_so_much_and_no_more(sizes, wanted, keys, sides) 
             data[row] = replace(data[row], origin=Origin(author=f"a{group[0]}"))
     found = placed(Dataset(data), order, wanted, keys=keys)
     assert [part.side for part in found] == sides.split()
+
+
+def test_a_block_that_counts_for_nothing_is_for_training() -> None:
+    """A side takes no block without a row that counts, and counts only those of the others."""
+    data = made_twins(0, singles=5)
+    found = placed(data, [[0], [1, 2], [3], [4]], {"dev": 2}, counted={2, 3, 4})
+    assert [part.side for part in found] == ["train", "dev", "dev", "train"]

@@ -16,8 +16,8 @@ it, the examples in its docstrings, and those that are named. What hypothesis dr
 time, so that a mutant that was killed is killed again.
 
 What was found is added to a file in `--out`, one mutant a line, so that a run that was interrupted
-goes on. Each survivor is printed with what it changes, to be read: is it harmless, or is there a
-test too few?
+goes on. Each survivor is printed with what it changes, to be read: is a test missing, or is it
+harmless? What was found harmless is in `harmless.toml`, with the reason.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ import re
 import signal
 import sys
 import tempfile
+import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from multiprocessing import Pipe
@@ -44,6 +45,8 @@ from tests.mutants.changes import Spot, changed, difference, places, spot
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src/winosmith"
+
+HARMLESS = tomllib.loads(Path(__file__).with_name("harmless.toml").read_text("utf-8"))["harmless"]
 
 SLOW = 0.5
 """Seconds of a test that waits for all that are quicker."""
@@ -196,6 +199,16 @@ def _file(name: str) -> str:
     return name.partition("::")[0]
 
 
+def harmless(record: dict[str, Any]) -> str:
+    """Return why a mutant that survives does no harm; "" where nobody has said so."""
+    lines = [line[1:].strip() for line in record["diff"] if line.startswith("+")]
+    for known in HARMLESS:
+        module = "winosmith." + known.get("module", "").replace("/", ".")
+        if record["module"].startswith(module) and any(re.search(known["line"], s) for s in lines):
+            return str(known["why"])
+    return ""
+
+
 class Run:
     """The mutants of one folder: drawn, tried and counted."""
 
@@ -235,7 +248,8 @@ class Run:
             key = _digest(module, text, operator, str(number))
             known = self._results.records.get(key, {}).get("outcome")
             tried = known == "killed" or (
-                known in (SURVIVES, "unreached") and not self._given.again
+                known in (SURVIVES, "unreached")
+                and (not self._given.again or harmless(self._results.records[key]))
             )
             if known == "means the same":
                 continue
@@ -264,13 +278,15 @@ class Run:
         from winosmith.metrics import wilson_interval
 
         known = self._results.records
-        found = Counter(known[key]["outcome"] for key in self._keys if key in known)
+        records = [known[key] for key in self._keys if key in known]
+        found = Counter(record["outcome"] for record in records)
         count, killed = found.total(), found["killed"]
+        named = sum(bool(harmless(one)) for one in records if one["outcome"] != "killed")
         low, high = wilson_interval(killed, max(count, 1))
         return (
             f"| `{self.folder.name}` | {len(self.folder.texts)} | {count} "
             f"| {count - found['unreached']} | {killed} "
-            f"| {killed / max(count, 1):.0%} | {low:.0%} to {high:.0%} |"
+            f"| {killed / max(count, 1):.0%} | {low:.0%} to {high:.0%} | {named} |"
         )
 
 
@@ -291,6 +307,7 @@ def _begun(folder: Folder, base: Path, out: Path, stack: contextlib.ExitStack) -
     pid = os.fork()
     if not pid:
         with ending():
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
             os.setsid()
             here.close()
             log = os.open(out / "mutants.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -314,6 +331,7 @@ def main() -> int:
     asked.add_argument("--again", action="store_true", help="try survivors once more")
     asked.add_argument("--out", type=Path, default=ROOT / "out")
     given = asked.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what was started ends with it
     os.chdir(ROOT)
     sys.path.insert(0, str(ROOT / "src"))
     os.environ.pop("CI", None)  # what is missing is skipped
@@ -332,8 +350,8 @@ def main() -> int:
                 benches = [_begun(run.folder, own, given.out, stack) for own in bases]
                 run.try_all(benches, learnt(run.folder, benches, kept))
     finally:
-        print("| folder | modules | mutants | reached | killed | share | 95 % |")
-        print("|:--|--:|--:|--:|--:|--:|:--|")
+        print("| folder | modules | mutants | reached | killed | share | 95 % | harmless |")
+        print("|:--|--:|--:|--:|--:|--:|:--|--:|")
         print(*(run.row() for run in runs), sep="\n")
     return 0
 

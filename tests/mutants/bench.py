@@ -127,8 +127,7 @@ class Tests:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Note a failure."""
         if report.failed:
-            told = [line for line in report.longreprtext.splitlines() if line.startswith("E ")]
-            self.failed.append((report.nodeid, (told or [report.longreprtext[-200:]])[0][:200]))
+            self.failed.append((report.nodeid, report.longreprtext[-200:]))
 
     def running(self, names: Iterable[str], *, every: bool = False) -> Iterator[str]:
         """Run tests until one fails, or each; yield the id of each before it runs."""
@@ -152,7 +151,9 @@ class Tests:
 
 def with_tests(files: Iterable[str], work: Callable[[Tests], None]) -> None:
     """Collect the tests of files in this process, and call `work`."""
-    options = "-q -p no:cacheprovider --capture=sys --hypothesis-profile hurried -m".split()
+    options = (
+        "-q -p no:cacheprovider --capture=sys --tb=line --hypothesis-profile hurried -m".split()
+    )
     pytest.main([*options, LEFT_OUT, *files], plugins=[Tests(work)])
 
 
@@ -221,7 +222,7 @@ class Bench:
 
     def _obey(self, tests: Tests, asked: Connection) -> None:
         """Fork for each question, in the process that has collected the tests."""
-        gc.unfreeze()  # else its functions are not told
+        gc.unfreeze()  # else the functions are not told
         functions: dict[CodeType, list[FunctionType]] = {}
         while True:
             kind, *more = asked.recv()
@@ -234,7 +235,9 @@ class Bench:
                     sys.modules["django.db"].connections.close_all()
                 shutil.copytree(self._written, self._kept, symlinks=True)
             else:
-                functions = functions or _functions(self._modules)
+                if not functions:
+                    functions = _functions(self._modules)
+                    gc.freeze()  # no child has to go through all again
                 answer = in_fork(lambda: _tried(tests, functions, *more), more[-1])  # noqa: B023
             self._restore()
             asked.send(answer)

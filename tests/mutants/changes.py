@@ -6,9 +6,10 @@ import ast
 import difflib
 import importlib.machinery
 import re
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from types import CodeType
 from typing import Any
 
@@ -35,19 +36,26 @@ def places(text: str) -> list[tuple[str, int]]:
 
 
 def changed(text: str, operator: str, number: int) -> str | None:
-    """Return the text with one change; None where that means what the text means."""
+    """Return the text with one change; None where that means what the text means, or nothing."""
     from cosmic_ray.mutating import mutate_code
 
     made = mutate_code(text, operators()[operator](), number)
-    return made if made and _meant(made) != _meant(text) else None
+    return made if made and _meant(made) not in ("", _meant(text)) else None
 
 
+@lru_cache(100)
 def _meant(text: str) -> str:
-    """Return what is executed of a module: no annotation, no docstring, nothing for types alone."""
+    """Return what is executed of a module, without what is for types alone; "" for no Python."""
     try:
-        tree = ast.parse(text)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # of a literal that `is` the same
+            compile(text, "", "exec", dont_inherit=True)
     except SyntaxError:
-        return text
+        return ""
+    tree = ast.parse(text)
+    for of_module in tree.body:
+        if isinstance(of_module, ast.Assign) and isinstance(of_module.value, ast.Subscript):
+            of_module.value = ast.Constant(None)  # the name of a type
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
             node.returns = None
