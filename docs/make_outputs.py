@@ -43,6 +43,9 @@ _NUMBER = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?(?![\w])")
 _ONCE = re.compile(r"^Compiling AFLite for this machine.*\n", re.MULTILINE)
 """What is printed the first time on each machine, and on no page."""
 
+LIMIT = 1800
+"""Seconds that a command may take; a busy machine needs many times what a quiet one does."""
+
 PROGRAMS = Path(sys.executable).parent
 """Where what is installed with Python is."""
 
@@ -102,7 +105,7 @@ def printed(command: str, folder: Path, programs: Path) -> str:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         check=False,
-        timeout=600,
+        timeout=LIMIT,
     )
     text = without_progress(done.stdout.decode().replace(str(folder), HOME))
     return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
