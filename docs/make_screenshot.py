@@ -1,6 +1,6 @@
 """Pictures of reports: two parts of what a command in a page's text writes.
 
-`python docs/make.py` takes them, right after that command. A PNG holds the words of what it shows,
+`python docs/make.py` takes them, once all commands of the page have run. A PNG holds the words of what it shows,
 by which `tests/test_docs.py` compares it with the text beside it. Needs playwright, Chromium and
 Pillow.
 """
@@ -26,11 +26,13 @@ class Picture:
         report: where the page's command writes it.
         target: the picture's file.
         chapters: the ones that end the left part and begin the right one.
+        width: of each part, in CSS pixels; the narrower, the larger its text on a page.
     """
 
     report: str
     target: Path
     chapters: tuple[str, str]
+    width: int = 720
 
 
 PICTURES = {
@@ -40,7 +42,7 @@ PICTURES = {
         ("In short", "AFLite, phase by phase"),
     ),
     "docs/how-to/audit.md": Picture(
-        "audit.html", IMAGES / "audit.png", ("What can be guessed", "Cues of quiz")
+        "audit.html", IMAGES / "audit.png", ("What can be guessed", "Cues of quiz"), 560
     ),
 }
 """By the page whose commands write the report."""
@@ -48,8 +50,8 @@ PICTURES = {
 WORDS = "Description"
 """The keyword under which the PNG holds its words (PNG specification, 11.3.4.2)."""
 
-WIDTH, SCALE = 560, 1.6
-"""Of each part, in CSS pixels, and how many pixels one of them becomes."""
+PIXELS = 900
+"""Of each part, across."""
 
 MARGIN = 24
 """CSS pixels below the first chapter's last line, and above the second one's heading."""
@@ -66,7 +68,9 @@ def take(folder: Path, picture: Picture) -> None:
     """Write the picture of a report: its top to the end of one chapter, and another chapter."""
     with sync_playwright() as started:
         browser = launched(started)
-        page = browser.new_page(viewport={"width": WIDTH, "height": 800}, device_scale_factor=SCALE)
+        scale = PIXELS / picture.width
+        window = {"width": picture.width, "height": 800}
+        page = browser.new_page(viewport=window, device_scale_factor=scale)
         page.goto((folder / picture.report).resolve().as_uri())
         first, second = (_chapter(page, name) for name in picture.chapters)
         height = _bottom(first) + MARGIN
@@ -77,7 +81,7 @@ def take(folder: Path, picture: Picture) -> None:
         shot = Image.open(io.BytesIO(page.screenshot(full_page=True)))
         browser.close()
     left, right = (
-        shot.crop((0, int(top * SCALE), int(WIDTH * SCALE), int(below * SCALE)))
+        shot.crop((0, int(top * scale), PIXELS, int(below * scale)))
         for top, below in ((0, height), (start, end))
     )
     both = Image.new("RGB", (2 * left.width + 2, left.height), left.getpixel((0, 0)))
