@@ -1,8 +1,8 @@
 """Pictures of reports: two parts of what a command in a page's text writes.
 
-`python docs/make.py` takes them, once all commands of the page have run. A PNG holds the words of what it shows,
-by which `tests/test_docs.py` compares it with the text beside it. Needs playwright, Chromium and
-Pillow.
+`python docs/make.py` takes them, once all commands of the page have run. A PNG holds the words of
+what it shows, by which `tests/test_docs.py` compares it with the text beside it. Needs playwright,
+Chromium and Pillow.
 """
 
 from __future__ import annotations
