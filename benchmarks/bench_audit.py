@@ -8,8 +8,8 @@
   named, and how often any cue is.
 
   Both give 95 % intervals (Wilson). With --draws 199, one in twenty is still what is meant.
-- *time*: seconds for 10,000 items with 4 options, cues and probes and all. Seconds are those of
-  the processor, which a machine that is shared tells as one that is not.
+- *time*: seconds and memory for 10,000 items with 4 options (or --items), cues and probes and
+  all. Seconds are those of the processor, which a machine that is shared tells as one that is not.
 - *shared*: the table of the shared sets, with the time of each.
 - *repair*: what a repair does to the shared sets, and what is shown of it.
 - *proof*: sets with a planted rule are repaired beside many items that no repair saw; in how many
@@ -28,6 +28,7 @@ Options are words drawn by Zipf's law, 1 to 12 an option; the shared sets need t
 from __future__ import annotations
 
 import argparse
+import resource
 import time
 from collections import Counter
 from dataclasses import replace
@@ -132,9 +133,13 @@ def planted(cells: str, sets: int, draws: int, copies: int) -> None:
 
 def seconds(n: int) -> None:
     data = made(4, n, 3)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     began = time.process_time()
     audit.audit(data)
-    print(f"{n:,} items with 4 options: {time.process_time() - began:.0f} s")
+    took = time.process_time() - began
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    print(f"{n:,} items with 4 options: {took:.0f} s; {most / 2**20:.1f} GiB of memory at most, "
+          f"{before / 2**20:.1f} GiB of it before the audit")  # fmt: skip
 
 
 def read(folder: Path, name: str) -> Dataset:

@@ -277,3 +277,21 @@ def test_a_field_that_tells_the_key_comes_first_in_the_verdict() -> None:
     )
     assert len(found.failures("leak")) == 1
     assert "mine id tells the key" in found.line
+
+
+def test_a_cue_that_is_named_given_others_alone_is_explained() -> None:
+    """A p of 0.01 beside one of 0.8 has a sentence on the page; a cue that tells by itself none."""
+    found = audit.audit(_worded(80, 0.5), cues=audit.CUES[:6], draws=39, probe_draws=0)
+    [part] = found.parts
+    first, other, *rest = part.battery.found
+
+    def page(p: float) -> str:
+        named = [replace(first, named=1, p=0.025, p_given=0.025),
+                 replace(other, named=2, p=p, p_given=0.025)]  # fmt: skip
+        battery = replace(part.battery, found=(*named, *rest))
+        return audit.page(replace(found, parts=(replace(part, battery=battery),)))
+
+    told = f"“{other.cue}” is right in"
+    assert f"{told} {100 * other.right:.1f}" in page(0.8)
+    assert "(p = 0.800). It is named for what it adds" in page(0.8)
+    assert told not in page(0.025)

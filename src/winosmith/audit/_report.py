@@ -8,7 +8,7 @@ from math import ceil, floor, log10
 
 from winosmith import report
 from winosmith.audit._audit import LEAST, SEEN, Audit, Part
-from winosmith.audit._null import LATER, TOGETHER, Battery, Found
+from winosmith.audit._null import LATER, LEVEL, TOGETHER, Battery, Found
 from winosmith.audit._overlap import Overlap
 from winosmith.audit._probes import Probe
 from winosmith.audit._proof import LIMIT, WORDS, Bound
@@ -398,6 +398,11 @@ def _cues(part: Part) -> report.Section:
             ]
         )
     )
+    blocks += [
+        report.Text([_hidden(found, tried.draws)], "note")
+        for found in tried.named
+        if found.p > LEVEL >= (found.p_given or 0.0)
+    ]
     if tried.unchecked:
         blocks.append(
             report.Text(
@@ -409,6 +414,17 @@ def _cues(part: Part) -> report.Section:
             )
         )
     return report.Section(f"Cues of {part.name}", blocks, lead)
+
+
+def _hidden(found: Found, draws: int) -> str:
+    """Return why a cue is named that by itself is no more right than chance makes cues."""
+    drawn = min(draws, LATER)
+    return (
+        f"“{found.cue}” is right in {_percent(found.right)} of all items, no more than chance may "
+        f"give ({_p(found.p, draws)}). It is named for what it adds: where the cues above it don't "
+        "decide, it is right more often than chance makes it "
+        f"({_p(found.p_given or 0.0, drawn)}). By itself it gives little away; with them, more."
+    )
 
 
 def _cue_row(found: Found, draws: int) -> list[report.Value]:
