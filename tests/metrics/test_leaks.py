@@ -143,6 +143,24 @@ def test_a_field_that_gives_the_answer_away_is_found(way: str) -> None:
     assert set(leaks) <= {field, "lineage.root"}
 
 
+def test_a_text_is_asked_for_each_character_once_and_for_its_parts() -> None:
+    """Eight characters and four parts from either end, and its length; nothing is asked twice."""
+    asked = list(_leaks._of_texts(["ab-cd-ef-ghi", "", None]))
+    tells = dict(asked)
+    assert len(tells) == len(asked) == 25
+    for at in range(1, 8):
+        assert tells[f"character {at + 1}"] == ["ab-cd-ef-ghi"[at], "", None]
+        assert tells[f"character {at + 1} from the end"] == ["ab-cd-ef-ghi"[-at - 1], "", None]
+    assert tells["first character"] == ["a", "", None]
+    assert tells["last character"] == ["i", "", None]
+    assert tells["length"] == [12, 0, None]
+    assert [tells[f"part {at}"][0] for at in (1, 2, 3, 4)] == ["ab", "cd", "ef", "ghi"]
+    backwards = ("last part", *(f"part {at} from the end" for at in (2, 3, 4)))
+    assert [tells[name] for name in backwards] == [
+        [part, None, None] for part in ("ghi", "ef", "cd", "ab")
+    ]
+
+
 def test_the_order_of_the_halves_is_found() -> None:
     """When the half with the first option as its answer always comes first, the row tells it."""
     data = clean()
