@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -129,6 +130,23 @@ def test_errors_that_come_late_are_told_from_many_errors() -> None:
     assert found.null.shuffled_interval is not None
     assert found.null.shuffled_interval[1] < 4
     assert found.null.p_value == 1 / 2001
+
+
+def test_the_shuffles_are_near_all_that_there_are() -> None:
+    """Of eight families with an error each, p is the share of all places as far from the middle."""
+    depths, errors = [1, 2, 3, 6], [0, 0, 1, 1, 2, 0, 1, 0]
+    data = made_families(*(depths for _ in errors))
+    wrong = {f"r{row}-{at}" for row, at in enumerate(errors)}
+    found = stability(answered(data, lambda p: p.id in wrong)).mean
+    every = np.array(list(product(depths, repeat=8))).mean(axis=1)
+    value = np.mean([depths[at] for at in errors])
+    assert found.value == value
+    assert found.null.shuffled == pytest.approx(3, abs=0.1)
+    assert found.null.shuffled_interval == pytest.approx(
+        np.quantile(every, [0.025, 0.975]), abs=0.2
+    )
+    as_far = np.abs(every - 3) >= abs(value - 3) - 1e-9
+    assert found.null.p_value == pytest.approx(as_far.mean(), abs=0.02)
 
 
 def test_shuffles_stay_in_the_family() -> None:
