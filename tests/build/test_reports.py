@@ -11,9 +11,9 @@ import pytest
 
 from winosmith import Dataset, Lineage
 from winosmith.build import EmbedRecipe, FilterRecipe, debias_to_folder, measure, run_filter
+from winosmith.build._debias import turning
 from winosmith.build._filter import _of_fewer
 from winosmith.build._report_filter import key_figures
-from winosmith.build._vectors import turning
 from winosmith.embed import LightEmbedder, save_array
 from winosmith.report import sign
 from winosmith.testing import made_twins

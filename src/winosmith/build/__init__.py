@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from winosmith.build._build import Built, build, finished_build
-from winosmith.build._debias import Debiased, debias_to_folder, finished_filter
+from winosmith.build._debias import Debiased, Embedded, debias_to_folder, embedded, finished_filter
 from winosmith.build._filter import NAMES, FilterRun, Measures, measure, run_filter
 from winosmith.build._pool import copies_sentences, read_pool, read_pool_votes
 from winosmith.build._publish import LastBuild, digest_of, read_last
@@ -29,7 +29,6 @@ from winosmith.build._recipe import (
 from winosmith.build._report import columns_sentences, sides_blocks, sides_sentences
 from winosmith.build._report_filter import filter_sections, key_figures
 from winosmith.build._split import nested_sizes
-from winosmith.build._vectors import Embedded, embedded
 from winosmith.parallel import Advance, Step, silent
 
 __all__ = [

@@ -18,13 +18,12 @@ from typing import Any
 from winosmith import validate
 from winosmith.blocks import shuffled
 from winosmith.build import _pool, _publish
-from winosmith.build._debias import Filtering
+from winosmith.build._debias import Filtering, refuse_unturned
 from winosmith.build._filter import FilterRun, Measures
 from winosmith.build._pool import Inputs, Stages
 from winosmith.build._publish import LastBuild
 from winosmith.build._recipe import Recipe
 from winosmith.build._split import Split, split
-from winosmith.build._vectors import refuse_unturned
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError, OutputError
 from winosmith.finished import LAST

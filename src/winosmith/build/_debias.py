@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from winosmith import formats, report
-from winosmith.build import _vectors
+from winosmith import embed, formats, models, report
 from winosmith.build._filter import NAMES, FilterRun, Measures, filtered, measure, verified
 from winosmith.build._pool import DISCARDED, tuned_on
 from winosmith.build._publish import is_finished, problems_digest, signature_of
@@ -21,14 +22,156 @@ from winosmith.build._recipe import (
     EmbedRecipe,
     FilterRecipe,
     MeasureRecipe,
+    many_options,
+    reading,
 )
 from winosmith.build._report_filter import again_record, filter_sections, key_figures, verdict
-from winosmith.build._vectors import Embedded
 from winosmith.dataset import Dataset, Dropped, Filtered
-from winosmith.errors import gone
+from winosmith.errors import DataError, RecipeError, gone
 from winosmith.outputs import OutputFolder, sha256
 from winosmith.parallel import Step, silent
 from winosmith.records import canonical, problem_record
+
+
+@dataclass(frozen=True, eq=False)
+class Embedded:
+    """Vectors, and what making them has to say.
+
+    Attributes:
+        X: (n, d), in the order of the problems; (n, K, d), a vector an option, where a problem has
+            more than two.
+        notes: the embedder's parameters, and how fine-tuning went.
+    """
+
+    X: NDArray[Any]
+    notes: dict[str, Any] = field(default_factory=dict)
+
+
+def embedded(
+    chosen: EmbedRecipe,
+    pool: Dataset,
+    *,
+    collected_ids: Sequence[str],
+    tuning: tuple[Dataset, Dataset] | None,
+    work: Path,
+    seed: int,
+    on_progress: Callable[[int, str], None],
+) -> Embedded:
+    """Return the vectors of the pool.
+
+    Args:
+        chosen: the recipe's table.
+        pool: the problems.
+        collected_ids: the ids of everything that was collected: what the rows of an array without
+            ids are.
+        tuning: the problems that fine-tune the encoder, for training and for development.
+        work: a folder for what fine-tuning keeps.
+        seed: of fine-tuning.
+        on_progress: is told how much is done, and a note.
+    """
+    if chosen.array is not None:
+        array = embed.load_array(chosen.array, ids=collected_ids)
+        return Embedded(array.embed(pool), {"embedder": "array"})
+    alone = reading(chosen, pool) == "options"
+    if chosen.encoder == "light" and not alone:
+        light = embed.LightEmbedder(chosen.dimensions, combine=chosen.combine)
+        return Embedded(light.embed(pool), light.parameters)
+    if tuning is None:
+        embedder = (
+            embed.OptionsEmbedder(chosen.dimensions, combine=chosen.combine)
+            if chosen.encoder == "light"
+            else embed.EncoderEmbedder(
+                chosen.encoder,
+                pooling=chosen.pooling or "mean",
+                combine=chosen.combine,
+                reads="options" if alone else "sentence",
+                on_progress=lambda done, _: on_progress(done, ""),
+            )
+        )
+        X = embedder.embed_options(pool) if many_options(pool) else embedder.embed(pool)
+        return Embedded(X, embedder.parameters)
+    tuner, tuned = embed.finetuned_embedder(
+        *tuning,
+        model=chosen.encoder,
+        out=work,
+        settings=models.TrainingSettings(seed=seed),
+        pooling=chosen.pooling or "cls",
+        combine=chosen.combine,
+        on_step=lambda done, of, note: on_progress(0, f"fine-tuning: step {done} of {of} {note}"),
+    )
+    tuning_notes = {"finetuned": tuned.message, "at_chance": tuned.at_chance}
+    return Embedded(tuner.embed(pool), {**tuner.parameters, **tuning_notes})
+
+
+def turning(chosen: EmbedRecipe) -> bool:
+    """Tell whether swapping the options of a problem turns its vector around: by difference."""
+    return combining(chosen) == "difference"
+
+
+def refuse_many_options(dataset: Dataset, embedding: EmbedRecipe, chosen: FilterRecipe) -> None:
+    """Refuse to filter problems with more than two options by what knows two alone.
+
+    Raises:
+        DataError: and what to do instead.
+    """
+    many = [problem for problem in dataset if len(problem.options) > 2]
+    if not many:
+        return
+    told = (
+        f"{len(many)} of {len(dataset)} problems have more than two options (first: "
+        f"{many[0].id!r}); "
+    )
+    drawn = chosen.method == "random" and chosen.keep is not None
+    if chosen.method not in ("mirror", "none") and not drawn:
+        raise DataError(
+            told + f"{chosen.method} takes those with two, mirror all (and random, if it is told "
+            "how many to keep)"
+        )
+    if embedding.array is not None:
+        raise DataError(
+            told + "a file of vectors has one for each problem; name an encoder, or give the "
+            "options' vectors to `winosmith.debias.mirror`"
+        )
+    if embedding.encoder == "light" and embedding.reads == "sentence":
+        raise DataError(
+            told + "the light embedder reads sentences of two; name an encoder, or let the options "
+            "be read alone"
+        )
+    if embedding.finetune_train:
+        raise DataError(told + "an encoder is fine-tuned on problems with two")
+
+
+def refuse_unturned(embedding: EmbedRecipe, chosen: FilterRecipe) -> None:
+    """Refuse the mirror filter on vectors that stay as they are when options are swapped.
+
+    Raises:
+        RecipeError: and what to do instead.
+    """
+    if chosen.method == "mirror" and not turning(embedding):
+        raise RecipeError(
+            "the mirror filter needs vectors that turn round when options are swapped: "
+            '"difference" as combine, or a file that `winosmith embed` wrote so; of other vectors '
+            "nobody knows, and `winosmith.debias.mirror` takes arrays"
+        )
+
+
+def combining(chosen: EmbedRecipe) -> str:
+    """Return how options are combined, "difference" or "concat"; "" where nobody knows.
+
+    Of a file of vectors it is known where `winosmith embed` wrote it.
+    """
+    if chosen.array is None:
+        return chosen.combine
+    if not zipfile.is_zipfile(chosen.array):
+        return ""
+    with np.load(chosen.array, allow_pickle=False) as held:
+        written = str(held["signature"]) if "signature" in held.files else "{}"
+    try:
+        told = json.loads(written)["parameters"]["combine"]
+    except (ValueError, KeyError, TypeError):
+        return ""
+    return str(told)
+
 
 PAGE = "report.html"
 """It is written last."""
@@ -88,7 +231,7 @@ class Filtering:
         Raises:
             DataError: problems with more options than the filter or the embedder takes.
         """
-        _vectors.refuse_many_options(collected, self.embed, self.filter)
+        refuse_many_options(collected, self.embed, self.filter)
         vectors = self._embedded(collected, collected_ids, tuning)
         run = filtered(
             pool,
@@ -112,7 +255,7 @@ class Filtering:
         folder, name, notes_in = self.folder, self.vectors, self.notes
         if not (folder.finished(name) and (notes_in is None or folder.finished(notes_in))):
             with self.step("embedding", len(collected)) as advance:
-                made = _vectors.embedded(
+                made = embedded(
                     self.embed,
                     collected,
                     collected_ids=collected_ids,
@@ -156,7 +299,7 @@ class Filtering:
             self.filter,
             splits=self.splits,
             seed=self.seed,
-            combined=_vectors.combining(self.embed),
+            combined=combining(self.embed),
             step=self.step,
             how=self.how,
         )
@@ -175,7 +318,7 @@ class Filtering:
                 seed=self.seed,
                 null_draws=self.filter.null_draws,
                 shown=shown,
-                turns=_vectors.turning(self.embed),
+                turns=turning(self.embed),
                 how=self.how,
                 guessed=guessed,
                 planted=planted,
@@ -242,8 +385,8 @@ def debias_to_folder(
         InputError: data or parameters that can't be used.
         OutputError: the folder can't be taken or written.
     """
-    _vectors.refuse_unturned(embed, chosen)
-    _vectors.refuse_many_options(dataset, embed, chosen)
+    refuse_unturned(embed, chosen)
+    refuse_many_options(dataset, embed, chosen)
     parameters = _parameters(embed, chosen, splits, seed)
     folder = OutputFolder.open(out, {"data": dataset.digest, **parameters}, force=force)
     if force and is_finished(folder, PAGE):

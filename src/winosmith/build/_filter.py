@@ -495,7 +495,7 @@ def verified(
         chosen: the recipe's table, by which it ran.
         splits: how often problems are dealt to halves; 0 for never.
         seed: of every draw.
-        combined: how the embedder combines options; see `_vectors.combining`.
+        combined: how the embedder combines options; see `_debias.combining`.
         step: shows progress.
         how: the executor and the scratch folder of `run_filter`.
     """

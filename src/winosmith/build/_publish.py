@@ -16,11 +16,18 @@ from winosmith._version import __version__
 from winosmith.blocks import SIDES, Former, Side
 from winosmith.build._filter import FilterRun
 from winosmith.build._pool import Verdict
-from winosmith.build._recipe import Copies, EmbedRecipe, Recipe, again_toml, paths_of, recipe_table
+from winosmith.build._recipe import (
+    Copies,
+    EmbedRecipe,
+    Recipe,
+    again_toml,
+    paths_of,
+    reading,
+    recipe_table,
+)
 from winosmith.build._report import report_page
 from winosmith.build._report_filter import again_record, key_figures
 from winosmith.build._split import Split, nested_sizes
-from winosmith.build._vectors import reading
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, InputError, ProblemError
 from winosmith.finished import DROPPED, IDS, LAST, RECIPE, SCORES, WITHHELD, BuildFiles

@@ -16,6 +16,7 @@ from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
+from winosmith.dataset import Dataset
 from winosmith.errors import RecipeError
 from winosmith.records import read_toml
 from winosmith.validate import StructureRules, VoteRules
@@ -103,6 +104,19 @@ class EmbedRecipe:
             "an encoder is fine-tuned on sentences, and a file of vectors has been read already; "
             'reads = "options" goes with neither',
         )
+
+
+def many_options(dataset: Dataset) -> bool:
+    """Tell whether a problem has more than two options: then each option has a vector."""
+    return any(len(problem.options) > 2 for problem in dataset)
+
+
+def reading(chosen: EmbedRecipe, dataset: Dataset) -> str:
+    """Return what an embedder reads, "sentence" or "options"; see `EmbedRecipe.reads`."""
+    if chosen.reads is not None or chosen.array is not None:
+        return chosen.reads or "sentence"
+    asks = any(problem.blank is None for problem in dataset)
+    return "options" if asks or many_options(dataset) else "sentence"
 
 
 @dataclass(frozen=True)

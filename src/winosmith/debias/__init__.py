@@ -7,15 +7,7 @@ from __future__ import annotations
 
 from winosmith.debias._aflite import AfliteResult, Phase, Stopped, aflite, suggested_sizes
 from winosmith.debias._assess import Along, Assessment, AssessmentSettings, Subset, assess
-from winosmith.debias._chance import (
-    NOISE,
-    Again,
-    Null,
-    again,
-    shaken,
-    threshold_null,
-    twin_flipped,
-)
+from winosmith.debias._chance import NOISE, Again, Null, again, shaken, threshold_null, twin_flipped
 from winosmith.debias._clues import (
     Associations,
     Clue,
