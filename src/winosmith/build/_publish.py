@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib import metadata
 from pathlib import Path
@@ -241,7 +241,7 @@ def write_sides(
     told = {_text(former.problem) for former in now}
     gone = [former for former in last.former if _text(former.problem) not in told]
     with folder.write(SIDES_FILE) as file:
-        for former in (*_sorted(now), *gone):
+        for former in (*sorted(now, key=lambda one: one.problem.id), *gone):
             bare = replace(former.problem, answer=None, extra=Extra())
             file.write(
                 records.canonical({**records.problem_record(bare), "side": former.side}) + "\n"
@@ -257,10 +257,6 @@ def _side_of(problem: Problem, row: int, parts: Split) -> Side | None:
 
 def _text(problem: Problem) -> tuple[str, str, tuple[str, ...]]:
     return problem.id, problem.sentence, problem.options
-
-
-def _sorted(former: Iterable[Former]) -> list[Former]:
-    return sorted(former, key=lambda one: one.problem.id)
 
 
 def sides_record(parts: Split, ids: Sequence[str], last: LastBuild) -> dict[str, Any]:

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import IO, Any
 
 from winosmith.errors import ProblemError
 from winosmith.formats import _base
-from winosmith.formats._base import Entry, Format, Item, Row, Source
+from winosmith.formats._base import Format, Item, Row, Source
 from winosmith.formats._evograd import is_evograd
 from winosmith.formats._twins import would_be_paired
 from winosmith.problem import MAX_OPTIONS, Problem, Scalar
@@ -148,17 +148,9 @@ def _text(value: Scalar) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _is_silent(source: Source) -> bool:
-    return not _base.has_columns(source, {"twin_id"}) and not _base.has_columns(source, {"root"})
-
-
 def _recognises(source: Source) -> bool:
     needed = {"sentence", "option1", "option2"}
     return _base.has_columns(source, needed) and not is_evograd(source)
-
-
-def _read(source: Source) -> Iterable[Entry]:
-    return _base.table(source, _problem, ("sentence", "option1", "option2"))
 
 
 CSV = Format(
@@ -166,11 +158,13 @@ CSV = Format(
     title="a plain table: sentence, option1, option2, answer …",
     recognises=_recognises,
     needs=frozenset({"sentence", "option1", "option2"}),
-    read=_read,
+    read=lambda source: _base.table(source, _problem, ("sentence", "option1", "option2")),
     write=_write,
     suffix=".csv",
     keeps=frozenset(
         "id sentence options answer twin_id pronoun origin lineage embargo extra blank".split()
     ),
-    silent_on_twins=_is_silent,
+    silent_on_twins=lambda source: (
+        not _base.has_columns(source, {"twin_id"}) and not _base.has_columns(source, {"root"})
+    ),
 )

@@ -166,10 +166,6 @@ def _answer(labels: Sequence[str]) -> int | None:
     raise ProblemError(f"the labels are {labels}; one must be 1 and the other 0")
 
 
-def _read_table(source: Source) -> list[Entry]:
-    return paired(_entries(source))
-
-
 def _entries(source: Source) -> Iterator[Entry]:
     for _, group in groupby(
         _base.rows(source, _COLUMNS), key=lambda found: found[2] and found[2]["index"]
@@ -202,7 +198,7 @@ DPR_TSV = Format(
     title="DPR and WSC273 of KnowRef-60k: two rows a problem",
     recognises=lambda source: _base.has_columns(source, _COLUMNS),
     needs=frozenset(_COLUMNS),
-    read=_read_table,
+    read=lambda source: paired(_entries(source)),
     write=_write_table,
     suffix=".tsv",
     keeps=frozenset({"id", "sentence", "options", "answer"}),

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from typing import IO, Any
 
-from winosmith.formats._base import Entry, Format, Item, Source, json_lines
+from winosmith.formats._base import Format, Item, Source, json_lines
 from winosmith.formats._twins import would_be_paired
 from winosmith.problem import Claim, Problem
 from winosmith.records import canonical, claim_of, claim_record, problem_of, problem_record
@@ -27,14 +27,6 @@ def _recognises(source: Source) -> bool:
 
 def _item(record: Mapping[str, Any], position: int) -> Item:
     return claim_of(record) if "candidate" in record else problem_of(record)
-
-
-def _is_silent(source: Source) -> bool:
-    return not any(f'"{key}"' in source.text for key in ("twin_id", "lineage"))
-
-
-def _read(source: Source) -> Iterator[Entry]:
-    return json_lines(source, _item)
 
 
 def lines(items: Iterable[Item], marked: bool | None = None) -> Iterator[str]:
@@ -93,10 +85,12 @@ JSONL = Format(
     title="our own JSON Lines, one record a line, nothing lost",
     recognises=_recognises,
     needs=frozenset({"id", "sentence", "options"}),
-    read=_read,
+    read=lambda source: json_lines(source, _item),
     write=_write,
     holds=Problem | Claim,
     suffix=".jsonl",
     keeps=frozenset(f.name for kind in (Problem, Claim) for f in fields(kind)),
-    silent_on_twins=_is_silent,
+    silent_on_twins=lambda source: (
+        not any(f'"{key}"' in source.text for key in ("twin_id", "lineage"))
+    ),
 )

@@ -587,10 +587,6 @@ def _problem(draft: _Draft, kind: str | None) -> Problem:
     )
 
 
-def _read(source: Source) -> Iterable[Entry]:
-    return read_questions(source_rows(source), None, source.path)[0]
-
-
 def _write(items: Sequence[Item], file: IO[str]) -> None:
     for problem in _base.problems_of(items, places=True):
         if problem.blank is not None:
@@ -629,7 +625,7 @@ QUESTIONS = Format(
     name="questions",
     title="rows with question, choices, answer: JSON Lines, an array, a table, Parquet",
     recognises=recognises,
-    read=_read,
+    read=lambda source: read_questions(source_rows(source), None, source.path)[0],
     write=_write,
     suffix=".jsonl",
     keeps=frozenset({"id", "sentence", "options", "answer", "blank"}),

@@ -87,10 +87,6 @@ def _common(fillings: Sequence[Sequence[str]], most: int) -> int:
     )
 
 
-def _read(source: Source) -> list[Entry]:
-    return paired(_questions(source))
-
-
 def _questions(source: Source) -> Iterator[Entry]:
     for key, group in groupby(_base.array_records(source), key=_question_id):
         found = list(group)
@@ -148,7 +144,7 @@ SUBSTITUTIONS = Format(
     title="wsc273.json, pdp60.json: each option filled in",
     recognises=lambda source: {"question_id", "substitution"} <= source.first_element.keys(),
     needs=frozenset({"question_id", "substitution"}),
-    read=_read,
+    read=lambda source: paired(_questions(source)),
     write=_write,
     suffix=".json",
     keeps=frozenset({"id", "answer"}),

@@ -21,14 +21,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
 from winosmith.errors import FormatError, ProblemError
 from winosmith.formats import _base
-from winosmith.formats._base import Entry, Format, Item, Source
+from winosmith.formats._base import Format, Item, Source
 from winosmith.formats._twins import paired
 from winosmith.problem import Extra, Lineage, Problem
 
@@ -60,14 +60,6 @@ def _problem(record: Mapping[str, Any], position: int, format_key: str) -> Probl
     )
 
 
-def _read_winogrande(source: Source) -> Iterable[Entry]:
-    return _base.json_lines(source, lambda record, at: _problem(record, at, "winogrande"))
-
-
-def _read_wsc273(source: Source) -> list[Entry]:
-    return paired(_base.json_lines(source, lambda record, at: _problem(record, at, "wsc273")))
-
-
 def _perturbed_problem(record: Mapping[str, Any], position: int) -> Problem:
     problem = _problem(record, position, "perturbed_wsc")
     qid = PERTURBED_QID.fullmatch(problem.id)
@@ -77,10 +69,6 @@ def _perturbed_problem(record: Mapping[str, Any], position: int) -> Problem:
         return problem
     root = f"q0{qid[2]}"
     return replace(problem, lineage=Lineage(root, root))
-
-
-def _read_perturbed(source: Source) -> list[Entry]:
-    return paired(_base.json_lines(source, _perturbed_problem))
 
 
 def _write(format_key: str, items: Sequence[Item], file: IO[str]) -> None:
@@ -112,7 +100,9 @@ WINOGRANDE = Format(
     title="WinoGrande 1.1",
     recognises=lambda source: _is_form(source),
     needs=frozenset({"sentence", "option1", "option2"}),
-    read=_read_winogrande,
+    read=lambda source: _base.json_lines(
+        source, lambda record, at: _problem(record, at, "winogrande")
+    ),
     write=lambda items, file: _write("winogrande", items, file),
     suffix=".jsonl",
     keeps=frozenset({"id", "sentence", "options", "answer"}),
@@ -123,7 +113,9 @@ WSC273_JSONL = Format(
     name="wsc273-jsonl",
     title="WSC273 in WinoGrande's form (wsc-273.jsonl)",
     recognises=lambda source: _is_form(source, "ed"),
-    read=_read_wsc273,
+    read=lambda source: paired(
+        _base.json_lines(source, lambda record, at: _problem(record, at, "wsc273"))
+    ),
     write=lambda items, file: _write("wsc273", items, file),
     suffix=".jsonl",
     keeps=frozenset({"id", "sentence", "options", "answer"}),
@@ -133,7 +125,7 @@ PERTURBED_JSONL = Format(
     name="perturbed-wsc-jsonl",
     title="perturbed WSC, one file for each kind of change",
     recognises=lambda source: _is_form(source, "pair_number"),
-    read=_read_perturbed,
+    read=lambda source: paired(_base.json_lines(source, _perturbed_problem)),
     write=_write_perturbed,
     suffix=".jsonl",
     keeps=frozenset({"id", "sentence", "options", "answer"}),

@@ -18,7 +18,7 @@ challenge as a table of its parts (cglez/winograd) is only read.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import IO
 from xml.etree.ElementTree import Element, SubElement
@@ -148,19 +148,11 @@ def _write(items: Sequence[Item], file: IO[str]) -> None:
     _base.write_tree(collection, file)
 
 
-def _read_wsc(source: Source) -> Iterable[Entry]:
-    return paired(_entries(source, 0))
-
-
-def _read_pdp(source: Source) -> Iterable[Entry]:
-    return _entries(source, 1)
-
-
 WSC_XML = Format(
     name="wsc-xml",
     title="the Winograd Schema Challenge, 285 schemas as XML",
     recognises=lambda source: _is_collection(source) and not _has_counts(source),
-    read=_read_wsc,
+    read=lambda source: paired(_entries(source, 0)),
     write=_write,
     suffix=".xml",
     keeps=frozenset({"sentence", "options", "answer", "pronoun"}),
@@ -170,7 +162,7 @@ PDP_XML = Format(
     name="pdp-xml",
     title="Pronoun Disambiguation Problems, with human counts",
     recognises=lambda source: _is_collection(source) and _has_counts(source),
-    read=_read_pdp,
+    read=lambda source: _entries(source, 1),
     write=_write,
     suffix=".xml",
     keeps=frozenset({"sentence", "options", "answer", "pronoun"}),
@@ -201,15 +193,11 @@ def _problem_of_row(row: Row, position: int) -> Problem:
     )
 
 
-def _read_table(source: Source) -> list[Entry]:
-    return paired(_base.table(source, _problem_of_row, _COLUMNS))
-
-
 WSC_CSV = Format(
     name="wsc-csv",
     title="the Winograd Schema Challenge as a table (read only)",
     recognises=lambda source: _base.has_columns(source, _COLUMNS),
     needs=frozenset(_COLUMNS),
-    read=_read_table,
+    read=lambda source: paired(_base.table(source, _problem_of_row, _COLUMNS)),
     suffix=".csv",
 )

@@ -353,12 +353,8 @@ def ordered(
         row
         for part in turned
         for text in sorted(part, key=lambda text: place(seed, "order", test, order, text))
-        for row in sorted(texts[text], key=lambda row: _pronoun_at(dataset[row]))
+        for row in sorted(texts[text], key=lambda row: len(_sheet.pieces(dataset[row])[0]))
     ]
-
-
-def _pronoun_at(problem: Problem) -> int:
-    return len(_sheet.pieces(problem)[0])
 
 
 _Key = tuple[str, str]
