@@ -220,13 +220,9 @@ class Filtering:
     ) -> tuple[FilterRun, Mapping[str, Any]]:
         """Embed the pool and filter it; vectors that are there are not computed again.
 
-        The embedder's notes come with the run.
-
-        Args:
-            collected: the problems of the pool with the ids that files of vectors name.
-            pool: the same with those that they are filtered by, which settle ties.
-            collected_ids: of everything that was collected, as the rows of an array without ids.
-            tuning: the problems that fine-tune an encoder, for training and for development.
+        The embedder's notes come with the run. `pool` is `collected` with the ids that the problems
+        are filtered by, which settle ties; `tuning` is what fine-tunes an encoder, for training and
+        for development.
 
         Raises:
             DataError: problems with more options than the filter or the embedder takes.

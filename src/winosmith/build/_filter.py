@@ -240,15 +240,8 @@ def run_again(
     """Return a run that also says how much of what it removed another one removes.
 
     Nothing else of it changes. What the vectors have no part in (a random reduction, PMI) is not
-    run again on shaken ones, and what does not depend on the seed is told to be the same.
-
-    Args:
-        run: the filter's.
-        chosen: the recipe's table, by which it ran.
-        other: one of `OTHERS`.
-        seed: by which it ran; the other seed is the next one.
-        scratch: see `debias.aflite`.
-        how: the rest of what `run_filter` takes.
+    run again on shaken ones, and what does not depend on the seed is told to be the same. `other`
+    is one of `OTHERS`; another seed is the one after `seed`.
     """
     by_vectors = run.method in ("aflite", "mirror")
     if run.method == "none" or (not by_vectors and other == OTHERS[1]):
@@ -282,17 +275,8 @@ def filtered(
     """Run the chosen filter and, unless the recipe says no, its other runs.
 
     Each has a checkpoint of its own. All stay until the last run is complete, so that after an
-    interrupt none is done twice.
-
-    Args:
-        pool: the problems.
-        X: (n, d) their vectors.
-        chosen: the recipe's table.
-        seed: of every draw.
-        folder: where the checkpoints go meanwhile.
-        name: of the filter's own checkpoint.
-        step: shows progress.
-        how: the executor and the scratch folder of `debias.aflite`.
+    interrupt none is done twice. `X` are the (n, d) vectors of the pool; `how` is the executor and
+    the scratch folder of `debias.aflite`.
     """
     shared: dict[str, Any] = {"seed": seed, **(how or {})}
     with folder.scratch(name) as first:
@@ -316,10 +300,7 @@ def filtered(
 def _watched(advance: Advance, problems: int, repeats: int) -> dict[str, Callable[..., Any]]:
     """Return what `run_filter` is to call, so that each phase, draw of a null, and run is shown.
 
-    Args:
-        advance: shows them.
-        problems: how many go in.
-        repeats: the deals of a run of mirror.
+    `repeats` is the deals of a run of mirror.
     """
     gone = 0
 
@@ -345,13 +326,7 @@ def kept_apart(
     """Return the filter as `debias.verify` runs it: rows of the pool in, those that it keeps out.
 
     It sees these rows and no others. What the recipe says in numbers of problems, and what a
-    reduction kept of the whole pool, becomes the same share of fewer.
-
-    Args:
-        run: the filter's, on the whole pool.
-        chosen: the recipe's table, by which it ran.
-        seed: of every draw.
-        how: the executor and the scratch folder of `run_filter`.
+    reduction kept of the whole pool, becomes the same share of fewer. `how` is as for `run_filter`.
     """
 
     def kept(rows: Rows) -> Rows:
@@ -490,14 +465,7 @@ def verified(
 ) -> debias.Verification | str:
     """Return what is guessed across halves that are filtered apart, or why that is not known.
 
-    Args:
-        run: the filter's.
-        chosen: the recipe's table, by which it ran.
-        splits: how often problems are dealt to halves; 0 for never.
-        seed: of every draw.
-        combined: how the embedder combines options; see `_debias.combining`.
-        step: shows progress.
-        how: the executor and the scratch folder of `run_filter`.
+    `combined` is how the embedder combines options, see `_debias.combining`; no `splits` are none.
     """
     if not splits:
         return NOT_ASKED

@@ -201,12 +201,8 @@ def without_copies(stages: Stages, recipe: Recipe, known: Collection[str]) -> No
     """Find what passed the checks more than once; take it out, unless the recipe keeps it.
 
     After the checks, for a copy that breaks a rule, or that judges refuse, is none to choose; of
-    two with different answers the judges may have found out which one is right.
-
-    Args:
-        stages: the problems.
-        recipe: says what becomes of copies.
-        known: the ids of problems that were published before; of several, one of these stays.
+    two with different answers the judges may have found out which one is right. Of several, one of
+    the `known` stays: ids of problems that were published before.
     """
     rows = stages.rows()
     found = once(stages.left, recipe.seed, known)

@@ -155,13 +155,7 @@ def publish(
 
 
 def columns_record(dataset: Dataset, parts: Split, format_name: str) -> dict[str, Any]:
-    """Return which columns of the input are not in the public sets, and which files have them.
-
-    Args:
-        dataset: everything that was collected.
-        parts: which rows are published where.
-        format_name: of the public files.
-    """
+    """Return which columns of the input are not in the public sets, and which files have them."""
     writer = formats.format_named(format_name)
     sets = {"dev": parts.dev, "test": parts.test}
     if "extra" not in writer.keeps:
@@ -182,11 +176,6 @@ def write_scores(folder: OutputFolder, run: FilterRun, old_ids: Mapping[str, str
     """Write how well AFLite guessed each problem that went into it, the kept ones too: private.
 
     Nothing is written for other methods.
-
-    Args:
-        folder: where to.
-        run: the filter's.
-        old_ids: the id that each problem of the pool had.
     """
     found = run.aflite
     if found is None or run.method != "aflite":
@@ -228,12 +217,6 @@ def write_sides(
     """Write the sides of everything that was ever split, for the next build; private.
 
     Nothing is written by the first build: its files tell.
-
-    Args:
-        folder: where to.
-        collected: the problems with the ids of the pool.
-        parts: how they were split.
-        last: the build before.
     """
     if last is None:
         return
@@ -260,13 +243,7 @@ def _text(problem: Problem) -> tuple[str, str, tuple[str, ...]]:
 
 
 def sides_record(parts: Split, ids: Sequence[str], last: LastBuild) -> dict[str, Any]:
-    """Return what a build says of the sides: how many problems stayed, are new, or were joined.
-
-    Args:
-        parts: how the problems were split.
-        ids: those that they are published with.
-        last: the build before.
-    """
+    """Return what a build says of the sides: how many problems stayed, are new, or were joined."""
     sets: dict[Side, tuple[int, ...]] = {
         "train": parts.debiased,
         "dev": parts.dev,
@@ -297,11 +274,7 @@ def public_recipe(recipe: Recipe, digest: str, last: str | None = None) -> dict[
     """Return the recipe as it is published: no paths, and the digest of the problems alone.
 
     A digest of the answers, or of ids that depend on them, could be used to find them by trying.
-
-    Args:
-        recipe: as given.
-        digest: of the problems.
-        last: what the last build is known by, whose sides are kept.
+    `last` is what the last build is known by, whose sides are kept.
     """
     followed = {"last": last} if last else {}
     return {**recipe_table(recipe), "problems": digest, "version": __version__, **followed}

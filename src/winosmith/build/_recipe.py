@@ -395,12 +395,7 @@ def recipe_toml(recipe: Recipe) -> str:
 
 
 def again_toml(recipe: Recipe, shown: Mapping[str, Any]) -> str:
-    """Return the recipe as a file, with what it takes to build the same again.
-
-    Args:
-        recipe: as given.
-        shown: the same as it is published, with the digest of the problems.
-    """
+    """Return the recipe as a file, with what it takes to build the same again."""
     keys = ("data", "votes_file", "planted")
     names = [Path(path).name for key in keys for path in paths_of(getattr(recipe, key))]
     names += [shown["embed"]["array"]] if shown["embed"]["array"] else []

@@ -159,9 +159,7 @@ LONGEST = 18
 def print_blocks(blocks: Iterable[report.Block], *, cut: bool = False) -> None:
     """Print what a terminal shows of blocks: paragraphs, tables, and the tables behind drawings.
 
-    Args:
-        blocks: of a section.
-        cut: long names in tables are cut.
+    Where asked for, long names in tables are cut.
     """
     from winosmith import report
 
@@ -321,8 +319,7 @@ def rate(found: Proportion) -> str:
 def off_scores(counts: Mapping[str, int]) -> list[str]:
     """Return a sentence for each solver whose choices are not all its best scores.
 
-    Args:
-        counts: how many are not, by the solver's name; 0 where all are.
+    `counts` are how many are not, by the solver's name; 0 where all are.
     """
     from winosmith.report import shown
 

@@ -155,9 +155,7 @@ def stability_sections(
 ) -> list[report.Section]:
     """Return what was measured, in sections.
 
-    Args:
-        found: from `stabilities`.
-        solvers: what each answered; families show the problems that all of them answered.
+    Families show the problems that all solvers answered.
     """
     tables = [
         _depths(found),

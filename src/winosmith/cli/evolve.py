@@ -207,12 +207,7 @@ def perturber(
 ) -> Perturber:
     """Return the perturber of that name, with the options of the command.
 
-    Args:
-        kind: one of `KINDS`.
-        options: of the command.
-        dialogues: the folder where a chat model's dialogues are kept.
-        taken: problems that a chat model must not make again.
-        on_progress: hears of a dialogue's children.
+    A chat model keeps its dialogues in a folder, and makes none of the problems `taken` again.
     """
     if kind in _WORDNET:
         from winosmith.language import WordNet, wordnet_folder

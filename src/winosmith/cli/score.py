@@ -370,12 +370,7 @@ def score_tables(
 ) -> Iterator[report.Table]:
     """Yield the tables of scores.
 
-    Args:
-        name: of the data set.
-        counts: how many problems each solver answered.
-        scores: of the solvers whose accuracy is told.
-        extra: what was measured beside.
-        seen: what solvers may have seen in training: where that is anything, there is no score.
+    Where a solver may have seen something in training, there is no score.
     """
     yield _main(name, counts, scores, extra, seen)
     if any(found.comparisons for found in scores.values()):

@@ -348,9 +348,7 @@ Found = Mapping[str, Sequence["Solved"]]
 def record(found: Found, withheld: Mapping[str, str]) -> dict[str, Any]:
     """Return the report as JSON can hold it: the user's figures, and the printed ones beside.
 
-    Args:
-        found: the user's systems.
-        withheld: data sets that were not solved, with the reason.
+    `withheld` are data sets that were not solved, with the reason.
     """
     from winosmith import study
 

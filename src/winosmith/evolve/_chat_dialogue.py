@@ -304,11 +304,6 @@ def correction(parent: Problem, done: Round, accepted: Sequence[Problem]) -> str
 
     Each kind of fault is told with its number and one row that has it, and a wrong distance is
     counted out token by token, as EvoGrad's author did (2024, A.1).
-
-    Args:
-        parent: the problem.
-        done: the turn.
-        accepted: all that was accepted so far.
     """
     said = [_of_rows(done), *_of_distances(parent, done)]
     faults = done.faults()

@@ -63,11 +63,7 @@ def words(
 ) -> dict[str, Any]:
     """Return the instructions and what is asked afterwards.
 
-    Args:
-        blank: whether the texts have a blank in place of a pronoun.
-        declared: what subjects may tell of themselves.
-        paper: whether they write on paper, rather than choose on a screen.
-        alone: nobody is there whom they could ask about a word.
+    `blank` is for texts with one in place of a pronoun; `alone` where nobody is there to be asked.
     """
     what, stands_for = (
         ("the blank", "belongs in the blank")

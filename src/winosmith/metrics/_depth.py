@@ -340,13 +340,7 @@ def _listed(interval: tuple[float, float] | None) -> list[float] | None:
 def error_depths(
     families: Sequence[Family], seed: int, draws: int
 ) -> tuple[ErrorDepth, ErrorDepth, ErrorDepth]:
-    """Return the pooled mean, the mean over families, and that of the families' first errors.
-
-    Args:
-        families: from `families_of`.
-        seed: of the draws.
-        draws: of the bootstrap.
-    """
+    """Return the pooled mean, the mean over families, and that of the families' first errors."""
     totals = np.array([_observed(family) for family in families])
     observed = totals.sum(axis=0)
     drawn = _bootstrap(totals, np.array([family.cluster for family in families]), seed, draws)

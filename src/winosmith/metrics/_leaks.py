@@ -261,12 +261,7 @@ _ARTICLE = re.compile(r"(?:the|an?) ")
 
 
 def _tells(values: Sequence[Scalar], dataset: Dataset) -> Iterator[Tell]:
-    """Yield what can be looked at in a field.
-
-    Args:
-        values: the field's value for each row of the data set, None where there is none.
-        dataset: whose options and twins the values are compared with.
-    """
+    """Yield what can be looked at in a field."""
     present = [value for value in values if value is not None]
     if len(present) < len(values):
         yield "presence", [value is not None for value in values]

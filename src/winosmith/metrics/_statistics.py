@@ -552,9 +552,7 @@ class Counted(NamedTuple):
 def table5(name: str | None, problems: int) -> Table5 | None:
     """Return the row of a set; None where the table has none.
 
-    Args:
-        name: of the set, as `winosmith.published.set_of` tells it.
-        problems: how many there are, or claims, or comparisons.
+    `name` is as `winosmith.published.set_of` tells it, `problems` may be claims, or comparisons.
     """
     rows = ROWS.get(name or "", ())
     if name is None or not rows:

@@ -452,11 +452,7 @@ def conflict(
 ) -> str | None:
     """Return why works under one licence can't be passed on under another, or None.
 
-    Args:
-        inner: the licence of the works.
-        inner_terms: what it asks for.
-        outer: the licence of the whole.
-        outer_terms: what that asks for.
+    Of each, the terms are what it asks for.
 
     >>> conflict("ODbL-1.0", ["share-alike"], "CC-BY-4.0", ["attribution"])
     'ODbL-1.0 is share-alike: what holds it must be under ODbL-1.0 too, not CC-BY-4.0'

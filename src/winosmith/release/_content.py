@@ -278,9 +278,7 @@ class Straddle:
 def straddles(parts: Mapping[str, Dataset], kinds: Iterable[str]) -> Iterator[Straddle]:
     """Yield what belongs together and lies on different sides, once for each such group.
 
-    Args:
-        parts: of a release; all training sets are one side.
-        kinds: of `KINDS`.
+    All training sets are one side; `kinds` are of `KINDS`.
     """
     places: list[tuple[str, int, Problem]] = []
     seen: set[tuple[str, str]] = set()
@@ -498,9 +496,7 @@ ADDRESS = 12
 def record_of(content: Content, files: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Return release.json's object.
 
-    Args:
-        content: of the release.
-        files: every file but release.json and checksums.txt, with its `sha256` and `bytes`.
+    `files` are all but release.json and checksums.txt, with their `sha256` and `bytes`.
     """
     record: dict[str, Any] = {
         "release": 1,

@@ -392,12 +392,7 @@ def check_apart(parts: Mapping[str, Dataset], kinds: Sequence[str]) -> None:
 
 
 def tells(test: Dataset, solved: Dataset) -> list[str]:
-    """Return what of a test set gives its answers away, beside the problems themselves.
-
-    Args:
-        test: as it is published.
-        solved: with answers, whatever its ids.
-    """
+    """Return what of a test set gives its answers away, beside the problems themselves."""
     answers = {sight(problem): problem.answer for problem in solved if problem.answer is not None}
     known = Dataset(
         replace(problem, answer=answers[sight(problem)])

@@ -215,9 +215,7 @@ class DataFile:
 def croissant(content: Content, files: Mapping[str, DataFile]) -> str:
     """Return croissant.json.
 
-    Args:
-        content: of the release.
-        files: those of the folder data, by path.
+    `files` are those of the folder data, by path.
     """
     about = content.about
     description: dict[str, Any] = {

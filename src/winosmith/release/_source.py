@@ -506,10 +506,7 @@ def _own(extra: Extra) -> dict[str, Any]:
 def tombstones(found: Changes, before: Previous, about: About) -> tuple[dict[str, str], ...]:
     """Return what is withdrawn in this release or was in one before; never a text.
 
-    Args:
-        found: what has changed.
-        before: the release before.
-        about: of this one; what it restores has its tombstone taken away.
+    What `about` restores has its tombstone taken away.
     """
     kept = [dict(tomb) for tomb in before.tombstones if tomb["id"] not in about.restored]
     fresh = {"last": before.version, "withdrawn": about.version}

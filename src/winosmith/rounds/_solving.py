@@ -240,12 +240,8 @@ def next_round(
 ) -> NextRound:
     """Draw what the next round begins with.
 
-    Args:
-        dev: this round's; test stays out, since what is perturbed becomes known.
-        predictions: of each solver, in the order of dev.
-        wanted: how many roots, at most: where fewer are fit, those.
-        seed: of the draw.
-        pool: each problem of dev as it stands in the pool, by its id in dev.
+    Of dev alone, for what is perturbed becomes known; where fewer than `wanted` are fit, those.
+    `pool` has each problem of dev as it stands there, by its id in dev.
     """
     unsolved = not_solved(dev, list(predictions.values()))
     drawn = draw_roots([dev], [wanted], [unsolved], seed, fewer=True)
