@@ -68,13 +68,8 @@ def _money(_: click.Context, option: click.Parameter, text: str | None) -> Decim
               required=True, help="The market.")  # fmt: skip
 @click.option("--judge", type=click.IntRange(min=1), metavar="N", help="People judge N problems.")
 @click.option("--write", type=click.IntRange(min=1), metavar="N", help="People write N twins.")
-@click.option(
-    "--reward",
-    callback=_money,
-    metavar="AMOUNT",
-    required=True,
-    help="For all of it, in --currency.",
-)
+@click.option("--reward", callback=_money, metavar="AMOUNT", required=True, help="For all of it, "
+              "in --currency.")  # fmt: skip
 @click.option("--currency", metavar="CODE", required=True, help="GBP, USD, EUR …")
 @click.option("--minutes", type=click.IntRange(min=1), required=True,
               help="That it should take.")  # fmt: skip

@@ -41,12 +41,8 @@ _REASONS = 10
               "answer, domain or options within a tolerance, such as answer=0.05.")  # fmt: skip
 @click.option("--folds", type=click.IntRange(min=2), default=10, show_default=True,
               help="Of people, for the estimate by cross-fitting.")  # fmt: skip
-@click.option(
-    "--seed",
-    default=0,
-    show_default=True,
-    help="Draws the halves, settles ties, and deals the people.",
-)
+@click.option("--seed", default=0, show_default=True, help="Draws the halves, settles ties, and "
+              "deals the people.")  # fmt: skip
 @click.option("--out", type=click.Path(file_okay=False), metavar="DIR",
               help="Write chosen.jsonl, left-out.jsonl and report.json there.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Replace what another selection wrote to DIR.")

@@ -114,19 +114,11 @@ MOST_MINUTES = 90 * 24 * 60
 
 @click.command("invite")
 @site_argument
-@click.option(
-    "--role",
-    type=click.Choice(["contributor", "judge", "moderator", "admin"]),
-    help="What the link makes somebody.",
-)
+@click.option("--role", type=click.Choice(["contributor", "judge", "moderator", "admin"]),
+              help="What the link makes somebody.")  # fmt: skip
 @click.option("--for", "name", metavar="NAME", help="Lets NAME set a new password instead.")
-@click.option(
-    "--minutes",
-    default=30,
-    show_default=True,
-    type=click.IntRange(1, MOST_MINUTES),
-    help="For how long it works.",
-)
+@click.option("--minutes", default=30, show_default=True, type=click.IntRange(1, MOST_MINUTES),
+              help="For how long it works.")  # fmt: skip
 @address_option
 @database_option
 def invite(
@@ -294,13 +286,8 @@ def restore(file: str, folder: str, database: str | None) -> None:
 @click.command("export")
 @site_argument
 @click.option("--out", required=True, metavar="FOLDER", type=click.Path(), help="Where to write.")
-@click.option(
-    "--format",
-    "format_name",
-    default="winosmith",
-    show_default=True,
-    help="Of the public problems; those of `winosmith convert --to`.",
-)
+@click.option("--format", "format_name", default="winosmith", show_default=True, help="Of the "
+              "public problems; those of `winosmith convert --to`.")  # fmt: skip
 @click.option("--public", is_flag=True, help="The public problems alone, nothing private.")
 @database_option
 @_options.json_option
@@ -330,13 +317,9 @@ def export(
 @click.command("import")
 @site_argument
 @_options.data_argument("file")
-@click.option(
-    "--as",
-    "as_",
-    required=True,
-    type=click.Choice(["judging", "valid", "published"]),
-    help="To be judged; part of the set; or only compared with what people write.",
-)
+@click.option("--as", "as_", required=True, type=click.Choice(["judging", "valid", "published"]),
+              help="To be judged; part of the set; or only compared with what people "
+              "write.")  # fmt: skip
 @click.option("--source", metavar="NAME", help="Of published sentences; the file's name else.")
 @click.option("--embargo", is_flag=True, help="Keep them out of everything public.")
 @click.option("--new-ids", is_flag=True, help="Under ids that tell nothing and clash with none.")

@@ -50,13 +50,8 @@ def _shown(name: str, help: str, **settings: Any) -> Callable[[Any], Any]:  # no
 @click.command()
 @_options.data_argument()
 @_options.format_option
-@click.option(
-    "--votes",
-    "votes_path",
-    type=_options.FILE,
-    metavar="FILE",
-    help="The judges' responses, as CSV or JSON Lines.",
-)
+@click.option("--votes", "votes_path", type=_options.FILE, metavar="FILE", help="The judges' "
+              "responses, as CSV or JSON Lines.")  # fmt: skip
 @_shown(
     "--rules",
     "WinoGrande's rules for authors: for everything, for nothing, or (auto) not for perturbed "
@@ -104,12 +99,8 @@ def _shown(name: str, help: str, **settings: Any) -> Callable[[Any], Any]:  # no
     default="drop",
 )
 @_shown("--examples", "How many to show of each fault.", type=click.IntRange(min=0), default=3)
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False),
-    metavar="DIR",
-    help="Write kept.jsonl, dropped.jsonl and report.html there.",
-)
+@click.option("--out", type=click.Path(file_okay=False), metavar="DIR", help="Write kept.jsonl, "
+              "dropped.jsonl and report.html there.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Replace what another check wrote to DIR.")
 @click.option("--strict", is_flag=True, help="End with code 1 when a problem is dropped.")
 @_options.json_option

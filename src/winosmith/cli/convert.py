@@ -34,39 +34,22 @@ _REASONS = 5
 @click.command()
 @click.argument("source", metavar="IN", type=_options.FILE)
 @click.argument("target", metavar="OUT", type=click.Path())
-@click.option(
-    "--from",
-    "format_name",
-    type=click.Choice([known.name for known in formats.FORMATS]),
-    metavar="FORMAT",
-    help="Format of IN; found from its content when left out.",
-)
-@click.option(
-    "--pair-by",
-    metavar="COLUMN",
-    help="A further column of IN that both halves of a twin share; left out, twins are found by "
-    "their ids, or else by their texts.",
-)
+@click.option("--from", "format_name", type=click.Choice([known.name for known in formats.FORMATS]),
+              metavar="FORMAT", help="Format of IN; found from its content when left "
+              "out.")  # fmt: skip
+@click.option("--pair-by", metavar="COLUMN", help="A further column of IN that both halves of a "
+              "twin share; left out, twins are found by their ids, or else by their "
+              "texts.")  # fmt: skip
 @_options.columns_option
-@click.option(
-    "--to",
-    "to_name",
-    type=click.Choice([*(known.name for known in WRITABLE), *HARNESSES]),
-    metavar="FORMAT",
-    help="Format of OUT, or a harness (lm-eval, inspect-ai); found from its ending when left out.",
-)
-@click.option(
-    "--recast",
-    "kind",
-    type=click.Choice(["problems", "claims"]),
-    help="Turn true-or-false claims into problems, or problems into claims.",
-)
+@click.option("--to", "to_name",
+              type=click.Choice([*(known.name for known in WRITABLE), *HARNESSES]),
+              metavar="FORMAT", help="Format of OUT, or a harness (lm-eval, inspect-ai); found "
+              "from its ending when left out.")  # fmt: skip
+@click.option("--recast", "kind", type=click.Choice(["problems", "claims"]), help="Turn "
+              "true-or-false claims into problems, or problems into claims.")  # fmt: skip
 @_options.skip_bad_option
-@click.option(
-    "--with-embargo",
-    is_flag=True,
-    help="Keep problems under embargo, in a format that keeps the mark (winosmith, csv).",
-)
+@click.option("--with-embargo", is_flag=True, help="Keep problems under embargo, in a format that "
+              "keeps the mark (winosmith, csv).")  # fmt: skip
 @click.option("--force", is_flag=True, help="Overwrite files that exist.")
 @_options.json_option
 def command(

@@ -22,12 +22,8 @@ def command() -> None:
 
 @command.command("get")
 @click.argument("name")
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False),
-    metavar="DIR",
-    help="Folder to write to; NAME when left out.",
-)
+@click.option("--out", type=click.Path(file_okay=False), metavar="DIR", help="Folder to write to; "
+              "NAME when left out.")  # fmt: skip
 @json_option
 def get(name: str, out: str | None, as_json: bool) -> None:
     """Download a data set over HTTPS, check it, and unpack it.

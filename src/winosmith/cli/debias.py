@@ -44,13 +44,8 @@ class _Null(click.Choice[str]):
 @click.command()
 @_options.data_argument()
 @click.option("--out", required=True, metavar="DIR", help="The folder to write; made if need be.")
-@click.option(
-    "--method",
-    type=click.Choice(["aflite", "mirror", "pmi", "random"]),
-    default="aflite",
-    show_default=True,
-    help="What filters.",
-)
+@click.option("--method", type=click.Choice(["aflite", "mirror", "pmi", "random"]),
+              default="aflite", show_default=True, help="What filters.")  # fmt: skip
 @click.option("--encoder", default="light", show_default=True, metavar="light|HUB_ID|FOLDER")
 @click.option("--embeddings", type=click.Path(exists=True, dir_okay=False), metavar="FILE",
               help="Vectors from a .npy or .npz file, in place of an encoder.")  # fmt: skip

@@ -27,18 +27,10 @@ seed = {seed}
 @click.option("--out", required=True, metavar="DIR", help="A new folder for the files.")
 @click.option("--twins", default=3000, show_default=True, help="How many twins to make.")
 @click.option("--strength", default=0.5, show_default=True, help="Share of twins with an artifact.")
-@click.option(
-    "--artifact",
-    "artifacts",
-    multiple=True,
-    help="A kind to plant; may be repeated. Without it, all: association, length, polarity, "
-    "position.",
-)
-@click.option(
-    "--symmetric",
-    is_flag=True,
-    help="Turn the answers of sound twins round by a coin, so that nothing can be learnt of them.",
-)
+@click.option("--artifact", "artifacts", multiple=True, help="A kind to plant; may be repeated. "
+              "Without it, all: association, length, polarity, position.")  # fmt: skip
+@click.option("--symmetric", is_flag=True, help="Turn the answers of sound twins round by a coin, "
+              "so that nothing can be learnt of them.")  # fmt: skip
 @click.option("--handwritten", is_flag=True, help="Write the hand-written twins instead.")
 @click.option("--force", is_flag=True, help="Replace older practice twins in that folder.")
 @click.option("--seed", default=0, show_default=True, help="The same seed, the same twins.")

@@ -27,13 +27,9 @@ Options = dict[str, Any]
 @click.command()
 @_options.data_argument()
 @click.option("--out", required=True, metavar="FILE.npz", help="The file to write.")
-@click.option(
-    "--encoder",
-    default="light",
-    show_default=True,
-    metavar="light|minilm|HUB_ID|FOLDER",
-    help="The light embedder, which needs no download, or a Hugging Face encoder.",
-)
+@click.option("--encoder", default="light", show_default=True, metavar="light|minilm|HUB_ID|FOLDER",
+              help="The light embedder, which needs no download, or a Hugging Face "
+              "encoder.")  # fmt: skip
 @click.option("--combine", type=click.Choice(["difference", "concat"]), default="difference",
               show_default=True, help="How two filled-in sentences become one vector.")  # fmt: skip
 @click.option("--dimensions", default=512, show_default=True, help="Of the light embedder.")

@@ -19,20 +19,11 @@ MINUTES = 30
     "folder", metavar="[DIR]", default="winosmith-site", type=click.Path(file_okay=False)
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
-@click.option(
-    "--port",
-    default=8000,
-    show_default=True,
-    type=click.IntRange(0, 65535),
-    help="0 for a free one.",
-)
+@click.option("--port", default=8000, show_default=True, type=click.IntRange(0, 65535), help="0 "
+              "for a free one.")  # fmt: skip
 @click.option("--public-url", metavar="URL", help="The https address under which people come.")
-@click.option(
-    "--database",
-    envvar="WINOSMITH_DATABASE",
-    metavar="URL",
-    help="postgresql://… instead of a file in DIR; also read from WINOSMITH_DATABASE.",
-)
+@click.option("--database", envvar="WINOSMITH_DATABASE", metavar="URL", help="postgresql://… "
+              "instead of a file in DIR; also read from WINOSMITH_DATABASE.")  # fmt: skip
 @click.option("--workers", type=click.IntRange(1, 512),
               help="Processes that answer; one a core and one more when left out.")  # fmt: skip
 def command(
