@@ -53,32 +53,22 @@ class KeptSet(Recorded):
 
 
 @dataclass(frozen=True)
-class Fairness:
+class Fairness(Recorded):
     """Filtered sets beside the pool that they were drawn from.
 
     Attributes:
+        signature: what the figures depend on.
         pool: how many problems there were.
+        draws: random subsets for each kept set.
         sets: by name, what was kept.
         ranking: the order of models on them; None without models.
-        draws: random subsets for each kept set.
-        signature: what the figures depend on.
     """
 
+    signature: Signature
     pool: int
+    draws: int
     sets: Mapping[str, KeptSet]
     ranking: Ranking | None
-    draws: int
-    signature: Signature
-
-    def record(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
-        return {
-            "signature": str(self.signature),
-            "pool": self.pool,
-            "draws": self.draws,
-            "sets": {name: kept.record() for name, kept in self.sets.items()},
-            "ranking": self.ranking and self.ranking.record(),
-        }
 
 
 def fairness(
@@ -165,7 +155,7 @@ def fairness(
         "models": [(name, np.asarray(own, float).tobytes()) for name, own in (right or {}).items()],
     }
     sources = {name: _digest(value) for name, value in known.items() if value}
-    return Fairness(len(pool), sets, order, draws, sign(pool, seed, **sources, draws=draws))
+    return Fairness(sign(pool, seed, **sources, draws=draws), len(pool), draws, sets, order)
 
 
 def _digest(value: Any) -> str:

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from winosmith.errors import DataError, FormatError
 from winosmith.humans._answers import Noted, Sitting
-from winosmith.records import json_lines, read_text
+from winosmith.records import Recorded, json_lines, read_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -426,32 +426,22 @@ def _welch(a: Floats, b: Floats) -> tuple[float | None, tuple[float, float] | No
 
 
 @dataclass(frozen=True, slots=True)
-class Without:
+class Without(Recorded):
     """The same test without its weakest subjects.
 
     Attributes:
         left_out: their codes, the weakest first.
+        subjects: how many are left.
         mean: of the others' scores, 0–1.
         groups: native speakers and others among them; None where that is not known.
         histogram: subjects of those left who were right → items.
-        subjects: how many are left.
     """
 
     left_out: tuple[str, ...]
+    subjects: int
     mean: float
     groups: Groups | None
     histogram: Mapping[int, int]
-    subjects: int
-
-    def record(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
-        return {
-            "left_out": list(self.left_out),
-            "subjects": self.subjects,
-            "mean": self.mean,
-            "groups": self.groups and self.groups.record(),
-            "histogram": {str(k): n for k, n in self.histogram.items()},
-        }
 
 
 def without_weakest(
@@ -481,6 +471,7 @@ def without_weakest(
     levels = Counter(int(total) for total in np.nansum(kept, axis=0))
     return Without(
         tuple(names[at] for at in out),
+        len(left),
         float(scores[left].mean()),
         compare_groups(
             [float(scores[at]) for at in left if natives[at] is True],
@@ -488,5 +479,4 @@ def without_weakest(
             seed,
         ),
         dict(sorted(levels.items(), reverse=True)),
-        len(left),
     )

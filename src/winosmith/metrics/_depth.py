@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -24,6 +24,7 @@ from winosmith.metrics._proportion import (
     resampled,
 )
 from winosmith.problem import BLANK, Problem
+from winosmith.records import Recorded
 from winosmith.text import tokens
 
 DepthKind = Literal["declared", "lineage", "edit"]
@@ -302,7 +303,7 @@ class DepthNull:
 
 
 @dataclass(frozen=True, slots=True)
-class ErrorDepth:
+class ErrorDepth(Recorded):
     """One error depth.
 
     Attributes:
@@ -318,23 +319,6 @@ class ErrorDepth:
     interval: tuple[float, float] | None
     errors: float
     null: DepthNull
-
-    def record(self) -> dict[str, Any]:
-        """Return the figure as JSON can hold it."""
-        return {
-            "value": self.value,
-            "interval": _listed(self.interval),
-            "errors": self.errors,
-            "null": {
-                **asdict(self.null),
-                "coin_interval": _listed(self.null.coin_interval),
-                "shuffled_interval": _listed(self.null.shuffled_interval),
-            },
-        }
-
-
-def _listed(interval: tuple[float, float] | None) -> list[float] | None:
-    return None if interval is None else list(interval)
 
 
 def error_depths(
@@ -508,32 +492,24 @@ class EditKind:
 
 
 @dataclass(frozen=True)
-class EditKinds:
+class EditKinds(Recorded):
     """How a solver's errors fall on the kinds of edits.
 
     Attributes:
-        kinds: those with the most edits in wrong predictions first.
         errors: the share of all perturbed problems that are wrong, the base rate; None when no
             problem differs from its root.
         left_out: how many perturbed problems have no root in the data set, and are not counted.
+        kinds: those with the most edits in wrong predictions first.
     """
 
-    kinds: tuple[EditKind, ...]
     errors: Proportion | None
     left_out: int
+    kinds: tuple[EditKind, ...]
 
     @property
     def most_frequent(self) -> tuple[EditKind, ...]:
         """The three kinds with the most edits in wrong predictions."""
         return tuple(kind for kind in self.kinds[:MOST_FREQUENT] if kind.wrong_edits)
-
-    def record(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
-        return {
-            "errors": self.errors and self.errors.record(),
-            "left_out": self.left_out,
-            "kinds": [kind.record() for kind in self.kinds],
-        }
 
 
 def edit_kinds(graded: Graded, tagged: Tags, seed: int = 0) -> EditKinds:
@@ -574,7 +550,7 @@ def edit_kinds(graded: Graded, tagged: Tags, seed: int = 0) -> EditKinds:
     rows = [row for row, edits in zip(known, counts, strict=True) if edits]
     counts = [edits for edits in counts if edits]
     if not rows:
-        return EditKinds((), None, left_out)
+        return EditKinds(None, left_out, ())
     wrong, tied, clusters = 1 - graded.credit[rows], graded.tied[rows], graded.clusters[rows]
     names = sorted({kind for edits in counts for kind in edits})
     table = np.array([[edits[name] for name in names] for edits in counts])
@@ -585,7 +561,7 @@ def edit_kinds(graded: Graded, tagged: Tags, seed: int = 0) -> EditKinds:
     ]
     found.sort(key=lambda kind: (-kind.wrong_edits, -kind.edits, kind.kind))
     errors = proportion(wrong, clusters, ties=int(tied.sum()))
-    return EditKinds(tuple(found), errors, left_out)
+    return EditKinds(errors, left_out, tuple(found))
 
 
 def _rows(dataset: Dataset) -> tuple[list[int], int]:
