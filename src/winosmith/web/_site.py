@@ -90,6 +90,14 @@ class Mail:
             raise InputError(f"{path}: {error}; [mail] password_file names it") from None
 
 
+class Unfit(RecipeError):  # noqa: N818
+    """A value that a setting can't have; `name` is the setting's."""
+
+    def __init__(self, name: str, told: str):
+        self.name = name
+        super().__init__(told)
+
+
 @dataclass(frozen=True, slots=True)
 class SiteRules:
     """What a site asks of its people; the numbers are WinoGrande's where section 2 states them.
@@ -137,10 +145,11 @@ class SiteRules:
             may send.
         models: the models that perturbations are sent to; see `SolverRule`.
         model_seconds: how long a model may take for one problem before it is shown as too slow.
+        upload_mb: how large a file may be that an admin sends in the browser, in megabytes.
         mail: the server that takes the site's mail; None: it sends none.
 
     Raises:
-        RecipeError: a number out of its range, or an unknown word.
+        Unfit: a number out of its range, an unknown word, or two that do not go together.
     """
 
     title: str = "Winosmith"
@@ -175,35 +184,40 @@ class SiteRules:
     perturbs_per_hour: int = 120
     models: tuple[SolverRule, ...] = BUILT_IN
     model_seconds: int = 20
+    upload_mb: int = 20
     mail: Mail | None = None
 
     def __post_init__(self) -> None:
         for name, least, most in RANGES:
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-                raise RecipeError(f"{name} is a whole number from {least} to {most}, not {value!r}")
+                raise Unfit(name, f"{name} is a whole number from {least} to {most}, not {value!r}")
         if self.judges % 2 == 0:
-            raise RecipeError(f"judges must be odd, so that a majority exists; not {self.judges}")
+            told = f"judges must be odd, so that a majority exists; not {self.judges}"
+            raise Unfit("judges", told)
         if self.training_right > self.training_questions:
-            raise RecipeError(
+            raise Unfit(
+                "training_right",
                 f"training_right is {self.training_right}, more than the "
-                f"{self.training_questions} of training_questions; nobody could pass"
+                f"{self.training_questions} of training_questions; nobody could pass",
             )
         if self.hold_accounts == 1:
-            raise RecipeError("hold_accounts is 2 or more, or 0 to switch it off; not 1")
+            told = "hold_accounts is 2 or more, or 0 to switch it off; not 1"
+            raise Unfit("hold_accounts", told)
         for name, words in (("signup", get_args(Signup)), ("review", get_args(Review))):
             if getattr(self, name) not in words:
-                raise RecipeError(
-                    f"{name} is one of {', '.join(words)}; not {getattr(self, name)!r}"
+                raise Unfit(
+                    name, f"{name} is one of {', '.join(words)}; not {getattr(self, name)!r}"
                 )
         for name in ("both_halves", "local_first", "open_judging", "anonymous"):
             if not isinstance(getattr(self, name), bool):
-                raise RecipeError(f"{name} is true or false, not {getattr(self, name)!r}")
+                raise Unfit(name, f"{name} is true or false, not {getattr(self, name)!r}")
         if not isinstance(self.language, str) or not _LANGUAGE.fullmatch(self.language):
-            raise RecipeError(f"language reads like en or de-AT, not {self.language!r}")
+            raise Unfit("language", f"language reads like en or de-AT, not {self.language!r}")
         names = [rule.name for rule in self.models]
         if twice := {name for name in names if names.count(name) > 1}:
-            raise RecipeError(f"two models are named {min(twice)!r}; each needs its own name")
+            told = f"two models are named {min(twice)!r}; each needs its own name"
+            raise Unfit("models", told)
 
     @classmethod
     def read(cls, path: Path) -> SiteRules:
@@ -344,6 +358,7 @@ RANGES = (
     ("goal", 0, 1_000_000_000),
     ("perturbs_per_hour", 1, 1_000_000),
     ("model_seconds", 1, 3600),
+    ("upload_mb", 1, 10_000),
 )
 
 

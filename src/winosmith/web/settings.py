@@ -79,6 +79,7 @@ TEMPLATES = [
                 "market": "winosmith.web.market.workers",
                 "reasons": "winosmith.web.moderate.decisions",
                 "rounds": "winosmith.web.rounds.results",
+                "run": "winosmith.web.run.log",
                 "sentences": "winosmith.web.read.problem",
             },
         },

@@ -21,6 +21,7 @@ from winosmith.web.run import views as run
 from winosmith.web.take import views as take
 from winosmith.web.write import views as write
 
+handler400 = "winosmith.web.api.views.unreadable"
 handler500 = "winosmith.web.pages.failed"
 
 AREAS: dict[str, tuple[str, list[URLPattern]]] = {
@@ -210,11 +211,14 @@ AREAS: dict[str, tuple[str, list[URLPattern]]] = {
             path("import/", run.import_, name="import"),
             path("tests/", run.tests, name="tests"),
             path("tests/<slug:name>/close/", run.close_test, name="close_test"),
+            path("tests/<slug:name>/publish/", run.publish_test, name="publish_test"),
             path("studies/", run.studies, name="studies"),
+            path("studies/<slug:name>/", run.study, name="study"),
             path("studies/<slug:name>/link/", run.new_link, name="new_link"),
             path("studies/<slug:name>/close/", run.close_study, name="close_study"),
             path("backups/", run.backups, name="backups"),
             path("deeds/<str:mark>/", run.deed, name="deed"),
+            path("files/<slug:mark>/", run.piece, name="piece"),
             path("deeds/<str:mark>/confirm/", run.confirmed, name="confirm"),
             path("deeds/<str:mark>/progress/", run.progress, name="progress"),
             path("log/", run.log, name="log"),

@@ -211,3 +211,23 @@ def test_people_alone_judge_and_moderate(
         answer = tokens[role].call(method, path, {} if method == "post" else None)
         assert (answer.status_code, answer["Content-Type"]) == (410, "application/problem+json")
         assert answer.json()["detail"].endswith(f": {page}")
+
+
+@pytest.mark.parametrize(
+    "address", ["problems/a\0b", "problems?q=a%00b", "\0", "me/twins/%00", "families/x\0/versions"]
+)
+def test_an_address_with_nul_is_answered_as_every_error_is(db: Any, address: str) -> None:
+    """A program gets problem details, whatever of the site refuses its address."""
+    answer = Program().get(address)
+    assert answer.status_code in (400, 404)
+    assert answer.headers["Content-Type"] == "application/problem+json"
+    assert answer.json()["status"] == answer.status_code
+
+
+def test_a_form_with_too_many_fields_is_answered_as_every_error_is(db: Any, visit: Any) -> None:
+    """What Django itself refuses is told to programs by the API, and to people by a page."""
+    many = "&".join(f"a{n}=" for n in range(501))
+    told, page = visit().get(f"/api/v1/problems?{many}"), visit().get(f"/problems/?{many}")
+    assert (told.status_code, page.status_code) == (400, 400)
+    assert told.headers["Content-Type"] == "application/problem+json"
+    assert page.headers["Content-Type"].startswith("text/html")

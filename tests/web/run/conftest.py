@@ -52,7 +52,11 @@ def send(adam: Any, visit: Callable[..., Any]) -> Callable[..., Any]:
 
     browser = visit(adam)
 
-    def form(path: str, **data: Any) -> Any:
+    def form(path: str, *, method: str = "post", **data: Any) -> Any:
+        if method == "get":
+            return browser.get(path)
+        if "body" in data:
+            return browser.post(path, data["body"], content_type="application/octet-stream")
         if "file" in data:
             data["file"] = SimpleUploadedFile("cups.csv", data["file"].encode())
         return browser.post(path, {"key": new_key(), **data})

@@ -26,6 +26,7 @@ def test_what_is_saved_holds_at_once_and_after_a_start(
     """The next page shows it, a site opened anew goes by it, and the log says who chose it."""
     from django.conf import settings
 
+    from winosmith.web.run.log import told
     from winosmith.web.run.models import Deed
 
     words = "brat\n  fool \nbrat"
@@ -39,7 +40,10 @@ def test_what_is_saved_holds_at_once_and_after_a_start(
     deed = Deed.objects.get()
     assert (deed.actor.name, deed.kind, deed.state) == ("adam", "settings", "done")
     assert deed.asked == {"title": "Graz", "judges": 5, "words_to_flag": ["brat", "fool"]}
-    assert dict(deed.told()) == {"title": "Graz", "judges": 5, "words_to_flag": "brat, fool"}
+    assert [(str(label), value) for label, value in told(deed)] == [
+        ("Name of the site", "Graz"), ("Judges of a problem", "5"),
+        ("Words that send a sentence to the moderators", "brat, fool"),
+    ]  # fmt: skip
 
 
 def test_another_process_takes_up_what_is_chosen(
@@ -94,7 +98,7 @@ def test_no_file_address_or_program_is_chosen_in_a_browser() -> None:
     """Licence, keeping, topics, models and mail are no choices; nor is what is not named."""
     left = {field.name for field in fields(SiteRules)} - set(CHOOSABLE)
     assert left == {
-        "licence", "retention_days", "topics", "models", "model_seconds", "mail",
+        "licence", "retention_days", "topics", "models", "model_seconds", "mail", "upload_mb",
         "hold_pace_over", "hold_gold_over", "held_most",
     }  # fmt: skip
 
@@ -102,10 +106,10 @@ def test_no_file_address_or_program_is_chosen_in_a_browser() -> None:
 @pytest.mark.parametrize(
     ("typed", "told"),
     [
-        ({"judges": 2, "title": "Kept"}, "judges must be odd"),
+        ({"judges": 2, "title": "Kept"}, "An odd number of judges is needed"),
         ({"training_right": 9, "title": "Kept"}, "nobody could pass"),
-        ({"hold_accounts": 1, "title": "Kept"}, "2 or more"),
-        ({"language": "English!", "title": "Kept"}, "language reads like"),
+        ({"hold_accounts": 1, "title": "Kept"}, "Give 2 or more"),
+        ({"language": "English!", "title": "Kept"}, "Write it like en, de or pt-BR"),
         ({"judges": 101, "title": "Kept"}, "less than or equal to 99"),
         ({"words_to_flag": "x" * 101, "title": "Kept"}, "at most 1000 words"),
     ],
@@ -123,6 +127,32 @@ def test_what_does_not_go_together_comes_back_filled(
     assert 'value="Kept"' in page
     assert not (kept / CHOSEN).exists()
     assert not Deed.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [{"judges": 2}, {"training_right": 9}, {"hold_accounts": 1}, {"language": "English!"}],
+)
+def test_a_refused_setting_is_named_by_its_label(
+    db: Any, send: Callable[..., Any], typed: dict[str, Any]
+) -> None:
+    """What is wrong stands at the one field, in words without the name that programs use."""
+    import re
+
+    page = send("/admin/settings/", **choices(**typed)).content.decode()
+    (wrong,) = re.findall(r'class="field wrong">.*?<ul class="errorlist".*?</ul>', page, re.DOTALL)
+    (name,) = typed
+    assert f'for="id_{name}"' in wrong
+    assert name not in re.sub("<[^>]*>", "", wrong)
+
+
+def test_each_setting_stands_in_one_part_of_the_form() -> None:
+    """The parts hold what may be chosen, each once, in the order in which it is kept."""
+    from winosmith.web.run.choices import GROUPS, REFUSED, WORDS
+
+    names = tuple(name for _at, _heading, names in GROUPS for name in names)
+    assert names == CHOOSABLE
+    assert set(WORDS) == set(CHOOSABLE) >= set(REFUSED)
 
 
 def test_what_is_as_built_in_is_not_kept(

@@ -104,7 +104,7 @@ def test_the_same_file_comes_in_once(
         ("PAR1\nand the rest", "Parquet is read by the command alone"),
         (f"{HEAD}\nNo blank is here.,cup,jug,1\n", "No problem can come in."),
         ("\0\1\2", "cups.csv"),
-        ("x" * 900_001, "at most 900000"),
+        ("x" * 900_001, "at most 0.9 MB"),
     ],
 )
 def test_a_file_that_cannot_be_used_brings_the_form_back(
@@ -213,7 +213,7 @@ def test_others_write_while_a_file_is_looked_at(
     """Neither a file of problems nor that of a test is read within a transaction."""
     from django.db import connection
 
-    from winosmith.web.run import files, opening
+    from winosmith.web.run import files, human_tests
 
     within = []
     real = files.look_at
@@ -223,7 +223,7 @@ def test_others_write_while_a_file_is_looked_at(
         return real(*asked)
 
     monkeypatch.setattr(files, "look_at", look_at)
-    monkeypatch.setattr(opening, "look_at", look_at)
+    monkeypatch.setattr(human_tests, "look_at", look_at)
     _proposed(send, file=CUPS)
     assert send("/admin/tests/", file=CUPS, name="x", title="x", orders="1").status_code == 302
     assert within == [False, False]
@@ -293,3 +293,199 @@ def test_a_confirmed_file_comes_in_by_a_thread(database: Any, send: Callable[...
     deed.refresh_from_db()
     assert (deed.state, deed.done) == ("done", 2)
     assert Problem.objects.count() == 2
+
+
+def _pieces(send: Callable[..., Any], data: bytes, size: int, mark: str) -> list[int]:
+    """Send a file in pieces as the script does; return what each came to."""
+    return [
+        send(f"/admin/files/{mark}/?at={at}", body=data[at : at + size]).status_code
+        for at in range(0, len(data), size)
+    ]
+
+
+def _sent(mark: str, data: bytes, **more: str) -> dict[str, str]:
+    """Return the form that says under which mark the pieces lie."""
+    return {"as_": "judging", "new_ids": "on", "sent": mark, "sent_name": "C:\\all\\big.csv",
+            "sent_bytes": str(len(data)), **more}  # fmt: skip
+
+
+def _large(count: int) -> bytes:
+    """Return a file of so many twins, of which no two are alike."""
+    rows = [
+        f"The {n:x} cup hit the {n:x} jug and the _ broke because it was {word}.,cup,jug,{answer}"
+        for n in range(count)
+        for word, answer in (("thin", 1), ("old", 2))
+    ]
+    return "\n".join([HEAD, *rows]).encode()
+
+
+def test_a_large_file_comes_in_pieces_and_is_read_by_a_thread(
+    database: Any, send: Callable[..., Any], kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More than one request holds is kept, read, shown and let in as a small file is."""
+    from winosmith.web.people.gates import new_key
+    from winosmith.web.problems.models import Problem
+    from winosmith.web.run.deeds import THREAD
+    from winosmith.web.run.models import Deed
+
+    data, mark = _large(20), new_key()
+    monkeypatch.setattr("winosmith.web.run.files.PIECE", piece := 1000)
+    assert send("/admin/import/", file=data.decode(), as_="judging").status_code == 422
+    assert _pieces(send, data, piece, mark) == [204] * -(-len(data) // piece)
+    path = kept / "uploads" / mark
+    assert path.read_bytes() == data
+    assert path.stat().st_mode & 0o077 == 0
+    answer = send("/admin/import/", **_sent(mark, data, as_="published"))
+    assert answer["Location"] == f"/admin/deeds/{mark}/"
+    THREAD.wait()
+    deed = Deed.objects.get(mark=mark)
+    assert (deed.state, deed.error, deed.total) == ("shown", "", 40)
+    assert deed.asked["file"] == "big.csv"
+    assert not Problem.objects.exists()
+    send(f"/admin/deeds/{mark}/confirm/", do="drop")
+    assert not path.exists()
+
+
+def test_a_piece_that_is_sent_again_changes_nothing(
+    db: Any, send: Callable[..., Any], kept: Path
+) -> None:
+    """After a lost answer the same piece is taken again; one after a gap is refused."""
+    from winosmith.web.people.gates import new_key
+
+    data, mark = CUPS.encode(), new_key()
+    assert _pieces(send, data, 50, mark) == [204] * -(-len(data) // 50)
+    assert send(f"/admin/files/{mark}/?at=50", body=data[50:100]).status_code == 204
+    assert (kept / "uploads" / mark).read_bytes() == data
+    assert send(f"/admin/files/{new_key()}/?at=50", body=b"x").status_code == 422
+    assert send(f"/admin/files/{mark}/?at={len(data) + 1}", body=b"x").status_code == 422
+    assert send(f"/admin/files/{mark}/?at=0", body=b"new").status_code == 204
+    assert (kept / "uploads" / mark).read_bytes() == b"new"
+
+
+@pytest.mark.parametrize(
+    ("mark", "at"), [("x" * 32, "0"), ("0" * 31, "0"), ("0" * 32, "-1"), ("0" * 32, ""),
+                     ("0" * 32, "9" * 13)],
+)  # fmt: skip
+def test_a_piece_has_a_mark_and_a_place(
+    db: Any, send: Callable[..., Any], kept: Path, mark: str, at: str
+) -> None:
+    """Anything else is no address, and writes nothing."""
+    assert send(f"/admin/files/{mark}/?at={at}", body=b"x").status_code == 404
+    assert not list((kept / "uploads").glob("*"))
+
+
+def test_no_file_grows_beyond_the_bound(
+    db: Any, send: Callable[..., Any], kept: Path, rules: Callable[..., Any]
+) -> None:
+    """A piece that reaches beyond what the operator allows is refused, and not written."""
+    from winosmith.web.people.gates import new_key
+
+    rules(upload_mb=1)
+    mark = new_key()
+    assert _pieces(send, bytes(1_000_000), 500_000, mark) == [204, 204]
+    assert send(f"/admin/files/{mark}/?at=999000", body=bytes(1_001)).status_code == 422
+    refused = send(f"/admin/files/{mark}/?at=999001", body=bytes(1_000))
+    assert refused.status_code == 422
+    assert b"1.0 MB; the browser may send 1" in refused.content
+    assert (kept / "uploads" / mark).stat().st_size == 1_000_000
+
+
+def test_a_file_that_did_not_come_whole_is_not_read(
+    db: Any, send: Callable[..., Any], kept: Path
+) -> None:
+    """Neither one of another size nor one that nobody sent makes a deed."""
+    from winosmith.web.people.gates import new_key
+    from winosmith.web.run.models import Deed
+
+    data, mark = CUPS.encode(), new_key()
+    _pieces(send, data[:-1], 900, mark)
+    for form in (_sent(mark, data), _sent(new_key(), data)):
+        answer = send("/admin/import/", **form)
+        assert answer.status_code == 422
+        assert "did not come whole" in answer.content.decode()
+    assert not Deed.objects.exists()
+
+
+def test_nothing_is_put_into_a_file_that_was_shown(database: Any, send: Callable[..., Any]) -> None:
+    """Once there is a deed its file stays as it is; the form sent again leads to that deed."""
+    from winosmith.web.people.gates import new_key
+    from winosmith.web.run.deeds import THREAD, file_of
+    from winosmith.web.run.models import Deed
+
+    data, mark = CUPS.encode(), new_key()
+    _pieces(send, data, 900, mark)
+    to = {send("/admin/import/", **_sent(mark, data))["Location"] for _ in "12"}
+    assert to == {f"/admin/deeds/{mark}/"}
+    THREAD.wait()
+    assert send(f"/admin/files/{mark}/?at=0", body=b"new").status_code == 422
+    assert file_of(Deed.objects.get()).read_bytes() == data
+
+
+def test_what_is_wrong_with_a_large_file_is_told(database: Any, send: Callable[..., Any]) -> None:
+    """Read by a thread, a file of which nothing can come in fails with its lines, and is gone."""
+    from winosmith.web.people.gates import new_key
+    from winosmith.web.run.deeds import THREAD, file_of
+    from winosmith.web.run.models import Deed
+
+    data, mark = f"{HEAD}\nNo blank is here.,cup,jug,1\n".encode(), new_key()
+    _pieces(send, data, 900, mark)
+    send("/admin/import/", **_sent(mark, data))
+    THREAD.wait()
+    deed = Deed.objects.get()
+    assert deed.state == "failed"
+    assert "big.csv:2: the sentence has no blank" in deed.error
+    assert not file_of(deed).exists()
+
+
+def test_an_import_is_stopped_and_gone_on_with(
+    db: Any, send: Callable[..., Any], done: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What came in before the stop stays; the same file, sent again, brings the rest."""
+    from winosmith.web import _import
+    from winosmith.web.problems.models import Problem
+    from winosmith.web.run import files
+    from winosmith.web.run.deeds import file_of
+    from winosmith.web.run.models import Deed
+
+    monkeypatch.setattr(_import, "CHUNK", 1)
+    four = _large(2).decode()
+    deed, real = _proposed(send, file=four), files.import_problems
+
+    def stopping(data: Any, as_: Any, *, on_progress: Callable[[int], object], **more: Any) -> Any:
+        def one(count: int) -> None:
+            on_progress(count)
+            send(f"/admin/deeds/{deed.mark}/confirm/", do="stop")
+
+        return real(data, as_, on_progress=one, **more)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "import_problems", stopping)
+        ended = done(deed)
+    assert (ended.state, ended.done, ended.ended is None) == ("stopped", 2, False)
+    assert not file_of(deed).exists()
+    assert Problem.objects.count() == 2
+    page = send(f"/admin/deeds/{deed.mark}/", method="get").content.decode()
+    assert "stopped after 2 of 4 problems" in page
+    assert send(f"/admin/deeds/{deed.mark}/confirm/", do="stop").status_code == 409
+    again = done(_proposed(send, file=four))
+    assert (again.came["added"], again.came["known"]) == (2, 2)
+    assert Deed.objects.filter(state="stopped").count() == 1
+
+
+def test_what_waits_to_be_read_can_be_stopped(
+    db: Any, send: Callable[..., Any], adam: Any, kept: Path
+) -> None:
+    """Its file goes, and no thread takes it up; what is shown, or ended, can't be stopped."""
+    from winosmith.web.run import deeds
+    from winosmith.web.run.models import Deed
+
+    deed = Deed.objects.create(actor=adam, kind="import", asked={"file": "x"}, state="reading")
+    (kept / "uploads").mkdir(exist_ok=True)
+    deeds.file_of(deed).write_text(CUPS)
+    deeds.stop(deed)
+    deeds.carry_out()
+    deed.refresh_from_db()
+    assert (deed.state, deed.came) == ("stopped", {})
+    assert not deeds.file_of(deed).exists()
+    with pytest.raises(InputError):
+        deeds.stop(_proposed(send, file=CUPS))

@@ -34,6 +34,11 @@ VISITS: tuple[tuple[str, str, tuple[Any, ...], dict[str, Any]], ...] = (
     ("admin", "run:tests", (), {"form": {"name": "a name"}, "status": 422}),
     ("admin", "run:close_test", ("open",), {"form": {"key": KEY.format(1100), "drop": "1"}}),
     ("admin", "run:close_test", ("open",), {"form": {"key": KEY.format(1101)}, "status": 409}),
+    ("admin", "run:publish_test", ("open",), {"form": {"key": KEY.format(1106)}, "status": 409}),
+    ("admin", "run:study", ("judging",), {}),
+    ("admin", "run:study", ("judging",),
+     {"form": {"do": "places", "places-places": "0"}, "status": 422}),
+    ("admin", "run:study", ("nothing",), {"status": 404}),
     ("admin", "run:studies", (), {}),
     ("admin", "run:studies", (), {"form": {**STUDY, "currency": "pounds"}, "status": 422}),
     ("admin", "run:new_link", ("judging",), {"form": {"key": KEY.format(1102)}}),
@@ -46,6 +51,13 @@ VISITS: tuple[tuple[str, str, tuple[Any, ...], dict[str, Any]], ...] = (
     ("admin", "run:deed", ("{failed import}",), {}),
     ("admin", "run:deed", ("{done import}",), {}),
     ("admin", "run:deed", ("{done backup}",), {}),
+    ("admin", "run:deed", ("{shown publishing}",), {}),
+    ("admin", "run:deed", ("{done publishing}",), {}),
+    ("admin", "run:deed", ("{shown places}",), {}),
+    ("admin", "run:deed", ("{shown list}",), {}),
+    ("admin", "run:deed", ("{shown paid}",), {}),
+    ("admin", "run:deed", ("{done paid}",), {}),
+    ("admin", "run:deed", ("{stopped import}",), {}),
     ("admin", "run:deed", ("nothing",), {"status": 404}),
     ("admin", "run:confirm", ("{done import}",),
      {"form": {"key": KEY.format(1105), "do": "confirm"}, "status": 409}),
@@ -55,6 +67,7 @@ VISITS: tuple[tuple[str, str, tuple[Any, ...], dict[str, Any]], ...] = (
 
 NO_PAGE = {
     "run:progress": "a part of run:deed",
+    "run:piece": "keeps a part of a file",
 }
 
 
@@ -111,6 +124,17 @@ ROUTES: list[tuple[str, str, tuple[Any, ...], Callable[[Any], dict[str, Any]], s
     ("run:close_test", "post", ("open",), _form(), "llffffx"),
     ("run:close_test", "post", ("open",), _form(drop="1"), "llffffD"),
     ("run:close_test", "post", ("nothing",), _form(), "llffffn"),
+    ("run:publish_test", "get", ("closed",), _none, "mmmmmmm"),
+    ("run:publish_test", "post", ("closed",), _form(), "llffffD"),
+    ("run:publish_test", "post", ("open",), _form(), "llffffx"),
+    ("run:study", "get", ("judging",), _none, "llffffo"),
+    ("run:study", "get", ("nothing",), _none, "llffffn"),
+    ("run:study", "post", ("judging",), _form(**{"do": "places", "places-places": "60"}),
+     "llffffD"),
+    ("run:study", "post", ("judging",), _form(do="list"), "llffffx"),
+    ("run:study", "post", ("judging",), _form(do="paid"), "llffffx"),
+    ("run:piece", "get", ("0" * 32,), _none, "mmmmmmm"),
+    ("run:piece", "post", ("0" * 32,), _none, "llffffn"),
     ("run:studies", "get", (), _none, "llffffo"),
     ("run:studies", "post", (), _form(**STUDY), "llffffO"),
     ("run:new_link", "get", ("judging",), _none, "mmmmmmm"),
@@ -123,6 +147,10 @@ ROUTES: list[tuple[str, str, tuple[Any, ...], Callable[[Any], dict[str, Any]], s
     ("run:confirm", "get", (_ref("shown import"),), _none, "mmmmmmm"),
     ("run:confirm", "post", (_ref("shown import"),), _form(do="confirm"), "llffffD"),
     ("run:confirm", "post", (_ref("shown import"),), _form(do="drop"), "llffffD"),
+    ("run:confirm", "post", (_ref("shown publishing"),), _form(do="confirm"), "llffffD"),
+    ("run:confirm", "post", (_ref("shown paid"),), _form(do="confirm"), "llffffD"),
+    ("run:confirm", "post", (_ref("busy import"),), _form(do="stop"), "llffffD"),
+    ("run:confirm", "post", (_ref("done import"),), _form(do="stop"), "llffffx"),
     ("run:progress", "get", (_ref("busy import"),), _none, "llffffo"),
     ("run:log", "get", (), _none, "llffffo"),
 ]  # fmt: skip
@@ -137,6 +165,17 @@ COMING = {
     **TOLD, "format": "csv", "new": 2, "known": 1, "twins": 1, "notes": ["A blank was set apart."],
     "examples": [{"sentence": "The cup hit the jug and the _ broke.", "options": ["cup", "jug"],
                   "answer": 0}],
+}  # fmt: skip
+
+PUBLIC = {"used": 6, "alternates": 6, "withheld": 2}
+
+PAID = {
+    "same": 1, "votes": 20, "all_changes": 1, "all_doubts": 1, "all_notes": 1, "all_unknown": 1,
+    "all_missing": 1, "unknown": [9], "missing": ["p-1"],
+    "changes": [{"worker": "p-0123456789", "before": "waiting", "verdict": "approved",
+                 "said": "APPROVED", "paid": "2.50", "votes": 20}],
+    "doubts": [[3, "here this worker came under another submission"]],
+    "notes": [[4, "approved, but not all of the work is stored"]],
 }  # fmt: skip
 
 SHEETS = {"format": "csv", "notes": [], "sheets": [["a-1", 6], ["b-1", 6]], "alone": 1,
@@ -154,6 +193,7 @@ def staged(people: dict[str, Any]) -> dict[str, str]:
 
     test = {"file": "cups.csv", "name": "new", "title": "Cups"}
     imported = {**TOLD, "added": 2, "known": 1, "versions": 1, "apart": 1}
+    paid = {"name": "judging", "file": "x.csv", "final": True}
     backup = {"file": "site-20260101-120000.tar.gz", "bytes": 9}
     return {
         "shown import": made("import", "shown", COMING, total=3),
@@ -162,4 +202,13 @@ def staged(people: dict[str, Any]) -> dict[str, str]:
         "failed import": made("import", "failed", {}, error="cups.csv:2: so."),
         "done import": made("import", "done", imported),
         "done backup": made("backup", "done", backup, {}),
-    }
+        "shown publishing": made("test-publish", "shown", PUBLIC, {"name": "closed"}),
+        "done publishing": made("test-publish", "done", PUBLIC, {"name": "closed"}),
+        "shown places": made("study-places", "shown", {"before": 9, "places": 40, "may_begin": 60},
+                             {"name": "judging", "places": 40}),
+        "shown list": made("study-list", "shown", {"people": 12, "listed": 3, "began": 1},
+                           {"name": "judging", "file": "l.csv", "allowed": "only", "require": ""}),
+        "shown paid": made("study-paid", "shown", PAID, paid),
+        "done paid": made("study-paid", "done", {**PAID, "counted": 20}, paid),
+        "stopped import": made("import", "stopped", COMING, total=3, done=1),
+    }  # fmt: skip

@@ -24,6 +24,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.defaults import bad_request
 
 from winosmith.errors import InputError
 from winosmith.web.api import tokens as rules
@@ -62,6 +63,18 @@ def door(request: HttpRequest, rest: str) -> HttpResponse:
         answer = refuse(405, headers={"Allow": allowed})
     patch_vary_headers(answer, ("Authorization",))
     return _kept(request, answer)
+
+
+def unreadable(request: HttpRequest, exception: Exception) -> HttpResponseBase:
+    """Answer what no area gets to see, with 400: a program as the API does, anybody else by a page.
+
+    An address with NUL, a name that is not the site's, a form with too many fields.
+    """
+    if not request.path.startswith("/api/v1/"):
+        return bad_request(request, exception)
+    from winosmith.web.api.door import answer as refuse
+
+    return refuse(400)
 
 
 def _kept(request: HttpRequest, answer: HttpResponse) -> Any:

@@ -15,6 +15,8 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any, TypeVar
 
+from django.utils.translation import gettext as _
+
 from winosmith.errors import InputError
 from winosmith.outputs import unguarded
 from winosmith.web._lock import writing
@@ -384,10 +386,10 @@ def _matched(
     if worker is not None and submission is not None and worker.pk == submission.pk:
         return worker, ""
     if submission is not None:
-        return None, "here this submission was begun under another worker's id"
+        return None, _("here this submission was begun under another worker's id")
     if worker is None or not worker.identities.filter(kind=SUBMISSION).exists():
         return worker, ""
-    return None, "here this worker came under another submission"
+    return None, _("here this worker came under another submission")
 
 
 def _change(row: Row, part: Participation) -> Change:
@@ -409,13 +411,13 @@ def _notes(row: Row, part: Participation) -> list[tuple[int, str]]:
     given = code_of(part)
     if row.code and row.code != "NOCODE" and row.verdict not in TURNED_AWAY:
         if part.state not in (COMPLETE, SHORT):
-            found.append((row.line, "a code was entered, but the site gave none"))
+            found.append((row.line, _("a code was entered, but the site gave none")))
         elif given and row.code != given:
-            found.append((row.line, "the code is not the one that the site gave"))
+            found.append((row.line, _("the code is not the one that the site gave")))
     if is_held(part) and row.verdict not in TURNED_AWAY:
-        found.append((row.line, "the votes are held: a moderator has to look at them first"))
+        found.append((row.line, _("the votes are held: a moderator has to look at them first")))
     if row.verdict == APPROVED and part.state != COMPLETE and not row.part:
-        found.append((row.line, "approved, but not all of the work is stored"))
+        found.append((row.line, _("approved, but not all of the work is stored")))
     return found
 
 

@@ -85,12 +85,16 @@ def read_ids(path: Path, provider: str, require: Sequence[Requirement] = ()) -> 
 
     Raises:
         InputError: an id looks like none, or a column or a number is missing; with file and line.
+            Or the file is no text.
     """
     form, ids = PROVIDERS[provider].form, []
-    for line, text in _candidates(path, require):
-        if not form.fullmatch(text):
-            raise InputError(f"{path}:{line}: this is no id of {PROVIDERS[provider].title}")
-        ids.append(text)
+    try:
+        for line, text in _candidates(path, require):
+            if not form.fullmatch(text):
+                raise InputError(f"{path}:{line}: this is no id of {PROVIDERS[provider].title}")
+            ids.append(text)
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: this is no list or table in UTF-8: {error}") from None
     if not ids:
         raise InputError(f"{path}: no id is left; check the file and what is required")
     return list(dict.fromkeys(ids))

@@ -56,6 +56,13 @@ from winosmith.web.problems.models import Problem, State, Twin
 
 register = template.Library()
 
+
+@register.filter
+def verdict(word: str) -> str:
+    """Return what a market's verdict is called."""
+    return str(Participation.Verdict(word).label)
+
+
 COOKIE = "study"
 PATH = "/study/"
 SECONDS = 30 * 24 * 3600

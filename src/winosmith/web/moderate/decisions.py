@@ -15,7 +15,7 @@ from typing import Any
 from django import template
 from django.conf import settings
 from django.db.models import Max
-from django.utils import translation
+from django.utils import timezone, translation
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -27,7 +27,7 @@ from winosmith.web.judge.votes import close_slots, open_slots
 from winosmith.web.moderate.models import Appeal
 from winosmith.web.people.models import Person
 from winosmith.web.problems.family import COVERING, lift, put_under
-from winosmith.web.problems.models import Event, Problem, State
+from winosmith.web.problems.models import Event, Problem, State, Twin
 from winosmith.web.problems.states import LATE, locked, move, stay
 
 register = template.Library()
@@ -188,6 +188,26 @@ _ALL = (
         LIVE,
         None,
         (_("The embargo is over."),),
+    ),
+    Action(
+        "show",
+        _("Show on the first page"),
+        "p",
+        _("Its twin is the example there, in place of the one before."),
+        _("chosen for the first page"),
+        _states(State.VALID),
+        None,
+        (_("It shows well what a twin is."), _("It is short, and clear at once.")),
+    ),
+    Action(
+        "unshow",
+        _("Take off the first page"),
+        "n",
+        _("Another twin is the example there: the one chosen before it, or judges’ own choice."),
+        _("taken off the first page"),
+        LIVE,
+        None,
+        (_("Another one shows it better."), _("It was there long enough.")),
     ),
     Action(
         "decline",
@@ -406,6 +426,8 @@ def _hindrance(action: Action, problem: Problem) -> str:
         return gettext("it is a gold question: its answer is known, and it is no part of the data")
     if action.name in ("embargo", "lift"):
         return _no_embargo(action, problem)
+    if action.name in ("show", "unshow"):
+        return _no_show(action, problem)
     if action.name == "decline" and open_appeal(problem) is None:
         return gettext("no appeal is open")
     if action.name == "restore":
@@ -423,6 +445,20 @@ def _no_embargo(action: Action, problem: Problem) -> str:
         return gettext("it is under no embargo")
     if action.name == "lift" and covered:
         return gettext("it is under the embargo of what it was perturbed from; lift that one")
+    return ""
+
+
+def _no_show(action: Action, problem: Problem) -> str:
+    """Return why a twin can't be chosen for the first page, or taken off it."""
+    twin = problem.twin
+    if action.name == "unshow":
+        return "" if twin.chosen else gettext("its twin was not chosen for the first page")
+    if twin.chosen:
+        return gettext("its twin was chosen for the first page already")
+    if hasattr(problem, "version") and problem.version.parent_id is not None:
+        return gettext("it was perturbed from another problem; the first page shows twins")
+    if twin.problems.filter(public=True).count() != 2:
+        return gettext("the first page shows twins of which both halves are public")
     return ""
 
 
@@ -449,10 +485,18 @@ def _is_erased(problem: Problem) -> bool:
 def _act(person: Person, action: Action, problem: Problem, reason: str, batch: str) -> Event:
     if action.name in ("embargo", "lift"):
         return set_embargo(person, problem, action.name == "embargo", action.name, reason, batch)
-    if action.name == "decline":
+    if action.name in ("show", "unshow"):
+        _choose(problem.twin, action.name == "show")
+    if action.name in ("show", "unshow", "decline"):
         return stay(problem, by=person, kind=action.name, reason=reason, batch=batch)
     to = action.to or _origin(problem)
     return moved(person, problem, to, action.name, reason, batch)
+
+
+def _choose(twin: Twin, chosen: bool) -> None:
+    """Let a twin be the example on the first page, or no more."""
+    twin.chosen = timezone.now() if chosen else None
+    twin.save(update_fields=["chosen"])
 
 
 def _origin(problem: Problem) -> State:
@@ -529,6 +573,8 @@ def undo(person: Person, event: Event, *, reason: str, batch: str) -> Event:
         if event.kind in ("embargo", "lift"):
             back = event.kind == "lift"
             return set_embargo(person, problem, back, UNDO, reason, batch, undoes=event)
+        if event.kind in ("show", "unshow"):
+            _choose(problem.twin, event.kind == "unshow")
         taken = (
             moved(person, problem, State(event.before), UNDO, reason, batch, undoes=event)
             if event.before != event.after

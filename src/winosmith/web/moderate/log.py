@@ -28,6 +28,7 @@ _PAST = {
     "recount": _("judged again"),
     "appeal": _("appealed"),
     "revise": _("revised"),
+    "publish": _("published after its human test"),
     LATE: _("published ahead of the other half"),
     "exclude-vote": _("a vote taken out of the count"),
     "include-vote": _("a vote counted again"),

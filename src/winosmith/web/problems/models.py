@@ -28,6 +28,7 @@ class Twin(models.Model):
     Attributes:
         ref: its id in the data; random, so that it tells nothing.
         revises: the twin that this one replaces, a version of the contributor's own.
+        chosen: when a moderator chose it for the first page; None for not.
     """
 
     ref = models.CharField(max_length=80, unique=True)
@@ -41,6 +42,14 @@ class Twin(models.Model):
     licence = models.CharField(max_length=60, blank=True)
     revises = models.ForeignKey("self", models.PROTECT, null=True, blank=True)
     created = models.DateTimeField(default=timezone.now)
+    chosen = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        indexes: ClassVar = [
+            models.Index(
+                fields=["-chosen"], condition=models.Q(chosen__isnull=False), name="twin_chosen"
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.ref

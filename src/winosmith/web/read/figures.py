@@ -21,7 +21,7 @@ from winosmith.web._cache import cached
 from winosmith.web._site import SiteRules
 from winosmith.web.people.consent import current_documents
 from winosmith.web.people.models import Document
-from winosmith.web.problems.models import Problem, State, Version
+from winosmith.web.problems.models import Problem, State, Twin, Version
 from winosmith.web.problems.states import public_problems
 
 
@@ -116,14 +116,24 @@ class _Piece:
 
 
 def showpiece() -> list[Problem]:
-    """Return the halves of the twin that the first page shows: people chose it, by their votes.
+    """Return the halves of the twin that the first page shows: people chose it.
 
-    Of the public twins about both halves of which all judges agreed, it is the one with the most
-    votes, the oldest of several; none where nobody judged. What is new is never shown for that.
+    It is the one that a moderator chose last. Where none did, judges' votes choose it: of the
+    public twins about both halves of which all agreed, it is the one with the most votes, the
+    oldest of several; none where nobody judged. What is new is never shown for that.
     """
-    twin = cached("read.showpiece", lambda: _Piece(figures().problems, _most_agreed())).twin
+    twin = _chosen()
+    if twin is None:
+        twin = cached("read.showpiece", lambda: _Piece(figures().problems, _most_agreed())).twin
     halves = list(public_problems().filter(twin=twin).order_by("id")) if twin else []
     return halves if len(halves) == 2 else []
+
+
+def _chosen() -> int | None:
+    """Return the twin that a moderator chose last, of those of which both halves are public."""
+    rows = Twin.objects.filter(chosen__isnull=False)
+    public = rows.annotate(halves=Count("problems", filter=Q(problems__public=True)))
+    return public.filter(halves=2).order_by("-chosen", "-pk").values_list("pk", flat=True).first()
 
 
 def _most_agreed() -> int | None:

@@ -16,12 +16,38 @@ class Config(AppConfig):
         from winosmith.web.pages import renew_rules
         from winosmith.web.people.erasure import tidying
         from winosmith.web.run.backups import make
-        from winosmith.web.run.deeds import forget_files, go_on, works
-        from winosmith.web.run.files import let_in
-        from winosmith.web.run.models import BACKUP, IMPORT, TEST
-        from winosmith.web.run.opening import open_test
+        from winosmith.web.run.deeds import forget_files, go_on, looks, works
+        from winosmith.web.run.files import let_in, look
+        from winosmith.web.run.human_tests import look_test, open_test, publish_test
+        from winosmith.web.run.models import (
+            BACKUP,
+            IMPORT,
+            STUDY_LIST,
+            STUDY_PAID,
+            STUDY_PLACES,
+            TEST,
+            TEST_PUBLISH,
+        )
+        from winosmith.web.run.studies import (
+            change_places,
+            let_come,
+            look_list,
+            look_paid,
+            reconcile,
+        )
 
-        works.update({IMPORT: let_in, TEST: open_test, BACKUP: make})
+        looks.update({IMPORT: look, TEST: look_test, STUDY_LIST: look_list, STUDY_PAID: look_paid})
+        works.update(
+            {
+                IMPORT: let_in,
+                TEST: open_test,
+                TEST_PUBLISH: publish_test,
+                STUDY_PLACES: change_places,
+                STUDY_LIST: let_come,
+                STUDY_PAID: reconcile,
+                BACKUP: make,
+            }
+        )
         renew_rules()
         hourly.insert(0, renew_rules)  # a process to which nobody comes goes by them, too
         hourly.append(go_on)

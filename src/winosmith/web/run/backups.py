@@ -14,10 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.utils.translation import gettext as _
 
+from winosmith.errors import InputError
 from winosmith.web._backup import backup
-from winosmith.web.run.deeds import Progress
-from winosmith.web.run.models import Deed
+from winosmith.web.people.models import Person
+from winosmith.web.run.deeds import Progress, file_of, note
+from winosmith.web.run.models import BACKUP, Deed
 
 FOLDER = "backups"
 """In the site's folder."""
@@ -60,8 +63,28 @@ def kept() -> list[Kept]:
     return sorted(found, key=lambda one: one.name, reverse=True)
 
 
+def ask(person: Person) -> Deed:
+    """Note that a backup is to be made, in the caller's transaction.
+
+    An empty file says that it is to be made in this folder: a backup holds the row of the very
+    deed that made it, as one that runs, but none of the files that wait beside the database.
+    """
+    deed = note(person, BACKUP, {}, state=Deed.State.WAITING)
+    file_of(deed).parent.mkdir(mode=0o700, exist_ok=True)
+    file_of(deed).touch(mode=0o600)
+    return deed
+
+
 def make(deed: Deed, progress: Progress) -> dict[str, Any]:
-    """Make the backup that a deed asks for, and let go of the oldest beyond `KEPT`."""
+    """Make the backup that a deed asks for, and let go of the oldest beyond `KEPT`.
+
+    Raises:
+        InputError: it was asked for in another folder, of which this one is a backup.
+    """
+    if not file_of(deed).exists():
+        raise InputError(
+            _("It was begun on the site from whose backup this one was restored; make another one.")
+        )
     path = folder() / f"site-{deed.at:%Y%m%d-%H%M%S}.tar.gz"
     folder().mkdir(mode=0o700, exist_ok=True)
     for left in folder().glob(".site-*"):  # of one that was interrupted

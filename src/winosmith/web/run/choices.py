@@ -18,11 +18,19 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from winosmith.errors import RecipeError
 from winosmith.locks import wait_for_lock
 from winosmith.outputs import write_aside
 from winosmith.web._lock import writing
-from winosmith.web._site import CHOOSABLE, CHOSEN, RANGES, Review, Signup, SiteRules, read_chosen
+from winosmith.web._site import (
+    CHOOSABLE,
+    CHOSEN,
+    RANGES,
+    Review,
+    Signup,
+    SiteRules,
+    Unfit,
+    read_chosen,
+)
 from winosmith.web.pages import renew_rules
 from winosmith.web.people.models import Person
 from winosmith.web.run.deeds import note
@@ -111,13 +119,26 @@ OPTIONS = {
     "all": gettext_lazy("everything"),
 }
 
+REFUSED = {
+    "judges": gettext_lazy("An odd number of judges is needed, so that a majority exists."),
+    "training_right": gettext_lazy("There are not so many questions: nobody could pass."),
+    "hold_accounts": gettext_lazy("Give 2 or more, or 0 for never."),
+    "language": gettext_lazy("Write it like en, de or pt-BR."),
+}
+"""Of each setting that may not fit, what is told at its field."""
+
 GROUPS = (
-    ("name", gettext_lazy("Name and contact"), CHOOSABLE[:4]),
-    ("people", gettext_lazy("Who takes part"), CHOOSABLE[4:8]),
-    ("judging", gettext_lazy("How problems are judged"), CHOOSABLE[8:14]),
-    ("trust", gettext_lazy("How far judges are trusted"), CHOOSABLE[14:20]),
-    ("limits", gettext_lazy("Limits"), CHOOSABLE[20:]),
-)
+    ("name", gettext_lazy("Name and contact"), ("title", "contact", "language", "goal")),
+    ("people", gettext_lazy("Who takes part"),
+     ("signup", "open_judging", "anonymous", "review")),
+    ("judging", gettext_lazy("How problems are judged"),
+     ("judges", "local_first", "local_before", "both_halves", "lease_minutes", "wait_days")),
+    ("trust", gettext_lazy("How far judges are trusted"),
+     ("training_questions", "training_right", "gold_every",
+      "hold_pace_seconds", "hold_gold_percent", "hold_accounts")),
+    ("limits", gettext_lazy("Limits"),
+     ("writes_per_hour", "answers_per_hour", "perturbs_per_hour", "words_to_flag")),
+)  # fmt: skip
 """Of each part of the form, its anchor, its heading and its settings."""
 
 LONGEST = 100
@@ -185,9 +206,13 @@ class Choices(forms.Form):
         if not self.errors:
             try:
                 replace(settings.RULES, **typed)
-            except RecipeError as error:
-                raise forms.ValidationError(str(error)) from None
+            except Unfit as error:
+                self.refuse(error)
         return typed
+
+    def refuse(self, error: Unfit) -> None:
+        """Say at its field why a setting can't be as it was typed."""
+        self.add_error(error.name, REFUSED.get(error.name, str(error)))
 
     def changed(self) -> dict[str, Any]:
         """Return the settings that were changed in the form, and would be others than now."""
@@ -217,7 +242,7 @@ def choose(person: Person, changed: dict[str, Any]) -> Deed:
         changed: from `Choices.changed`.
 
     Raises:
-        RecipeError: it does not go with what another admin chose meanwhile.
+        Unfit: it does not go with what another admin chose meanwhile.
         OutputError: the file can't be written.
     """
     renew_rules()

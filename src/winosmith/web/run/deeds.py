@@ -3,11 +3,15 @@
 What takes long is noted first and done by a thread of one process, by the same calls as the
 commands make. Such a call goes on after an interrupt: whoever looks at the deed, and every worker
 once an hour, starts a thread again where one is needed and none is at work.
+
+Files lie beside the database until they are carried out. One request holds a small one; a large
+one comes in pieces, a request each, so that the bounds of requests need not be those of files.
 """
 
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
@@ -16,16 +20,17 @@ from typing import Any
 
 from django.conf import settings
 from django.db import OperationalError
+from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from winosmith.errors import InputError, WinosmithError
-from winosmith.outputs import write_aside
+from winosmith.outputs import write_aside, write_error
 from winosmith.web._background import Background
 from winosmith.web._lock import writing
 from winosmith.web.people.models import Person
-from winosmith.web.run.models import Deed
+from winosmith.web.run.models import BEFORE, BUSY, IMPORT, Deed
 
 Progress = Callable[[int], object]
 """Called with the number of problems that are done."""
@@ -33,7 +38,8 @@ Progress = Callable[[int], object]
 works: dict[str, Callable[[Deed, Progress], dict[str, Any]]] = {}
 """By the kind: each carries a deed out and returns what came of it; called again, it goes on."""
 
-BUSY = (Deed.State.WAITING, Deed.State.RUNNING)
+looks: dict[str, Callable[[Deed], None]] = {}
+"""By the kind: each reads the file of a deed, and writes into the row what would come of it."""
 
 UPLOADS = "uploads"
 """In the site's folder: files that are to be confirmed, or carried out; no backup has them."""
@@ -42,6 +48,13 @@ DAY = timedelta(days=1)
 """For which a file waits to be confirmed."""
 
 FAULT = gettext_noop("It failed by a fault of the program; the site’s log says more.")
+
+PIECE = 900_000
+"""Bytes of a file that one request holds; it has no more than a million with all else."""
+
+
+class Stopped(Exception):  # noqa: N818 - it tells of a wish, not of a fault
+    """Somebody stopped a deed while a thread was at it."""
 
 
 def note(actor: Person, kind: str, asked: dict[str, Any], **columns: Any) -> Deed:
@@ -58,8 +71,77 @@ def file_of(deed: Deed) -> Path:
     return Path(settings.SITE.folder, UPLOADS, deed.mark)
 
 
+def most() -> int:
+    """Return how many bytes a file may have that comes through the browser."""
+    return int(settings.RULES.upload_mb) * 1_000_000
+
+
+def put(mark: str, at: int, data: bytes) -> None:
+    """Keep a piece of a file, for the site's owner alone to read; sent again, it changes nothing.
+
+    Args:
+        mark: of the deed that is to come, from `new_key`.
+        at: where the piece begins, in bytes; at 0 a new file begins.
+        data: `PIECE` bytes, or what is left of the file.
+
+    Raises:
+        InputError: the deed is there already, a piece before this one is missing, or the file
+            would be larger than it may.
+        OutputError: it can't be written.
+    """
+    path = Path(settings.SITE.folder, UPLOADS, mark)
+    if Deed.objects.filter(mark=mark).exists():
+        raise InputError(_("This file was sent already; open the page again."))
+    if at + len(data) > most():
+        raise InputError(too_large(at + len(data)))
+    if at and (not path.exists() or path.stat().st_size < at):
+        raise InputError(_("A part of the file is missing; send it again."))
+    try:
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        flags = os.O_WRONLY | os.O_CREAT | (0 if at else os.O_TRUNC)
+        with os.fdopen(os.open(path, flags, 0o600), "wb") as file:
+            file.seek(at)
+            file.write(data)
+    except OSError as error:
+        raise write_error(error, path) from error
+
+
+def too_large(size: int) -> str:
+    """Return why a file of so many bytes is refused."""
+    return _("The file has %(size).1f MB; the browser may send %(most)d.") % {
+        "size": size / 1e6,
+        "most": settings.RULES.upload_mb,
+    }
+
+
+def taken(deed: Deed, typed: dict[str, Any]) -> Deed:
+    """Take the file of a form: a small one is looked at now, one that came in pieces by a thread.
+
+    Args:
+        deed: new, to be saved by the caller; its kind has a function in `looks`.
+        typed: what the form holds: `file`; or `sent`, the mark of what came in pieces, and its
+            size `sent_bytes`.
+
+    Raises:
+        InputError: it can't be read, or did not come whole.
+        OutputError: it can't be written.
+    """
+    if typed.get("sent"):
+        deed.mark, deed.state = typed["sent"], Deed.State.READING
+        path = file_of(deed)
+        if not path.exists() or path.stat().st_size != typed["sent_bytes"]:
+            raise InputError(_("The file did not come whole; send it again."))
+        with path.open("rb") as file:
+            os.fsync(file.fileno())  # it is on the disk before the deed is
+        return deed
+    deed.state = Deed.State.SHOWN
+    with _kept(deed, typed["file"].read()):
+        looks[deed.kind](deed)
+    return deed
+
+
 @contextmanager
-def kept_file(deed: Deed, data: bytes) -> Iterator[None]:
+def _kept(deed: Deed, data: bytes) -> Iterator[None]:
     """Keep what was sent with a deed, for the site's owner alone to read; not if the block fails.
 
     Raises:
@@ -102,6 +184,20 @@ def drop(deed: Deed) -> None:
     file_of(deed).unlink(missing_ok=True)
 
 
+def stop(deed: Deed) -> None:
+    """Stop what is read, waits to begin, or comes in from a file; what came in stays.
+
+    Raises:
+        InputError: it can't be stopped, or ended already.
+    """
+    now = Q(state__in=BEFORE) | Q(state=Deed.State.RUNNING, kind=IMPORT)
+    rows = Deed.objects.filter(now, pk=deed.pk)
+    with writing():
+        if not rows.update(state=Deed.State.STOPPED, ended=timezone.now()):
+            raise InputError(_("This can’t be stopped any more."))
+    file_of(deed).unlink(missing_ok=True)
+
+
 def go_on() -> None:
     """Start a thread where a deed waits for one."""
     if Deed.objects.filter(state__in=BUSY).exists():
@@ -109,20 +205,29 @@ def go_on() -> None:
 
 
 def carry_out() -> None:
-    """Carry out what waits, and what was interrupted, the oldest first."""
+    """Read and carry out what waits, and what was interrupted, the oldest first."""
     while (deed := Deed.objects.filter(state__in=BUSY).order_by("pk").first()) is not None:
+        with suppress(Stopped):
+            _go_on_with(deed)
+
+
+def _go_on_with(deed: Deed) -> None:
+    try:
+        if deed.state == Deed.State.READING:
+            looks[deed.kind](deed)
+            shown = {"total": deed.total, "came": deed.came}
+            return _write(deed, state=Deed.State.SHOWN, **shown)
         _write(deed, state=Deed.State.RUNNING)
-        try:
-            came = works[deed.kind](deed, lambda done, deed=deed: _write(deed, done=done))  # type: ignore[misc]
-        except OperationalError:
-            raise  # the database is away, or taken: whoever looks next goes on
-        except WinosmithError as error:
-            _end(deed, state=Deed.State.FAILED, error=str(error))
-        except Exception:
-            logging.getLogger(__name__).exception("%s of %s failed", deed.kind, deed.at)
-            _end(deed, state=Deed.State.FAILED, error=FAULT)
-        else:
-            _end(deed, state=Deed.State.DONE, came=came)
+        came = works[deed.kind](deed, lambda done: _tell(deed, done))
+    except (Stopped, OperationalError):
+        raise  # the database is away, or taken: whoever looks next goes on
+    except WinosmithError as error:
+        _end(deed, state=Deed.State.FAILED, error=str(error))
+    except Exception:
+        logging.getLogger(__name__).exception("%s of %s failed", deed.kind, deed.at)
+        _end(deed, state=Deed.State.FAILED, error=FAULT)
+    else:
+        _end(deed, state=Deed.State.DONE, came=came)
 
 
 THREAD = Background("run", 0.0, carry_out)
@@ -135,9 +240,29 @@ def _end(deed: Deed, **columns: Any) -> None:
         file_of(deed).unlink(missing_ok=True)
 
 
-def _write(deed: Deed, **columns: Any) -> None:
+def _tell(deed: Deed, done: int) -> None:
+    """Write down how far a deed is, even where it is to go no further.
+
+    Raises:
+        Stopped: somebody has stopped it.
+    """
+    row = Deed.objects.filter(pk=deed.pk)
     with writing():
-        Deed.objects.filter(pk=deed.pk).update(**columns)
+        row.update(done=done)
+        goes_on = row.filter(state__in=BUSY).exists()
+    if not goes_on:
+        raise Stopped
+
+
+def _write(deed: Deed, **columns: Any) -> None:
+    """Change the row of a deed that a thread is at.
+
+    Raises:
+        Stopped: somebody has stopped it.
+    """
+    with writing():
+        if not Deed.objects.filter(pk=deed.pk, state__in=BUSY).update(**columns):
+            raise Stopped
 
 
 def forget_files(now: datetime, before: datetime) -> int:

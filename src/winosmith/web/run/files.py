@@ -29,11 +29,8 @@ from winosmith.web._import import (
 )
 from winosmith.web.people.models import Person
 from winosmith.web.problems.lookalikes import remember_published
-from winosmith.web.run.deeds import Progress, file_of, kept_file
+from winosmith.web.run.deeds import PIECE, Progress, file_of, most, taken
 from winosmith.web.run.models import IMPORT, Deed
-
-MOST = 900_000
-"""Bytes of a file; a request has no more than a million. The command takes larger ones."""
 
 LONGEST = 80
 """Characters of a file's name that are kept: the source of a published sentence has no more."""
@@ -55,16 +52,37 @@ AS = (
 FORMATS = [("", gettext_lazy("found by its content")), *((f.name, f.name) for f in formats.FORMATS)]
 
 
-class DataForm(forms.Form):
+class FileForm(forms.Form):
+    """A form with a file, which a script sends in pieces beforehand where one request is too small.
+
+    Where it did, `sent` is the mark under which the pieces lie, and no file comes with the form.
+    """
+
+    file = forms.FileField(label=gettext_lazy("File"), required=False)
+    sent = forms.RegexField("^[0-9a-f]{32}$", required=False, widget=forms.HiddenInput)
+    sent_name = forms.CharField(required=False, widget=forms.HiddenInput)
+    sent_bytes = forms.IntegerField(required=False, widget=forms.HiddenInput)
+
+    def clean_file(self) -> Any:
+        """Refuse what came in one request and should have come in several."""
+        file = self.cleaned_data["file"]
+        if file and file.size > PIECE:
+            raise forms.ValidationError(
+                _("Without a script a form holds at most 0.9 MB; a command takes any file.")
+            )
+        return file
+
+    def clean(self) -> dict[str, Any]:
+        """Ask for a file, one way or the other."""
+        typed: dict[str, Any] = super().clean()
+        if not self.errors and not typed["file"] and not typed["sent"]:
+            self.add_error("file", forms.Field.default_error_messages["required"])
+        return typed
+
+
+class DataForm(FileForm):
     """A form with a file of problems."""
 
-    file = forms.FileField(
-        label=gettext_lazy("File"),
-        help_text=gettext_lazy(
-            "CSV, JSON Lines, or any other format that winosmith reads; at most 0.9 MB. A command "
-            "takes larger ones."
-        ),
-    )
     format = forms.ChoiceField(label=gettext_lazy("Format"), choices=FORMATS, required=False)
     new_ids = forms.BooleanField(
         label=gettext_lazy("Give them new ids"),
@@ -76,15 +94,11 @@ class DataForm(forms.Form):
         initial=True,
     )
 
-    def clean_file(self) -> Any:
-        """Refuse what is too large to be sent again."""
-        file = self.cleaned_data["file"]
-        if file.size > MOST:
-            raise forms.ValidationError(
-                _("The file has %(size)d bytes; at most %(most)d go through the browser.")
-                % {"size": file.size, "most": MOST}
-            )
-        return file
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["file"].help_text = _(
+            "CSV, JSON Lines, or any other format that winosmith reads; at most %d MB."
+        ) % (most() // 1_000_000)
 
 
 class ImportForm(DataForm):
@@ -184,15 +198,23 @@ def propose(person: Person, form: ImportForm) -> Deed:
     """
     typed = form.cleaned_data
     asked = {
-        "file": file_name(typed["file"]),
+        "file": file_name(typed),
         "as": typed["as_"],
         **{name: typed[name] for name in ("format", "new_ids", "embargo", "source")},
     }
-    deed = Deed(actor=person, kind=IMPORT, asked=asked, state=Deed.State.SHOWN)
-    with kept_file(deed, typed["file"].read()):
-        found = look_at(file_of(deed), asked, _as(asked))
-        if not len(found.dataset):
-            raise InputError("\n".join([_("No problem can come in."), *told(asked, found)]))
+    return taken(Deed(actor=person, kind=IMPORT, asked=asked), typed)
+
+
+def look(deed: Deed) -> None:
+    """Read the file of an import, and write into the row what would come of it.
+
+    Raises:
+        InputError: it can't be read, or nothing of it can come in.
+    """
+    asked = deed.asked
+    found = look_at(file_of(deed), asked, _as(asked))
+    if not len(found.dataset):
+        raise InputError("\n".join([_("No problem can come in."), *told(asked, found)]))
     deed.total = len(found.dataset)
     known = 0 if asked["as"] == "published" else count_known(found.dataset)
     deed.came = {
@@ -205,12 +227,24 @@ def propose(person: Person, form: ImportForm) -> Deed:
         "told": told(asked, found),
         "examples": [_example(problem) for problem in found.dataset[:EXAMPLES]],
     }
-    return deed
 
 
-def file_name(file: Any) -> str:
-    """Return what a file is called on these pages: no path, and not without end."""
-    return PurePath(str(file.name)).name[-LONGEST:] or "file"
+def file_name(typed: dict[str, Any]) -> str:
+    """Return what the file of a form is called on these pages: no path, and not without end."""
+    name = typed["sent_name"] if typed["sent"] else typed["file"].name
+    return PurePath(str(name)).name[-LONGEST:] or "file"
+
+
+def there(deed: Deed) -> Path:
+    """Return the file of a deed.
+
+    Raises:
+        InputError: it is gone.
+    """
+    path = file_of(deed)
+    if not path.exists():
+        raise InputError(_("The file is gone; send it again."))
+    return path
 
 
 def told(asked: dict[str, Any], found: Look) -> list[str]:
@@ -230,11 +264,9 @@ def _as(asked: dict[str, Any]) -> As | None:
 
 def let_in(deed: Deed, progress: Progress) -> dict[str, Any]:
     """Carry out an import; called again after an interrupt, it goes on."""
-    asked, path = deed.asked, file_of(deed)
-    if not path.exists():
-        raise InputError(_("The file is gone; send it again."))
+    asked = deed.asked
     as_ = _as(asked)
-    found = look_at(path, asked, as_)
+    found = look_at(there(deed), asked, as_)
     left = {"refused": len(found.refused), "told": told(asked, found)}
     if as_ is None:
         source = asked["source"] or found.dataset.name

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.conf import settings
 from django.db import models
 from django.utils import timezone
@@ -32,20 +30,26 @@ class Deed(models.Model):
         IMPORT = "import", _("import")
         TEST = "test", _("human test opened")
         TEST_CLOSE = "test-close", _("human test closed")
+        TEST_PUBLISH = "test-publish", _("human test published")
         STUDY = "study", _("study made")
         STUDY_LINK = "study-link", _("new link of a study")
         STUDY_CLOSE = "study-close", _("study closed")
+        STUDY_PLACES = "study-places", _("places of a study")
+        STUDY_LIST = "study-list", _("list of people for a study")
+        STUDY_PAID = "study-paid", _("word of the market on a study")
         BACKUP = "backup", _("backup")
 
     class State(models.TextChoices):
         """How far it is."""
 
+        READING = "reading", _("is being read")
         SHOWN = "shown", _("to be confirmed")
         WAITING = "waiting", _("waits to begin")
         RUNNING = "running", _("runs")
         DONE = "done", _("done")
         FAILED = "failed", _("failed")
         DROPPED = "dropped", _("dropped")
+        STOPPED = "stopped", _("stopped")
 
     mark = models.CharField(max_length=32, unique=True, default=new_key)
     actor = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="deeds")
@@ -64,20 +68,21 @@ class Deed(models.Model):
 
     @property
     def busy(self) -> bool:
-        """Whether it waits for the thread that carries it out, or is carried out."""
-        return self.state in (self.State.WAITING, self.State.RUNNING)
+        """Whether a thread reads it or carries it out, or it waits for one."""
+        return self.state in BUSY
 
-    def told(self) -> list[tuple[str, Any]]:
-        """Return what was asked for, a name and a value each, for the list of what was done.
-
-        Of what is not asked for, a form's empty fields, nothing is told; of settings all is.
-        """
-        told = [
-            (name, ", ".join(value) if isinstance(value, list) else value)
-            for name, value in self.asked.items()
-            if value not in ("", None)
-        ]
-        return [one for one in told if self.kind == SETTINGS or one[1] is not False]
+    @property
+    def stoppable(self) -> bool:
+        """Whether it can be stopped now; see `deeds.stop`."""
+        return self.state in BEFORE or (self.state == self.State.RUNNING and self.kind == IMPORT)
 
 
-SETTINGS, IMPORT, TEST, TEST_CLOSE, STUDY, STUDY_LINK, STUDY_CLOSE, BACKUP = Deed.Kind.values
+(
+    SETTINGS, IMPORT, TEST, TEST_CLOSE, TEST_PUBLISH, STUDY, STUDY_LINK, STUDY_CLOSE,
+    STUDY_PLACES, STUDY_LIST, STUDY_PAID, BACKUP,
+) = Deed.Kind.values  # fmt: skip
+
+BEFORE = (Deed.State.READING, Deed.State.WAITING)
+"""States in which nothing was changed yet, and a thread is to come."""
+
+BUSY = (*BEFORE, Deed.State.RUNNING)

@@ -14,12 +14,13 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from winosmith.web._site import CHOOSABLE, SiteRules
+from winosmith.web._site import SiteRules
 from winosmith.web.judge.trust import askable, enough_gold
 from winosmith.web.market.models import Study
 from winosmith.web.people.models import Invitation, Person
 from winosmith.web.predict.asking import current_models, state_of
 from winosmith.web.problems.models import Problem
+from winosmith.web.run.choices import GROUPS
 from winosmith.web.run.models import BACKUP, SETTINGS, Deed
 from winosmith.web.take.models import Round
 
@@ -97,7 +98,8 @@ def _rules() -> Step:
         if rules.signup == "open"
         else _("accounts by invitation alone")
     )
-    looked = bool(settings.SITE.fixed & set(CHOOSABLE[4:])) or _deeds(SETTINGS).exists()
+    others = {name for at, _heading, names in GROUPS if at != "name" for name in names}
+    looked = bool(settings.SITE.fixed & others) or _deeds(SETTINGS).exists()
     return Step(
         _("Look at the rules"),
         _("Who may take part, how many judge a problem, and when votes wait for a moderator."),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -15,15 +16,17 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from winosmith.errors import InputError, WinosmithError
+from winosmith.web._site import Unfit
 from winosmith.web.market.models import Study
 from winosmith.web.market.studies import progress as how_far
 from winosmith.web.people.gates import admins_only, new_key, once
 from winosmith.web.people.models import Person
 from winosmith.web.run import backups as kept
-from winosmith.web.run import files, opening
+from winosmith.web.run import files, human_tests
+from winosmith.web.run import studies as paid
 from winosmith.web.run.choices import Choices, choose, turn_to_choose
 from winosmith.web.run.dashboard import as_context
-from winosmith.web.run.deeds import confirm, drop, file_of, go_on, note
+from winosmith.web.run.deeds import PIECE, confirm, drop, file_of, go_on, most, put, stop
 from winosmith.web.run.models import BACKUP, IMPORT, TEST, Deed
 from winosmith.web.run.steps import left, steps
 from winosmith.web.take.models import Round
@@ -40,6 +43,7 @@ LAST = 5
 @admins_only
 def start(request: HttpRequest) -> HttpResponse:
     """Show what is to be done next, and what was done last."""
+    go_on()
     found = steps()
     context = {"steps": found, "left": left(found), "deeds": _deeds()[:LAST]}
     return render(request, "run/start.html", context)
@@ -91,8 +95,8 @@ def import_(request: HttpRequest) -> HttpResponseBase:
 @admins_only
 def tests(request: HttpRequest) -> HttpResponseBase:
     """Show the human tests, and take the file of another one."""
-    form = opening.TestForm(request.POST or None, request.FILES or None)
-    return _proposed(request, form, opening.propose_test, TEST, "run/tests.html")
+    form = human_tests.TestForm(request.POST or None, request.FILES or None)
+    return _proposed(request, form, human_tests.propose_test, TEST, "run/tests.html")
 
 
 def _proposed(
@@ -108,11 +112,14 @@ def _proposed(
 
 
 def _shown(request: HttpRequest, form: Any, propose: Callable[[Person, Any], Deed]) -> str:
-    """Keep a file that is to be confirmed; return the mark of its deed, or "" as `_done` does."""
+    """Keep what is to be confirmed; return the mark of its deed, or "" as `_done` does."""
+    sent = form.cleaned_data.get("sent", "")
+    if sent and _deeds().filter(mark=sent).exists():
+        return str(sent)
     try:
         deed = propose(_person(request), form)
-    except InputError as error:
-        _tell(form, "file", error)
+    except WinosmithError as error:
+        _tell(form, "file" if "file" in form.fields else None, error)
         return ""
 
     def act() -> str:
@@ -125,10 +132,28 @@ def _shown(request: HttpRequest, form: Any, propose: Callable[[Person, Any], Dee
     finally:
         if mark != deed.mark:  # the form was sent before, or this can't be written
             file_of(deed).unlink(missing_ok=True)
+    go_on()
     return mark
 
 
+@require_POST
+@admins_only
+def piece(request: HttpRequest, mark: str) -> HttpResponse:
+    """Keep a piece of a file that is too large for one request, from the byte `at` on."""
+    at = request.GET.get("at", "")
+    if not (re.fullmatch("[0-9a-f]{32}", mark) and re.fullmatch("[0-9]{1,12}", at)):
+        raise Http404
+    try:
+        put(mark, int(at), request.body)
+    except WinosmithError as error:
+        return HttpResponse(str(error), status=422, content_type="text/plain; charset=utf-8")
+    return HttpResponse(status=204)
+
+
 def _tell(form: Form, field: str | None, error: WinosmithError) -> None:
+    if isinstance(error, Unfit) and isinstance(form, Choices):
+        form.refuse(error)
+        return
     for line in str(error).splitlines():
         form.add_error(field, line)
 
@@ -144,41 +169,108 @@ def _beside(kind: str) -> dict[str, Any]:
 def close_test(request: HttpRequest, name: str) -> HttpResponseBase:
     """Let nobody take a test any more, once a form."""
     person, given_up = _person(request), bool(request.POST.get("drop"))
+    done = _with_test(request, name, lambda: human_tests.close_test(person, name, drop=given_up))
+    if not isinstance(done, str):
+        return done
+    messages.success(request, _("The test is closed; here are its results."))
+    return redirect("take:round", name)
 
-    def act() -> dict[str, Any]:
-        return {"deed": opening.close_test(person, name, drop=given_up).mark}
 
+@require_POST
+@admins_only
+def publish_test(request: HttpRequest, name: str) -> HttpResponseBase:
+    """Show what would become public of a closed test, for it to be confirmed."""
+    person = _person(request)
+
+    def proposed() -> Deed:
+        deed = human_tests.propose_publishing(person, name)
+        deed.save()
+        return deed
+
+    done = _with_test(request, name, proposed)
+    return redirect("run:deed", done) if isinstance(done, str) else done
+
+
+def _with_test(request: HttpRequest, name: str, act: Callable[[], Deed]) -> HttpResponseBase | str:
+    """Do something with a test, once a form; return the deed's mark, or why not as a page."""
     if not Round.objects.filter(name=name).exists():
         raise Http404
     try:
-        once(person, request.POST.get("key", ""), request.path, act)
-    except InputError as error:
-        form = opening.TestForm()
+        done, _new = once(
+            _person(request),
+            request.POST.get("key", ""),
+            request.path,
+            lambda: {"deed": act().mark},
+        )
+    except WinosmithError as error:
         deeds = _deeds().filter(kind=TEST)[:LAST]
         context = {"deeds": deeds, "error": error, **_beside(TEST)}
-        return _form(request, "run/tests.html", form, status=409, **context)
-    messages.success(request, _("The test is closed; here are its results."))
-    return redirect("take:round", name)
+        return _form(request, "run/tests.html", human_tests.TestForm(), status=409, **context)
+    return str(done["deed"])
 
 
 @admins_only
 def studies(request: HttpRequest) -> HttpResponseBase:
     """Show the studies, and make another one, whose link is shown this once."""
-    form, person = opening.StudyForm(request.POST or None), _person(request)
+    form, person = paid.StudyForm(request.POST or None), _person(request)
     made: list[tuple[Study, str]] = []
     if request.method == "POST" and form.is_valid():
 
         def act() -> str:
-            made.append(opening.make_study(person, form.cleaned_data))
-            opening.link_of(*made[0], _address(request))  # or it is refused before it is made
+            made.append(paid.make_study(person, form.cleaned_data))
+            paid.link_of(*made[0], _address(request))  # or it is refused before it is made
             return made[0][0].name
 
         if _done(request, form, act):
             if not made:
                 messages.info(request, _("It is made already; its link was shown once."))
                 return redirect("run:studies")
-            return _studies(request, opening.StudyForm(), made=made[0])
+            return _studies(request, paid.StudyForm(), made=made[0])
     return _studies(request, form)
+
+
+STUDY_FORMS: dict[str, tuple[type[Form], Callable[[Person, Study, Any], Deed]]] = {
+    "places": (paid.PlacesForm, paid.propose_places),
+    "list": (paid.ListForm, paid.propose_list),
+    "paid": (paid.PaidForm, paid.propose_paid),
+}
+"""What a study's page offers: a form, and what makes of it a deed that is to be confirmed."""
+
+
+@admins_only
+def study(request: HttpRequest, name: str) -> HttpResponseBase:
+    """Show one study, and take what changes who may come, or whose votes count."""
+    found = Study.objects.filter(name=name).first()
+    if found is None:
+        raise Http404
+    which = request.POST.get("do", "")
+    first = {"places": {"places": found.places}}
+    forms = {
+        do: form(
+            request.POST if do == which else None,
+            request.FILES if do == which else None,
+            prefix=do,
+            initial=first.get(do),
+        )
+        for do, (form, _propose) in STUDY_FORMS.items()
+    }
+    asked = forms.get(which)
+    if asked is not None and asked.is_valid():
+        propose = STUDY_FORMS[which][1]
+        mark = _shown(request, asked, lambda person, form: propose(person, found, form))
+        if mark:
+            return redirect("run:deed", mark)
+    deeds = _deeds().filter(asked__name=name, kind__startswith="study")[:LAST]
+    context = {
+        "row": how_far(found),
+        "listed": found.screens.filter(allowed=True).count(),
+        "kept_out": found.screens.filter(allowed=False).count(),
+        "deeds": deeds,
+        **forms,
+        "link_key": new_key(),
+        "close_key": new_key(),
+    }
+    return _form(request, "run/study.html", forms["places"] if asked is None else asked, **context)
 
 
 @require_POST
@@ -189,8 +281,8 @@ def new_link(request: HttpRequest, name: str) -> HttpResponseBase:
     made: list[tuple[Study, str]] = []
 
     def act() -> dict[str, Any]:
-        made.append(opening.link_anew(person, name))
-        opening.link_of(*made[0], _address(request))
+        made.append(paid.link_anew(person, name))
+        paid.link_of(*made[0], _address(request))
         return {}
 
     return _with_study(request, name, act, made)
@@ -201,7 +293,7 @@ def new_link(request: HttpRequest, name: str) -> HttpResponseBase:
 def close_study(request: HttpRequest, name: str) -> HttpResponseBase:
     """Let nobody new come to a study, once a form."""
     person = _person(request)
-    return _with_study(request, name, lambda: {"deed": opening.end_study(person, name).mark}, [])
+    return _with_study(request, name, lambda: {"deed": paid.end_study(person, name).mark}, [])
 
 
 def _with_study(
@@ -215,15 +307,15 @@ def _with_study(
     try:
         once(_person(request), request.POST.get("key", ""), request.path, act)
     except InputError as error:
-        return _studies(request, opening.StudyForm(), error=error, status=409)
+        return _studies(request, paid.StudyForm(), error=error, status=409)
     if made:
-        return _studies(request, opening.StudyForm(), made=made[0])
+        return _studies(request, paid.StudyForm(), made=made[0])
     return redirect("run:studies")
 
 
 def _studies(
     request: HttpRequest,
-    form: opening.StudyForm,
+    form: paid.StudyForm,
     *,
     made: tuple[Study, str] | None = None,
     error: InputError | None = None,
@@ -232,7 +324,7 @@ def _studies(
     context = {
         "rows": [(how_far(study), new_key(), new_key()) for study in Study.objects.order_by("-pk")],
         "made": made[0] if made else None,
-        "link": opening.link_of(*made, _address(request)) if made else "",
+        "link": paid.link_of(*made, _address(request)) if made else "",
         "error": error,
     }
     return _form(request, "run/studies.html", form, status=status, **context)
@@ -245,7 +337,7 @@ def backups(request: HttpRequest) -> HttpResponseBase:
     if request.method == "POST" and form.is_valid():
 
         def act() -> str:
-            return note(person, BACKUP, {}, state=Deed.State.WAITING).mark
+            return kept.ask(person).mark
 
         mark = _done(request, form, act)
         if mark:
@@ -275,17 +367,17 @@ def progress(request: HttpRequest, mark: str) -> HttpResponse:
     if not found.busy:
         return HttpResponse(status=204, headers={"HX-Refresh": "true"})
     go_on()
-    return render(request, "run/parts/progress.html", {"deed": found})
+    return render(request, "run/parts/progress.html", {"deed": found, "key": new_key()})
 
 
 @require_POST
 @admins_only
 def confirmed(request: HttpRequest, mark: str) -> HttpResponseBase:
-    """Let what was shown be carried out, or drop it, once a form."""
-    found, give_up = _found(mark), request.POST.get("do") == "drop"
+    """Let what was shown be carried out, drop it, or stop what goes on, once a form."""
+    found, do = _found(mark), request.POST.get("do", "")
 
     def act() -> dict[str, Any]:
-        (drop if give_up else confirm)(found)
+        {"drop": drop, "stop": stop}.get(do, confirm)(found)
         return {}
 
     try:
@@ -345,5 +437,5 @@ def _done(request: HttpRequest, form: Form, act: Callable[[], str]) -> str:
 def _form(
     request: HttpRequest, page: str, form: Form, *, status: int = 200, **context: Any
 ) -> HttpResponse:
-    told = {"form": form, "key": new_key(), **context}
+    told = {"form": form, "key": new_key(), "piece": PIECE, "most": most(), **context}
     return render(request, page, told, status=422 if form.errors else status)

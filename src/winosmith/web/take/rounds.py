@@ -307,11 +307,15 @@ def let_count(round_: Round, ref: str, by: Person) -> None:
             round_.save(update_fields=["figures"])
 
 
-def publish_round(name: str) -> Released:
+def publish_round(name: str, *, by: Person | None = None) -> Released:
     """Make public what a closed round asked, with the other halves; the rest stays as it is.
 
     That is the policy of Davis et al. (2016, section 6). All of the round's problems carry a
     canary from now on.
+
+    Args:
+        name: of the round.
+        by: who does it, for the log of problems; None for a command.
 
     Raises:
         InputError: the round is open, or was published; or another open round asks some of this.
@@ -319,25 +323,44 @@ def publish_round(name: str) -> Released:
     """
     with writing():
         locked = Round.objects.select_for_update(no_key=True).get(pk=round_named(name).pk)
-        if locked.state != Round.State.CLOSED:
-            raise InputError(f"the round {name!r} is open; close it first")
-        if locked.published:
-            raise InputError(f"the round {name!r} was published {locked.published:%Y-%m-%d}")
-        dataset = dataset_of(locked)
-        given = Sheet.objects.filter(round=locked, sittings__isnull=False).distinct()
-        used = refs(given) & set(dataset.ids)
-        after = humans.publish(dataset, used)
-        _check_free(locked, after.released.ids)
+        used, after = _publication(locked)
         for row in _rows(after.withheld.ids):
             _mark(row, after.canary)
         for row in _rows(after.released.ids):
             lift(row)
             row.released = True
             _mark(row, after.canary)
-            stay(row, by=None, kind="publish", reason=_("the human test %r is over") % name)
+            stay(row, by=by, kind="publish", reason=_("the human test %r is over") % name)
         locked.published = timezone.now()
         locked.save(update_fields=["published"])
-    return Released(len(used), after.alternates, len(after.withheld), after.canary)
+    return Released(used, after.alternates, len(after.withheld), after.canary)
+
+
+def plan_publishing(name: str) -> Released:
+    """Return what `publish_round` would make public; nothing is written.
+
+    The canary of a round is drawn when it is published: it will be another one.
+
+    Raises:
+        InputError, DataError: as `publish_round`.
+    """
+    used, after = _publication(round_named(name))
+    return Released(used, after.alternates, len(after.withheld), after.canary)
+
+
+def _publication(round_: Round) -> tuple[int, humans.Published]:
+    """Return how many problems of a closed round were asked, and what may be published of it."""
+    name = round_.name
+    if round_.state != Round.State.CLOSED:
+        raise InputError(f"the round {name!r} is open; close it first")
+    if round_.published:
+        raise InputError(f"the round {name!r} was published {round_.published:%Y-%m-%d}")
+    dataset = dataset_of(round_)
+    given = Sheet.objects.filter(round=round_, sittings__isnull=False).distinct()
+    used = refs(given) & set(dataset.ids)
+    after = humans.publish(dataset, used)
+    _check_free(round_, after.released.ids)
+    return len(used), after
 
 
 def _rows(ids: Iterable[str]) -> list[Problem]:

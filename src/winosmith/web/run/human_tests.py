@@ -1,0 +1,153 @@
+"""Human tests that an admin opens, closes and publishes, as `winosmith admin test` does it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from winosmith.errors import InputError
+from winosmith.humans import TITLE
+from winosmith.web.people.models import Person
+from winosmith.web.run.deeds import Progress, note, taken
+from winosmith.web.run.files import TOLD, DataForm, Look, file_name, look_at, there, told
+from winosmith.web.run.models import TEST, TEST_CLOSE, TEST_PUBLISH, Deed
+from winosmith.web.take.models import Round
+from winosmith.web.take.rounds import (
+    close_round,
+    open_round,
+    plan_publishing,
+    plan_round,
+    publish_round,
+    round_named,
+)
+
+MOST_ORDERS = 100
+
+LONGEST_CONSENT = 20_000
+"""Characters."""
+
+
+class TestForm(DataForm):
+    """What is asked for with the problems of a test."""
+
+    name = forms.SlugField(
+        label=gettext_lazy("Name of the test"),
+        help_text=gettext_lazy("Letters, digits and dashes; it is part of its address."),
+        max_length=40,
+    )
+    title = forms.CharField(
+        label=gettext_lazy("What stands at the top"), max_length=100, initial=TITLE
+    )
+    orders = forms.IntegerField(
+        label=gettext_lazy("Orders of each sheet"),
+        help_text=gettext_lazy("With more, the effect of the order is spread over people."),
+        min_value=1,
+        max_value=MOST_ORDERS,
+        initial=1,
+    )
+    consent = forms.CharField(
+        label=gettext_lazy("What people agree to before"),
+        help_text=gettext_lazy("Empty: the text that ships. Headings are lines without a stop."),
+        widget=forms.Textarea(attrs={"rows": 4}),
+        max_length=LONGEST_CONSENT,
+        required=False,
+    )
+    public_too = forms.BooleanField(
+        label=gettext_lazy("Ask also what is public on the site already"),
+        help_text=gettext_lazy("Anybody may have read both halves of it."),
+        required=False,
+    )
+
+
+def propose_test(person: Person, form: TestForm) -> Deed:
+    """Keep the file of a test; return the sheets that it would have, a deed to be saved.
+
+    It may take seconds: it is called in no transaction, so that others can write meanwhile.
+
+    Raises:
+        InputError: it can't be read as a whole, or no test can be made of it.
+    """
+    typed = form.cleaned_data
+    names = ("name", "title", "orders", "consent", "public_too", "format", "new_ids")
+    asked = {"file": file_name(typed), **{name: typed[name] for name in names}}
+    return taken(Deed(actor=person, kind=TEST, asked=asked), typed)
+
+
+def look_test(deed: Deed) -> None:
+    """Read the file of a test, and write into the row the sheets that it would have.
+
+    Raises:
+        InputError: it can't be read as a whole, or no test can be made of it.
+    """
+    found = _whole(deed)
+    made = plan_round(found.dataset, deed.asked["name"], **_options(deed.asked))
+    deed.total = len(found.dataset)
+    deed.came = {
+        "format": found.format,
+        "notes": list(found.notes),
+        "sheets": [[sheet.name, len(sheet)] for sheet in made.sheets],
+        "alone": len(made.left_out),
+        "left_out": [[each.problem.id, each.reason] for each in made.left_out[:TOLD]],
+    }
+
+
+def _whole(deed: Deed) -> Look:
+    found = look_at(there(deed), deed.asked, "valid")
+    if found.refused:
+        raise InputError(
+            "\n".join([_("A test is opened with all of a file, or not at all."),
+                       *told(deed.asked, found)])
+        )  # fmt: skip
+    return found
+
+
+def _options(asked: dict[str, Any]) -> dict[str, Any]:
+    return {"title": asked["title"], "orders": asked["orders"], "public": asked["public_too"]}
+
+
+def open_test(deed: Deed, progress: Progress) -> dict[str, Any]:
+    """Carry out the opening of a test; called again after an interrupt, it goes on."""
+    asked = deed.asked
+    opened = Round.objects.filter(name=asked["name"], created__gte=deed.at).first()
+    if opened is None:  # else its last step was done before somebody pulled the plug
+        consent = asked["consent"].replace("\r\n", "\n").strip() or None
+        data = _whole(deed).dataset
+        opened, _left = open_round(data, asked["name"], consent=consent, **_options(asked))
+    return {"sheets": [[sheet.code, len(sheet.record["items"])] for sheet in opened.sheets.all()]}
+
+
+def close_test(person: Person, name: str, *, drop: bool) -> Deed:
+    """Let nobody take a test any more, find its results, and note who closed it.
+
+    Raises:
+        InputError: there is none, it is closed, or sheets are out and are not to be dropped.
+    """
+    close_round(name, drop=drop)
+    return note(person, TEST_CLOSE, {"name": name, "drop": drop})
+
+
+def propose_publishing(person: Person, name: str) -> Deed:
+    """Return what would become public of a closed test, a deed to be saved.
+
+    Raises:
+        InputError: it is open, or was published; or another open one asks some of this.
+        DataError: nobody was given a sheet.
+    """
+    plan = plan_publishing(name)
+    came = {"used": plan.used, "alternates": plan.alternates, "withheld": plan.withheld}
+    return Deed(
+        actor=person, kind=TEST_PUBLISH, asked={"name": name}, state=Deed.State.SHOWN, came=came
+    )
+
+
+def publish_test(deed: Deed, progress: Progress) -> dict[str, Any]:
+    """Carry out the publishing of a test; called again after an interrupt, it is done."""
+    name, came = deed.asked["name"], deed.came
+    published = round_named(name).published
+    if published is None or published < deed.at:
+        done = publish_round(name, by=deed.actor)
+        came = {"used": done.used, "alternates": done.alternates, "withheld": done.withheld}
+    return dict(came)

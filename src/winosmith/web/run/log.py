@@ -1,0 +1,72 @@
+"""What admins did, in the words of the forms by which they did it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms, template
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from winosmith.web.run.choices import OPTIONS, WORDS
+from winosmith.web.run.files import ImportForm
+from winosmith.web.run.human_tests import TestForm
+from winosmith.web.run.models import (
+    IMPORT,
+    SETTINGS,
+    STUDY,
+    STUDY_LIST,
+    STUDY_PAID,
+    STUDY_PLACES,
+    TEST,
+    Deed,
+)
+from winosmith.web.run.studies import ListForm, PaidForm, PlacesForm, StudyForm
+
+register = template.Library()
+
+FORMS: dict[str, type[forms.Form]] = {
+    IMPORT: ImportForm,
+    TEST: TestForm,
+    STUDY: StudyForm,
+    STUDY_PLACES: PlacesForm,
+    STUDY_LIST: ListForm,
+    STUDY_PAID: PaidForm,
+}
+
+OTHERS = {
+    "name": gettext_lazy("Name"),
+    "drop": gettext_lazy("Sheets that are out count as given up"),
+}
+
+
+@register.filter
+def told(deed: Deed) -> list[tuple[Any, str]]:
+    """Return what was asked for: what each thing is called, and its value, "" for a mere yes.
+
+    Of what is not asked for, a form's empty fields, nothing is told; of settings all is.
+    """
+    asked = {name: value for name, value in deed.asked.items() if value not in ("", None)}
+    if deed.kind == SETTINGS:
+        return [(WORDS[name][0], _chosen(value)) for name, value in asked.items()]
+    yes = {name: value for name, value in asked.items() if value not in (False, "False")}
+    return [_of_form(deed.kind, name, value) for name, value in yes.items()]
+
+
+def _chosen(value: Any) -> str:
+    if isinstance(value, bool):
+        return _("yes") if value else _("no")
+    if isinstance(value, list):
+        return ", ".join(value)
+    return str(OPTIONS.get(value, value))
+
+
+def _of_form(kind: str, name: str, value: Any) -> tuple[Any, str]:
+    fields = FORMS[kind].base_fields if kind in FORMS else {}
+    field = fields.get(name) or fields.get(f"{name}_")  # `as` is no name in Python
+    label = OTHERS.get(name, name) if field is None else field.label
+    if value in (True, "True"):
+        return label, ""
+    if isinstance(field, forms.ChoiceField):
+        value = dict(field.choices).get(value, value)
+    return label, str(value)

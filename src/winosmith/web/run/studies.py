@@ -1,0 +1,358 @@
+"""Paid studies that an admin makes and looks after, as `winosmith admin study` does it.
+
+What changes who may come, or whose votes count, is shown before it is done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from winosmith.errors import InputError
+from winosmith.web.market.exports import Plan, apply, plan, read_export
+from winosmith.web.market.models import Study
+from winosmith.web.market.providers import PROVIDERS, external_question
+from winosmith.web.market.studies import (
+    MOST_PLACES,
+    Requirement,
+    close_study,
+    create_study,
+    give_places,
+    new_link,
+    read_ids,
+    screen,
+    study_named,
+)
+from winosmith.web.people.models import Person
+from winosmith.web.run.deeds import Progress, note, taken
+from winosmith.web.run.files import TOLD, FileForm, file_name, there
+from winosmith.web.run.models import (
+    STUDY,
+    STUDY_CLOSE,
+    STUDY_LINK,
+    STUDY_LIST,
+    STUDY_PAID,
+    STUDY_PLACES,
+    Deed,
+)
+
+
+def _money(label: Any, help_text: Any = "", *, required: bool = False) -> forms.DecimalField:
+    return forms.DecimalField(
+        label=label,
+        help_text=help_text,
+        min_value=0,
+        max_digits=8,
+        decimal_places=2,
+        required=required,
+    )
+
+
+def _code(label: Any, help_text: Any) -> forms.RegexField:
+    return forms.RegexField(
+        r"^[A-Za-z0-9-]{1,40}$",
+        label=label,
+        help_text=help_text,
+        required=False,
+        error_messages={"invalid": gettext_lazy("Letters, digits and dashes alone.")},
+    )
+
+
+class StudyForm(forms.Form):
+    """What a study asks and pays."""
+
+    name = forms.RegexField(
+        r"^[A-Za-z0-9_-]{1,40}$",
+        label=gettext_lazy("Name of the study"),
+        help_text=gettext_lazy("Letters, digits, dashes. Workers don’t see it."),
+        error_messages={"invalid": gettext_lazy("Letters, digits and dashes alone.")},
+    )
+    provider = forms.ChoiceField(
+        label=gettext_lazy("Market"),
+        choices=[(name, known.title) for name, known in PROVIDERS.items()],
+    )
+    kind = forms.ChoiceField(
+        label=gettext_lazy("Work"),
+        choices=[
+            ("judge", gettext_lazy("judge problems")),
+            ("write", gettext_lazy("write twins")),
+        ],
+    )
+    amount = forms.IntegerField(
+        label=gettext_lazy("How many of them"), min_value=1, max_value=10_000, initial=20
+    )
+    places = forms.IntegerField(
+        label=gettext_lazy("People that the market sends"),
+        help_text=gettext_lazy("Half as many again may begin, for those who return their place."),
+        min_value=1,
+        max_value=MOST_PLACES,
+    )
+    minutes = forms.IntegerField(
+        label=gettext_lazy("Minutes that it should take"), min_value=1, max_value=10_000
+    )
+    reward = _money(gettext_lazy("Pay for all of it"), required=True)
+    currency = forms.RegexField(
+        r"^[A-Z]{3}$",
+        label=gettext_lazy("Currency"),
+        help_text=gettext_lazy("GBP, USD, EUR …"),
+        error_messages={"invalid": gettext_lazy("Write it like GBP, USD, EUR.")},
+    )
+    least_wage = _money(
+        gettext_lazy("Least wage of an hour"), gettext_lazy("The ledger warns below it.")
+    )
+    code = _code(
+        gettext_lazy("Completion code"),
+        gettext_lazy("The market’s. Where it gives none, each worker gets one of their own."),
+    )
+    short_code = _code(
+        gettext_lazy("Code where no work was left"),
+        gettext_lazy("For those who could not do all of it."),
+    )
+    short_reward = _money(gettext_lazy("What the market pays for that code"))
+    market_study = forms.CharField(
+        label=gettext_lazy("The market’s id of the study"),
+        help_text=gettext_lazy("Links must name it then."),
+        max_length=60,
+        required=False,
+    )
+    trust = forms.BooleanField(
+        label=gettext_lazy("Votes count at once"),
+        help_text=gettext_lazy("Off: once the market has confirmed who gave them."),
+        required=False,
+    )
+
+
+def make_study(person: Person, values: dict[str, Any]) -> tuple[Study, str]:
+    """Make a study and note who did; return it with the secret part of its link.
+
+    Raises:
+        InputError: the name is taken, or a value can't be used.
+    """
+    rest = {key: value for key, value in values.items() if key not in _FIRST}
+    study, token = create_study(*(values[key] for key in _FIRST), **rest)
+    told = {key: str(value) for key, value in values.items() if value not in (None, "")}
+    note(person, STUDY, {k: v for k, v in told.items() if not k.endswith("code")})
+    return study, token
+
+
+_FIRST = ("name", "provider", "kind", "amount")
+
+
+def link_anew(person: Person, name: str) -> tuple[Study, str]:
+    """Make a new link in place of one that is lost; return the study and the secret part.
+
+    Raises:
+        InputError: there is no such study, or it is closed.
+    """
+    study = study_named(name)
+    if study.closed:
+        raise InputError(_("This study is closed."))
+    note(person, STUDY_LINK, {"name": name})
+    return study, new_link(study)
+
+
+def end_study(person: Person, name: str) -> Deed:
+    """Let nobody new come; who is at work may finish.
+
+    Raises:
+        InputError: there is no such study, or it is closed.
+    """
+    close_study(study_named(name))
+    return note(person, STUDY_CLOSE, {"name": name})
+
+
+def link_of(study: Study, token: str, address: str) -> str:
+    """Return what the market is given: a link, or the XML of an ExternalQuestion.
+
+    Args:
+        study: whose it is.
+        token: the secret part.
+        address: of the site.
+
+    Raises:
+        InputError: the market takes https addresses alone, and this is none.
+    """
+    if study.provider == "mturk":
+        return external_question(address, f"/study/{token}/frame/")
+    return f"{address.rstrip('/')}/study/{token}/?{PROVIDERS[study.provider].query}"
+
+
+class PlacesForm(forms.Form):
+    """How many people the market sends from now on."""
+
+    places = forms.IntegerField(
+        label=gettext_lazy("People that the market sends"), min_value=1, max_value=MOST_PLACES
+    )
+
+
+class ListForm(FileForm):
+    """Who may come, or may not."""
+
+    allowed = forms.ChoiceField(
+        label=gettext_lazy("What the list says"),
+        choices=[
+            ("only", gettext_lazy("they alone may come")),
+            ("never", gettext_lazy("they may not come")),
+        ],
+        initial="only",
+        widget=forms.RadioSelect,
+    )
+    require = forms.CharField(
+        label=gettext_lazy("What a row must hold"),
+        help_text=gettext_lazy("One a line, like approval rate>=99. Empty: every row counts."),
+        widget=forms.Textarea(attrs={"rows": 2}),
+        max_length=1000,
+        required=False,
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["file"].help_text = _("The market’s ids, one a line, or a table (CSV).")
+
+    def clean_require(self) -> str:
+        """Refuse a line that requires nothing."""
+        text = str(self.cleaned_data["require"])
+        try:
+            _required(text)
+        except InputError as error:
+            raise forms.ValidationError(str(error)) from None
+        return text
+
+
+class PaidForm(FileForm):
+    """What the market says of those who came."""
+
+    final = forms.BooleanField(
+        label=gettext_lazy("These are all submissions there will be"),
+        help_text=gettext_lazy("Whoever is not among them did not come from the market."),
+        required=False,
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["file"].help_text = _("The market’s table of submissions (CSV).")
+
+
+def propose_places(person: Person, study: Study, form: PlacesForm) -> Deed:
+    """Return what other places would come to, a deed to be saved."""
+    places = form.cleaned_data["places"]
+    then = Study(places=places)
+    return Deed(
+        actor=person,
+        kind=STUDY_PLACES,
+        state=Deed.State.SHOWN,
+        asked={"name": study.name, "places": places},
+        came={"before": study.places, "places": places, "may_begin": then.most},
+    )
+
+
+def change_places(deed: Deed, progress: Progress) -> dict[str, Any]:
+    """Carry out a change of places."""
+    give_places(study_named(deed.asked["name"]), deed.asked["places"])
+    return dict(deed.came)
+
+
+def propose_list(person: Person, study: Study, form: ListForm) -> Deed:
+    """Return what a list of people would come to, a deed to be saved.
+
+    Raises:
+        InputError: it can't be read, or nobody is on it.
+    """
+    typed = form.cleaned_data
+    asked = {"name": study.name, "file": file_name(typed)}
+    asked |= {name: typed[name] for name in ("allowed", "require")}
+    return taken(Deed(actor=person, kind=STUDY_LIST, asked=asked), typed)
+
+
+def look_list(deed: Deed) -> None:
+    """Read a list of people, and write into the row how many they are.
+
+    Raises:
+        InputError: it can't be read, or nobody is on it.
+    """
+    study = study_named(deed.asked["name"])
+    listed = study.screens.filter(allowed=_alone(deed)).count()
+    deed.came = {"people": len(_ids(deed, study)), "listed": listed, "began": _began(study)}
+
+
+def let_come(deed: Deed, progress: Progress) -> dict[str, Any]:
+    """Carry out a list: those on it alone may come, or may not; again, it changes nothing."""
+    study = study_named(deed.asked["name"])
+    return {**deed.came, "listed": screen(study, _ids(deed, study), allowed=_alone(deed))}
+
+
+def propose_paid(person: Person, study: Study, form: PaidForm) -> Deed:
+    """Return what the market's word would change, a deed to be saved.
+
+    Raises:
+        InputError: it is no export of this market; with each fault's line.
+    """
+    typed = form.cleaned_data
+    asked = {"name": study.name, "file": file_name(typed), "final": typed["final"]}
+    return taken(Deed(actor=person, kind=STUDY_PAID, asked=asked), typed)
+
+
+def look_paid(deed: Deed) -> None:
+    """Read what the market says, and write into the row what that would change.
+
+    Raises:
+        InputError: it is no export of this market; with each fault's line.
+    """
+    deed.came = _came(_plan(deed))
+
+
+def reconcile(deed: Deed, progress: Progress) -> dict[str, Any]:
+    """Carry out what the market says; called again after an interrupt, it goes on."""
+    found = _plan(deed)
+    return {**_came(found), "counted": apply(found.changes)}
+
+
+def _came(found: Plan) -> dict[str, Any]:
+    told = found.record()
+    lists = ("changes", "doubts", "notes", "unknown", "missing")
+    return {
+        "same": found.same,
+        "votes": sum(change.votes for change in found.changes),
+        **{name: told[name][:TOLD] for name in lists},
+        **{f"all_{name}": len(told[name]) for name in lists},
+    }
+
+
+def _plan(deed: Deed) -> Plan:
+    study, path = study_named(deed.asked["name"]), there(deed)
+    with _named(deed, path):
+        rows = read_export(path, study.provider)
+    return plan(study, rows, final=deed.asked["final"])
+
+
+def _ids(deed: Deed, study: Study) -> list[str]:
+    path = there(deed)
+    with _named(deed, path):
+        return read_ids(path, study.provider, _required(deed.asked["require"]))
+
+
+@contextmanager
+def _named(deed: Deed, path: Path) -> Iterator[None]:
+    """Let what is wrong with a file be told under the name that its sender gave it."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(str(error).replace(str(path), deed.asked["file"])) from None
+
+
+def _required(text: str) -> list[Requirement]:
+    return [Requirement.of(line) for line in text.splitlines() if line.strip()]
+
+
+def _alone(deed: Deed) -> bool:
+    return bool(deed.asked["allowed"] == "only")
+
+
+def _began(study: Study) -> int:
+    return study.participations.count()

@@ -1,0 +1,87 @@
+/* A file that is too large for one request goes in pieces, each of which has its own. Then the form
+   goes without the file, and says under which mark the pieces lie. Without this script small files
+   go as they are. */
+(() => {
+  "use strict";
+
+  const TRIES = 5;  // of one piece
+  const PAUSE = 1000;  // milliseconds before the second; each further one waits as long again
+  const form = document.querySelector("form[data-pieces]");
+  if (!form) return;
+  const { pieces, piece, most } = form.dataset;
+  const picked = form.querySelector("[type=file]");
+  const field = (name) => form.querySelector(`[name$="${name}"]`);
+  const part = (name) => form.querySelector(`[data-${name}]`);
+  const show = (name, on) => { part(name).hidden = !on; };
+  const newMark = () => [...crypto.getRandomValues(new Uint8Array(16))]
+    .map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  let under = { file: null, mark: "", at: 0 };
+  let stopped = null;
+
+  const put = async (body, signal) => {
+    for (let tried = 1; ; tried += 1) {
+      try {
+        const answer = await fetch(`${pieces}${under.mark}/?at=${under.at}`, {
+          method: "POST",
+          body,
+          signal,
+          redirect: "error",
+          headers: {
+            "Content-Type": "application/octet-stream",
+            "X-CSRFToken": form.elements.csrfmiddlewaretoken.value,
+          },
+        });
+        if (answer.status === 204) return;
+        if (answer.status < 500) throw new DOMException("refused", "AbortError");
+      } catch (error) {
+        if (error.name === "AbortError" || tried === TRIES) throw error;
+      }
+      if (tried === TRIES) throw new Error("no answer");
+      await new Promise((later) => { setTimeout(later, PAUSE * tried); });
+    }
+  };
+
+  const tell = (size) => {
+    const bar = part("sending").querySelector("progress");
+    bar.max = size;
+    bar.value = under.at;
+    part("share").textContent = `${Math.floor((100 * under.at) / size)} %`;
+  };
+
+  form.addEventListener("submit", async (event) => {
+    const file = picked.files[0];
+    show("large", false);
+    show("failed", false);
+    if (!file || file.size <= Number(piece)) return;
+    event.preventDefault();
+    if (stopped) return;
+    if (file.size > Number(most)) { show("large", true); return; }
+    if (under.file !== file) under = { file, mark: newMark(), at: 0 };
+    const buttons = [...form.querySelectorAll("button:not([type=button])")];
+    stopped = new AbortController();
+    const { signal } = stopped;
+    buttons.forEach((button) => { button.disabled = true; });
+    show("sending", true);
+    try {
+      for (tell(file.size); under.at < file.size; tell(file.size)) {
+        await put(file.slice(under.at, under.at + Number(piece)), signal);
+        under.at = Math.min(file.size, under.at + Number(piece));
+      }
+      field("sent").value = under.mark;
+      field("sent_name").value = file.name;
+      field("sent_bytes").value = file.size;
+      picked.disabled = true;
+      form.submit();
+    } catch {
+      if (!signal.aborted) show("failed", true);
+      under = signal.aborted ? { file: null, mark: "", at: 0 } : under;
+      show("sending", false);
+      buttons.forEach((button) => { button.disabled = false; });
+      stopped = null;
+    }
+  });
+
+  part("cancel").addEventListener("click", () => stopped?.abort());
+  // A page that is come back to is not one from which something was sent.
+  window.addEventListener("pageshow", (event) => { if (event.persisted) window.location.reload(); });
+})();

@@ -1,0 +1,74 @@
+"""The twin that the first page shows: people choose it, and the log says who."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture
+def shown() -> Callable[[], set[int]]:
+    """Return what tells which twin the first page shows."""
+    from winosmith.web.read.figures import showpiece
+
+    return lambda: {half.twin_id for half in showpiece()}
+
+
+def test_the_last_choice_is_on_the_first_page_until_it_is_taken_off(
+    db: Any, moderator: Any, twin: Any, do: Any, shown: Callable[[], set[int]], visit: Any
+) -> None:
+    """Without a choice nothing new is there; the twin chosen last is, and before it the earlier."""
+    eva, first, second = moderator(), twin(state="valid"), twin(state="valid")
+    assert shown() == set()
+    do(eva, "show", first[0], reason="It is short.")
+    do(eva, "show", second[1])
+    assert shown() == {second[0].twin_id}
+    page = visit().get("/").content.decode()
+    assert all(half.sentence.partition("_")[0].split()[2] in page for half in second)
+    do(eva, "unshow", second[0])
+    assert shown() == {first[0].twin_id}
+    event = first[0].events.get()
+    assert (event.actor, event.kind, event.reason) == (eva, "show", "It is short.")
+    assert [e.kind for half in second for e in half.events.all()] == ["unshow", "show"]
+
+
+def test_a_choice_is_taken_back(
+    db: Any, moderator: Any, twin: Any, do: Any, shown: Callable[[], set[int]]
+) -> None:
+    """Undone, the twin is off the page; the undoing of that it was taken off brings it back."""
+    from winosmith.web.moderate.batches import take_back
+
+    eva, halves = moderator(), twin(state="valid")
+    take_back(eva, do(eva, "show", halves[0]), "by mistake")
+    assert shown() == set()
+    do(eva, "show", halves[0])
+    take_back(eva, do(eva, "unshow", halves[0]), "by mistake")
+    assert shown() == {halves[0].twin_id}
+
+
+def test_a_choice_shows_nothing_that_is_not_public(
+    db: Any, moderator: Any, twin: Any, do: Any, shown: Callable[[], set[int]]
+) -> None:
+    """A half that is withdrawn, or under embargo, takes its twin off the page, whoever chose it."""
+    eva, first, second = moderator(), twin(state="valid"), twin(state="valid")
+    do(eva, "show", first[0])
+    do(eva, "show", second[0])
+    do(eva, "withdraw", second[1])
+    assert shown() == {first[0].twin_id}
+    do(eva, "embargo", first[1])
+    assert shown() == set()
+
+
+@pytest.mark.parametrize("fields", [{"state": "judging"}, {"state": "valid", "embargo": True}])
+def test_only_public_twins_are_chosen(
+    db: Any, moderator: Any, twin: Any, do: Any, fields: dict[str, Any]
+) -> None:
+    """What judges hold, or what is kept back, is left alone, and its moderator is told why."""
+    eva, halves = moderator(), twin(**fields)
+    batch = do(eva, "show", halves[0])
+    assert batch.left_count == 1
+    assert not halves[0].events.exists()
+    halves[0].twin.refresh_from_db()
+    assert halves[0].twin.chosen is None

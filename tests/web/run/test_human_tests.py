@@ -1,0 +1,131 @@
+"""Human tests that are opened, closed and published in the browser."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.web.run.visits import HEAD  # type: ignore[import-not-found]
+
+SCHEMAS = HEAD + "".join(
+    f"\nThe {one} hit the {two} and the _ broke because it was {word}.,{one},{two},{answer}"
+    for one, two in (("cup", "jug"), ("ball", "vase"), ("stone", "window"))
+    for word, answer in (("thin", 2), ("hard", 1))
+)
+
+TEST = {"name": "spring", "title": "Which one?", "orders": "1", "new_ids": "on"}
+
+
+def _deed(answer: Any) -> Any:
+    from winosmith.web.run.models import Deed
+
+    assert answer.status_code == 302, answer.content.decode()
+    return Deed.objects.get(mark=answer["Location"].split("/")[-2])
+
+
+def test_a_test_is_opened_once_its_sheets_were_shown(
+    db: Any, send: Callable[..., Any], done: Callable[[Any], Any]
+) -> None:
+    """The preview writes nothing; confirmed, there is a round with these sheets, under embargo."""
+    from winosmith.web.problems.models import Problem
+    from winosmith.web.take.models import Round
+
+    deed = _deed(send("/admin/tests/", file=SCHEMAS, **TEST, consent="Read on.\r\n"))
+    assert not Round.objects.exists()
+    assert not Problem.objects.exists()
+    assert sum(questions for _name, questions in deed.came["sheets"]) == 6
+    ended = done(deed)
+    assert (ended.state, ended.error) == ("done", "")
+    opened = Round.objects.get()
+    assert (opened.name, opened.title, opened.consent) == ("spring", "Which one?", "Read on.")
+    assert ended.came["sheets"] == [[s.code, len(s.record["items"])] for s in opened.sheets.all()]
+    assert set(Problem.objects.values_list("embargo", "state")) == {(True, "valid")}
+
+
+def test_a_test_that_was_opened_before_the_plug_was_pulled_is_open(
+    db: Any, send: Callable[..., Any], done: Callable[[Any], Any]
+) -> None:
+    """Carried out again after its last step, the deed ends as done, and there is one round."""
+    from winosmith.web.run.models import Deed
+    from winosmith.web.take.models import Round
+
+    deed = done(_deed(send("/admin/tests/", file=SCHEMAS, **TEST)))
+    Deed.objects.filter(pk=deed.pk).update(state="shown", came={})
+    assert done(deed).came == deed.came
+    assert Round.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("file", "others", "told"),
+    [
+        (f"{SCHEMAS}\nNo blank.,cup,jug,1", {}, "cups.csv:8: the sentence has no blank"),
+        (SCHEMAS.replace(",1", ","), {}, "has no answer"),
+        (SCHEMAS, {"name": "taken"}, "there is a round"),
+        (SCHEMAS, {"orders": "0"}, "greater than or equal to 1"),
+        (SCHEMAS, {"title": ""}, "required"),
+    ],
+)
+def test_a_test_that_cannot_be_opened_brings_the_form_back(
+    db: Any, send: Callable[..., Any], file: str, others: dict[str, str], told: str
+) -> None:
+    """All of a file makes a test, or nothing; what was typed stays in the form."""
+    from winosmith.web.run.models import Deed
+    from winosmith.web.take.models import Round
+
+    Round.objects.create(name="taken", title="x", data="x", seed=0, consent="x")
+    answer = send("/admin/tests/", file=file, **{**TEST, "consent": "Read on.", **others})
+    page = answer.content.decode()
+    assert answer.status_code == 422
+    assert told in page
+    assert "Read on." in page
+    assert not Deed.objects.exists()
+
+
+def test_a_test_is_closed_when_its_sheets_are_in(
+    db: Any, send: Callable[..., Any], done: Callable[[Any], Any], person: Callable[..., Any]
+) -> None:
+    """With a sheet out it stays open, and says so; when those count as given up, it closes."""
+    from winosmith.web.run.models import Deed
+    from winosmith.web.take.models import Round
+    from winosmith.web.take.sheets import enrol
+
+    done(_deed(send("/admin/tests/", file=SCHEMAS, **TEST)))
+    enrol(person("ann"), Round.objects.get(), {})
+    refused = send("/admin/tests/spring/close/")
+    assert refused.status_code == 409
+    assert "1 sheet is still out" in refused.content.decode()
+    closed = send("/admin/tests/spring/close/", drop="1")
+    assert closed["Location"] == "/tests/progress/spring/"
+    assert Round.objects.get().state == "closed"
+    assert Deed.objects.latest("pk").asked == {"name": "spring", "drop": True}
+
+
+def test_a_test_is_published_once_it_was_shown_what_that_means(
+    db: Any, send: Callable[..., Any], done: Callable[[Any], Any], person: Callable[..., Any]
+) -> None:
+    """The preview counts and changes nothing; confirmed, what was asked is public, by its admin."""
+    from tests.web.take.conftest import fill  # type: ignore[import-not-found]
+    from winosmith.web.problems.models import Event, Problem
+    from winosmith.web.take.models import Round
+    from winosmith.web.take.sheets import enrol
+
+    done(_deed(send("/admin/tests/", file=SCHEMAS, **TEST)))
+    assert send("/admin/tests/spring/publish/").status_code == 409
+    fill(person("ann"), enrol(person("ann"), Round.objects.get(), {}))
+    send("/admin/tests/spring/close/")
+    deed = _deed(send("/admin/tests/spring/publish/"))
+    asked = deed.came["used"]
+    assert deed.came == {"used": asked, "alternates": 6 - asked, "withheld": 0}
+    assert not Problem.objects.filter(public=True).exists()
+    ended = done(deed)
+    assert (ended.state, ended.came, ended.asked) == ("done", deed.came, {"name": "spring"})
+    assert Problem.objects.filter(public=True).count() == 6
+    actors = Event.objects.filter(kind="publish").values_list("actor__name", flat=True)
+    assert set(actors) == {"adam"}
+    assert Round.objects.get().published
+    type(deed).objects.filter(pk=deed.pk).update(state="shown")  # the plug was pulled at the end
+    assert done(deed).came == deed.came
+    again = send("/admin/tests/spring/publish/")
+    assert (again.status_code, "was published" in again.content.decode()) == (409, True)

@@ -1,0 +1,189 @@
+"""Paid studies that are made and looked after in the browser."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.web.market import making as m  # type: ignore[import-not-found]
+from tests.web.run.visits import STUDY  # type: ignore[import-not-found]
+
+
+def _deed(answer: Any) -> Any:
+    from winosmith.web.run.models import Deed
+
+    assert answer.status_code == 302, answer.content.decode()
+    return Deed.objects.get(mark=answer["Location"].split("/")[-2])
+
+
+def test_a_studys_link_is_shown_once_and_kept_nowhere(
+    db: Any, adam: Any, visit: Callable[..., Any]
+) -> None:
+    """The page of the form that made it has the link; sent again, and in every table, it is not."""
+    from django.apps import apps
+
+    from winosmith.web.market.studies import find_study
+    from winosmith.web.people.gates import new_key
+
+    form, browser = {"key": new_key(), **STUDY}, visit(adam)
+    page = browser.post("/admin/studies/", form).content.decode()
+    token = page.partition("/study/")[2].partition("/")[0]
+    assert find_study(token).name == "pilot"
+    assert page.count("http://testserver/study/") == 1
+    again = browser.post("/admin/studies/", form, follow=True).content.decode()
+    assert token not in again
+    rows = [repr(list(m._base_manager.values_list()[:999])) for m in apps.get_models()]
+    assert not any(token in row for row in rows)
+
+
+def test_a_new_link_ends_the_one_before(db: Any, send: Callable[..., Any]) -> None:
+    """What was shown first leads nowhere then; a closed study gets no link."""
+    from winosmith.web.market.studies import find_study
+
+    def token(answer: Any) -> str:
+        return str(answer.content.decode().partition("/study/")[2].partition("/")[0])
+
+    first = token(send("/admin/studies/", **STUDY))
+    second = token(send("/admin/studies/pilot/link/"))
+    assert (find_study(first), find_study(second).name) == (None, "pilot")
+    assert send("/admin/studies/pilot/close/").status_code == 302
+    assert find_study(second).closed
+    refused = send("/admin/studies/pilot/link/")
+    assert (refused.status_code, find_study(second) is None) == (409, False)
+
+
+@pytest.mark.parametrize(
+    ("others", "told"),
+    [
+        ({"currency": "pounds"}, "Write it like GBP"),
+        ({"code": ""}, "this market gives the completion code"),
+        ({"name": "a b"}, "Letters, digits and dashes alone"),
+        ({"provider": "mturk", "code": ""}, "https"),
+        ({"reward": "2.505"}, "no more than 2 decimal places"),
+        ({"code": "SAME", "short_code": "SAME"}, "must differ"),
+    ],
+)
+def test_a_study_that_cannot_be_made_brings_the_form_back(
+    db: Any, send: Callable[..., Any], others: dict[str, str], told: str
+) -> None:
+    """The form says what is wrong, holds what was typed, and there is no study."""
+    from winosmith.web.market.models import Study
+
+    answer = send("/admin/studies/", **{**STUDY, "market_study": "kept", **others})
+    page = answer.content.decode()
+    assert answer.status_code == 422
+    assert told in page
+    assert 'value="kept"' in page
+    assert not Study.objects.exists()
+
+
+def _upload(text: str | bytes, name: str = "list.csv") -> Any:
+    from django.core.files.uploadedfile import SimpleUploadedFile
+
+    return SimpleUploadedFile(name, text if isinstance(text, bytes) else text.encode())
+
+
+def test_places_are_changed_once_they_were_shown(
+    db: Any, send: Callable[..., Any], done: Callable[[Any], Any]
+) -> None:
+    """What is shown is what holds once it is confirmed; until then nothing changes."""
+    made, _ = m.study(places=10)
+    path = f"/admin/studies/{made.name}/"
+    deed = _deed(send(path, **{"do": "places", "places-places": "40"}))
+    assert deed.came == {"before": 10, "places": 40, "may_begin": 60}
+    made.refresh_from_db()
+    assert made.places == 10
+    assert done(deed).state == "done"
+    made.refresh_from_db()
+    assert (made.places, made.most) == (40, 60)
+    refused = send(path, **{"do": "places", "places-places": "0"})
+    assert refused.status_code == 422
+
+
+@pytest.mark.parametrize(("allowed", "may"), [("only", [True, False]), ("never", [False, True])])
+def test_a_list_says_who_may_come(
+    db: Any, send: Callable[..., Any], done: Callable[[Any], Any], allowed: str, may: list[bool]
+) -> None:
+    """Of a table the rows that hold what is required are on it; no id is kept, nor shown."""
+    from winosmith.web.market.providers import digest_of
+    from winosmith.web.market.studies import may_come
+    from winosmith.web.run.deeds import file_of
+
+    made, _ = m.study()
+    table = f"worker,approval rate\n{m.worker(1)},99.5 %\n{m.worker(2)},80\n"
+    form = {"list-file": _upload(table), "list-allowed": allowed,
+            "list-require": "approval rate>=99"}  # fmt: skip
+    deed = _deed(send(f"/admin/studies/{made.name}/", do="list", **form))
+    assert (deed.came["people"], deed.came["listed"]) == (1, 0)
+    assert done(deed).came["listed"] == 1
+    made.refresh_from_db()
+    digests = [digest_of("prolific", "worker", m.worker(n)) for n in (1, 2)]
+    assert [may_come(made, digest) for digest in digests] == may
+    assert not file_of(deed).exists()
+    page = send(f"/admin/deeds/{deed.mark}/", method="get").content.decode()
+    assert m.worker(1) not in page
+    assert m.worker(1) not in repr(type(deed).objects.values_list())
+
+
+def test_what_the_market_says_holds_once_it_was_shown(
+    db: Any, send: Callable[..., Any], done: Callable[[Any], Any], rules: Any, tmp_path: Path
+) -> None:
+    """The preview names pseudonyms and votes; confirmed, votes count; again, nothing changes."""
+    from winosmith.web.market.workers import finish
+
+    made, _ = m.study(1)
+    half = m.twin(halves=1)[0]
+    part = m.working(made, 1)
+    m.give(part.person)
+    finish(part)
+    file = m.export(tmp_path / "x.csv", [(1, "APPROVED"), (7, "APPROVED")])
+
+    def sent() -> Any:
+        form = {"do": "paid", "paid-file": _upload(file.read_bytes(), "x.csv")}
+        return _deed(send(f"/admin/studies/{made.name}/", **form))
+
+    deed = sent()
+    assert (deed.came["votes"], deed.came["all_unknown"]) == (1, 1)
+    assert [one["verdict"] for one in deed.came["changes"]] == ["approved"]
+    page = send(f"/admin/deeds/{deed.mark}/", method="get").content.decode()
+    assert m.worker(1) not in page
+    half.refresh_from_db()
+    assert half.state == "judging"
+    assert done(deed).came["counted"] == 1
+    half.refresh_from_db()
+    assert half.state == "valid"
+    assert (sent().came["changes"], sent().came["same"]) == ([], 1)
+
+
+@pytest.mark.parametrize(
+    ("form", "told"),
+    [
+        ({"do": "list", "list-allowed": "only"}, "required"),
+        ({"do": "list", "list-allowed": "only", "list-file": b"no id\n"}, "list.csv:1: this is no"),
+        (
+            {"do": "list", "list-allowed": "only", "list-file": b"\xff\xfe\n"},
+            "list.csv: this is no",
+        ),
+        ({"do": "list", "list-allowed": "only", "list-require": "much"}, "is no requirement"),
+        ({"do": "paid", "paid-file": b"one,two\n"}, "list.csv:1: the column"),
+        ({"do": "paid", "paid-file": b"\xff\xfe\n"}, "list.csv: this is no table"),
+    ],
+)
+def test_a_file_that_says_nothing_of_a_study_is_refused(
+    db: Any, send: Callable[..., Any], kept: Path, form: dict[str, Any], told: str
+) -> None:
+    """What is wrong stands at the field, by the name of the file; nothing is kept of it."""
+    from winosmith.web.run.models import Deed
+
+    made, _ = m.study()
+    typed = {k: _upload(v) if isinstance(v, bytes) else v for k, v in form.items()}
+    answer = send(f"/admin/studies/{made.name}/", **typed)
+    assert answer.status_code == 422
+    page = answer.content.decode()
+    assert told in page
+    assert str(kept) not in page
+    assert not Deed.objects.exists()
+    assert not list((kept / "uploads").glob("*"))
