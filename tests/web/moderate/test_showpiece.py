@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from winosmith.errors import InputError
+
 
 @pytest.fixture
 def shown() -> Callable[[], set[int]]:
@@ -38,13 +40,13 @@ def test_a_choice_is_taken_back(
     db: Any, moderator: Any, twin: Any, do: Any, shown: Callable[[], set[int]]
 ) -> None:
     """Undone, the twin is off the page; the undoing of that it was taken off brings it back."""
-    from winosmith.web.moderate.batches import take_back
+    from winosmith.web.moderate.batches import go_on, take_back
 
     eva, halves = moderator(), twin(state="valid")
-    take_back(eva, do(eva, "show", halves[0]), "by mistake")
+    go_on(take_back(eva, do(eva, "show", halves[0]), "by mistake"))
     assert shown() == set()
     do(eva, "show", halves[0])
-    take_back(eva, do(eva, "unshow", halves[0]), "by mistake")
+    go_on(take_back(eva, do(eva, "unshow", halves[0]), "by mistake"))
     assert shown() == {halves[0].twin_id}
 
 
@@ -61,14 +63,20 @@ def test_a_choice_shows_nothing_that_is_not_public(
     assert shown() == set()
 
 
-@pytest.mark.parametrize("fields", [{"state": "judging"}, {"state": "valid", "embargo": True}])
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({"state": "judging"}, "it is being judged"),
+        ({"state": "valid", "embargo": True}, "both halves are public"),
+    ],
+)
 def test_only_public_twins_are_chosen(
-    db: Any, moderator: Any, twin: Any, do: Any, fields: dict[str, Any]
+    db: Any, moderator: Any, twin: Any, do: Any, fields: dict[str, Any], why: str
 ) -> None:
     """What judges hold, or what is kept back, is left alone, and its moderator is told why."""
     eva, halves = moderator(), twin(**fields)
-    batch = do(eva, "show", halves[0])
-    assert batch.left_count == 1
+    with pytest.raises(InputError, match=why):
+        do(eva, "show", halves[0])
     assert not halves[0].events.exists()
     halves[0].twin.refresh_from_db()
     assert halves[0].twin.chosen is None

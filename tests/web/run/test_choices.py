@@ -139,11 +139,16 @@ def test_a_refused_setting_is_named_by_its_label(
     """What is wrong stands at the one field, in words without the name that programs use."""
     import re
 
+    from django.conf import settings
+
     page = send("/admin/settings/", **choices(**typed)).content.decode()
     (wrong,) = re.findall(r'class="field wrong">.*?<ul class="errorlist".*?</ul>', page, re.DOTALL)
     (name,) = typed
     assert f'for="id_{name}"' in wrong
-    assert name not in re.sub("<[^>]*>", "", wrong)
+    assert "_" not in re.sub("<[^>]*>", "", wrong)
+    with pytest.raises(RecipeError) as refused:
+        replace(settings.RULES, **typed)
+    assert str(refused.value) not in page
 
 
 def test_each_setting_stands_in_one_part_of_the_form() -> None:

@@ -305,7 +305,7 @@ def _pieces(send: Callable[..., Any], data: bytes, size: int, mark: str) -> list
 
 def _sent(mark: str, data: bytes, **more: str) -> dict[str, str]:
     """Return the form that says under which mark the pieces lie."""
-    return {"as_": "judging", "new_ids": "on", "sent": mark, "sent_name": "C:\\all\\big.csv",
+    return {"as_": "judging", "new_ids": "on", "sent": mark, "sent_name": "/all/big.csv",
             "sent_bytes": str(len(data)), **more}  # fmt: skip
 
 

@@ -113,7 +113,8 @@ def test_a_test_is_published_once_it_was_shown_what_that_means(
 
     done(_deed(send("/admin/tests/", file=SCHEMAS, **TEST)))
     assert send("/admin/tests/spring/publish/").status_code == 409
-    fill(person("ann"), enrol(person("ann"), Round.objects.get(), {}))
+    ann = person("ann")
+    fill(ann, enrol(ann, Round.objects.get(), {}))
     send("/admin/tests/spring/close/")
     deed = _deed(send("/admin/tests/spring/publish/"))
     asked = deed.came["used"]

@@ -134,6 +134,7 @@ def test_what_the_market_says_holds_once_it_was_shown(
     """The preview names pseudonyms and votes; confirmed, votes count; again, nothing changes."""
     from winosmith.web.market.workers import finish
 
+    rules(judges=1, gold_every=0, local_first=False)
     made, _ = m.study(1)
     half = m.twin(halves=1)[0]
     part = m.working(made, 1)
