@@ -28,9 +28,9 @@ class Deed(models.Model):
 
         SETTINGS = "settings", _("settings")
         IMPORT = "import", _("import")
-        TEST = "test", _("human test opened")
+        TEST = "test", _("opening of a human test")
         TEST_CLOSE = "test-close", _("human test closed")
-        TEST_PUBLISH = "test-publish", _("human test published")
+        TEST_PUBLISH = "test-publish", _("publishing of a human test")
         STUDY = "study", _("study made")
         STUDY_LINK = "study-link", _("new link of a study")
         STUDY_CLOSE = "study-close", _("study closed")

@@ -19,9 +19,9 @@ class Migration(migrations.Migration):
                 choices=[
                     ("settings", "settings"),
                     ("import", "import"),
-                    ("test", "human test opened"),
+                    ("test", "opening of a human test"),
                     ("test-close", "human test closed"),
-                    ("test-publish", "human test published"),
+                    ("test-publish", "publishing of a human test"),
                     ("study", "study made"),
                     ("study-link", "new link of a study"),
                     ("study-close", "study closed"),
