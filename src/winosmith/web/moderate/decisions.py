@@ -205,7 +205,7 @@ _ALL = (
         "n",
         _("Another twin is the example there: the one chosen before it, or judges’ own choice."),
         _("taken off the first page"),
-        LIVE,
+        _states(State.VALID),
         None,
         (_("Another one shows it better."), _("It was there long enough.")),
     ),
