@@ -34,7 +34,7 @@ VISITS: tuple[tuple[str, str, tuple[Any, ...], dict[str, Any]], ...] = (
     ("admin", "run:tests", (), {"form": {"name": "a name"}, "status": 422}),
     ("admin", "run:close_test", ("open",), {"form": {"key": KEY.format(1100), "drop": "1"}}),
     ("admin", "run:close_test", ("open",), {"form": {"key": KEY.format(1101)}, "status": 409}),
-    ("admin", "run:publish_test", ("open",), {"form": {"key": KEY.format(1106)}, "status": 409}),
+    ("admin", "run:publish_test", ("empty",), {"form": {"key": KEY.format(1106)}, "status": 409}),
     ("admin", "run:study", ("judging",), {}),
     ("admin", "run:study", ("judging",),
      {"form": {"do": "places", "places-places": "0"}, "status": 422}),
