@@ -156,6 +156,38 @@ def test_margins_are_those_of_a_logistic_regression_without_intercept() -> None:
         assert np.allclose(found.margins[held], np.where(key[held], values, -values), atol=2e-3)
 
 
+def test_margins_of_many_options_are_those_of_models_fitted_to_the_other_folds() -> None:
+    """Each fold's leads are those of a conditional logit trained on the units of other folds."""
+    V, items, key = choices(3, 200)
+    sizes = np.bincount(items)
+    starts = np.cumsum(sizes) - sizes
+    named = [f"{number:03}" for number in range(len(key))]
+    found = mirror(V, items=items, key=key, ids=named, folds=4, seed=1)
+    fold = np.random.default_rng([1, 1, 0]).permutation(200) % 4
+    right = np.zeros((len(V), 4), np.float32)
+    right[starts + key] = 1
+    weights = (fold[:, None] != np.arange(4)).astype(np.float32)
+    W = Logit(V.astype(np.float32), C=1.0, starts=starts).fit(weights, right)
+    scores = (V @ W)[np.arange(len(V)), np.repeat(fold, sizes)]
+    parts = np.split(scores, starts[1:])
+    for unit, part in enumerate(parts):
+        lead = np.diff(np.sort(part)[-2:])[0] * (1 if part.argmax() == key[unit] else -1)
+        assert abs(found.margins[unit] - lead) < 5e-3
+
+
+def test_what_other_folds_models_do_changes_no_bit_of_a_margin() -> None:
+    """Of many units, some far from zero, a turned key turns its own margin to the last bit."""
+    V, key = planted(13, 3000, 0.6, columns=70)
+    V[:40] *= 30  # the models that see these take more steps than others
+    before = mirror(V, key=key, ids=range(3000), aim="chance").margins
+    for unit in (3, 21, 2999):
+        other = key.copy()
+        other[unit] = ~other[unit]
+        after = mirror(V, key=other, ids=range(3000), aim="chance").margins
+        assert after[unit] == -before[unit]
+        assert (after != before).sum() > 2000
+
+
 def test_weights_of_many_options_are_those_of_a_general_minimiser() -> None:
     """The conditional logit is at the optimum that scipy's BFGS finds for the printed loss."""
     V, items, key = choices(2, 80)

@@ -24,11 +24,12 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import permutations
+from functools import partial
+from itertools import accumulate, groupby, islice, permutations
 from typing import Any
 
 import numpy as np
@@ -54,9 +55,20 @@ LONGEST = 100
 """Steps after which a column stays where it is. Ten are usual; more are only taken where the rows
 are separable and C is large, so that the least loss is far away and the weights hardly turn."""
 
+CACHED = 1 << 16
+"""Numbers that are multiplied at a time where no BLAS is: half a megabyte, which stays in a
+processor's cache."""
+
+GRAM = 4 * CHUNK
+"""Rows whose products with each other are summed in single precision: enough for a bound."""
+
+NARROW = 16, 64
+"""Up to so many columns, so many rows are multiplied at a time: BLAS is quicker at both products
+of a part that it need not pack."""
+
 Floats = NDArray[np.float64]
-Chunks = list[slice]
-Spread = Callable[[Callable[[slice], NDArray[np.float32]]], Floats]
+Singles = NDArray[np.float32]
+Rows = NDArray[np.intp]
 
 
 class Logit:
@@ -74,42 +86,15 @@ class Logit:
     what it was given and nothing else.
     """
 
-    def __init__(self, V: NDArray[np.float32], *, C: float, starts: NDArray[np.intp] | None = None):
-        from scipy.linalg import cholesky
+    def __init__(self, V: Singles, *, C: float, starts: Rows | None = None):
+        self.V, self.scale = _scaled(V)
+        self.C = C / self.scale**2
+        self.chunks = list(_chunks([len(V)], starts))
+        with _threads() as threads:
+            gram = _summed(threads.map(partial(_gram, self.V), self.chunks))
+        self.factor = _factor(gram, self.C, starts is not None)
 
-        largest = float(max(V.max(), -V.min()))
-        # a power of two, as in `_solver`, where squares might leave float32
-        self.scale = 1.0 if 2**-20 < largest < 2**20 else float(2.0 ** -np.frexp(largest)[1])
-        self.V, self.C, self.starts = V, C / self.scale**2, starts
-        if self.scale != 1:
-            self.V = V * np.float32(self.scale)
-        ends = [*range(CHUNK, len(V), CHUNK), len(V)]
-        if starts is not None:  # a unit stays whole
-            cuts = np.append(starts, len(V))
-            ends = sorted({int(cuts[np.searchsorted(cuts, end)]) for end in ends})
-        self.chunks = [slice(a, b) for a, b in zip([0, *ends[:-1]], ends, strict=True)]
-        with _spread(self.chunks) as spread:
-            gram = spread(lambda rows: self._centred(rows).T @ self._centred(rows))
-        bound = gram * (0.25 if starts is None else 0.5)
-        bound[np.diag_indices_from(bound)] += 1 / self.C
-        self.factor = cholesky(bound, lower=True)
-
-    def _centred(self, rows: slice) -> NDArray[np.float32]:
-        """Return rows of options minus the mean of their unit."""
-        V = self.V[rows]
-        if self.starts is None:
-            return V
-        starts = self._starts(rows)
-        sizes = np.diff(np.append(starts, len(V)))
-        means = np.add.reduceat(V, starts, axis=0) / sizes[:, None].astype(np.float32)
-        return np.asarray(V - np.repeat(means, sizes, axis=0), np.float32)
-
-    def _starts(self, rows: slice) -> NDArray[np.intp]:
-        """Return where units start in a chunk."""
-        starts = np.asarray(self.starts, np.intp)
-        return np.asarray(starts[(starts >= rows.start) & (starts < rows.stop)] - rows.start)
-
-    def fit(self, weights: NDArray[np.float32], turns: NDArray[np.float32] | None = None) -> Floats:
+    def fit(self, weights: Singles, turns: Singles | None = None) -> Floats:
         """Return the (d, c) weights of every column.
 
         Args:
@@ -120,80 +105,294 @@ class Logit:
         """
         from scipy.linalg import solve_triangular
 
-        count, width = weights.shape[1], self.V.shape[1]
+        count, width = weights.shape[1], len(self.factor)
         keys = np.ones_like(weights) if turns is None else turns
 
-        def gradient(Z: Floats, column: NDArray[np.intp]) -> Floats:
+        def gradient(Z: Floats, column: Rows) -> Floats:
             some = column if len(column) < count else slice(None)  # of all, nothing is copied
             W = solve_triangular(self.factor, Z.T, lower=True, trans="T")
             W32 = np.ascontiguousarray(W, np.float32)
 
-            def part(rows: slice) -> NDArray[np.float32]:
-                return self.V[rows].T @ self._residuals(rows, W32, weights, keys, some)
+            def part(chunk: _Chunk) -> Singles:
+                V = self.V[chunk.rows]
+                turned, counts = keys[chunk.rows][:, some], weights[chunk.units][:, some]
+                return np.asarray(V.T @ chunk.slopes(V @ W32, turned, counts))
 
-            G = spread(part) + W / self.C
+            G = _summed(threads.map(part, self.chunks)) + W / self.C
             return np.asarray(solve_triangular(self.factor, G, lower=True).T)
 
-        with _spread(self.chunks) as spread:
-            Z = _minimised(gradient, np.zeros((count, width)), np.maximum(1, weights.max(axis=0)))
+        with _threads() as threads:
+            Z = np.zeros((count, width))
+            start = gradient(Z, np.arange(count))
+            Z = _minimised(gradient, Z, start, np.maximum(1, weights.max(axis=0)))
         return np.asarray(solve_triangular(self.factor, Z.T, lower=True, trans="T") * self.scale)
 
-    def _residuals(
-        self,
-        rows: slice,
-        W: NDArray[np.float32],
-        weights: NDArray[np.float32],
-        turns: NDArray[np.float32],
-        column: NDArray[np.intp] | slice,
-    ) -> NDArray[np.float32]:
-        """Return the derivative of each row's loss by its product with the weights."""
-        z: NDArray[np.float32] = self.V[rows] @ W
+
+class CrossLogit:
+    """Rows dealt to folds, and by models of which each was fitted to all folds but one.
+
+    Rows of one fold stand together, so that what a model leaves out is never multiplied. No sum of
+    which it is made holds anything of the keys of that fold, not even to be taken away again.
+
+    Args:
+        V: (n, d) float32, as for `Logit`.
+        fold: (U,) the fold of each unit, from 0; none is empty.
+        C: as for `Logit`.
+        starts: (U,) the first row of each unit; None where a row is a unit.
+    """
+
+    def __init__(self, V: Singles, fold: Rows, *, C: float, starts: Rows | None = None):
+        sizes = np.ones(len(fold), np.intp)
+        if starts is not None:
+            sizes = np.diff(np.append(starts, len(V)))
+        self.starts = starts
+        self.order = np.argsort(np.repeat(fold, sizes), kind="stable")
+        ends = np.cumsum(np.bincount(fold, sizes).astype(np.intp))
+        there = sizes[np.argsort(fold, kind="stable")]
+        self.V, self.scale = _scaled(V[self.order])
+        self.C = C / self.scale**2
+        self.held = [slice(a, b) for a, b in zip([0, *ends[:-1]], ends, strict=True)]
+        first = None if starts is None else np.cumsum(there) - there
+        self.chunks = list(_chunks(ends.tolist(), first))
+        self.of = [int(np.searchsorted(ends, c.rows.start, "right")) for c in self.chunks]
+        with _threads() as threads:
+            large = _chunks([len(V)], first, GRAM)
+            gram = _summed(threads.map(partial(_gram, self.V), large))
+        self.factor = _factor(gram, self.C, starts is not None)
+
+    def _by_fold(self, parts: Iterable[Singles]) -> list[Floats]:
+        """Return the sums of what was made of the chunks of each fold."""
+        parts = iter(parts)
+        return [_summed(islice(parts, len(list(chunks)))) for _, chunks in groupby(self.of)]
+
+    def scores(self, keys: Rows) -> Floats:
+        """Return the (n, r) products of rows with the weights of models that have not seen them.
+
+        Equal rows of a fold have products with the same bits.
+
+        Args:
+            keys: (U, r) for each of r runs the key of each unit: ±1 where a row is a unit, else the
+                place of the right option.
+        """
+        runs, found = keys.shape[1], np.empty((len(self.V), keys.shape[1]))
         if self.starts is None:
-            turned = turns[rows][:, column]
-            z *= turned
+            turns = keys[self.order].astype(np.float32)
+        else:
+            turns = np.zeros(found.shape, np.float32)
+            np.put_along_axis(turns, self.starts[:, None] + keys, 1, axis=0)
+            turns = turns[self.order]
+        with _threads() as threads:
+            weights = self._fitted(turns, threads)
+            own = weights.reshape(len(self.held), runs, -1)
+            told = threads.map(_products, (self.V[rows] for rows in self.held), own)
+            for rows, products in zip(self.held, told, strict=True):
+                found[self.order[rows]] = products
+        return found
+
+    def _fitted(self, turns: Singles, threads: ThreadPoolExecutor) -> Floats:
+        """Return the (folds · r, d) weights, by fold and then by run.
+
+        Args:
+            turns: (n, r) as for `Logit.fit`, in the order of the rows here.
+            threads: who multiplies.
+        """
+        runs, folds = turns.shape[1], len(self.held)
+
+        def at_zero(chunk: _Chunk) -> Singles:
+            keys = turns[chunk.rows]
+            return np.asarray(chunk.slopes(np.zeros_like(keys), keys).T @ self.V[chunk.rows])
+
+        def gradient(Z: Floats, column: Rows) -> Floats:
+            fold, run = np.divmod(column, runs)
+            # a run's models stay until all are done: a product's bits may depend on its width
+            there, at = np.unique(run, return_inverse=True)
+            W = np.zeros((folds, len(there), self.V.shape[1]))
+            W[fold, at] = Z
+            W = self._solved(W, "T")
+            W32, width = W.astype(np.float32), (folds - 1) * len(there)
+            others = [
+                np.concatenate([W32[:held], W32[held + 1 :]]).reshape(width, -1).T
+                for held in range(folds)
+            ]
+
+            def part(chunk: _Chunk, held: int) -> Singles:
+                def slopes(some: _Chunk) -> Singles:
+                    V, keys = self.V[some.rows], turns[some.rows][:, None, there]
+                    z = (V @ others[held]).reshape(len(V), -1, len(there))
+                    return np.asarray(some.slopes(z, keys).reshape(len(V), -1).T @ V)
+
+                few = width <= NARROW[0] and chunk.starts is None
+                return sum(map(slopes, chunk.parts(NARROW[1]))) if few else slopes(chunk)
+
+            G = W / self.C
+            told = self._by_fold(threads.map(part, self.chunks, self.of))
+            for held, more in enumerate(told):
+                apart = more.reshape(folds - 1, *G.shape[1:])
+                G[:held] += apart[:held]
+                G[held + 1 :] += apart[held:]
+            return np.asarray(self._solved(G, "N")[fold, at])
+
+        # all models of a run begin with the same slopes, so that their sums are shared
+        sums = self._by_fold(threads.map(at_zero, self.chunks))
+        nothing = np.zeros((runs, self.V.shape[1]))
+        before = accumulate(sums[:-1], initial=nothing)
+        behind = [*accumulate(sums[:0:-1], initial=nothing)][::-1]
+        G = np.concatenate([one + other for one, other in zip(before, behind, strict=True)])
+        start = self._solved(G, "N")
+        Z = _minimised(gradient, np.zeros_like(start), start, np.ones(len(start)))
+        return self._solved(Z, "T")
+
+    def _solved(self, columns: Floats, trans: str) -> Floats:
+        """Return (..., d) columns in, or with "T" from, the basis of the factor."""
+        from scipy.linalg import solve_triangular
+
+        b = columns.reshape(-1, len(self.factor)).T
+        found = solve_triangular(self.factor, b, lower=True, trans=trans, check_finite=False)
+        return np.asarray(found.T).reshape(columns.shape)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Chunk:
+    """Some rows in whole units.
+
+    Attributes:
+        rows: which they are.
+        units: which units they are of.
+        starts: the first row of each unit, from 0; None where a row is a unit.
+    """
+
+    rows: slice
+    units: slice
+    starts: Rows | None
+
+    def parts(self, size: int) -> Iterator[_Chunk]:
+        """Yield the rows, each a unit, in parts of a size."""
+        for begin in range(self.rows.start, self.rows.stop, size):
+            rows = slice(begin, min(begin + size, self.rows.stop))
+            yield _Chunk(rows, rows, None)
+
+    def slopes(self, z: Singles, turns: Singles, weights: Singles | float = 1) -> Singles:
+        """Return the derivative of each row's loss by its product with the weights.
+
+        Args:
+            z: (n, c) the products; they are written over.
+            turns: (n, c) as for `Logit.fit`, or what that is spread to.
+            weights: (units, c), or one for all.
+        """
+        if self.starts is None:
+            z *= turns
             np.exp(np.minimum(z, 80, out=z), out=z)
             z += 1
-            np.divide(weights[rows][:, column], z, out=z)
-            z *= turned
+            np.divide(weights, z, out=z)
+            z *= turns
             return np.negative(z, out=z)
-        starts = self._starts(rows)
-        sizes = np.diff(np.append(starts, len(z)))
-        z -= np.repeat(np.maximum.reduceat(z, starts, axis=0), sizes, axis=0)
+        sizes = np.diff(np.append(self.starts, len(z)))
+        z -= np.repeat(np.maximum.reduceat(z, self.starts, axis=0), sizes, axis=0)
         np.exp(z, out=z)
-        z /= np.repeat(np.add.reduceat(z, starts, axis=0), sizes, axis=0)
-        z -= turns[rows][:, column]
-        first = int((np.asarray(self.starts) < rows.start).sum())
-        z *= np.repeat(weights[first : first + len(starts)][:, column], sizes, axis=0)
+        z /= np.repeat(np.add.reduceat(z, self.starts, axis=0), sizes, axis=0)
+        z -= turns
+        if not isinstance(weights, float | int):
+            z *= np.repeat(weights, sizes, axis=0)
         return z
 
 
+def _chunks(ends: Iterable[int], starts: Rows | None, size: int = CHUNK) -> Iterator[_Chunk]:
+    """Yield rows in chunks; a unit stays whole.
+
+    Args:
+        ends: ascending rows before which a chunk must end; the last one is how many there are.
+        starts: the first row of each unit; None where a row is a unit.
+        size: how many rows a chunk has, and what its last unit needs.
+    """
+    begin = 0
+    for last in ends:
+        stops = [*range(begin + size, last, size), last]
+        if starts is not None:
+            cuts = np.append(starts[starts < last], last)
+            stops = sorted({int(cuts[np.searchsorted(cuts, stop)]) for stop in stops})
+        for stop in stops:
+            rows = units = slice(begin, stop)
+            first = None
+            if starts is not None:
+                units = slice(*np.searchsorted(starts, (begin, stop)).tolist())
+                first = starts[units] - begin
+            yield _Chunk(rows, units, first)
+            begin = stop
+
+
+def _gram(V: Singles, chunk: _Chunk) -> Singles:
+    """Return the (d, d) products of a chunk's rows; of options minus the mean of their unit."""
+    some = V[chunk.rows]
+    if chunk.starts is not None:
+        sizes = np.diff(np.append(chunk.starts, len(some)))
+        means = np.add.reduceat(some, chunk.starts, axis=0) / sizes[:, None].astype(np.float32)
+        some = np.asarray(some - np.repeat(means, sizes, axis=0), np.float32)
+    return np.asarray(some.T @ some)
+
+
+def _scaled(V: Singles) -> tuple[Singles, float]:
+    """Return rows times a power of two, as in `_solver`, where squares might leave float32."""
+    largest = float(max(V.max(), -V.min()))
+    if 2**-20 < largest < 2**20:
+        return V, 1.0
+    scale = float(2.0 ** -np.frexp(largest)[1])
+    return V * np.float32(scale), scale
+
+
+def _factor(gram: Floats, C: float, options: bool) -> Floats:
+    """Return the Cholesky factor of a Hessian that none of the loss is above."""
+    from scipy.linalg import cholesky
+
+    bound = gram * (0.5 if options else 0.25)
+    bound[np.diag_indices_from(bound)] += 1 / C
+    return np.asarray(cholesky(bound, lower=True, overwrite_a=True, check_finite=False))
+
+
 @contextmanager
-def _spread(chunks: Chunks) -> Iterator[Spread]:
-    """Yield what sums a function of the chunks in one order, with a thread for each processor."""
+def _threads() -> Iterator[ThreadPoolExecutor]:
+    """Yield a thread for each processor, with linear algebra on one in each."""
     with one_thread(), ThreadPoolExecutor(os.cpu_count()) as threads:
+        yield threads
 
-        def summed(part: Callable[[slice], NDArray[np.float32]]) -> Floats:
-            parts = threads.map(part, chunks)
-            total = next(parts).astype(np.float64)
-            for more in parts:
-                total += more
-            return total
 
-        yield summed
+def _summed(parts: Iterable[Singles]) -> Floats:
+    """Return the sum of parts in their order."""
+    parts = iter(parts)
+    total = next(parts).astype(np.float64)
+    for more in parts:
+        total += more
+    return total
+
+
+def _products(V: Singles, W: Floats) -> Floats:
+    """Return the (n, r) products of rows with weights; the same bits for equal rows.
+
+    No BLAS, in which a row's place decides how its sum is rounded.
+
+    Args:
+        V: (n, d) rows.
+        W: (r, d) weights of r runs.
+    """
+    found = np.empty((len(V), len(W)))
+    step = max(1, CACHED // V.shape[1])
+    for at in range(0, len(V), step):
+        some = V[at : at + step].astype(np.float64)
+        np.einsum("ij,kj->ik", some, W, out=found[at : at + step])
+    return found
 
 
 def _minimised(
-    gradient: Callable[[Floats, NDArray[np.intp]], Floats], Z: Floats, steepest: NDArray[Any]
+    gradient: Callable[[Floats, Rows], Floats], Z: Floats, G: Floats, steepest: NDArray[Any]
 ) -> Floats:
     """Return where the losses of the (c, d) columns are least.
 
     Args:
         gradient: (k, d) places and the k columns they belong to → (k, d) gradients.
         Z: where they start.
+        G: the gradients there.
         steepest: (c,) what each column's Hessian is nowhere above: so many times the identity.
     """
     found, column = Z.copy(), np.arange(len(Z))
-    G = gradient(Z, column)
     pairs: list[tuple[Floats, Floats, Floats]] = []
     for _ in range(LONGEST):
         step = _direction(G, pairs)
@@ -223,12 +422,19 @@ def _minimised(
 
 
 def _direction(G: Floats, pairs: list[tuple[Floats, Floats, Floats]]) -> Floats:
-    """Return minus the inverse Hessian of L-BFGS times the gradient (the two loops)."""
+    """Return minus the inverse Hessian of L-BFGS times the gradient (the two loops).
+
+    Between these it is what the last step has shown it to be (equation 7.20): where most units are
+    surely right, the Hessian is far below its bound.
+    """
     q, weights = G.copy(), []
     for s, y, rho in reversed(pairs):
         a = rho * _dots(s, q)
         weights.append(a)
         q -= a[:, None] * y
+    if pairs:
+        _, y, rho = pairs[-1]
+        q *= np.divide(1.0, rho * _dots(y, y), out=np.ones_like(rho), where=rho > 0)[:, None]
     for (s, y, rho), a in zip(pairs, reversed(weights), strict=True):
         q += (a - rho * _dots(y, q))[:, None] * s
     return -q
@@ -241,8 +447,6 @@ def _dots(a: Floats, b: Floats) -> Floats:
 
 TIED = 1e-9
 """Scores that are nearer to each other than this part of the largest one are ties."""
-
-Rows = NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,17 +18,19 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from concurrent.futures import Executor
+import os
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from winosmith.debias._logit import Logit
+from winosmith.debias._logit import CrossLogit
 from winosmith.debias._rows import group_numbers
 from winosmith.errors import DataError, InputError
 from winosmith.parallel import one_thread, ordered_map
@@ -44,8 +46,8 @@ TOGETHER = 10
 """Runs that are fitted at once: as many more columns of one product as make it faster, and two
 parts of the usual nineteen, so that two processors have one each."""
 
-CACHED = 1 << 16
-"""Numbers that are multiplied at a time: half a megabyte, which stays in a processor's cache."""
+DIGESTED = 256
+"""Units whose vectors are digested at a time."""
 
 ROUNDING = 1e-9
 """Leads below this part of the largest one are ties."""
@@ -311,13 +313,14 @@ class _Units:
             first = np.argmax(rows != 0, axis=1)
             sign = np.where(rows[np.arange(count), first] < 0, -1, 1)
             keys, turned = keys * sign, sign.astype(np.float32)
-            parts: Iterable[Any] = (row * up for row, up in zip(rows, turned, strict=True))
+            starts = np.arange(count)
         else:
-            parts = np.split(rows, starts[1:])
+            turned = np.ones(len(rows), np.float32)
         for name, values in (("blocks", blocks), ("kinds", kinds), ("ids", ids)):
             if values is not None and len(values) != count:
                 raise DataError(f"{name} has {len(values)} entries for {count} units")
-        order = np.array(sorted(range(count), key=_place(parts, ids)), np.intp)
+        place = _by_id(ids) if ids is not None else _digests(rows, turned, starts).__getitem__
+        order = np.array(sorted(range(count), key=place), np.intp)
         if items is None:
             V32, begin = rows[order], None
             V32 *= turned[order, None]
@@ -381,27 +384,43 @@ def _by_unit(
     starts = np.cumsum(options) - options
     right = np.zeros(len(rows), np.bool_)
     right[came[starts + keys]] = True
-    by = [*rows.T[::-1], unit] if rows.shape[1] <= 64 else [*_hashed(rows), unit]
+    by = [*rows.T[::-1], unit] if rows.shape[1] <= 64 else [_hashed(rows), unit]
     order = np.lexsort(by)
     return rows[order], np.flatnonzero(right[order]) - starts, starts
 
 
-def _hashed(rows: NDArray[np.float32]) -> list[NDArray[Any]]:
-    """Return sort keys of wide rows: digests, equal where rows are."""
-    return [np.array([_digest(row) for row in rows])]
+def _hashed(rows: NDArray[np.float32]) -> NDArray[Any]:
+    """Return a sort key of wide rows: digests, equal where rows are."""
+    return np.array(_digests(rows, np.ones(len(rows), np.float32), np.arange(len(rows))))
 
 
-def _digest(values: NDArray[np.float32]) -> bytes:
-    return hashlib.blake2b((values + np.float32(0)).tobytes(), digest_size=16).digest()
+def _digests(
+    rows: NDArray[np.float32], turned: NDArray[np.float32], starts: Numbers
+) -> list[bytes]:
+    """Return a digest of each unit's rows.
+
+    Args:
+        rows: (n, d) numbers; zeros are equal whatever their sign.
+        turned: (n,) by what each row is multiplied first.
+        starts: the first row of each unit.
+    """
+    ends = np.append(starts, len(rows))
+
+    def some(first: int) -> list[bytes]:
+        cuts = ends[first : first + DIGESTED + 1]
+        part = rows[cuts[0] : cuts[-1]] * turned[cuts[0] : cuts[-1], None]
+        part += 0
+        return [
+            hashlib.blake2b(part[a:b].data, digest_size=16).digest()
+            for a, b in pairwise((cuts - cuts[0]).tolist())
+        ]
+
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        return [one for told in threads.map(some, range(0, len(starts), DIGESTED)) for one in told]
 
 
-def _place(
-    parts: Iterable[NDArray[np.float32]], ids: Sequence[Hashable] | None
-) -> Callable[[int], Any]:
-    """Return by what units are sorted: ids, else vectors and then as they came."""
-    if ids is None:
-        told = [_digest(part) for part in parts]
-        return lambda unit: (told[unit], unit)
+def _by_id(ids: Sequence[Hashable]) -> Callable[[int], Any]:
+    """Return by what units with ids are sorted."""
     if len(ids) != len(set(ids)):
         raise DataError("ids occur twice")
     return lambda unit: (type(ids[unit]).__name__, ids[unit])
@@ -413,78 +432,31 @@ class _Scorer:
 
     Attributes:
         units: what is scored.
-        logit: fits the models.
-        deals: (U, repeats) the fold of each unit in each deal.
-        folds: how many there are.
+        deals: the models of each deal of the blocks to folds.
     """
 
     units: _Units
-    logit: Logit
-    deals: Numbers
-    folds: int
+    deals: tuple[CrossLogit, ...]
 
     @classmethod
     def of(cls, units: _Units, folds: int, repeats: int, C: float, seed: int) -> _Scorer:
-        """Return the scorer of some deals of the blocks to folds."""
+        """Return the scorer of some deals."""
         blocks = int(units.blocks.max()) + 1
-        deals = [
+        deals = (
             np.random.default_rng([seed, 1, number]).permutation(blocks) % folds
             for number in range(repeats)
-        ]
-        logit = Logit(units.V, C=C, starts=units.starts)
-        return cls(units, logit, np.stack(deals, 1)[units.blocks], folds)
+        )
+        return cls(
+            units,
+            tuple(CrossLogit(units.V, d[units.blocks], C=C, starts=units.starts) for d in deals),
+        )
 
     def margins(self, keys: Numbers) -> Floats:
         """Return the (U, r) margins of every unit by each of r ways to key them."""
-        units, deals, folds = self.units, self.deals, self.folds
-        runs, repeats = keys.shape[1], deals.shape[1]
-        # columns by run, then deal, then fold
-        held = [deals[:, number] == fold for number in range(repeats) for fold in range(folds)]
-        weights = np.tile(~np.stack(held, 1), runs).astype(np.float32)
-        columns = len(held)
-        if units.starts is None:
-            turns = np.repeat(keys, columns, axis=1).astype(np.float32)
-        else:
-            one = np.zeros((len(units.V), runs), np.float32)
-            for run in range(runs):
-                one[units.starts + keys[:, run], run] = 1
-            turns = np.repeat(one, columns, axis=1)
-        W = self.logit.fit(weights, turns).reshape(-1, runs, repeats, folds)
-        scores = np.zeros((len(units.V), runs))
-        for number in range(repeats):
-            fold = deals[:, number]
-            if units.starts is not None:
-                fold = np.repeat(fold, units.options)
-            scores += _products(units.V, W[:, :, number], fold)
-        scores /= repeats
-        return np.stack([_led(units, scores[:, run], keys[:, run]) for run in range(runs)], 1)
-
-
-def _products(V: NDArray[np.float32], W: Floats, fold: Numbers) -> Floats:
-    """Return each row's products with the weights of its fold; the same bits for equal rows.
-
-    No BLAS, in which a row's place decides how its sum is rounded.
-
-    Args:
-        V: (n, d) rows.
-        W: (d, r, folds) weights of r runs.
-        fold: (n,) the fold of each row.
-
-    Returns:
-        (n, r) products.
-    """
-    found = np.empty((len(V), W.shape[1]))
-    step = max(1, CACHED // V.shape[1])
-    for number in range(W.shape[2]):
-        of = np.ascontiguousarray(W[:, :, number].T)
-        rows = np.flatnonzero(fold == number)
-        for at in range(0, len(rows), step):
-            part = rows[at : at + step]
-            some = V[part].astype(np.float64)
-            product = np.empty_like(some)
-            for run, w in enumerate(of):
-                found[part, run] = np.multiply(some, w, out=product).sum(axis=1)
-    return found
+        scores = sum(deal.scores(keys) for deal in self.deals) / len(self.deals)
+        return np.stack(
+            [_led(self.units, run, key) for run, key in zip(scores.T, keys.T, strict=True)], 1
+        )
 
 
 def _led(units: _Units, scores: Floats, key: NDArray[np.intp]) -> Floats:
@@ -566,6 +538,8 @@ def _thinned(units: _Units, margins: Floats) -> _Outcome:
 
 def _heads(margins: Floats, blocks: Numbers) -> Numbers:
     """Return the unit with the largest lead of each block: what counts for it."""
+    if len(margins) == blocks.max() + 1:
+        return np.argsort(blocks)
     order = np.lexsort((np.arange(len(margins)), -np.abs(margins), blocks))
     first = np.append(True, np.diff(blocks[order]) > 0)
     return np.asarray(order[first], np.intp)
