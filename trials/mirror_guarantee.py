@@ -1,6 +1,7 @@
 """Of what mirror removes, no more is sound than it says; and what breaks the rule is found out.
 
     python trials/mirror_guarantee.py            200 draws for each row, 1,000 of simulated units
+                                                 and of symmetric twins
     python trials/mirror_guarantee.py --quick    10 and 50
 
 A draw is a set of units of which it is known which are planted; the key of every sound one is an
@@ -11,9 +12,10 @@ even draw over its options. Filtered at an error of 0.1 and of 0.2:
 - where nothing is planted, something is removed in at most a share `error` of the draws.
 
 Units are Gaussian vectors, the planted ones pushed along one of three directions; or symmetric
-practice twins in the vectors of the light embedder, a corpus of its own for each draw; or families
-of five whose members have almost one vector and one key; or the same unit written down five times;
-or items of several options.
+practice twins in the vectors of the light embedder, ten draws of the keys of the sound ones to each
+corpus (its words, and so its vectors, need not be made again, and nobody votes on them; the
+interval is that of means of corpora); or families of five whose members have almost one vector and
+one key; or the same unit written down five times; or items of several options.
 
 The same with a fault on purpose must fail: families that are not blocked, copies that keep together
 but are counted one by one, items of several sizes that are counted as if all had the largest one's
@@ -26,8 +28,8 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 
 import numpy as np
 from crowd.table import Table, end
@@ -45,7 +47,9 @@ PUSH, OPTION_PUSH = 2.5, 3.5
 """How far a planted unit, or the right option of one, is pushed, in standard deviations."""
 
 FAMILY = 5
-TWINS = 600
+TWINS, TOSSES = 600, 10
+"""Symmetric twins in a corpus, and draws of their keys."""
+
 COLUMNS = ("units", "fault on purpose", "planted", "error", "draws", "false share", "95 %",
            "found", "something removed in")  # fmt: skip
 
@@ -87,14 +91,23 @@ def simulated(seed: int, strength: float) -> Drawn:
     return gaussian(np.random.default_rng([seed, 0]), UNITS, strength)
 
 
-def symmetric(seed: int, strength: float) -> Drawn:
-    """Return symmetric practice twins in the light embedder's vectors."""
-    made = practice.corpus(TWINS, seed=seed, strength=strength, symmetric=True)
+@lru_cache(1)
+def embedded(corpus: int, strength: float) -> Drawn:
+    """Return the symmetric practice twins of a corpus in the light embedder's vectors."""
+    made = practice.corpus(TWINS, seed=corpus, strength=strength, symmetric=True)
     pool = made.dataset
     X, turns = embed.LightEmbedder().embed(pool), 2 * debias.problem_labels(pool) - 1
     V = [turns[one] * X[one] + turns[other] * X[other] for one, other in pool.twins]
     planted = [pool.ids[one] in made.planted for one, _ in pool.twins]
     return Drawn(np.asarray(V, np.float32), np.array(planted))
+
+
+def symmetric(seed: int, strength: float) -> Drawn:
+    """Return a draw of the keys of symmetric practice twins; those planted stay as they are."""
+    twins = embedded(seed // TOSSES, strength)
+    coins = np.random.default_rng([seed, 3]).choice([-1, 1], len(twins.planted))
+    coins[twins.planted] = 1
+    return replace(twins, V=twins.V * coins[:, None].astype(np.float32))
 
 
 def families(seed: int, strength: float, noise: float = 0.3) -> Drawn:
@@ -182,6 +195,7 @@ class Case:
         fault: as the table calls it; empty without one.
         filter: how they are filtered.
         many: whether it is drawn five times as often.
+        alike: how many draws, one after the other, have the same vectors.
     """
 
     units: str
@@ -190,13 +204,14 @@ class Case:
     fault: str = ""
     filter: Filter = as_it_is
     many: bool = False
+    alike: int = 1
 
 
 SOME, NONE = (0.25,), (0.0,)
 MIXED = partial(choices, sizes=(2, 5))
 CASES = (
     Case("simulated", simulated, many=True),
-    Case(f"{TWINS} symmetric practice twins", symmetric),
+    Case(f"{TWINS} symmetric practice twins", symmetric, many=True, alike=TOSSES),
     Case("families of five", families, NONE + SOME),
     Case("families of five", families, NONE + SOME, "not blocked", unblocked),
     Case("five copies", copies, NONE + SOME),
@@ -222,17 +237,23 @@ def outcome(seed: int, case: Case, strength: float) -> list[tuple[float, float]]
     return found
 
 
-def interval(shares: NDArray[np.float64]) -> tuple[float, float]:
-    """Return the mean of some shares and half the width of its 95 % interval."""
-    return float(shares.mean()), 1.96 * float(shares.std()) / np.sqrt(len(shares))
+def interval(shares: NDArray[np.float64], alike: int = 1) -> tuple[float, float]:
+    """Return the mean of some shares and half the width of its 95 % interval.
+
+    Args:
+        shares: of draws.
+        alike: how many of them, one after the other, count as one.
+    """
+    means = np.array([part.mean() for part in np.split(shares, range(alike, len(shares), alike))])
+    return float(shares.mean()), 1.96 * float(means.std()) / np.sqrt(len(means))
 
 
-def keeps_its_word(false: NDArray[np.float64], error: float) -> bool:
+def keeps_its_word(false: NDArray[np.float64], error: float, alike: int = 1) -> bool:
     """Return whether the mean false share is at most a point above the error.
 
     Where nothing is planted, the false share of a draw is 1 if something was removed.
     """
-    mean, half = interval(false)
+    mean, half = interval(false, alike)
     return mean - (half if len(false) < MANY else 0) <= error + WITHIN
 
 
@@ -246,12 +267,12 @@ def tell(table: Table, case: Case, strength: float, drawn: NDArray[np.float64]) 
         drawn: (draws, errors, 2) false share and share found.
     """
     for error, (false, found) in zip(ERRORS, drawn.transpose(1, 2, 0), strict=True):
-        mean, half = interval(false)
+        mean, half = interval(false, case.alike)
         table.row(
             case.units, case.fault or "none", f"{strength:.0%}", error, len(false), f"{mean:.3f}",
             f"{max(0.0, mean - half):.3f}–{mean + half:.3f}", f"{found.mean():.0%}",
             f"{np.mean((false > 0) | (found > 0)):.1%}",
-            met=keeps_its_word(false, error) != bool(case.fault),
+            met=keeps_its_word(false, error, case.alike) != bool(case.fault),
         )  # fmt: skip
 
 
@@ -266,7 +287,9 @@ def main() -> None:
     """Draw, filter, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="small counts")
-    parser.add_argument("--draws", type=int, default=200, help="for each row; 5 times of simulated")
+    parser.add_argument(
+        "--draws", type=int, default=200, help="for each row; 5 times of the first two units"
+    )
     parser.add_argument("--units", nargs="+", help="only these, by a word of their name")
     parser.add_argument("--workers", type=int, default=2)
     asked = parser.parse_args()
@@ -277,7 +300,7 @@ def main() -> None:
             if asked.units and not any(word in case.units for word in asked.units):
                 continue
             one = partial(outcome, case=case, strength=strength)
-            drawn = list(executor.map(one, range(count), chunksize=5))
+            drawn = list(executor.map(one, range(count), chunksize=max(5, case.alike)))
             tell(table, case, strength, np.array(drawn))
             print(f"{case.units}, {strength:.0%}: done", file=sys.stderr)
     end(table)

@@ -50,3 +50,23 @@ def test_symmetric_twins_are_found_by_their_artifacts():
     removed = mirror_guarantee.as_it_is(drawn, 0.2, 3)
     assert drawn.planted[removed].mean() > 0.75
     assert len(removed) > 0.25 * len(drawn.planted)
+
+
+def test_draws_of_a_corpus_turn_sound_twins_alone():
+    """Two draws of a corpus have the same twins; about half of the sound ones are turned round."""
+    import mirror_guarantee
+
+    one, other = (mirror_guarantee.symmetric(seed, 0.5) for seed in (0, 1))
+    turned = (one.V != other.V).any(axis=1)
+    assert (one.planted == other.planted).all()
+    assert (np.abs(one.V) == np.abs(other.V)).all()
+    assert not turned[one.planted].any()
+    assert 0.3 < turned[~one.planted].mean() < 0.7
+
+
+def test_draws_of_a_corpus_count_as_one_in_the_interval():
+    """Ten equal draws of each of three corpora are as wide as three draws."""
+    from mirror_guarantee import interval
+
+    shares = np.array([0.1, 0.2, 0.6])
+    assert interval(np.repeat(shares, 10), 10) == pytest.approx(interval(shares))

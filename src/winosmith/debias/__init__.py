@@ -28,12 +28,13 @@ from winosmith.debias._fairness import (
     rarefied,
 )
 from winosmith.debias._guess import LINEAR, TWO_PIECE, Guess, Probe, Verification, probe, verify
-from winosmith.debias._logit import Logit, TwinUnits, choice_keys, option_units, twin_units
+from winosmith.debias._logit import Logit
 from winosmith.debias._mirror import Aim, MirrorResult, mirror
 from winosmith.debias._pmi import PmiResult, PmiVariant, pmi, word_pmi
 from winosmith.debias._ranking import Correlation, Dynamics, Ranking, ranking, read_dynamics
 from winosmith.debias._rows import problem_labels, training_rows
 from winosmith.debias._selection import HISTOGRAM_EDGES, alike, subsample
+from winosmith.debias._units import TwinUnits, choice_keys, option_units, twin_units
 
 __all__ = [
     "HISTOGRAM_EDGES",

@@ -27,8 +27,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from winosmith.debias._chance import Z
-from winosmith.debias._logit import Choices, Judged, Logit
+from winosmith.debias._logit import Logit
 from winosmith.debias._rows import canonical_order, checked_rows, numbered
+from winosmith.debias._units import Choices, Judged
 from winosmith.errors import DataError, InputError
 from winosmith.parallel import one_thread
 

@@ -14,31 +14,22 @@ so, needs no line search: where one of its steps leads uphill, the column takes 
 
 The sums run over fixed chunks of rows and are added in one order, with BLAS on one thread in each:
 the number of threads changes no bit.
-
-Of problems with any number of options `Choices` puts those of each in an order of their vectors,
-so that nothing is left of the order in which they were written, and tells what models get right.
-`TwinUnits` are what a filter of whole twins counts, with the vectors by which each is guessed.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
-from itertools import accumulate, groupby, islice, permutations
+from functools import partial, reduce
+from itertools import accumulate, groupby, islice
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from winosmith.blocks import blocks, copies, plain, whole_twins
-from winosmith.dataset import Dataset
-from winosmith.debias._rows import problem_labels
-from winosmith.errors import DataError
 from winosmith.parallel import one_thread
 
 CHUNK = 1024
@@ -221,8 +212,9 @@ class CrossLogit:
                     z = (V @ others[held]).reshape(len(V), -1, len(there))
                     return np.asarray(some.slopes(z, keys).reshape(len(V), -1).T @ V)
 
-                few = width <= NARROW[0] and chunk.starts is None
-                return sum(map(slopes, chunk.parts(NARROW[1]))) if few else slopes(chunk)
+                if width > NARROW[0] or chunk.starts is not None:
+                    return slopes(chunk)
+                return reduce(np.add, map(slopes, chunk.parts(NARROW[1])))
 
             G = W / self.C
             told = self._by_fold(threads.map(part, self.chunks, self.of))
@@ -443,308 +435,3 @@ def _direction(G: Floats, pairs: list[tuple[Floats, Floats, Floats]]) -> Floats:
 def _dots(a: Floats, b: Floats) -> Floats:
     """Return the dot product of each column's vectors."""
     return np.asarray((a * b).sum(axis=1))
-
-
-TIED = 1e-9
-"""Scores that are nearer to each other than this part of the largest one are ties."""
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """What models make of problems; (n, models) each.
-
-    Attributes:
-        leads: how far the highest option is above the runner-up; 0 where it ties.
-        credit: what following the highest one earns: 1, 0, and 1 / (options tied) where the key is
-            one of these.
-        opposite: what naming any other one earns in the mean, (1 − credit) / (K − 1).
-    """
-
-    leads: Floats
-    credit: Floats
-    opposite: Floats
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Choices:
-    """Problems with their options and keys.
-
-    Attributes:
-        X: (n, K, d) float32, the options of each problem, zeros beyond its last one.
-        key: (n,) the place of the right one.
-        options: (n,) how many each has.
-    """
-
-    X: NDArray[np.float32]
-    key: Rows
-    options: Rows
-
-    @classmethod
-    def of(cls, X: NDArray[Any], key: ArrayLike, options: ArrayLike) -> Choices:
-        """Return problems with their options in an order of their vectors.
-
-        Raises:
-            DataError: lengths that differ, vectors that are not finite, or a key that is no option.
-        """
-        X = np.asarray(X)
-        keys, sizes = np.asarray(key), np.asarray(options, np.intp)
-        if X.ndim != 3 or not X.size:
-            raise DataError(f"X has the shape {X.shape}; it must be (problems, options, columns)")
-        if not len(X) == len(keys) == len(sizes):
-            raise DataError(
-                f"there are {len(X)} problems in X, {len(keys)} keys and {len(sizes)} numbers of "
-                "options"
-            )
-        wrong = np.flatnonzero((sizes < 2) | (sizes > X.shape[1]))
-        if wrong.size:
-            row = int(wrong[0])
-            raise DataError(f"problem {row} has {sizes[row]} options; 2 to {X.shape[1]} are in X")
-        wrong = np.flatnonzero(~((keys >= 0) & (keys < sizes) & (keys == keys.astype(np.intp))))
-        if wrong.size:
-            row = int(wrong[0])
-            raise DataError(f"key[{row}] is {keys[row]}; the problem has {sizes[row]} options")
-        if not np.isfinite(X).all():
-            row = int(np.flatnonzero(~np.isfinite(X).all(axis=(1, 2)))[0])
-            raise DataError(f"row {row} of X holds NaN or infinity; embed that problem again")
-        place = np.tile(np.arange(X.shape[1]), (len(X), 1))
-        for row, size in enumerate(sizes.tolist()):
-            told = [_digest(X[row, option]) for option in range(size)]
-            # of equal options the key goes first, or rounding would tell which it was
-            place[row, :size] = sorted(range(size), key=lambda at: (told[at], at != keys[row]))
-        moved = np.take_along_axis(X, place[:, :, None], axis=1).astype(np.float32)
-        moved[np.arange(X.shape[1]) >= sizes[:, None]] = 0
-        return cls(moved, np.argmax(place == keys[:, None], axis=1), sizes)
-
-    def __len__(self) -> int:
-        return len(self.key)
-
-    def at(self, rows: Rows | NDArray[np.bool_]) -> Choices:
-        """Return some of the problems."""
-        return Choices(self.X[rows], self.key[rows], self.options[rows])
-
-    @property
-    def chance(self) -> float:
-        """What knowing nothing gets right: the mean of 1 / K."""
-        return float(np.mean(1 / self.options))
-
-    @property
-    def _stacked(self) -> tuple[NDArray[np.float32], Rows]:
-        """Return all options one after the other, and where each problem starts."""
-        there = np.arange(self.X.shape[1]) < self.options[:, None]
-        return self.X[there], np.cumsum(self.options) - self.options
-
-    def models(self, weights: NDArray[np.float32], C: float) -> Floats:
-        """Return the (d, c) weights of models, each fitted to the problems with its own weights.
-
-        Args:
-            weights: (n, c) how often a model counts each problem.
-            C: inverse strength of the penalty.
-        """
-        V, starts = self._stacked
-        right = np.zeros((len(V), weights.shape[1]), np.float32)
-        right[starts + self.key] = 1
-        return Logit(V, C=C, starts=starts).fit(weights, right)
-
-    def judged(self, W: Floats) -> Judged:
-        """Return what models make of the problems."""
-        V, starts = self._stacked
-        with one_thread():
-            scores = V @ W
-        near = TIED * np.abs(scores).max(initial=0.0)
-        top = np.maximum.reduceat(scores, starts)
-        tied = scores >= np.repeat(top, self.options, axis=0) - near
-        ties = np.add.reduceat(tied.astype(np.intp), starts)
-        credit = tied[starts + self.key] / ties
-        place = np.arange(len(V))[:, None]
-        leader = np.minimum.reduceat(np.where(tied, place, len(V)), starts)
-        np.put_along_axis(scores, leader, -np.inf, axis=0)
-        leads = np.where(ties > 1, 0.0, top - np.maximum.reduceat(scores, starts))
-        return Judged(leads, credit, (1 - credit) / (self.options[:, None] - 1))
-
-    def canonical(self) -> NDArray[np.float32]:
-        """Return a row a problem, (n, K d + 1), with the key in the last column."""
-        return np.hstack([self.X.reshape(len(self), -1), self.key[:, None].astype(np.float32)])
-
-
-def _digest(values: NDArray[Any]) -> bytes:
-    plain = np.ascontiguousarray(values, np.float32) + np.float32(0)
-    return hashlib.blake2b(plain.tobytes(), digest_size=16).digest()
-
-
-def choice_keys(data: Dataset) -> Rows:
-    """Return the places of the right options, from 0, whatever their number.
-
-    Raises:
-        DataError: there is no problem, or an answer is withheld.
-    """
-    answers: Sequence[int | None] = data.answers
-    if not len(answers):
-        raise DataError("there are no problems to filter")
-    withheld = [problem for problem in data if problem.answer is None]
-    if withheld:
-        raise DataError(
-            f"the answer of the problem {withheld[0].id!r} is withheld; a filter needs answers; "
-            f"leave out the {len(withheld)} without one"
-        )
-    return np.array(answers, np.intp)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TwinUnits:
-    """Twins and singles, as `mirror` takes them: each one vector, or one for each of its options.
-
-    Attributes:
-        V: (U, d) float32: the sum over the halves of ±x, + where the first option is right; of
-            identical halves the mean is taken first. With `items` a row an option.
-        rows: for each unit the rows of the data set that go or stay with it, ascending.
-        blocks: (U,) equal for units of one family and for those with identical sentences.
-        kinds: (U,) "twin" or "single".
-        ids: (U,) the id of each unit's first problem by id.
-        items: (n,) the unit of each row of V; None where a row is a unit.
-        key: (U,) the place of the right one among each unit's rows; None where a row is a unit.
-    """
-
-    V: NDArray[np.float32]
-    rows: tuple[tuple[int, ...], ...]
-    blocks: tuple[int, ...]
-    kinds: tuple[str, ...]
-    ids: tuple[str, ...]
-    items: NDArray[np.intp] | None = None
-    key: NDArray[np.intp] | None = None
-
-    def rows_of(self, units: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Return the ascending rows of some units."""
-        return np.array(sorted(row for unit in units for row in self.rows[unit]), np.intp)
-
-
-def twin_units(pool: Dataset, X: NDArray[Any]) -> TwinUnits:
-    """Return the units of problems and their vectors.
-
-    A unit is a twin with all copies of its halves, or a single with its copies. Swapping the
-    options of a problem, and its answer with them, changes nothing: x turns round, and so does its
-    sign. What merely looks alike is not one block here: where people repeat themselves, that is
-    what a filter is to find. (Splits keep it together: see `winosmith.blocks`.)
-
-    Args:
-        pool: problems with two options each and known answers.
-        X: (n, d) vectors that turn round when the options are swapped, such as those of
-            `difference`.
-
-    Raises:
-        DataError: see `problem_labels`; or another number of vectors.
-
-    >>> from winosmith import Problem
-    >>> a = Problem("a", "It is in the _ as it is old.", ("box", "bin"), 0, "t")
-    >>> b = Problem("b", "It is in the _ as it is new.", ("box", "bin"), 1, "t")
-    >>> twin_units(Dataset([a, b]), np.array([[3.0, 1.0], [3.0, 0.0]])).V.tolist()
-    [[0.0, 1.0]]
-    """
-    signs = 1 - 2 * problem_labels(pool).astype(np.float32)
-    if len(X) != len(pool):
-        raise DataError(f"there are {len(X)} vectors for {len(pool)} problems")
-    identical = copies(pool)
-    copy_of = {row: rows[0] for rows in identical for row in rows}
-    first = [copy_of.get(row, row) for row in range(len(pool))]
-    share = (1 / np.bincount(first, minlength=len(pool))[first]).astype(np.float32)
-    rows = whole_twins(pool, identical)
-    ids, weights = pool.ids, (signs * share)[:, None]
-    # summed by id, or another order of the rows would change the last bit
-    summed = [sorted(group, key=ids.__getitem__) for group in rows]
-    V = np.stack([(X[group].astype(np.float32) * weights[group]).sum(axis=0) for group in summed])
-    block_of = {row: at for at, block in enumerate(blocks(pool, lookalikes=False)) for row in block}
-    return TwinUnits(
-        V=V,
-        rows=tuple(map(tuple, rows)),
-        blocks=tuple(block_of[group[0]] for group in rows),
-        kinds=tuple("twin" if len({first[row] for row in g}) > 1 else "single" for g in rows),
-        ids=tuple(ids[group[0]] for group in summed),
-    )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Choice:
-    """One unit of some options: its vectors, its key, its rows."""
-
-    V: NDArray[np.float32]
-    key: int
-    rows: list[int]
-    kind: str
-
-
-def option_units(pool: Dataset, X: NDArray[Any]) -> TwinUnits:
-    """Return the units of problems of any number of options, and the vectors of their options.
-
-    A unit is a problem with its copies. A twin is one unit, with the copies of its halves: of two
-    options each its key is one bit, as in `twin_units`; of K each there are K (K − 1) keys, the
-    pairs of different options that its halves can have, and a pair's vector is the sum of the two.
-    (Vectors of the options alone are the same in both halves, so that pairs tie in twos: of a twin
-    nothing is guessed by them.) Copies that contradict each other are guessed by nothing, too.
-
-    Args:
-        pool: problems with known answers.
-        X: (n, K, d) vectors of the options of each problem, such as `embed_options` returns.
-
-    Raises:
-        DataError: an answer is withheld, there is no problem, or another number of vectors.
-
-    >>> from winosmith import Problem
-    >>> a = Problem("a", "Why is it dark? _", ("night", "noon", "rain"), 0)
-    >>> b = Problem("b", "Who barks? _", ("dog", "cat"), 0)
-    >>> units = option_units(Dataset([a, b]), np.ones((2, 3, 1)))
-    >>> units.items.tolist(), units.key.tolist()
-    ([0, 0, 0, 1, 1], [0, 0])
-    """
-    keys = choice_keys(pool)
-    if X.ndim != 3 or len(X) != len(pool):
-        raise DataError(f"X has the shape {X.shape}; (problems, options, columns) is needed")
-    identical = copies(pool)
-    copy_of = {row: rows[0] for rows in identical for row in rows}
-    block_of = {row: at for at, block in enumerate(blocks(pool, lookalikes=False)) for row in block}
-    found: list[_Choice] = []
-    for group in whole_twins(pool, identical):
-        halves: dict[int, list[int]] = {}
-        for row in sorted(group, key=pool.ids.__getitem__):
-            halves.setdefault(copy_of.get(row, row), []).append(row)
-        found += _choices(pool, X, keys, list(halves.values()))
-    return TwinUnits(
-        V=np.concatenate([unit.V for unit in found]),
-        rows=tuple(tuple(sorted(unit.rows)) for unit in found),
-        blocks=tuple(block_of[unit.rows[0]] for unit in found),
-        kinds=tuple(unit.kind for unit in found),
-        ids=tuple(pool.ids[unit.rows[0]] for unit in found),
-        items=np.repeat(np.arange(len(found)), [len(unit.V) for unit in found]),
-        key=np.array([unit.key for unit in found], np.intp),
-    )
-
-
-def _choices(
-    pool: Dataset, X: NDArray[Any], keys: NDArray[np.intp], halves: Sequence[list[int]]
-) -> Iterator[_Choice]:
-    """Yield the units of one group: a single, a twin, or halves that make no one twin.
-
-    Args:
-        pool: all problems.
-        X: their vectors.
-        keys: their answers.
-        halves: the rows of each half with its copies, sorted by id.
-    """
-    named = [[plain(option) for option in pool[rows[0]].options] for rows in halves]
-    right = [{plain(pool[row].options[keys[row]]) for row in rows} for rows in halves]
-    told = all(len(one) == 1 for one in right)
-    of = [X[rows[0], : len(names)] for rows, names in zip(halves, named, strict=True)]
-    of = [np.asarray(one, np.float32) * np.float32(told) for one in of]
-    rows, kind = [row for half in halves for row in half], "twin" if len(halves) > 1 else "single"
-    if {len(names) for names in named} == {2}:
-        v = np.zeros(X.shape[2], np.float32)
-        for one, half in zip(of, halves, strict=True):
-            v += one[keys[half[0]]] - one[1 - keys[half[0]]]
-        yield _Choice(np.stack([v, 0 * v]), 0, sorted(rows, key=pool.ids.__getitem__), kind)
-    elif len(halves) == 2 and sorted(named[0]) == sorted(named[1]) and right[0] != right[1]:
-        there = [named[1].index(name) for name in named[0]]
-        pairs = list(permutations(range(len(there)), 2))
-        V = np.stack([of[0][i] + of[1][there[j]] for i, j in pairs])
-        key = pairs.index((int(keys[halves[0][0]]), there.index(int(keys[halves[1][0]]))))
-        yield _Choice(V, key, sorted(rows, key=pool.ids.__getitem__), kind)
-    else:
-        for one, half in zip(of, halves, strict=True):
-            yield _Choice(one, int(keys[half[0]]), half, "single")

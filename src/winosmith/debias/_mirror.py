@@ -453,7 +453,7 @@ class _Scorer:
 
     def margins(self, keys: Numbers) -> Floats:
         """Return the (U, r) margins of every unit by each of r ways to key them."""
-        scores = sum(deal.scores(keys) for deal in self.deals) / len(self.deals)
+        scores = np.mean([deal.scores(keys) for deal in self.deals], axis=0)
         return np.stack(
             [_led(self.units, run, key) for run, key in zip(scores.T, keys.T, strict=True)], 1
         )
