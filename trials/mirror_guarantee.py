@@ -4,6 +4,10 @@
                                                  and of symmetric twins
     python trials/mirror_guarantee.py --quick    10 and 50
 
+With --work each draw is a line of draws.jsonl in that folder; what is there is not drawn again, so
+that a run that was stopped goes on, and more draws can be asked for later. A folder belongs to one
+version of the code.
+
 A draw is a set of units of which it is known which are planted; the key of every sound one is an
 even draw over its options. Filtered at an error of 0.1 and of 0.2:
 
@@ -25,11 +29,13 @@ options, or as many as they have on average.
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Executor, ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
+from pathlib import Path
 
 import numpy as np
 from crowd.table import Table, end
@@ -283,6 +289,32 @@ def rows(draws: int) -> Iterator[tuple[Case, float, int]]:
             yield case, strength, 5 * draws if case.many else draws
 
 
+def gathered(
+    case: Case, strength: float, count: int, executor: Executor, kept: Path | None
+) -> NDArray[np.float64]:
+    """Return (draws, errors, 2) false share and share found, drawing what is not kept.
+
+    Args:
+        case: what is drawn.
+        strength: the share that is planted.
+        count: how many draws.
+        executor: who draws.
+        kept: a file of draws, which is added to; None for none.
+    """
+    lines = kept.read_text("utf-8").splitlines() if kept and kept.exists() else []
+    name = [case.units, case.fault, strength]
+    there = {line["seed"]: line["found"] for line in map(json.loads, lines) if line["of"] == name}
+    missing = [seed for seed in range(count) if seed not in there]
+    one = partial(outcome, case=case, strength=strength)
+    told = executor.map(one, missing, chunksize=max(5, case.alike))
+    for seed, found in zip(missing, told, strict=True):
+        there[seed] = found
+        if kept:
+            with kept.open("a", encoding="utf-8") as file:
+                print(json.dumps({"of": name, "seed": seed, "found": found}), file=file)
+    return np.array([there[seed] for seed in range(count)])
+
+
 def main() -> None:
     """Draw, filter, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -291,17 +323,19 @@ def main() -> None:
         "--draws", type=int, default=200, help="for each row; 5 times of the first two units"
     )
     parser.add_argument("--units", nargs="+", help="only these, by a word of their name")
+    parser.add_argument("--work", type=Path, help="the folder of draws that are kept")
     parser.add_argument("--workers", type=int, default=2)
     asked = parser.parse_args()
     draws = 10 if asked.quick else asked.draws
+    kept = asked.work / "draws.jsonl" if asked.work else None
+    if asked.work:
+        asked.work.mkdir(parents=True, exist_ok=True)
     table = Table("Sound units among the removed", COLUMNS)
     with ProcessPoolExecutor(asked.workers) as executor:
         for case, strength, count in rows(draws):
             if asked.units and not any(word in case.units for word in asked.units):
                 continue
-            one = partial(outcome, case=case, strength=strength)
-            drawn = list(executor.map(one, range(count), chunksize=max(5, case.alike)))
-            tell(table, case, strength, np.array(drawn))
+            tell(table, case, strength, gathered(case, strength, count, executor, kept))
             print(f"{case.units}, {strength:.0%}: done", file=sys.stderr)
     end(table)
 
