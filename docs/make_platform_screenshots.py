@@ -103,8 +103,8 @@ def fill(folder: Path) -> None:
     hosting.prepare(site)
     site.activate()
     from winosmith import practice
-    from winosmith.web.people.consent import agree
     from winosmith.web.people.models import Person
+    from winosmith.web.people.privacy import agree
     from winosmith.web.problems.models import State
     from winosmith.web.take.rounds import open_round
 

@@ -125,7 +125,7 @@ def _web_floor(place: str) -> int:
 
 
 def _web_faults(module: str, source: str) -> list[str]:
-    """Return what an area of the platform sees that it may not: `module` is "judge/gold.py".
+    """Return what an area of the platform sees that it may not: `module` is "judge/trust.py".
 
     Modules of the ground and of hosting see those beside them.
     """

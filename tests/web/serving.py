@@ -58,7 +58,7 @@ ROLES: dict[str, dict[str, bool]] = {
 
 _PEOPLE = """
 from winosmith.web._lock import writing
-from winosmith.web.people.consent import agree
+from winosmith.web.people.privacy import agree
 from winosmith.web.people.models import Person
 with writing():
     for name, fields in {people!r}.items():

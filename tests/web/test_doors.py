@@ -72,7 +72,7 @@ RANDOM = re.compile(r"(?=[^\s]*\d)[0-9A-Za-z_+/=-]{16,}")
 @pytest.fixture
 def world(db: Any) -> Any:
     """Return a site with everything on it that opens something, each in the hands of its owner."""
-    from winosmith.web.api.tokens import make
+    from winosmith.web.api.models import make
     from winosmith.web.people.accounts import reset
 
     made = w.make()
@@ -209,9 +209,9 @@ def test_all_that_opens_an_account_ends_together(
     What was ended before, or is somebody else's, is not counted, and other people's doors stay.
     """
     from tests.web.api.calling import program  # type: ignore[import-not-found]
-    from winosmith.web.api.tokens import revoke, tokens_of
+    from winosmith.web.api.models import revoke, tokens_of
     from winosmith.web.people.accounts import reset
-    from winosmith.web.people.consent import agree
+    from winosmith.web.people.privacy import agree
 
     ann, bob = person("ann"), person("bob")
     agree(ann)

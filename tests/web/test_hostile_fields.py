@@ -207,8 +207,8 @@ def _golds(world: Any) -> list[Any]:
     """Make a gold question for each text, whose explanation it is; the judge was wrong on all."""
     from django.utils import timezone
 
-    from winosmith.web.judge.gold import add_gold
     from winosmith.web.judge.models import Slot
+    from winosmith.web.judge.trust import add_gold
 
     made, judge = _singles(world, "held"), world.people["judge"]
     for problem, text in zip(made, TEXTS, strict=True):
@@ -434,8 +434,8 @@ NAMES = ("@SUM", "+1+1", "-2+3", "@SUM+1-2.A1", "javascript.alert", "..", "evil.
 
 def test_a_name_does_nothing(world: Any) -> None:
     """A moderator's name stands in pages and in the log as it is; in a cell it is no formula."""
-    from winosmith.web.people.consent import agree
     from winosmith.web.people.models import Person
+    from winosmith.web.people.privacy import agree
 
     for name, problem in zip(NAMES, _singles(world, "held"), strict=False):
         person = Person.objects.create_user(name, w.PASSWORD)
@@ -534,7 +534,7 @@ def test_exports_of_all_formats_hold_the_texts(world: Any) -> None:
     from winosmith.web.problems.models import Problem
     from winosmith.web.problems.states import public_problems
     from winosmith.web.read.downloads import FILES, survey
-    from winosmith.web.read.filters import Filters
+    from winosmith.web.read.public import Filters
 
     _spread(world)
     assert public_problems().filter(ref__startswith="spread").count() == len(TEXTS)

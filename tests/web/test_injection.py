@@ -39,8 +39,8 @@ def sent(ready_site: Any) -> Iterator[list[dict[str, str]]]:
     from django.test import Client
 
     from winosmith.topics import Topic
-    from winosmith.web.people.consent import agree
     from winosmith.web.people.models import Person
+    from winosmith.web.people.privacy import agree
     from winosmith.web.problems.models import Problem
     from winosmith.web.write.rules import start
 

@@ -19,7 +19,7 @@ class Found:
 
 def test_small_figures_are_of_this_moment(site: Any) -> None:
     """Below a thousand problems every call counts anew."""
-    from winosmith.web._cache import cached
+    from winosmith.web._background import cached
 
     numbers = iter((7, 999, 8))
     assert [cached("small", lambda: Found(next(numbers))).problems for _ in range(3)] == [7, 999, 8]
@@ -32,7 +32,7 @@ def test_large_figures_are_kept_for_longer(
     """They last a second for every thousand problems, ten minutes at most; others are others'."""
     import time
 
-    from winosmith.web._cache import cached
+    from winosmith.web._background import cached
 
     now = time.time()
     numbers = iter((problems, 5, 6))
@@ -50,7 +50,7 @@ def test_large_figures_are_kept_for_longer(
 
 def test_each_of_several_is_kept_for_its_own_number(site: Any) -> None:
     """Of several only those are counted again, all at once, that have few problems."""
-    from winosmith.web._cache import cached_each
+    from winosmith.web._background import cached_each
 
     asked: list[list[int]] = []
 

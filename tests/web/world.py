@@ -45,8 +45,8 @@ class World:
 def _people() -> dict[str, Any]:
     from django.contrib.auth.hashers import make_password
 
-    from winosmith.web.people.consent import agree
     from winosmith.web.people.models import Person
+    from winosmith.web.people.privacy import agree
 
     make, hashed = Person.objects.create_user, make_password(PASSWORD)
     people = {
@@ -67,7 +67,7 @@ def _people() -> dict[str, Any]:
 
 def _twin(owner: Any, name: str) -> Any:
     """Make a twin in a state; return its first half."""
-    from winosmith.web.judge.gold import add_gold
+    from winosmith.web.judge.trust import add_gold
     from winosmith.web.judge.votes import open_slots
     from winosmith.web.problems.models import Problem, State, Twin
 
@@ -148,8 +148,7 @@ def _judge_gold(world: World) -> None:
     """Let the judge have answered two gold questions wrongly, a moment ago."""
     from django.utils import timezone
 
-    from winosmith.web.judge.models import Contest, Slot
-    from winosmith.web.judge.seen import note_seen
+    from winosmith.web.judge.models import Contest, Slot, note_seen
     from winosmith.web.judge.trust import origin
     from winosmith.web.problems.models import Problem
 

@@ -46,7 +46,6 @@ def unlocked_votes() -> None:
     _everywhere(turns.claim, claim_unlocked)
     _everywhere(turns.go_on, claim_unlocked)
     _everywhere(turns.answer, answer_unlocked)
-    _everywhere(turns.answer_and_go_on, answer_and_claim_unlocked)
     _everywhere(turns.answer_local, lambda person, ref, choice: None)
 
 
@@ -124,11 +123,6 @@ def answer_unlocked(person: Any, ref: str, choice: int | None, **marks: Any) -> 
         choice=choice,
         answered_at=timezone.now(),
     )
-
-
-def answer_and_claim_unlocked(person: Any, ref: str, choice: int | None, **marks: Any) -> Any:
-    """Do both of the above, one after the other."""
-    return answer_unlocked(person, ref, choice, **marks), claim_unlocked(person)
 
 
 def once_unlocked(person: Any, key: str, form: str, act: Callable[[], dict[str, Any]]) -> Any:

@@ -108,7 +108,7 @@ def _job(problems: int) -> dict[str, Any]:
     from winosmith.web.market.providers import Claim
     from winosmith.web.market.studies import create_study
     from winosmith.web.market.workers import Arrival, begin
-    from winosmith.web.people.consent import agree
+    from winosmith.web.people.privacy import agree
 
     pay = {
         "reward": Decimal("2.00"),
@@ -166,8 +166,8 @@ def honest(folder: Path, database: str | None, judges: int, votes: int) -> dict[
     """
     opened(folder, database)
     from winosmith.errors import InputError
-    from winosmith.web.judge.gold import add_gold
     from winosmith.web.judge.models import Judge, Slot, Verdict
+    from winosmith.web.judge.trust import add_gold
     from winosmith.web.judge.turns import answer, answer_local, claim, needs_local
     from winosmith.web.people.models import Person
     from winosmith.web.problems.models import Problem

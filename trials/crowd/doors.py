@@ -66,7 +66,7 @@ def doors(folder: Path, database: str | None, how: Doors) -> dict[str, tuple[int
 
 def _held(person: Any) -> list[str]:
     """Return what somebody holds: two log-ins, two tokens, a link."""
-    from winosmith.web.api.tokens import make
+    from winosmith.web.api.models import make
     from winosmith.web.people.accounts import reset
 
     from . import inside

@@ -28,8 +28,8 @@ class Someone:
 def make_people(prefix: str, count: int, **fields: Any) -> list[Someone]:
     """Make people who agreed to the texts and are logged in, each with a session of their own."""
     from winosmith.web._lock import writing
-    from winosmith.web.people.consent import agree
     from winosmith.web.people.models import Person
+    from winosmith.web.people.privacy import agree
 
     made = []
     with writing():

@@ -212,7 +212,7 @@ def models(folder: str, retry: str | None, database: str | None) -> None:
 
 
 def _tell(stand: Figures, folder: Path) -> None:
-    from winosmith.web.predict.lock import fault_file
+    from winosmith.web.predict.process import fault_file
 
     model = stand.model
     took = "" if stand.seconds is None else f", {stand.seconds:.3g} s each"
@@ -239,7 +239,7 @@ def tidy(folder: str, database: str | None) -> None:
     has waited long enough for its other half (wait_days) becomes public; a server looks every hour.
     """
     existing_site(folder, database)
-    from winosmith.web.people.erasure import tidy as delete_old
+    from winosmith.web.people.privacy import tidy as delete_old
     from winosmith.web.problems.states import publish_due
 
     click.echo(f"{'published':12} {publish_due():>9,}")
@@ -461,7 +461,7 @@ def list_(folder: str, database: str | None, as_json: bool) -> None:
 def show(folder: str, name: str, database: str | None, as_json: bool) -> None:
     """Show the round NAME: how far it is, why it failed, or its figures beside the last round's."""
     existing_site(folder, database)
-    from winosmith.web.rounds.rules import round_named
+    from winosmith.web.rounds.running import round_named
 
     found = round_named(name)
     if as_json:
@@ -516,9 +516,9 @@ def cancel(folder: str, name: str, database: str | None) -> None:
     A process that is at it stops before its next step; Ctrl-C stops it at once.
     """
     existing_site(folder, database)
-    from winosmith.web.rounds import rules
+    from winosmith.web.rounds import running
 
-    rules.cancel(rules.round_named(name))
+    running.cancel(running.round_named(name))
     click.echo(f"{name} is cancelled")
     say(f"Let it go on with: winosmith round --site {folder} --name {name}")
 
@@ -534,8 +534,8 @@ def publish(folder: str, name: str, database: str | None) -> None:
     are offered to be perturbed; the next round is compared with it. It can't be taken back.
     """
     existing_site(folder, database)
-    from winosmith.web.rounds import rules
+    from winosmith.web.rounds import running
 
-    rules.publish(None, rules.round_named(name))
+    running.publish(None, running.round_named(name))
     click.echo(f"{name} is published")
     say(f"Everyone sees it at /rounds/round/{name}/ on the site.")

@@ -132,18 +132,18 @@ def _row(recipe: str | None, name: str | None) -> Row:
     Raises:
         InputError: it can't be; a recipe is given for a round that has one.
     """
-    from winosmith.web.rounds import rules
+    from winosmith.web.rounds import running
     from winosmith.web.rounds.models import Round as Row
 
     wanted = {"name": name} if name else {"busy": True}
     known: Row | None = Row.objects.select_related("last").filter(**wanted).first()
     if known is None:
-        table, base = rules.read_recipe(recipe) if recipe else ({}, "")
-        return rules.start(name or rules.next_name(), table, base)
+        table, base = running.read_recipe(recipe) if recipe else ({}, "")
+        return running.start(name or running.next_name(), table, base)
     if recipe:
         raise InputError(f"the round {known.name} has its recipe already; leave {recipe} out")
     if not known.busy:
-        rules.again(known)
+        running.again(known)
         known.refresh_from_db()
     return known
 

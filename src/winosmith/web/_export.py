@@ -14,9 +14,19 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from django.db import connection, transaction
+
 from winosmith import formats
 from winosmith.outputs import PRIVATE, OutputFolder
 from winosmith.records import canonical, problem_record
+from winosmith.web.judge.votes import responses
+from winosmith.web.people.models import Document, Person, pseudonym
+from winosmith.web.predict.models import Prediction
+from winosmith.web.problems.models import Event, Problem, Version
+from winosmith.web.problems.records import as_problem, as_public
+from winosmith.web.problems.states import public_problems
+from winosmith.web.take.models import Round
+from winosmith.web.take.rounds import write_round
 
 Records = Iterable[dict[str, Any]]
 
@@ -70,8 +80,6 @@ def export(folder: str | Path, *, format_name: str = "winosmith", public: bool =
 @contextmanager
 def one_moment() -> Iterator[None]:
     """Let all that the block reads be of one moment, without making anybody who writes wait."""
-    from django.db import connection, transaction
-
     if connection.in_atomic_block:
         yield
         return
@@ -89,9 +97,6 @@ def one_moment() -> Iterator[None]:
 
 
 def _write_public(output: OutputFolder, known: formats.Format) -> int:
-    from winosmith.web.problems.records import as_public
-    from winosmith.web.problems.states import public_problems
-
     name = f"problems{known.suffix}"
     data = (one for rows in chunks(public_problems()) for one in as_public(rows))
     if known.name == "winosmith":
@@ -114,9 +119,6 @@ def _write(output: OutputFolder, name: str, records: Records) -> int:
 
 def _write_tests(output: OutputFolder) -> dict[str, int]:
     """Write each round of human tests; return how many answers each has."""
-    from winosmith.web.take.models import Round
-    from winosmith.web.take.results import write_round
-
     counts = {}
     for round_ in Round.objects.order_by("pk"):
         name = f"{PRIVATE}/tests/{round_.name}"
@@ -125,17 +127,12 @@ def _write_tests(output: OutputFolder) -> dict[str, int]:
 
 
 def _problems() -> Records:
-    from winosmith.web.problems.models import Problem
-    from winosmith.web.problems.records import as_problem
-
     query = Problem.objects.select_related("twin__contributor")
     for datum in map(as_problem, _by_number(query)):
         yield {**problem_record(datum), "twin_id": datum.twin_id}  # a single says that it is one
 
 
 def _states() -> Records:
-    from winosmith.web.problems.models import Problem
-
     for row in _by_number(Problem.objects.select_related("twin__revises")):
         yield {
             "id": row.ref,
@@ -152,16 +149,10 @@ def _states() -> Records:
 
 
 def _responses() -> Records:
-    from winosmith.web.judge.votes import responses
-    from winosmith.web.problems.models import Problem
-
     return map(asdict, responses(_by_number(Problem.objects.all())))
 
 
 def _events() -> Records:
-    from winosmith.web.people.models import pseudonym
-    from winosmith.web.problems.models import Event
-
     for event in _by_number(Event.objects.select_related("problem", "actor")):
         yield {
             "event": event.pk,
@@ -177,8 +168,6 @@ def _events() -> Records:
 
 
 def _versions() -> Records:
-    from winosmith.web.problems.models import Version
-
     for row in _by_number(Version.objects.select_related("problem", "root", "parent", "against")):
         yield {
             "id": row.problem.ref,
@@ -194,8 +183,6 @@ def _versions() -> Records:
 
 
 def _predictions() -> Records:
-    from winosmith.web.predict.models import Prediction
-
     for row in _by_number(Prediction.objects.select_related("problem", "model")):
         yield {
             "id": row.problem.ref,
@@ -214,8 +201,6 @@ def _predictions() -> Records:
 
 
 def _people() -> Records:
-    from winosmith.web.people.models import Person, pseudonym
-
     for person in _by_number(Person.objects.prefetch_related("agreements__document")):
         agreements = sorted(person.agreements.all(), key=lambda agreement: agreement.pk)
         yield {
@@ -233,8 +218,6 @@ def _people() -> Records:
 
 
 def _documents() -> Records:
-    from winosmith.web.people.models import Document
-
     for document in _by_number(Document.objects.all()):
         yield {
             "kind": document.kind,
@@ -246,8 +229,6 @@ def _documents() -> Records:
 
 
 def _rounds() -> Records:
-    from winosmith.web.take.models import Round
-
     for round_ in _by_number(Round.objects.all()):
         yield {
             "round": round_.name,

@@ -10,17 +10,25 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
+
+from django.db import connection
+from django.utils import timezone
 
 from winosmith import Dataset
 from winosmith import Problem as Datum
 from winosmith.errors import InputError
 from winosmith.lineage import depths
 from winosmith.records import problem_record
-from winosmith.web._lock import chunked
-
-if TYPE_CHECKING:
-    from winosmith.web.problems.models import Problem, Twin
+from winosmith.web._lock import chunked, writing
+from winosmith.web.judge.trust import add_gold
+from winosmith.web.judge.votes import open_new
+from winosmith.web.problems import models
+from winosmith.web.problems.family import COVERING, cover_below, covering, digest_of
+from winosmith.web.problems.lookalikes import compared, sketch
+from winosmith.web.problems.models import Event, Problem, State, Twin, Version
+from winosmith.web.problems.records import as_problem, lean, row_fields, twin_fields
+from winosmith.web.problems.states import settle
 
 As = Literal["judging", "valid", "gold"]
 
@@ -159,8 +167,6 @@ def refused(dataset: Dataset, as_: As) -> Iterator[tuple[Datum, InputError]]:
 
 def count_known(dataset: Dataset) -> int:
     """Return how many problems of a data set the site has, by their ids."""
-    from winosmith.web.problems.models import Problem
-
     some = (Problem.objects.filter(ref__in=refs) for refs in chunked(dataset.ids, CHUNK))
     return sum(rows.count() for rows in some)
 
@@ -218,8 +224,6 @@ def _taken(dataset: Dataset) -> Iterator[tuple[Datum, str]]:
 
     Those of a data set that stand together by a twin's id are refused together.
     """
-    from winosmith.web.problems.models import Problem
-
     twins = _twins_of(dataset)
     for refs in chunked(twins, CHUNK):
         rows = Problem.objects.filter(twin__ref__in=refs).values_list("twin__ref", "ref")
@@ -247,9 +251,6 @@ def _add(data: Sequence[Datum], as_: As, covered: Collection[str] = ()) -> int:
 
     The ids of `covered` are under embargo because of what stands above them.
     """
-    from winosmith.web._lock import writing
-    from winosmith.web.problems.models import Problem
-
     with writing():
         known = set(
             Problem.objects.filter(ref__in=[datum.id for datum in data]).values_list(
@@ -264,20 +265,10 @@ def _add(data: Sequence[Datum], as_: As, covered: Collection[str] = ()) -> int:
 
 def _note_covered(covered: Collection[str], rows: Sequence[Problem]) -> None:
     """Write down of new rows that they came in under the embargo of what stands above them."""
-    from winosmith.web.problems.family import covering
-    from winosmith.web.problems.models import Event
-
     Event.objects.bulk_create(covering(row) for row in rows if row.ref in covered)
 
 
 def _add_rows(data: Sequence[Datum], as_: As) -> Sequence[Problem]:
-    from django.utils import timezone
-
-    from winosmith.web.judge.votes import open_new
-    from winosmith.web.problems.models import Event, Problem, State
-    from winosmith.web.problems.records import row_fields
-    from winosmith.web.problems.states import settle
-
     now = timezone.now()
     state = State.JUDGING if as_ == "judging" else State.VALID
     twins = _add_twins(data)
@@ -304,9 +295,6 @@ def _add_rows(data: Sequence[Datum], as_: As) -> Sequence[Problem]:
 
 
 def _add_twins(data: Sequence[Datum]) -> dict[str, Twin]:
-    from winosmith.web.problems.models import Twin
-    from winosmith.web.problems.records import twin_fields
-
     named = {_twin_ref(datum): datum for datum in data}
     twins = {twin.ref: twin for twin in Twin.objects.filter(ref__in=named)}
     missing = [
@@ -317,8 +305,6 @@ def _add_twins(data: Sequence[Datum]) -> dict[str, Twin]:
 
 
 def _make_gold(data: Sequence[Datum], rows: Sequence[Problem]) -> None:
-    from winosmith.web.judge.gold import add_gold
-
     for datum, row in zip(data, rows, strict=True):
         attention = bool(datum.extra.get(ATTENTION, False))
         add_gold(row, str(datum.extra[EXPLANATION]), attention=attention)
@@ -326,12 +312,9 @@ def _make_gold(data: Sequence[Datum], rows: Sequence[Problem]) -> None:
 
 def _remember(rows: Sequence[Problem]) -> None:
     """Let new sentences be compared with these, as `lookalikes.remember` does one by one."""
-    from django.db import connection
-
-    from winosmith.web.problems.lookalikes import compared, sketch
-    from winosmith.web.problems.models import Remembered, Shingle
-
-    remembered = Remembered.objects.bulk_create(Remembered(problem=row) for row in rows)
+    remembered = models.Remembered.objects.bulk_create(
+        models.Remembered(problem=row) for row in rows
+    )
     values: list[Any] = [
         (number, entry.pk)
         for row, entry in zip(rows, remembered, strict=True)
@@ -339,7 +322,7 @@ def _remember(rows: Sequence[Problem]) -> None:
     ]
     with connection.cursor() as cursor:
         cursor.executemany(
-            f"INSERT INTO {Shingle._meta.db_table} (value, remembered_id) VALUES (%s, %s)",  # noqa: S608
+            f"INSERT INTO {models.Shingle._meta.db_table} (value, remembered_id) VALUES (%s, %s)",  # noqa: S608
             values,
         )
 
@@ -368,8 +351,6 @@ def below_embargoes(data: Iterable[Datum]) -> set[str]:
 
 
 def _under_embargo(refs: Iterable[str]) -> Iterator[str]:
-    from winosmith.web.problems.models import Problem
-
     kept_back = Problem.objects.filter(embargo=True, gold=False)
     for some in chunked(refs, ROWS):
         yield from kept_back.filter(ref__in=some).values_list("ref", flat=True)
@@ -400,10 +381,7 @@ def add_versions(data: Iterable[Datum]) -> tuple[int, int]:
 
 def _families(perturbed: Mapping[str, str]) -> dict[str, Problem]:
     """Return the problems, their roots, and all that these families have already, by id."""
-    from winosmith.web.problems.models import ERASED_SENTENCE, Problem, Version
-    from winosmith.web.problems.records import lean
-
-    kept = Problem.objects.filter(gold=False).exclude(sentence=ERASED_SENTENCE)
+    kept = Problem.objects.filter(gold=False).exclude(sentence=models.ERASED_SENTENCE)
     query = lean(kept.select_related("twin__contributor"))
     named = set(perturbed.values())
     found = [
@@ -417,8 +395,6 @@ def _families(perturbed: Mapping[str, str]) -> dict[str, Problem]:
 
 
 def _as_data(rows: Iterable[Problem]) -> Iterator[Datum]:
-    from winosmith.web.problems.records import as_problem
-
     return map(as_problem, rows)
 
 
@@ -443,9 +419,6 @@ def _steps(family: Dataset) -> dict[str, int]:
 def _versions(
     rows: Mapping[str, Problem], family: Dataset, steps: Mapping[str, int]
 ) -> Iterator[Any]:
-    from winosmith.web.problems.family import digest_of
-    from winosmith.web.problems.models import Version
-
     covered = _covered([row.pk for row in rows.values() if row.embargo])
     for datum, of in zip(family, depths(family), strict=True):
         if datum.id not in steps:
@@ -465,18 +438,12 @@ def _versions(
 
 def _covered(keys: Sequence[int]) -> set[int]:
     """Return the keys of those that came in under the embargo of what stands above them."""
-    from winosmith.web.problems.family import COVERING
-    from winosmith.web.problems.models import Event
-
     events = Event.objects.filter(kind=COVERING[True])
     rows = (events.filter(problem__in=some) for some in chunked(keys, ROWS))
     return {key for some in rows for key in some.values_list("problem_id", flat=True)}
 
 
 def _write_versions(versions: Iterator[Any]) -> None:
-    from winosmith.web._lock import writing
-    from winosmith.web.problems.models import Version
-
     for chunk in chunked(versions, ROWS):
         with writing():
             Version.objects.bulk_create(chunk, ignore_conflicts=True)
@@ -484,9 +451,6 @@ def _write_versions(versions: Iterator[Any]) -> None:
 
 def _cover(keys: Sequence[int]) -> None:
     """Put what stands below problems under embargo under it, too."""
-    from winosmith.web._lock import writing
-    from winosmith.web.problems.family import cover_below
-
     for some in chunked(keys, ROWS):
         with writing():
             cover_below(some)

@@ -1,24 +1,50 @@
 """What the commands do with a site: make it ready, serve it, save it, fill it, write it out.
 
-Before a site is served there must be tables, static files, settings, texts and an admin.
+Before a site is served there must be tables, static files, settings, texts and an admin. The server
+is gunicorn, set up in code, with workers that share one loaded application; there is one a folder,
+by a lock that the kernel takes back however the server ends.
 """
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import io
+import os
+import signal
+import socket
+import sqlite3
+import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from hashlib import sha256
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from winosmith import __version__
-from winosmith.errors import InputError
+from winosmith.errors import InputError, Interrupted, OutputError, require
+from winosmith.locks import FileLock, look
 from winosmith.outputs import write_aside
 from winosmith.web._backup import Contents, backup, restore
-from winosmith.web._export import Exported, export
-from winosmith.web._import import Imported, import_problems, with_new_ids
-from winosmith.web._server import address_of, claim, listen, run, workers_for
 from winosmith.web._site import Site
+
+if TYPE_CHECKING:
+    from winosmith.web._export import Exported, export
+    from winosmith.web._import import Imported, import_problems, with_new_ids
+    from winosmith.web.predict.process import Leash
+else:
+
+    def __getattr__(name: str) -> Any:
+        """Hand on what reads and writes tables: it can be loaded once Django is set up."""
+        if name in ("Exported", "export"):
+            return getattr(import_module("winosmith.web._export"), name)
+        if name in ("Imported", "import_problems", "with_new_ids"):
+            return getattr(import_module("winosmith.web._import"), name)
+        raise AttributeError(f"{__name__} has no {name!r}")
+
 
 __all__ = [
     "Contents",
@@ -217,3 +243,295 @@ def first_admin_path(minutes: int) -> str | None:
         earlier = Invitation.objects.filter(is_superuser=True, made_by=None, person=None, used=None)
         earlier.update(used=timezone.now())
         return invite(["admin"], minutes)
+
+
+LOCK = "server.lock"
+
+CLAIM_PATIENCE = 10.0
+"""Seconds; the workers of a killed server notice within about one, and let go."""
+
+LEFT_FREE = 10
+"""Connections of a PostgreSQL server that stay free for `winosmith admin` and its own admin, beside
+one for each model of the site."""
+
+CONNECTIONS = 16
+"""Connections to PostgreSQL that one worker may have: one for each thread that answers, a few for
+what it does in the background."""
+
+GRACE = 30
+"""Seconds that requests get to end when the server stops."""
+
+RECYCLED_AFTER = 50_000
+"""Requests after which a worker makes place for a new one, so that no leak can grow for ever."""
+
+
+def claim(folder: Path, patience: float = CLAIM_PATIENCE) -> FileLock:
+    """Take the folder for this process and its workers, until the last of them has ended.
+
+    Args:
+        folder: the site's.
+        patience: seconds to wait for a server that is about to end.
+
+    Returns:
+        The lock; it is never closed on purpose.
+
+    Raises:
+        InputError: another server has the folder; its process id is named.
+    """
+    until = time.monotonic() + patience
+    while (lock := FileLock.take(folder / LOCK)) is None:
+        _held, holder = look(folder / LOCK)
+        # A server that is there stays; one that was killed leaves workers that are about to go.
+        if _lives(holder) or time.monotonic() > until:
+            raise InputError(
+                f"{folder} is served already, by process {holder or 'unknown'}; use that server, "
+                f"or stop it first{f' (kill {holder})' if holder else ''}"
+            )
+        time.sleep(0.1)
+    lock.write(os.getpid())
+    return lock
+
+
+def _lives(process: int | None) -> bool:
+    if not process:
+        return False
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that is bound to an address; port 0 takes a free one.
+
+    Raises:
+        InputError: the address is none of this machine's.
+        OutputError: the port is taken, or may not be used.
+    """
+    host = host.strip("[]")
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except OSError as error:
+        raise InputError(f"--host {host}: {error.strerror}; give an address of this machine") from (
+            None
+        )
+    family, kind, protocol, _, address = found[0]
+    door = socket.socket(family, kind, protocol)
+    door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        door.bind(address)
+        door.listen(2048)
+    except OSError as error:
+        door.close()
+        raise OutputError(_why_not(error, host, port)) from None
+    return door
+
+
+def _why_not(error: OSError, host: str, port: int) -> str:
+    import errno
+
+    hints = {
+        errno.EADDRINUSE: "something listens there already; stop it, or choose another --port",
+        errno.EACCES: "ports below 1024 are for root; choose another --port, behind a proxy",
+        errno.EADDRNOTAVAIL: "this machine has no such address; choose another --host",
+    }
+    return f"{host}:{port}: {hints.get(error.errno or 0, error.strerror)}"
+
+
+def address_of(door: socket.socket) -> str:
+    """Return the address under which a socket is reached, as a browser takes it."""
+    host, port = door.getsockname()[:2]
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+def workers_for(asked: int | None) -> int:
+    """Return how many workers there will be: what was asked for, or one a core and one more.
+
+    While one waits for the disk, another computes. Without a number there are fewer where the
+    database has no connection for each thread of so many.
+
+    Raises:
+        InputError: a PostgreSQL server takes fewer connections than are needed.
+    """
+    from django.conf import settings
+    from django.db import connection
+
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    workers = asked or (cores or 1) + 1
+    if connection.vendor != "postgresql":
+        return workers
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT current_setting('max_connections')::int"
+            " - current_setting('superuser_reserved_connections')::int"
+        )
+        room = int(cursor.fetchone()[0]) - LEFT_FREE - len(settings.RULES.models)
+    connection.close()
+    most = room // CONNECTIONS
+    if most < (asked or 1):
+        raise InputError(
+            f"the PostgreSQL server has room for {max(room, 0)} connections and {asked or 1} "
+            f"workers may need {(asked or 1) * CONNECTIONS}; lower --workers, or raise "
+            "max_connections in postgresql.conf"
+        )
+    return min(workers, most)
+
+
+def run(site: Site, door: socket.socket, *, workers: int) -> None:
+    """Serve the site until a signal comes: TERM ends it, Ctrl-C raises `Interrupted`.
+
+    Requests that are being answered are answered first. Django is set up already.
+
+    Raises:
+        Interrupted: after Ctrl-C; nothing is lost.
+        InputError: the workers can't start.
+    """
+    require("gunicorn", "web")
+    from django.db import connections
+
+    from winosmith.web._worker import allow_connections
+    from winosmith.web.predict.asking import announce
+    from winosmith.web.predict.process import Leash
+
+    announce(site.rules.models)
+    connections.close_all()  # a worker must not inherit a connection
+    allow_connections()
+    server = _arbiter(site, door, workers, Leash.new())
+    master = os.getpid()
+    try:
+        server.run()
+    except SystemExit as ended:
+        code = ended.code if isinstance(ended.code, int) else 0
+        if os.getpid() != master:
+            _leave(code)
+        if code:
+            raise InputError("the server could not start its workers; the reason is above") from (
+                None
+            )
+    _into_one_file(site)
+    if server.interrupted:
+        raise Interrupted(
+            "Whatever was acknowledged is on the disk; "
+            f"start again with: winosmith serve {site.folder}"
+        )
+
+
+def _into_one_file(site: Site) -> None:
+    """Put what SQLite keeps beside its file into it, for those who copy that file alone."""
+    if site.database.url is None:
+        with contextlib.suppress(sqlite3.Error), contextlib.closing(_connect(site)) as database:
+            database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def _connect(site: Site) -> sqlite3.Connection:
+    return sqlite3.connect(site.database.path, timeout=5)
+
+
+def _leave(code: int) -> NoReturn:
+    """End a worker here: what its parent has open or planned is not its to finish."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+def _arbiter(site: Site, door: socket.socket, workers: int, leash: Leash) -> Any:
+    """Return gunicorn's master process, in which Ctrl-C asks the workers to finish first."""
+    from gunicorn.app.base import BaseApplication
+    from gunicorn.arbiter import Arbiter
+
+    class Application(BaseApplication):
+        def load_config(self) -> None:
+            for name, value in _settings(site, door, workers, leash).items():
+                if name in self.cfg.settings:
+                    self.cfg.set(name, value)
+
+        def load(self) -> Any:
+            from winosmith.web.wsgi import application
+
+            load_all()
+            gc.freeze()  # what all workers share stays shared
+            return application
+
+    class Server(Arbiter):
+        interrupted = False
+
+        def handle_int(self) -> None:
+            self.interrupted = True
+            self.handle_term()
+
+        def stop(self, graceful: bool = True) -> None:
+            leash.drop()  # models end at once: nobody waits for one
+            super().stop(graceful)
+
+    return Server(Application())
+
+
+def _settings(site: Site, door: socket.socket, workers: int, leash: Leash) -> dict[str, Any]:
+    """Return gunicorn's settings; those that its version does not know are left out."""
+    from winosmith.web._worker import Buffering
+
+    memory = Path("/dev/shm")  # noqa: S108 - gunicorn makes files of its own there
+    return {
+        "bind": f"fd://{door.detach()}",
+        "workers": workers,
+        "worker_class": Buffering,
+        "preload_app": True,
+        "proc_name": "winosmith",
+        "timeout": 60,
+        "graceful_timeout": GRACE,
+        "max_requests": RECYCLED_AFTER,
+        "max_requests_jitter": RECYCLED_AFTER // 10,
+        "worker_tmp_dir": str(memory) if os.access(memory, os.W_OK) else None,
+        "accesslog": None,
+        "errorlog": "-",
+        "loglevel": "warning",
+        "post_worker_init": partial(_as_worker, site, leash),
+        "control_socket_disable": True,
+        "chdir": str(site.folder),
+    }
+
+
+def _as_worker(site: Site, leash: Leash, worker: Any) -> None:
+    """Leave Ctrl-C to the master: it reaches the whole group, and would cut off requests here."""
+    from winosmith.web import _background, _lock
+    from winosmith.web.predict import process
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _lock.bounded()
+    _background.look_every_hour(site.folder)
+    process.start(site, leash)
+
+
+def load_all() -> None:
+    """Load what all workers share: views, templates, and what the association meter learns with.
+
+    The API is loaded where somebody has a token for it: it takes half a second and 13 MB, which a
+    site whose API nobody uses does not pay.
+    """
+    from django.db import connection
+    from django.urls import get_resolver
+
+    from winosmith import practice
+    from winosmith.solve import WordAssociation  # noqa: F401 - loaded for all
+    from winosmith.web.api.models import Token
+
+    get_resolver().reverse_dict  # noqa: B018 - every view is loaded to know its address
+    practice.handwritten()
+    _load_templates()
+    if Token.objects.exists():
+        import_module("winosmith.web.api.app")
+    connection.close()  # a worker must not inherit one
+
+
+def _load_templates() -> None:
+    from django.template import engines
+    from django.template.utils import get_app_template_dirs
+
+    engine = engines["django"].engine
+    for folder in map(Path, (*engine.dirs, *get_app_template_dirs("templates"))):
+        if Path(__file__).parent in folder.parents:
+            for path in folder.rglob("*.html"):
+                engine.get_template(str(path.relative_to(folder)))

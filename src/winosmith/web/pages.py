@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import logging
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import date, datetime
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from django import template
 from django.conf import settings
 from django.core.exceptions import SuspiciousOperation
+from django.core.paginator import Page
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.shortcuts import render, resolve_url
@@ -109,6 +112,36 @@ def fixed(value: float, digits: int) -> str:
 def percent(share: float, digits: int = 1) -> str:
     """Return a share (0–1) in percent, with its sign."""
     return f"{fixed(100 * share, digits)} %"
+
+
+def is_number(text: str, digits: int = 18) -> bool:
+    """Tell whether somebody typed a whole number, of no more than so many digits from 0 to 9."""
+    return text.isascii() and text.isdigit() and len(text) <= digits
+
+
+def beside(page: Page) -> dict[str, str]:
+    """Return the queries of the newer and the older page beside one; "" where there is none."""
+    return {
+        "newer": f"page={page.number - 1}" if page.has_previous() else "",
+        "older": f"page={page.number + 1}" if page.has_next() else "",
+    }
+
+
+def csv_lines(rows: Iterable[Iterable[object]]) -> Iterator[str]:
+    """Yield rows as lines of CSV; whoever gives a text of people's sees to `outputs.guarded`."""
+    for row in rows:
+        written = io.StringIO()
+        csv.writer(written).writerow(row)
+        yield written.getvalue()
+
+
+Sent = TypeVar("Sent", bound=HttpResponseBase)
+
+
+def attached(response: Sent, name: str) -> Sent:
+    """Let a browser store what is sent as a file of that name, and return it."""
+    response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
 
 
 register = template.Library()

@@ -80,7 +80,7 @@ TEMPLATES = [
                 "reasons": "winosmith.web.moderate.decisions",
                 "rounds": "winosmith.web.rounds.results",
                 "run": "winosmith.web.run.log",
-                "sentences": "winosmith.web.read.problem",
+                "sentences": "winosmith.web.read.views",
             },
         },
     }

@@ -55,6 +55,6 @@ class Program:
 
 def program(person: Any, *scopes: str) -> Program:
     """Return a program that has a token of somebody's; for every scope unless some are named."""
-    from winosmith.web.api.tokens import SCOPES, make
+    from winosmith.web.api.models import SCOPES, make
 
     return Program(make(person, "a program", scopes or SCOPES)[1])

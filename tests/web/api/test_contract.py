@@ -138,7 +138,7 @@ def test_a_family_is_listed_a_page_at_a_time(
 ) -> None:
     """Each version comes once, after its parent, on pages of a bounded size."""
     from winosmith.web.api import families
-    from winosmith.web.people.consent import agree
+    from winosmith.web.people.privacy import agree
     from winosmith.web.problems.models import Problem, Version
 
     _many(2)

@@ -30,7 +30,7 @@ def ann(db: Any, person: Any) -> Any:
 
 
 def _agreed(somebody: Any) -> Any:
-    from winosmith.web.people.consent import agree
+    from winosmith.web.people.privacy import agree
 
     agree(somebody)
     return somebody

@@ -13,7 +13,7 @@ PAGE = Path(__file__).parents[3] / "docs/how-to/api.md"
 
 MADE = """
 from winosmith.web._lock import writing
-from winosmith.web.api.tokens import make
+from winosmith.web.api.models import make
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Problem, Twin
 ann = Person.objects.get(name="ann")
@@ -55,7 +55,7 @@ def test_the_client_of_the_documentation_works(served: Any, tmp_path: Path) -> N
 def test_the_api_is_loaded_at_the_start_where_somebody_has_a_token(served: Any) -> None:
     """A site whose API is used has it ready for the first call; another one pays nothing."""
     loaded = (
-        "import sys; from winosmith.web._server import load_all; load_all(); "
+        "import sys; from winosmith.web.hosting import load_all; load_all(); "
         "result = 'winosmith.web.api.app' in sys.modules"
     )
     site = served()

@@ -13,7 +13,7 @@ from tests.web.api.calling import Program, program  # type: ignore[import-not-fo
 @pytest.fixture
 def ann(db: Any, person: Any) -> Any:
     """Return somebody with an account, who agreed to the texts."""
-    from winosmith.web.people.consent import agree
+    from winosmith.web.people.privacy import agree
 
     made = person("ann")
     agree(made)
@@ -86,7 +86,7 @@ def test_a_token_ends(ann: Any, visit: Any) -> None:
 
 def test_tokens_die_with_their_owner_s_account(ann: Any) -> None:
     """Who is shut out, or erased, has no token that works; an erasure deletes them."""
-    from winosmith.web.people.erasure import erase
+    from winosmith.web.people.privacy import erase
 
     caller = program(ann)
     type(ann).objects.filter(pk=ann.pk).update(is_active=False)
@@ -116,8 +116,8 @@ def test_people_have_a_few_tokens(ann: Any) -> None:
     from django.utils import timezone
 
     from winosmith.errors import InputError
-    from winosmith.web.api import tokens
-    from winosmith.web.people.erasure import tidy
+    from winosmith.web.api import models as tokens
+    from winosmith.web.people.privacy import tidy
 
     made = [tokens.make(ann, f"n{n}", ["read"])[0] for n in range(tokens.MOST)]
     with pytest.raises(InputError, match="20 tokens"):
@@ -134,7 +134,7 @@ def test_what_the_site_holds_about_somebody_tells_of_tokens_without_digests(ann:
     """Everybody's own data name their tokens; no digest is among them."""
     import json
 
-    from winosmith.web.people.erasure import data_about
+    from winosmith.web.people.privacy import data_about
 
     program(ann)
     told = json.dumps(data_about(ann), default=str)

@@ -63,6 +63,6 @@ ROUTES: list[tuple[str, str, tuple[Any, ...], Callable[[Any], dict[str, Any]], s
 
 def staged(people: dict[str, Any]) -> dict[str, Any]:
     """Make a token of the owner's."""
-    from winosmith.web.api.tokens import make
+    from winosmith.web.api.models import make
 
     return {"token of owner": make(people["owner"], "nightly", ["read"])[0].pk}

@@ -234,7 +234,7 @@ def test_a_problem_of_thirty_words_is_judged_without_scrolling(
 
 GOLD = """
 from winosmith.web._lock import writing
-from winosmith.web.judge.gold import add_gold
+from winosmith.web.judge.trust import add_gold
 from winosmith.web.problems.models import Problem, State, Twin
 with writing():
     row = Problem.objects.create(

@@ -171,7 +171,7 @@ def test_reading_a_half_here_is_noted(
     db: Any, visit: Callable[..., Any], person: Callable[..., Any], family: Callable[..., Any]
 ) -> None:
     """Who sees a half whose other half is still being judged won't be asked about that one."""
-    from winosmith.web.judge.seen import has_seen
+    from winosmith.web.judge.models import has_seen
     from winosmith.web.problems.models import Problem
 
     bob, eve = person("bob"), person("eve")

@@ -48,7 +48,7 @@ def give(person: Any, choice: int | None = None, **marks: Any) -> Any:
 
 def gold(count: int, *, attention: bool = False) -> list[Any]:
     """Make gold questions, and beside them a problem without which none would come."""
-    from winosmith.web.judge.gold import add_gold
+    from winosmith.web.judge.trust import add_gold
 
     twin(halves=1)
     made = [twin(halves=1, opened=False)[0] for _ in range(count)]

@@ -106,7 +106,7 @@ def test_a_problem_with_slots_becomes_gold_for_everybody(
     db: Any, rules: Any, person: Maker
 ) -> None:
     """A problem that had open slots, once it is gold, comes to the first people of a site, too."""
-    from winosmith.web.judge.gold import add_gold
+    from winosmith.web.judge.trust import add_gold
 
     first = person("ann")
     rules(gold_every=1, judges=first.pk + 1 - first.pk % 2)
@@ -177,9 +177,9 @@ def test_a_contested_answer_counts_only_when_it_is_settled(
     db: Any, rules: Any, person: Maker
 ) -> None:
     """A contest lifts the pause that hangs on it; upheld, the question is retired for all."""
-    from winosmith.web.judge.gold import contest, settle
     from winosmith.web.judge.models import Gold
-    from winosmith.web.judge.trust import record
+    from winosmith.web.judge.trust import contest, record
+    from winosmith.web.judge.trust import settle_contest as settle
 
     rules(gold_every=1)
     gold(10)
@@ -204,7 +204,7 @@ def test_a_contested_answer_counts_only_when_it_is_settled(
 
 def test_a_right_answer_is_not_contested(db: Any, rules: Any, person: Maker) -> None:
     """There is nothing to contest where the answer was right, or was another's."""
-    from winosmith.web.judge.gold import contest
+    from winosmith.web.judge.trust import contest
 
     rules(gold_every=1)
     gold(1)
@@ -244,7 +244,7 @@ def test_gold_needs_an_answer_an_explanation_and_no_votes(
     db: Any, rules: Any, person: Maker
 ) -> None:
     """A withheld answer, a missing explanation or a vote keep a problem from becoming gold."""
-    from winosmith.web.judge.gold import add_gold
+    from winosmith.web.judge.trust import add_gold
 
     (withheld,) = twin(halves=1, opened=False)
     withheld.answer = None
@@ -280,7 +280,7 @@ def test_what_a_judge_downloads_about_themselves_tells_no_gold(
 ) -> None:
     """A judge's own file has the same of a gold question that they hold, or passed on."""
     from winosmith.web.judge.turns import claim, skip
-    from winosmith.web.people.erasure import data_about
+    from winosmith.web.people.privacy import data_about
 
     rules(gold_every=2, local_first=False)
     gold(20), [twin(halves=1) for _ in range(40)]

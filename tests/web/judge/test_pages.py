@@ -16,7 +16,7 @@ Maker = Callable[..., Any]
 @pytest.fixture
 def judge(db: Any, rules: Any, person: Maker, visit: Maker) -> Callable[[str], Any]:
     """Return a maker of browsers of judges who agreed to the texts."""
-    from winosmith.web.people.consent import agree
+    from winosmith.web.people.privacy import agree
 
     def make(name: str, **fields: Any) -> Any:
         somebody = person(name, **fields)

@@ -99,8 +99,7 @@ def test_what_was_read_whole_never_comes_back(db: Any, rules: Any, person: Maker
 
 def test_what_is_read_elsewhere_closes_a_part(db: Any, rules: Any, person: Maker) -> None:
     """Who reads any half whole, on a page or in bulk, is not given the one that they began."""
-    from winosmith.web.judge.models import Seen
-    from winosmith.web.judge.seen import note_all, note_seen
+    from winosmith.web.judge.models import Seen, note_all, note_seen
     from winosmith.web.judge.turns import claim
 
     rules(judges=3)

@@ -414,7 +414,7 @@ def test_who_misses_too_many_tries_again_with_others(db: Any, rules: Any, person
 
 def test_a_contest_passes_nobodys_training(db: Any, rules: Any, person: Maker) -> None:
     """A contested answer counts as wrong in the training until a moderator agrees."""
-    from winosmith.web.judge.gold import contest
+    from winosmith.web.judge.trust import contest
 
     rules(training_questions=5, training_right=4)
     gold(5), twin()
@@ -452,8 +452,8 @@ def test_the_pages_of_the_training_lead_through_it(
     db: Any, rules: Any, person: Maker, visit: Any
 ) -> None:
     """The start tells of the training, each answer of its reason and how far it is, to the end."""
-    from winosmith.web.people.consent import agree
     from winosmith.web.people.gates import new_key
+    from winosmith.web.people.privacy import agree
 
     rules(training_questions=2, training_right=2, local_first=False)
     gold(2), twin()

@@ -215,7 +215,7 @@ def test_only_another_moderator_excludes(db: Any, rules: Any, person: Maker) -> 
 def test_agreement_is_that_of_the_votes(db: Any, rules: Any, person: Maker) -> None:
     """Shares and alpha come out as they do from the table of all votes."""
     from winosmith.metrics import krippendorff_alpha
-    from winosmith.web.judge.agreement import figures
+    from winosmith.web.judge.votes import agreement as figures
 
     assert figures().problems == 0
     problems = [twin(halves=1)[0] for _ in range(3)]

@@ -52,7 +52,7 @@ def test_one_judge_may_judge_a_family_but_nothing_of_their_own(
     database: Any, rules: Any, person: Maker
 ) -> None:
     """Versions of one family reach one judge, after its root too; those they wrote never do."""
-    from winosmith.web.judge.seen import note_seen
+    from winosmith.web.judge.models import note_seen
     from winosmith.web.judge.turns import claim
 
     bob, ann = person("bob", is_judge=True), person("ann")
@@ -75,7 +75,7 @@ def test_the_page_of_a_judge_tells_nothing_of_the_family(
     middle = child(root(), new=("not fit", "barely fit"))
     made = child(middle, new=("barely fit", "fully fit"), state="judging", declared=7)
     judge = person("judge", is_judge=True)
-    from winosmith.web.people.consent import agree
+    from winosmith.web.people.privacy import agree
 
     agree(judge)
     slot = claim(judge)

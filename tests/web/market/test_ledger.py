@@ -180,7 +180,7 @@ def test_ids_are_forgotten_when_they_are_old(db: Any, rules: Any) -> None:
     from django.utils import timezone
 
     from winosmith.web.market.models import Identity
-    from winosmith.web.people.erasure import tidy
+    from winosmith.web.people.privacy import tidy
 
     made, _ = m.study(1)
     settled, waits = m.working(made, 1), m.working(made, 2)

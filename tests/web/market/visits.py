@@ -94,7 +94,7 @@ def staged() -> dict[str, str]:
     from winosmith.web.market.providers import Claim
     from winosmith.web.market.studies import create_study
     from winosmith.web.market.workers import Arrival, begin
-    from winosmith.web.people.consent import agree
+    from winosmith.web.people.privacy import agree
 
     usual: dict[str, Any] = {"reward": Decimal("2.50"), "currency": "GBP", "minutes": 12,
                              "places": 50,

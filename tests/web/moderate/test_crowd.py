@@ -91,10 +91,10 @@ def test_who_wrote_much_is_counted_now_and_then(
     db: Any, person: Any, twin: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Somebody's figures are of a moment ago once they have written much, others' of now."""
-    from winosmith.web import _cache
+    from winosmith.web import _background
     from winosmith.web.moderate.people import written_by_each
 
-    monkeypatch.setattr(_cache, "A_SECOND", 3)
+    monkeypatch.setattr(_background, "A_SECOND", 3)
     ann, bob = person("ann"), person("bob")
     for who, times in ((ann, 2), (bob, 1)):
         for _ in range(times):

@@ -219,7 +219,7 @@ def test_the_log_filters(
     db: Any, person: Any, moderator: Any, twin: Any, visit: Any, do: Any
 ) -> None:
     """By who, what, problem and day the log shows those entries and no others."""
-    from winosmith.web.moderate.log import LogFilters, logged
+    from winosmith.web.moderate.dossier import LogFilters, logged
     from winosmith.web.people.models import pseudonym
     from winosmith.web.problems.states import move
 
@@ -293,8 +293,8 @@ def test_a_contested_gold_question_is_settled_once(
     db: Any, person: Any, moderator: Any, twin: Any, visit: Any
 ) -> None:
     """A moderator reads the judge's word and settles it; a second one is told."""
-    from winosmith.web.judge.gold import add_gold
     from winosmith.web.judge.models import Contest, Slot
+    from winosmith.web.judge.trust import add_gold
 
     half = twin(state="held")[0]
     question = add_gold(half, "A big cup does not fit.")

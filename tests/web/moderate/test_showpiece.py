@@ -13,7 +13,7 @@ from winosmith.errors import InputError
 @pytest.fixture
 def shown() -> Callable[[], set[int]]:
     """Return what tells which twin the first page shows."""
-    from winosmith.web.read.figures import showpiece
+    from winosmith.web.read.public import showpiece
 
     return lambda: {half.twin_id for half in showpiece()}
 

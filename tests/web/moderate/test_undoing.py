@@ -62,7 +62,7 @@ def test_what_is_erased_comes_back_by_no_undo(
     db: Any, person: Any, moderator: Any, twin: Any, do: Any
 ) -> None:
     """What a moderator withdrew before its writer was erased stays withdrawn, and blank."""
-    from winosmith.web.people.erasure import erase
+    from winosmith.web.people.privacy import erase
 
     eva, ann = moderator(), person("ann")
     half = twin(ann, state="judging")[0]

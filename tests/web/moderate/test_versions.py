@@ -131,7 +131,7 @@ def test_who_read_the_way_to_a_version_judges_none_of_it(
     person: Callable[..., Any], visit: Callable[..., Any]
 ) -> None:
     """A moderator who looks at a version has read its parents, and is not asked about them."""
-    from winosmith.web.judge.seen import has_seen
+    from winosmith.web.judge.models import has_seen
 
     eva = person("eva", is_moderator=True, is_judge=True)
     middle = child(root(), state="judging")

@@ -60,7 +60,7 @@ def test_an_unticked_box_agrees_to_nothing(db: Any, visit: Any) -> None:
 
 def test_a_new_version_is_asked_again(db: Any, visit: Any, person: Any) -> None:
     """After a new version, who agreed to the old one is asked, and both agreements stay."""
-    from winosmith.web.people.consent import agree, has_agreed, publish
+    from winosmith.web.people.privacy import agree, has_agreed, publish
 
     ann = person("ann")
     agree(ann)
@@ -81,7 +81,7 @@ def test_a_version_that_came_meanwhile_is_not_agreed_to_unread(
     db: Any, visit: Any, person: Any
 ) -> None:
     """A form that showed an older version does not agree to the newer one."""
-    from winosmith.web.people.consent import has_agreed, publish
+    from winosmith.web.people.privacy import has_agreed, publish
 
     ann = person("ann")
     browser = visit(ann)
@@ -95,7 +95,7 @@ def test_a_version_that_came_meanwhile_is_not_agreed_to_unread(
 
 def test_agreeing_twice_stores_it_once(db: Any, person: Any) -> None:
     """A form sent twice leaves the first time as it was."""
-    from winosmith.web.people.consent import agree
+    from winosmith.web.people.privacy import agree
 
     ann = person("ann")
     agree(ann)
@@ -107,7 +107,7 @@ def test_agreeing_twice_stores_it_once(db: Any, person: Any) -> None:
 @pytest.mark.parametrize("text", ["", "  \n"])
 def test_an_empty_text_is_no_version(db: Any, text: str) -> None:
     """Neither an empty text nor the one that holds becomes a new version."""
-    from winosmith.web.people.consent import current_documents, publish
+    from winosmith.web.people.privacy import current_documents, publish
 
     with pytest.raises(InputError, match="empty"):
         publish("consent", text)
@@ -120,7 +120,7 @@ def test_another_licence_of_the_site_is_a_new_version(
     db: Any, person: Any, rules: Callable[..., None]
 ) -> None:
     """A site that starts with another licence has a new contributor licence, which is asked."""
-    from winosmith.web.people.consent import agree, current_documents, first_documents, has_agreed
+    from winosmith.web.people.privacy import agree, current_documents, first_documents, has_agreed
 
     ann = person("ann")
     agree(ann)
@@ -136,7 +136,7 @@ def test_another_licence_of_the_site_is_a_new_version(
 
 def test_every_version_can_be_read_by_everyone(db: Any, visit: Any) -> None:
     """The texts have public pages; a version that is none is not found."""
-    from winosmith.web.people.consent import publish
+    from winosmith.web.people.privacy import publish
 
     publish("consent", "New words.")
     page = visit().get("/people/texts/").content.decode()

@@ -228,8 +228,8 @@ def test_a_link_makes_one_account_with_its_roles(db: Any, visit: Any) -> None:
 
 def test_a_link_says_for_whom_it_is(db: Any, visit: Any, person: Any) -> None:
     """Its label is in the list of who makes links, and goes with whoever used the link."""
-    from winosmith.web.people.erasure import data_about, erase
     from winosmith.web.people.models import Invitation
+    from winosmith.web.people.privacy import data_about, erase
 
     eva = person("eva", is_moderator=True)
     form = {"role": "judge", "days": "1", "label": "Ann of the Tuesday class"}

@@ -36,8 +36,8 @@ def _judge(person: Any, **more: Any) -> None:
 
 def _all_about(person: Any, other: Any, twin: Any) -> list[Any]:
     """Let a person write, judge, comment, agree, draft, log in and send a form."""
-    from winosmith.web.people.consent import agree
     from winosmith.web.people.gates import new_key, once
+    from winosmith.web.people.privacy import agree
     from winosmith.web.write.models import Draft
 
     agree(person)
@@ -75,7 +75,7 @@ def test_telling_takes_as_many_statements_however_much_there_is(
     from django.db import connection
     from django.test.utils import CaptureQueriesContext
 
-    from winosmith.web.people.erasure import data_about
+    from winosmith.web.people.privacy import data_about
 
     ann, bob = person("ann", is_judge=True), person("bob")
     counts, votes = [], []
@@ -95,8 +95,8 @@ def test_every_table_that_points_at_people_is_told(db: Any) -> None:
     """A table with a column for a person is in the file, or is told in words of its own."""
     from django.apps import apps
 
-    from winosmith.web.people.erasure import _pointing
     from winosmith.web.people.models import Person
+    from winosmith.web.people.privacy import _pointing
 
     told = {(model._meta.label, column) for model, column in _pointing()}
     own = {("people.Agreement", "person"), ("problems.Twin", "contributor")}
@@ -158,8 +158,7 @@ def test_erasure_leaves_no_trace_of_the_name(db: Any, visit: Any, person: Any, t
 
 def test_released_text_stays_without_its_writer(db: Any, person: Any, twin: Any) -> None:
     """Released halves stay public under another pseudonym; agreements stay with them, nameless."""
-    from winosmith.web.people.consent import agree
-    from winosmith.web.people.erasure import erase
+    from winosmith.web.people.privacy import agree, erase
     from winosmith.web.problems.records import as_problem
     from winosmith.web.problems.states import public_problems
 
@@ -180,7 +179,7 @@ def test_released_text_stays_without_its_writer(db: Any, person: Any, twin: Any)
 
 def test_who_keeps_their_texts_here_keeps_them_nameless(db: Any, person: Any, twin: Any) -> None:
     """Erased without their texts, somebody leaves them on the site, still being judged."""
-    from winosmith.web.people.erasure import erase
+    from winosmith.web.people.privacy import erase
 
     ann = person("ann")
     half = twin(ann)[0]
@@ -193,7 +192,7 @@ def test_who_keeps_their_texts_here_keeps_them_nameless(db: Any, person: Any, tw
 def test_what_an_erased_judge_held_goes_to_others(db: Any, person: Any, twin: Any) -> None:
     """An erased judge's open problem is free at once; their votes stay."""
     from winosmith.web.judge.turns import claim
-    from winosmith.web.people.erasure import erase
+    from winosmith.web.people.privacy import erase
 
     ann, bob = person("ann", is_judge=True), person("bob", is_judge=True)
     held = twin(None)
@@ -206,7 +205,7 @@ def test_what_an_erased_judge_held_goes_to_others(db: Any, person: Any, twin: An
 
 def test_an_erased_account_lets_nobody_in(db: Any, visit: Any, person: Any) -> None:
     """Neither the old name nor the new one logs in, and the name is free again."""
-    from winosmith.web.people.erasure import erase
+    from winosmith.web.people.privacy import erase
 
     ann = person("ann")
     erase(ann, texts=False)
@@ -220,7 +219,7 @@ def test_an_erased_account_lets_nobody_in(db: Any, visit: Any, person: Any) -> N
 
 def test_the_only_admin_is_not_erased(db: Any, person: Any) -> None:
     """A site keeps an admin: the last one is refused, the last but one not."""
-    from winosmith.web.people.erasure import erase
+    from winosmith.web.people.privacy import erase
 
     adam = person("adam", is_superuser=True)
     with pytest.raises(InputError, match="only admin"):
@@ -255,7 +254,7 @@ def test_an_admin_erases_who_asked_for_it(db: Any, visit: Any, person: Any) -> N
 def test_erasure_leaves_no_word_in_what_others_made_of_it(db: Any, person: Any) -> None:
     """After an erasure no edit, digest or prediction spells the text; trees and depths stay."""
     from tests.web.lineaged import child, root  # type: ignore[import-not-found]
-    from winosmith.web.people.erasure import erase
+    from winosmith.web.people.privacy import erase
     from winosmith.web.predict.models import Model, Prediction
     from winosmith.web.problems.family import path_to
     from winosmith.web.problems.models import Version
@@ -287,7 +286,7 @@ def test_erasure_leaves_no_word_in_what_others_made_of_it(db: Any, person: Any) 
 def test_ones_versions_are_hidden_alone(db: Any, person: Any) -> None:
     """Hiding what one wrote takes one's versions away, and leaves what others made of them."""
     from tests.web.lineaged import child, root  # type: ignore[import-not-found]
-    from winosmith.web.people.erasure import hide
+    from winosmith.web.people.privacy import hide
     from winosmith.web.problems.models import Problem
 
     ann, bob = person("ann"), person("bob")
@@ -320,7 +319,7 @@ def test_versions_written_without_an_account_join_one(db: Any, person: Any) -> N
 def test_my_data_tell_where_versions_stand(db: Any, person: Any) -> None:
     """The file about oneself has a version's root, parent and depths, not its parent's words."""
     from tests.web.lineaged import child, root  # type: ignore[import-not-found]
-    from winosmith.web.people.erasure import data_about
+    from winosmith.web.people.privacy import data_about
 
     ann = person("ann")
     middle = child(root(), person("bob"), new=("not fit", "secretly fit"), state="held")

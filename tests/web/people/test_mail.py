@@ -174,7 +174,7 @@ def test_asking_for_mails_has_a_limit(served: Callable[..., Any], post: Post) ->
 
 def test_without_a_mail_server_there_is_none_of_it(db: Any, person: Any, visit: Any) -> None:
     """No page of mail is there, no address is asked for, and nothing is sent."""
-    from winosmith.web.people.mail import send_news
+    from winosmith.web.people.news import send_news
 
     ann = visit(person("ann"))
     for path in ("password/lost/", "mail/", "mail/x/"):
@@ -213,8 +213,8 @@ def sending(db: Any, post: Post, person: Any) -> Iterator[list[Any]]:
 
 def test_news_are_mailed_once_to_those_who_wish(sending: list[Any], post: Post) -> None:
     """A mail says how much is new, and none of it; who has read it, or wants none, gets none."""
-    from winosmith.web.people.erasure import data_about, erase
-    from winosmith.web.people.mail import send_news
+    from winosmith.web.people.news import send_news
+    from winosmith.web.people.privacy import data_about, erase
     from winosmith.web.problems.models import Problem
 
     ann, zoe = sending
@@ -236,7 +236,7 @@ def test_a_refused_mail_keeps_nobody_elses_back(
     sending: list[Any], post: Post, caplog: pytest.LogCaptureFixture
 ) -> None:
     """It is sent again the next day; the log says that it was refused, and not whose it was."""
-    from winosmith.web.people.mail import send_news
+    from winosmith.web.people.news import send_news
 
     post.refused = ADDRESS
     assert send_news() == 1
@@ -252,14 +252,15 @@ def test_who_leaves_while_others_are_mailed_gets_none(
     sending: list[Any], post: Post, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An address that is forgotten in between gets no mail, and does not come back."""
-    from winosmith.web.people import mail, news
+    from winosmith.web.people import news
+    from winosmith.web.people import news as mail
     from winosmith.web.people.models import Person
 
     zoe = sending[1]
 
     def meanwhile(person: Any, _after: Any) -> list[Any]:
         if person != zoe:
-            mail.forget(Person.objects.get(pk=zoe.pk))
+            mail.forget_address(Person.objects.get(pk=zoe.pk))
         return []
 
     monkeypatch.setattr(news, "happenings", [*news.happenings, meanwhile])
@@ -272,29 +273,29 @@ def test_an_address_is_confirmed_by_its_owner_alone(db: Any, person: Any) -> Non
     """A token of another person, an altered one, and one from before a change are none."""
     from django.core import signing
 
-    from winosmith.web.people import mail
+    from winosmith.web.people import news as mail
 
     ann, bob = person("ann"), person("bob")
     token = signing.dumps([mail._whose(ann), ADDRESS, True], salt=mail._SALT)
     for who, given in ((bob, token), (ann, token[:-2]), (ann, "x")):
         with pytest.raises(InputError, match="works no more"):
-            mail.confirm(who, given)
-    mail.confirm(ann, token)
+            mail.confirm_address(who, given)
+    mail.confirm_address(ann, token)
     assert (ann.email, ann.mail_news) == (ADDRESS, True)
     with pytest.raises(InputError, match="works no more"):
-        mail.confirm(ann, token)
+        mail.confirm_address(ann, token)
 
 
 def test_a_mailed_link_ends_with_all_that_opens_the_account(db: Any, person: Any) -> None:
     """Logging out everywhere, a new password and another address end it; another mail does not."""
-    from winosmith.web.people import mail
+    from winosmith.web.people import news as mail
     from winosmith.web.people.accounts import close_doors, invitation_of, new_password, way_in
 
     ann = person("ann", email=ADDRESS)
     for end in (
         lambda: close_doors(ann),
         lambda: new_password(ann, "jugs-and-lamps"),
-        lambda: mail.forget(ann),
+        lambda: mail.forget_address(ann),
     ):
         tokens = [way_in(ann, mail.WAY_IN).split("/")[-2] for _ in range(2)]
         assert all(invitation_of(token) for token in tokens)
@@ -306,7 +307,7 @@ def test_a_mail_tells_its_reader_nothing_of_the_account(db: Any, person: Any) ->
     """What stands in the link to a new address spells neither the old one nor what logs in."""
     from django.core import signing
 
-    from winosmith.web.people import mail
+    from winosmith.web.people import news as mail
 
     ann = person("ann", email="old@example.org")
     read = str(signing.loads(signing.dumps([mail._whose(ann), ADDRESS, True])))

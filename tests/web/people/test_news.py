@@ -119,7 +119,8 @@ def test_a_judge_hears_what_became_of_what_they_contested(
     db: Any, rules: Any, person: Any, visit: Any
 ) -> None:
     """A settled contest is news, with the moderator's words, and leads to the question."""
-    from winosmith.web.judge.gold import contest, settle
+    from winosmith.web.judge.trust import contest
+    from winosmith.web.judge.trust import settle_contest as settle
     from winosmith.web.problems.models import Problem
 
     rules(gold_every=1)
@@ -167,7 +168,7 @@ def test_news_tell_nothing_of_the_question_that_a_judge_holds(
 
 def test_who_is_erased_leaves_no_time_of_their_news(db: Any, person: Any, visit: Any) -> None:
     """When somebody looked is in their own data, and is forgotten with them."""
-    from winosmith.web.people.erasure import data_about, erase
+    from winosmith.web.people.privacy import data_about, erase
 
     ann = person("ann")
     _news(visit(ann))

@@ -14,9 +14,9 @@ def test_what_is_old_goes_and_what_is_not_stays(
 
     from winosmith.web.judge.models import Slot
     from winosmith.web.people.accounts import invite
-    from winosmith.web.people.erasure import tidy
     from winosmith.web.people.gates import new_key, once, rate_limit
     from winosmith.web.people.models import Done, Hits, Invitation, Person, Session
+    from winosmith.web.people.privacy import tidy
     from winosmith.web.problems.models import Problem
     from winosmith.web.write.models import Draft
 

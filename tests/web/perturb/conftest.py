@@ -62,7 +62,7 @@ def text(answer: Any) -> str:
 @pytest.fixture
 def contributor(person: Callable[..., Any]) -> Callable[..., Any]:
     """Return a maker of people who have agreed to the texts that hold now."""
-    from winosmith.web.people.consent import agree
+    from winosmith.web.people.privacy import agree
 
     def make(name: str = "ann", **fields: Any) -> Any:
         somebody = person(name, **fields)

@@ -114,7 +114,7 @@ def test_below_what_was_erased_no_depth_is_made_up(
     db: Any, contributor: Callable[..., Any], original: Callable[..., Any]
 ) -> None:
     """The lineage depth hangs on every step, the edit depth on the root; the rest is still told."""
-    from winosmith.web.people.erasure import erase
+    from winosmith.web.people.privacy import erase
     from winosmith.web.problems.models import Problem
 
     ann, bob, root = contributor(), contributor("bob"), original()

@@ -189,8 +189,8 @@ def test_too_many_keeps_what_was_typed(desk: Any) -> None:
 
 def test_a_text_that_changed_keeps_what_was_typed(desk: Any, visit: Any) -> None:
     """What is sent without the consent that holds now comes back; nobody is made up for it."""
-    from winosmith.web.people.consent import publish
     from winosmith.web.people.models import Person
+    from winosmith.web.people.privacy import publish
     from winosmith.web.problems.models import Problem
 
     _ann, client, _root = desk

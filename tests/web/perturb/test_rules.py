@@ -110,7 +110,7 @@ def test_what_breaks_a_rule_is_refused(
 ) -> None:
     """The refusal says what to do, by the field, and nothing is written."""
     from winosmith.web.people.models import Done
-    from winosmith.web.perturb.rules import Refused
+    from winosmith.web.problems.checks import Refused
     from winosmith.web.problems.models import Problem, Version
 
     ann, root = contributor(), original()
@@ -127,7 +127,7 @@ def test_a_family_holds_no_version_twice(
 ) -> None:
     """Nobody enters it again, anywhere in the family, unless it was withdrawn or rejected."""
     from winosmith.web.judge.submissions import withdraw
-    from winosmith.web.perturb.rules import Refused
+    from winosmith.web.problems.checks import Refused
 
     ann, bob, root = contributor(), contributor("bob"), original()
     child = send(ann, root)
@@ -156,7 +156,7 @@ def test_the_other_half_of_the_twin_is_no_perturbation(
     db: Any, contributor: Callable[..., Any], original: Callable[..., Any]
 ) -> None:
     """It is refused where the writer can read it, and says nothing where they can't."""
-    from winosmith.web.perturb.rules import Refused
+    from winosmith.web.problems.checks import Refused
 
     ann, root = contributor(), original()
     half = original("half", CHILD, twin=root.twin, answer=1)
@@ -287,7 +287,7 @@ def test_ten_threads_with_one_sentence_enter_it_once(
     """Of ten at once one enters and nine are told, though nobody perturbed the root before."""
     from django.db import connections
 
-    from winosmith.web.perturb.rules import Refused
+    from winosmith.web.problems.checks import Refused
     from winosmith.web.problems.models import Problem, Version
 
     people, root = [contributor(f"person {n}") for n in range(10)], original()
@@ -330,8 +330,7 @@ def test_a_revision_takes_the_place(
     database: Any, contributor: Callable[..., Any], original: Callable[..., Any]
 ) -> None:
     """It hangs below the same parent; who read the old one knows it; children stay put."""
-    from winosmith.web.judge.models import Seen, Slot
-    from winosmith.web.judge.seen import note_seen
+    from winosmith.web.judge.models import Seen, Slot, note_seen
     from winosmith.web.perturb.rules import revisable, revise
     from winosmith.web.problems.family import path_to
     from winosmith.web.problems.models import Problem

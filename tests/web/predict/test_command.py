@@ -19,8 +19,8 @@ def _run(site: Any, *arguments: str) -> Any:
 def test_the_command_tells_how_each_model_stands(db: Any) -> None:
     """State, progress and troubles of each model, and why one can't be loaded, in full."""
     from winosmith.web.predict.asking import NOT_LOADED, announce, blame
-    from winosmith.web.predict.lock import fault_file
     from winosmith.web.predict.models import Model
+    from winosmith.web.predict.process import fault_file
 
     announce(db.rules.models)
     asked(1).predictions.filter(model__name="hunting").update(stand="failed")

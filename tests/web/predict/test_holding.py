@@ -10,8 +10,7 @@ import time
 from pathlib import Path
 
 from tests.waiting import LONGEST  # type: ignore[import-not-found]
-from winosmith.web.predict.lock import Doing, WakeUp, is_held, look, take, wake_up
-from winosmith.web.predict.process import Leash
+from winosmith.web.predict.process import Doing, Leash, WakeUp, is_held, look, take, wake_up
 
 
 def test_a_lock_is_had_by_one_and_says_what_is_done(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ def settled(site: Any, number: int) -> dict[str, list[Any]]:
 
 def processes(folder: Path) -> dict[str, int]:
     """Return the ids of the processes that predict for a site, by the name of the model."""
-    from winosmith.web.predict.lock import is_held, look
+    from winosmith.web.predict.process import is_held, look
 
     names = [path.stem for path in (folder / "models").glob("*.lock")]
     held = [name for name in names if is_held(folder, name)]
@@ -191,7 +191,7 @@ result = Prediction.objects.get(problem_id=result).pk
 """)  # fmt: skip
     from dataclasses import replace
 
-    from winosmith.web.predict.lock import ModelLock, look
+    from winosmith.web.predict.process import ModelLock, look
 
     doing = look(site.folder, "still")
     number = os.open(site.folder / "models" / "still.lock", os.O_RDWR)

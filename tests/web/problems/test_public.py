@@ -179,11 +179,11 @@ def world(
     db: Any, person: Callable[..., Any], forgotten: None, monkeypatch: pytest.MonkeyPatch
 ) -> World:
     """Return the site with each case; lists are counted anew, and nobody downloads too much."""
-    from winosmith.web import _cache
+    from winosmith.web import _background
     from winosmith.web.families import lists, views
     from winosmith.web.read import downloads
 
-    monkeypatch.setattr(_cache, "QUICK", 3600.0)
+    monkeypatch.setattr(_background, "QUICK", 3600.0)
     for module in (downloads, views):
         monkeypatch.setattr(module, "MOST", 10_000)
     lists._ENTRIES.forget()
@@ -269,8 +269,7 @@ def _lists(client: Any, reader: Any, world: World, folder: Path) -> Iterator[tup
 
 def _versions(client: Any, world: World) -> Iterator[tuple[str, set[str]]]:
     """Yield each surface of families and models, with the words of versions that it shows."""
-    from winosmith.web.families.kinds import _due
-    from winosmith.web.families.measuring import answered_by
+    from winosmith.web.families.measuring import _due, answered_by
     from winosmith.web.families.trees import tree_of
     from winosmith.web.predict.models import Model
 
@@ -292,14 +291,14 @@ def _counts(client: Any, world: World) -> Iterator[tuple[str, int, int]]:
     """Yield each count that everyone sees: its name, what it is, and what the law says."""
     from django.db import connection
 
-    from winosmith.web.families.kinds import kinds_over_all
     from winosmith.web.families.lists import entries, families
+    from winosmith.web.families.measuring import kinds_over_all
     from winosmith.web.families.models import EditKind
     from winosmith.web.families.trees import _stamp
-    from winosmith.web.judge.agreement import figures as judges_agree
+    from winosmith.web.judge.votes import agreement as judges_agree
     from winosmith.web.predict.models import Model
     from winosmith.web.problems.models import Problem
-    from winosmith.web.read.figures import agreement, figures
+    from winosmith.web.read.public import agreement, figures
     from winosmith.web.write.page import counts
 
     with connection.cursor() as cursor:
@@ -342,7 +341,7 @@ def test_every_surface_shows_what_is_public(
     Over every state with embargo and gold, and beside another half in every state, before and
     after it has waited long enough.
     """
-    from winosmith.web.people.consent import agree
+    from winosmith.web.people.privacy import agree
 
     bob, client = person("bob"), visit()
     agree(bob)
@@ -497,8 +496,8 @@ def test_what_was_published_stays(db: Any) -> None:
 
 def test_an_attention_question_stalls_nothing(db: Any) -> None:
     """A half that was an attention question, and is retired, is waited for by nobody."""
-    from winosmith.web.judge.gold import add_gold
     from winosmith.web.judge.models import Gold
+    from winosmith.web.judge.trust import add_gold
 
     one, two = _judged()
     add_gold(two, "A small jug holds little.")
@@ -511,8 +510,9 @@ def test_what_tells_the_answer_of_an_attention_question_is_not_public(
     db: Any, person: Callable[..., Any], visit: Callable[..., Any]
 ) -> None:
     """The other half of one that is asked waits; it is public with the question's end."""
-    from winosmith.web.judge.gold import add_gold, settle
     from winosmith.web.judge.models import Contest, Judge, Slot
+    from winosmith.web.judge.trust import add_gold
+    from winosmith.web.judge.trust import settle_contest as settle
     from winosmith.web.problems.states import publish_due, waits_until
 
     one, two = _judged(person("ann"))
@@ -538,9 +538,8 @@ def test_what_tells_the_answer_of_an_attention_question_is_not_public(
 def test_no_attention_question_is_asked_beside_what_is_public(db: Any) -> None:
     """A public half keeps the other from becoming a question; one from before is not asked."""
     from winosmith.errors import InputError
-    from winosmith.web.judge.gold import add_gold
     from winosmith.web.judge.models import Gold
-    from winosmith.web.judge.trust import askable
+    from winosmith.web.judge.trust import add_gold, askable
 
     one, two = _judged()
     _to(one, "valid")

@@ -11,7 +11,7 @@ import pytest
 
 
 def _refs(**query: str) -> set[str]:
-    from winosmith.web.read.filters import Filters
+    from winosmith.web.read.public import Filters
 
     return set(Filters(query).apply().values_list("ref", flat=True))
 
@@ -90,7 +90,7 @@ def test_pages_lead_on_and_back(
 
 def test_a_page_mark_tells_nothing(db: Any) -> None:
     """A mark is undone by this site alone, and another text is none."""
-    from winosmith.web.read.filters import sealed, unsealed
+    from winosmith.web.read.public import sealed, unsealed
 
     assert [unsealed(sealed(n)) for n in (1, 2, 10**12)] == [1, 2, 10**12]
     mark = sealed(5)

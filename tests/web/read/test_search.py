@@ -11,7 +11,7 @@ from tests.web.conftest import BOTH  # type: ignore[import-not-found]
 
 
 def _found(text: str) -> set[str]:
-    from winosmith.web.read.filters import Filters
+    from winosmith.web.read.public import Filters
 
     return set(Filters({"q": text}).apply().values_list("ref", flat=True))
 

@@ -119,7 +119,7 @@ def test_a_judge_who_read_a_half_is_not_asked_about_the_other(
     db: Any, visit: Callable[..., Any], twin: Callable[..., Any], person: Callable[..., Any]
 ) -> None:
     """A page that shows a public half whose other half is being judged is noted for an account."""
-    from winosmith.web.judge.seen import has_seen
+    from winosmith.web.judge.models import has_seen
 
     bob, eve, ann = person("bob"), person("eve"), person("ann")
     shown, waiting = twin("trophy", states=("valid", "judging"))

@@ -99,7 +99,7 @@ def test_the_family_of_a_hidden_root_is_found_by_its_id(visit: Callable[..., Any
 
 def test_figures_count_versions_apart() -> None:
     """Perturbed problems are no singles: figures count them and their families by themselves."""
-    from winosmith.web.read.figures import figures
+    from winosmith.web.read.public import figures
 
     top = root()
     child(child(top), new=("fit", "belong"))

@@ -48,7 +48,7 @@ def test_a_round_goes_on_after_a_break_and_accounts_for_its_pool(
 ) -> None:
     """Broken off before its solvers, it keeps pool and vectors, ends, and places every problem."""
     from winosmith.web.problems.models import Problem
-    from winosmith.web.rounds import rules
+    from winosmith.web.rounds import running as rules
     from winosmith.web.rounds.models import Place
     from winosmith.web.rounds.running import carried_out
 
@@ -90,7 +90,7 @@ def test_a_round_goes_on_after_a_break_and_accounts_for_its_pool(
 @pytest.mark.long
 def test_a_round_by_the_mirror_filter_is_carried_out_and_shown(db: Any, visit: Any) -> None:
     """Whole twins go, each with its margin, and the page names the filter and what is left."""
-    from winosmith.web.rounds import rules
+    from winosmith.web.rounds import running as rules
     from winosmith.web.rounds.models import Place, Round
     from winosmith.web.rounds.running import carried_out
 
@@ -131,7 +131,7 @@ def test_what_came_of_a_round_is_stored_once(
 def test_the_second_round_is_compared_with_the_first(db: Any, stored: Callable[..., Any]) -> None:
     """Its solvers answer the last round's dev, and each figure stands beside the last one."""
     from winosmith.web.problems.models import Problem
-    from winosmith.web.rounds import rules
+    from winosmith.web.rounds import running as rules
     from winosmith.web.rounds.models import Round
     from winosmith.web.rounds.running import carried_out
 
@@ -160,7 +160,7 @@ def test_the_pool_is_what_downloads_have(database: Any, person: Callable[..., An
     """Nobody's name and nothing that is not public is handed over; votes stand under pseudonyms."""
     from winosmith.web.people.models import Person, pseudonym
     from winosmith.web.problems.models import Problem, State
-    from winosmith.web.rounds import rules
+    from winosmith.web.rounds import running as rules
     from winosmith.web.rounds.running import handed_over
 
     refs = fill(14)
@@ -186,7 +186,7 @@ def test_why_a_round_failed_is_told_and_it_can_go_on(
     db: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What a solver lacks is told before anything is built; put right, the round goes on."""
-    from winosmith.web.rounds import rules
+    from winosmith.web.rounds import running as rules
     from winosmith.web.rounds.models import Round
     from winosmith.web.rounds.running import carried_out
 
@@ -210,7 +210,8 @@ def test_why_a_round_failed_is_told_and_it_can_go_on(
 
 def test_a_cancelled_round_stores_nothing(db: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Cancelled while a step is at work, a round goes no further, and says nothing of an error."""
-    from winosmith.web.rounds import rules, running
+    from winosmith.web.rounds import running
+    from winosmith.web.rounds import running as rules
     from winosmith.web.rounds.models import Place
     from winosmith.web.rounds.running import carried_out
 

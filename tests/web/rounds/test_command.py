@@ -76,7 +76,7 @@ def test_a_round_that_was_broken_off_goes_on_or_is_given_up(
     db: Any, run: Callable[..., str], carry_out: Callable[..., str]
 ) -> None:
     """The command without a name takes it up; cancelled, it says how it goes on."""
-    from winosmith.web.rounds import rules
+    from winosmith.web.rounds import running as rules
     from winosmith.web.rounds.models import Round
 
     fill(10, votes=False)

@@ -27,7 +27,7 @@ def test_a_round_is_everyones_once_it_is_published(
     db: Any, stored: Callable[..., Any], person: Callable[..., Any], visit: Callable[..., Any]
 ) -> None:
     """Before, moderators alone find it, by name or in the list; a visitor gets the usual 404."""
-    from winosmith.web.rounds.rules import publish
+    from winosmith.web.rounds.running import publish
 
     made = stored(published=False)
     moderator, visitor = visit(person("eva", is_moderator=True)), visit()
@@ -232,7 +232,7 @@ def test_an_erased_person_leaves_the_files_of_rounds(
     import json
     import shutil
 
-    from winosmith.web.people.erasure import erase
+    from winosmith.web.people.privacy import erase
     from winosmith.web.problems.models import Problem
     from winosmith.web.rounds.models import Place, Round
     from winosmith.web.rounds.results import forget_what_is_left
@@ -266,7 +266,7 @@ def test_an_erased_person_leaves_the_pool_of_a_round_that_came_to_nothing(
     import shutil
 
     from tests.web.rounds.making import fill  # type: ignore[import-not-found]
-    from winosmith.web.people.erasure import erase
+    from winosmith.web.people.privacy import erase
     from winosmith.web.problems.models import Problem
     from winosmith.web.rounds.models import Round
     from winosmith.web.rounds.results import forget_what_is_left

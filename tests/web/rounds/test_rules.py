@@ -13,7 +13,7 @@ from winosmith.errors import InputError, RecipeError
 
 
 def _start(name: str = "one", **table: Any) -> Any:
-    from winosmith.web.rounds.rules import start
+    from winosmith.web.rounds.running import start
 
     return start(name, {**SMALL, **table})
 
@@ -52,7 +52,7 @@ def test_files_that_a_recipe_names_for_its_pool_are_not_read(db: Any) -> None:
 
 def test_admins_alone_publish(db: Any, person: Callable[..., Any]) -> None:
     """A moderator, and an admin who was paused, are refused."""
-    from winosmith.web.rounds import rules
+    from winosmith.web.rounds import running as rules
 
     fill(10)
     made = _start()
@@ -95,7 +95,7 @@ def test_a_pool_that_is_too_small_is_refused(db: Any) -> None:
 
 def test_there_is_one_round_at_a_time(db: Any) -> None:
     """A second one is refused while the first waits, and starts once that is cancelled."""
-    from winosmith.web.rounds import rules
+    from winosmith.web.rounds import running as rules
 
     fill(10)
     first = _start()
@@ -112,7 +112,7 @@ def test_of_many_at_once_one_starts(database: Any) -> None:
     from django.db import connection
 
     from winosmith.web.rounds.models import Round
-    from winosmith.web.rounds.rules import BusyError
+    from winosmith.web.rounds.running import BusyError
 
     fill(10, votes=False)
     came: list[str] = []
@@ -138,7 +138,7 @@ def test_of_many_at_once_one_starts(database: Any) -> None:
 
 def test_a_round_ends_once(db: Any) -> None:
     """What is over can't be cancelled; what is not done can't be published, nor twice."""
-    from winosmith.web.rounds import rules
+    from winosmith.web.rounds import running as rules
 
     fill(10)
     made = _start()

@@ -180,7 +180,7 @@ def test_what_nobody_confirms_is_dropped(
 
     from django.utils import timezone
 
-    from winosmith.web.people.erasure import tidy
+    from winosmith.web.people.privacy import tidy
     from winosmith.web.run.deeds import file_of
     from winosmith.web.run.models import Deed
 
@@ -197,7 +197,7 @@ def test_a_file_without_a_deed_is_dropped(db: Any, kept: Path) -> None:
     import os
     import time
 
-    from winosmith.web.people.erasure import tidy
+    from winosmith.web.people.privacy import tidy
 
     (kept / "uploads").mkdir()
     for name, hours in (("old", 25), ("young", 1)):

@@ -35,7 +35,7 @@ def test_each_step_is_done_by_what_it_asks_for(
 
     from winosmith.testing import made_twins
     from winosmith.web._import import import_problems
-    from winosmith.web.judge.gold import add_gold
+    from winosmith.web.judge.trust import add_gold
     from winosmith.web.problems.models import Problem, Twin
     from winosmith.web.run.choices import choose
     from winosmith.web.run.deeds import note
@@ -66,7 +66,7 @@ def test_more_gold_than_is_needed_is_told_as_a_number(
     """Of fewer it says of how many; of more than the training takes, how many there are."""
     from django.conf import settings
 
-    from winosmith.web.judge.gold import add_gold
+    from winosmith.web.judge.trust import add_gold
     from winosmith.web.problems.models import Problem, Twin
     from winosmith.web.run.steps import steps
 

@@ -19,7 +19,7 @@ Maker = Callable[..., Any]
 @pytest.fixture
 def ann(person: Maker, visit: Maker) -> Any:
     """Return a browser of somebody who agreed to the texts of the site; `ann.person` is she."""
-    from winosmith.web.people.consent import agree
+    from winosmith.web.people.privacy import agree
 
     who = person("ann")
     agree(who)
@@ -107,7 +107,7 @@ def test_texts_are_agreed_to_once_and_before_anything_is_typed(
     without a tick that was for another text.
     """
     from winosmith.humans import Declared
-    from winosmith.web.people.consent import has_agreed, publish
+    from winosmith.web.people.privacy import has_agreed, publish
     from winosmith.web.take.models import Sitting
 
     made = opened(twins(6), declared=[Declared("home", "Where do you live?")])
@@ -136,7 +136,7 @@ def test_texts_are_agreed_to_once_and_before_anything_is_typed(
 
 def test_a_new_text_interrupts_nobody_on_a_sheet(ann: Any, opened: Maker) -> None:
     """Who began before a text changed goes on under what they agreed to; no answer is lost."""
-    from winosmith.web.people.consent import publish
+    from winosmith.web.people.privacy import publish
 
     sitting = _begin(ann, opened())
     publish("consent", "You take part in something else.")
@@ -221,7 +221,7 @@ def test_a_sheet_is_its_subjects_alone(
     ann: Any, opened: Maker, person: Maker, visit: Maker
 ) -> None:
     """Others, moderators and admins too, find nothing at its addresses; visitors log in first."""
-    from winosmith.web.people.consent import agree
+    from winosmith.web.people.privacy import agree
 
     sitting = _begin(ann, opened())
     eve, eva = person("eve"), person("eva", is_moderator=True, is_superuser=True)

@@ -87,8 +87,7 @@ def test_results_are_those_of_the_same_answers_in_forms(
     """What the round's files give is what the HTML forms' files of the same answers give."""
     from winosmith import formats, humans
     from winosmith.validate import read_votes
-    from winosmith.web.take.results import write_results
-    from winosmith.web.take.rounds import close_round
+    from winosmith.web.take.rounds import close_round, write_results
     from winosmith.web.take.sheets import enrol
 
     made = opened(twins(6, singles=11), orders=2)
@@ -149,7 +148,7 @@ def test_results_are_those_of_the_same_answers_in_forms(
 def test_erasing_somebody_leaves_their_answers_to_nobody(opened: Maker, person: Maker) -> None:
     """The code leads to no one any more; letters and choices stay, words and times go."""
     from winosmith.humans import DECLARED, Declared
-    from winosmith.web.people.erasure import erase
+    from winosmith.web.people.privacy import erase
     from winosmith.web.take.models import Sitting, Subject
     from winosmith.web.take.rounds import close_round
     from winosmith.web.take.sheets import enrol, remark
@@ -179,9 +178,9 @@ def test_an_erased_text_leaves_the_sheets_and_the_results(
     """A contributor's unreleased sentence is blanked on sheets that asked it; results go on."""
     from winosmith import formats, humans
     from winosmith.validate import read_votes
-    from winosmith.web.people.erasure import erase
+    from winosmith.web.people.privacy import erase
     from winosmith.web.problems.models import Twin
-    from winosmith.web.take.results import write_results
+    from winosmith.web.take.rounds import write_results
     from winosmith.web.take.sheets import enrol, sheet_of
 
     data, eve, ann = twins(4), person("eve"), person("ann")
@@ -210,7 +209,7 @@ def test_times_are_forgotten_when_the_site_forgets_them(opened: Maker, person: M
 
     from django.utils import timezone
 
-    from winosmith.web.people.erasure import tidy
+    from winosmith.web.people.privacy import tidy
     from winosmith.web.take.rounds import close_round
     from winosmith.web.take.sheets import enrol
 
@@ -229,7 +228,7 @@ def test_times_are_forgotten_when_the_site_forgets_them(opened: Maker, person: M
 
 def test_the_file_about_oneself_holds_ones_answers(opened: Maker, person: Maker) -> None:
     """All that a test stores about somebody is in their own file, and no problem's id."""
-    from winosmith.web.people.erasure import data_about
+    from winosmith.web.people.privacy import data_about
     from winosmith.web.take.sheets import enrol
 
     data, ann = twins(4), person("ann")

@@ -27,7 +27,7 @@ ANCHORS = ("water", "garden", "hose")
 
 def typed(**changes: str) -> Any:
     """Return the form above as it is typed, with changes."""
-    from winosmith.web.write.checking import Typed
+    from winosmith.web.write.rules import Typed
 
     return Typed.of({**FORM, **changes})
 
@@ -52,7 +52,7 @@ def rules(**changes: Any) -> Any:
 @pytest.fixture
 def contributor(person: Callable[..., Any]) -> Callable[..., Any]:
     """Return a maker of people who have agreed to the texts that hold now."""
-    from winosmith.web.people.consent import agree
+    from winosmith.web.people.privacy import agree
 
     def make(name: str = "ann", **fields: Any) -> Any:
         somebody = person(name, **fields)

@@ -37,10 +37,10 @@ def test_counts_of_many_twins_are_kept_for_their_writer_alone(
     """Who wrote much is told counts of a moment ago; nobody else is told theirs."""
     from django.core.cache import cache
 
-    from winosmith.web import _cache
+    from winosmith.web import _background
     from winosmith.web.write.page import counts
 
-    monkeypatch.setattr(_cache, "A_SECOND", 2)
+    monkeypatch.setattr(_background, "A_SECOND", 2)
     ann, bob = contributor(), contributor("bob")
     submitted(ann)
     assert counts(ann).judging == 2

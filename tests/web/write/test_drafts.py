@@ -82,7 +82,7 @@ def test_drafts_go_with_retention_and_with_their_writer(
 
     from django.utils import timezone
 
-    from winosmith.web.people.erasure import erase, tidying
+    from winosmith.web.people.privacy import erase, tidying
     from winosmith.web.write.models import Draft
 
     ann, bob, now = contributor(), contributor("bob"), timezone.now()

@@ -116,8 +116,7 @@ def test_near_duplicates_are_shown_as_far_as_one_may_see_them(
     from winosmith import Dataset, Problem
     from winosmith.web.problems.lookalikes import remember_published
     from winosmith.web.problems.models import Problem as Row
-    from winosmith.web.write.checking import Typed
-    from winosmith.web.write.rules import submit
+    from winosmith.web.write.rules import Typed, submit
 
     client, _one, address = opened
     bob = contributor("bob")
@@ -219,9 +218,9 @@ def test_the_hour_is_counted_by_twins_that_are_sent(opened: Any) -> None:
 
 def test_without_an_account_one_writes_by_the_session(db: Any, visit: Callable[..., Any]) -> None:
     """A session without an account draws, writes, sends and sees its own twin, which is held."""
-    from winosmith.web.people.consent import agree
     from winosmith.web.people.gates import WRITER
     from winosmith.web.people.models import Person
+    from winosmith.web.people.privacy import agree
     from winosmith.web.write.models import Draft
 
     somebody = Person.objects.create_anonymous()
@@ -254,7 +253,7 @@ def test_consent_is_asked_for_before_anything_is_kept(
 
 def test_a_new_consent_text_costs_nothing_that_was_typed(opened: Any) -> None:
     """When the texts change while somebody writes, they are asked, and the draft is kept."""
-    from winosmith.web.people.consent import publish
+    from winosmith.web.people.privacy import publish
 
     publish("consent", "A new text.")
     answer = send(opened)

@@ -91,8 +91,7 @@ def test_a_refusal_writes_nothing_and_names_the_fields(
 
 def test_an_empty_form_is_told_the_first_things_alone(site: Any) -> None:
     """Of a half that is not written, and of both together, nothing more is said than to write."""
-    from winosmith.web.write.checking import Typed
-    from winosmith.web.write.rules import _faults
+    from winosmith.web.write.rules import Typed, _faults
 
     assert _faults(Typed(), ANCHORS) == {
         "domain": ["Say whether it is about people or about things."],

@@ -15,8 +15,8 @@ class Config(AppConfig):
 
     def ready(self) -> None:
         """Connect what the site does with tokens."""
-        from winosmith.web.api.tokens import drop_dead_tokens, drop_tokens
-        from winosmith.web.people.erasure import erasing, tidying
+        from winosmith.web.api.models import drop_dead_tokens, drop_tokens
+        from winosmith.web.people.privacy import erasing, tidying
 
         tidying["api"] = drop_dead_tokens
         erasing.append(drop_tokens)

@@ -25,11 +25,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from winosmith.errors import InputError
 from winosmith.records import problem_record
-from winosmith.web.api import tokens
+from winosmith.web.api import models as tokens
 from winosmith.web.pages import AGAIN
-from winosmith.web.people.consent import missing
 from winosmith.web.people.gates import Reused, TooMany, once
 from winosmith.web.people.models import Done
+from winosmith.web.people.privacy import missing
 from winosmith.web.problems.checks import Refused
 from winosmith.web.problems.models import Problem as Row
 from winosmith.web.problems.records import as_public
@@ -70,12 +70,8 @@ class Denied(Exception):  # noqa: N818 - it tells of a decision, not of a fault
         return f"Bearer {', '.join(parts)}".strip()
 
 
-class Malformed(InputError):  # noqa: N818
+class Malformed(Refused):
     """Parts of a request that contradict each other; `faults` has what to do, by part."""
-
-    def __init__(self, faults: dict[str, list[str]]):
-        self.faults = faults
-        super().__init__(" ".join(text for texts in faults.values() for text in texts))
 
 
 class Mismatch(InputError):  # noqa: N818
@@ -194,7 +190,6 @@ _HANDLERS: dict[type[Exception], Any] = {
     Denied: _denied,
     InputError: _broken,
     TooMany: _too_many,
-    Malformed: _refused,
     Refused: _refused,
     Stale: _changed,
 }

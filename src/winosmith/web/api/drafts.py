@@ -13,25 +13,14 @@ from django.http import Http404, HttpRequest, HttpResponse
 from ninja import Router
 from pydantic import Field
 
-from winosmith.web.api.door import (
-    Asked,
-    Check,
-    Key,
-    Near,
-    Ref,
-    Shape,
-    acted,
-    asks,
-    done_before,
-    note,
-    owner,
-)
+from winosmith.web.api import door
+from winosmith.web.api.door import Asked, Key, Ref, Shape, asks, owner
 from winosmith.web.people.gates import rate_limit
 from winosmith.web.people.models import Person
 from winosmith.web.write import rules
-from winosmith.web.write.checking import Typed
 from winosmith.web.write.models import Draft as Row
 from winosmith.web.write.page import checked
+from winosmith.web.write.rules import Typed
 from winosmith.web.write.views import STARTS
 
 Text = Annotated[str, Field(max_length=10_000)]
@@ -99,9 +88,9 @@ class ExaminedTwin(Shape):
 
     ready: bool
     next: str
-    checks: list[Check]
+    checks: list[door.Check]
     hints: list[str]
-    near: list[Near]
+    near: list[door.Near]
     readings: list[Reading]
 
 
@@ -152,7 +141,7 @@ def start_draft(request: HttpRequest, key: Key) -> dict[str, Any]:
         rate_limit(person, "topic", STARTS * settings.RULES.writes_per_hour)
         return {"draft": rules.start(person, topic).ref}
 
-    return _draft(_own(person, acted(request, key, act)["draft"]), person)
+    return _draft(_own(person, door.acted(request, key, act)["draft"]), person)
 
 
 @router.get("/drafts/{ref}", response=Draft, summary="Read a draft", **asks("read"))
@@ -187,7 +176,7 @@ def redraw(request: HttpRequest, ref: Ref, redrawn: Redrawn, key: Key) -> dict[s
     """Draw another topic, or other words of the same one; what is written stays."""
     person = owner(request)
     found = _own(person, ref)
-    acted(request, key, lambda: {"draft": rules.redraw(found, redrawn.what).ref})
+    door.acted(request, key, lambda: {"draft": rules.redraw(found, redrawn.what).ref})
     return _draft(_own(person, ref), person)
 
 
@@ -200,7 +189,7 @@ def redraw(request: HttpRequest, ref: Ref, redrawn: Redrawn, key: Key) -> dict[s
 def submit(request: HttpRequest, ref: Ref, sent: DraftVersion, key: Key) -> dict[str, Any]:
     """Send what a draft holds: one draft becomes one twin, however often it is sent."""
     person = owner(request)
-    known = done_before(request, key) or _sent(person, ref)
+    known = door.done_before(request, key) or _sent(person, ref)
     if known:
         return known
     draft = _own(person, ref)
@@ -219,7 +208,7 @@ def submit(request: HttpRequest, ref: Ref, sent: DraftVersion, key: Key) -> dict
         revises=draft.revises,
         before=before,
     )
-    note(request, key, {"twin": twin.ref})
+    door.note(request, key, {"twin": twin.ref})
     return {"twin": twin.ref}
 
 

@@ -17,19 +17,13 @@ from ninja import Query, Router
 from pydantic import Field
 
 from winosmith.web.api.door import Asked, Problem, Ref, Shape, asks, problems, reader
-from winosmith.web.families.figures import (
-    Answers,
-    accuracy_by_depth,
-    answers_of,
-    depths_of_errors,
-    first_errors,
-)
+from winosmith.web.families import figures
 from winosmith.web.families.lists import Family as Counted
 from winosmith.web.families.lists import board, listed
 from winosmith.web.families.measuring import measured
 from winosmith.web.families.page import place_of, root_of
 from winosmith.web.families.trees import DEPTHS, Tree, tree_of
-from winosmith.web.judge.seen import note_read
+from winosmith.web.judge.models import note_read
 from winosmith.web.predict import asking
 from winosmith.web.predict.asking import current_models
 from winosmith.web.predict.models import Model as ModelRow
@@ -234,7 +228,7 @@ def read_family(request: HttpRequest, ref: Ref) -> dict[str, Any]:
     root = _root(request, ref)
     tree = tree_of(root, person)
     seen = tree.as_seen()
-    answers = {model: answers_of(root, tree, model) for model in current_models()}
+    answers = {model: figures.answers_of(root, tree, model) for model in current_models()}
     return {
         "root": root.ref,
         "version": ref,
@@ -319,13 +313,13 @@ def _counted(family: Counted, root: dict[str, Any], models: Sequence[ModelRow]) 
     }
 
 
-def _follows(model: ModelRow, of: Answers) -> dict[str, Any]:
+def _follows(model: ModelRow, of: figures.Answers) -> dict[str, Any]:
     return {
         "model": model.name,
         "waiting": of.waiting,
-        "depths": depths_of_errors(of),
-        "accuracy": accuracy_by_depth(of, of.tree.kind),
-        "first_errors": first_errors(of, of.tree.kind),
+        "depths": figures.depths_of_errors(of),
+        "accuracy": figures.accuracy_by_depth(of, of.tree.kind),
+        "first_errors": figures.first_errors(of, of.tree.kind),
     }
 
 

@@ -1,10 +1,22 @@
-"""Tokens: what a program shows in place of the person whose it is."""
+"""Tokens: what a program shows in place of the person whose it is; made, known again, revoked."""
 
 from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from hashlib import sha256
+from typing import Any
 
 from django.conf import settings
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from winosmith.errors import InputError
+from winosmith.web._lock import writing
+from winosmith.web.people.models import Person
 
 
 class Tokens(models.QuerySet["Token"]):
@@ -23,7 +35,7 @@ class Token(models.Model):
     Attributes:
         name: what its owner calls it ("the nightly download").
         start: its first characters, by which its owner knows it again.
-        scopes: some of `tokens.SCOPES`; what the person may not do, no scope lets a program do.
+        scopes: some of SCOPES; what the person may not do, no scope lets a program do.
         used: the day on which it was last used; no more is kept of when.
         revoked: when its owner took it back, or it ended with all that opened their account.
     """
@@ -41,3 +53,119 @@ class Token(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} ({self.start}…)"
+
+
+PREFIX = "ws_"
+"""How every token begins, so that one that strayed into a file is known for what it is."""
+
+SECRET = 32
+"""Random bytes of a token: 256 bits."""
+
+SHOWN = len(PREFIX) + 5
+"""Characters that stay readable: 30 of its 256 bits."""
+
+DAYS, LONGEST = 90, 366
+"""How many days a token works, unless its owner says otherwise; and at most."""
+
+MOST = 20
+"""Tokens of one person that work at the same time."""
+
+SCOPES: Mapping[str, Any] = {
+    "read": gettext_lazy("read: what you can see, also your own sentences"),
+    "write": gettext_lazy("write: drafts, twins, perturbations, appeals"),
+}
+"""What a token may be for; judging and moderating are for people, in a browser."""
+
+
+def may_have(person: Person) -> bool:
+    """Tell whether tokens of a person work; asked again at every call."""
+    return person.is_active and not (person.anonymous or person.erased)
+
+
+def make(person: Person, name: str, scopes: Iterable[str], days: int = DAYS) -> tuple[Token, str]:
+    """Make a token.
+
+    Args:
+        person: with an account.
+        name: by which its owner knows it, 1 to 60 characters.
+        scopes: some of SCOPES, at least one.
+        days: how long it works, 1 to LONGEST.
+
+    Returns:
+        The row, and the token itself, which nobody can read anywhere again.
+
+    Raises:
+        InputError: an argument is out of its range, or the person has MOST tokens.
+    """
+    name, asked = " ".join(name.split()), set(scopes)
+    if not may_have(person):
+        raise InputError(_("Only accounts have tokens; sign up, or log in."))
+    if not 1 <= len(name) <= 60:
+        raise InputError(_("Give the token a name of 1 to 60 characters."))
+    if not asked or not asked <= set(SCOPES):
+        raise InputError(_("Choose what the token is for: one or more of %s.") % ", ".join(SCOPES))
+    if not 1 <= days <= LONGEST:
+        raise InputError(_("A token works for 1 to %d days.") % LONGEST)
+    text = PREFIX + secrets.token_urlsafe(SECRET)
+    with writing():
+        if person.tokens.live().count() >= MOST:
+            raise InputError(_("You have %d tokens; revoke one first.") % MOST)
+        token = Token.objects.create(
+            person=person,
+            name=name,
+            digest=_digest(text),
+            start=text[:SHOWN],
+            scopes=[scope for scope in SCOPES if scope in asked],
+            expires=timezone.now() + timedelta(days=days),
+        )
+    return token, text
+
+
+def find(text: str) -> Token | None:
+    """Return the token of a text, with its person, while both are good; else None.
+
+    That it was used today is written down with the first use of the day.
+    """
+    if not text.startswith(PREFIX):
+        return None
+    found = Token.objects.live().select_related("person").filter(digest=_digest(text)).first()
+    if found is None or not may_have(found.person):
+        return None
+    today = timezone.now().date()
+    if found.used != today:
+        with writing():
+            Token.objects.filter(pk=found.pk).update(used=today)
+    return found
+
+
+def tokens_of(person: Person) -> list[Token]:
+    """Return a person's tokens that work, the newest first."""
+    return list(person.tokens.live().order_by("-pk"))
+
+
+def revoke(person: Person, number: int) -> bool:
+    """Let one of a person's own tokens work no more; tell whether it did until now."""
+    with writing():
+        return bool(person.tokens.live().filter(pk=number).update(revoked=timezone.now()))
+
+
+def revoke_all(person: Person) -> int:
+    """Let none of a person's tokens work any more; return how many did."""
+    with writing():
+        return int(person.tokens.live().update(revoked=timezone.now()))
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def drop_dead_tokens(_now: datetime, before: datetime) -> int:
+    """Delete what ran out or was revoked before a time; return how many there were."""
+    dead = models.Q(expires__lt=before) | models.Q(revoked__lt=before)
+    with writing():
+        return int(Token.objects.filter(dead).delete()[0])
+
+
+def drop_tokens(person: Person, _texts: bool) -> None:
+    """Delete the tokens of somebody who is erased."""
+    Token.objects.filter(person=person).delete()

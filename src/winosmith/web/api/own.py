@@ -17,24 +17,14 @@ from ninja import Query, Router
 from pydantic import Field
 
 from winosmith.errors import InputError
-from winosmith.web.api import tokens
-from winosmith.web.api.door import (
-    Asked,
-    Key,
-    Problem,
-    Ref,
-    Shape,
-    acted,
-    asks,
-    caller,
-    owner,
-    problems,
-)
+from winosmith.web.api import door
+from winosmith.web.api import models as tokens
+from winosmith.web.api.door import Asked, Key, Ref, Shape, asks, caller, owner
 from winosmith.web.judge.submissions import own_problems
 from winosmith.web.judge.submissions import withdraw as take_back
 from winosmith.web.moderate import decisions
-from winosmith.web.people.consent import missing
 from winosmith.web.people.models import Person, pseudonym
+from winosmith.web.people.privacy import missing
 from winosmith.web.problems.models import Problem as Row
 from winosmith.web.problems.models import Twin as TwinRow
 from winosmith.web.write import page as pages
@@ -120,7 +110,7 @@ class HistoryEntry(Shape):
 class WholeOwnHalf(Shape):
     """A half of your own, with what was said and done."""
 
-    problem: Problem
+    problem: door.Problem
     state: str
     waits_until: datetime | None = Field(description="as for every problem")
     reasons: list[str]
@@ -250,7 +240,7 @@ def revise(request: HttpRequest, ref: Ref, key: Key) -> dict[str, Any]:
     version = pages.place_of(person, twin)
     if version is not None:
         return {"draft": None, "version": version["problem"].ref}
-    made = acted(request, key, lambda: {"draft": rules.revise(person, twin).ref})
+    made = door.acted(request, key, lambda: {"draft": rules.revise(person, twin).ref})
     return {**made, "version": None}
 
 
@@ -264,7 +254,7 @@ def _acted(
         act(person, twin)
         return {}
 
-    acted(request, key, once)
+    door.acted(request, key, once)
     return _whole(person, twin)
 
 
@@ -300,7 +290,7 @@ def _whole(person: Person, twin: TwinRow) -> dict[str, Any]:
 def _half(told: dict[str, Any]) -> dict[str, Any]:
     row: Row = told["problem"]
     return {
-        "problem": problems([row])[0],
+        "problem": door.problems([row])[0],
         "state": row.state,
         "waits_until": told["until"],
         "reasons": row.reasons,

@@ -14,21 +14,9 @@ from django.utils.translation import gettext as _
 from ninja import Router
 from pydantic import Field
 
-from winosmith.web.api.door import (
-    Asked,
-    Check,
-    Key,
-    Malformed,
-    Problem,
-    Ref,
-    Shape,
-    acted,
-    asks,
-    owner,
-    problems,
-    reader,
-)
-from winosmith.web.judge.seen import note_read
+from winosmith.web.api import door
+from winosmith.web.api.door import Asked, Key, Problem, Ref, Shape, asks, owner, reader
+from winosmith.web.judge.models import note_read
 from winosmith.web.people.gates import new_key, rate_limit
 from winosmith.web.people.models import Person
 from winosmith.web.perturb import rules
@@ -59,7 +47,7 @@ class Bent(Asked):
             Malformed: the parent has more options, or fewer.
         """
         if len(self.options) != len(parent.options):
-            raise Malformed({"options": [_("Send %d options.") % len(parent.options)]})
+            raise door.Malformed({"options": [_("Send %d options.") % len(parent.options)]})
         form: dict[str, Any] = {"sentence": self.sentence, "against": self.against}
         form["answer"] = "" if self.answer is None else str(self.answer)
         form["declared"] = "" if self.declared is None else str(self.declared)
@@ -80,7 +68,7 @@ class ExaminedVersion(Shape):
 
     ready: bool
     next: str
-    checks: list[Check]
+    checks: list[door.Check]
     hints: list[str]
     edits: list[str]
     depths: Depths | None
@@ -181,7 +169,7 @@ def read_version(request: HttpRequest, ref: Ref) -> dict[str, Any]:
     parent = version.parent if visible_to(person, version.parent) else None
     told = outcome(person, problem, version, parent)
     return {
-        "problem": problems([problem])[0],
+        "problem": door.problems([problem])[0],
         "state": problem.state,
         "root": version.root.ref if visible_to(person, version.root) else None,
         "parent": parent.ref if parent else None,
@@ -229,7 +217,7 @@ def _made(request: HttpRequest, key: str, typed: Typed, write: Write) -> dict[st
     def limit() -> None:
         rate_limit(person, "perturb", settings.RULES.perturbs_per_hour)
 
-    return acted(request, key, lambda: {"version": write(person, typed, new_key(), limit).ref})
+    return door.acted(request, key, lambda: {"version": write(person, typed, new_key(), limit).ref})
 
 
 def _parent(person: Person, ref: str) -> ProblemRow:

@@ -16,14 +16,13 @@ from ninja import Query, Router
 from pydantic import Field
 
 from winosmith.web.api.door import Asked, Malformed, Problem, Ref, Shape, asks, problems, reader
-from winosmith.web.judge.seen import note_read
+from winosmith.web.judge.models import note_read
 from winosmith.web.problems.family import may_perturb
 from winosmith.web.problems.models import Problem as Row
 from winosmith.web.problems.states import visible_to, waits_until
 from winosmith.web.read.downloads import FILES, VOTES
-from winosmith.web.read.figures import agreement, figures
-from winosmith.web.read.filters import Filters, Page, capped_count, page
-from winosmith.web.read.problem import family_of, judged
+from winosmith.web.read.public import Filters, Page, agreement, capped_count, figures, page
+from winosmith.web.read.views import family_of, judged
 
 
 class ProblemFilters(Asked):

@@ -14,12 +14,7 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import Resolver404
-from django.utils.cache import (
-    get_conditional_response,
-    patch_cache_control,
-    patch_vary_headers,
-    set_response_etag,
-)
+from django.utils import cache
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.csrf import csrf_exempt
@@ -27,8 +22,9 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from django.views.defaults import bad_request
 
 from winosmith.errors import InputError
-from winosmith.web.api import tokens as rules
-from winosmith.web.people.gates import accounts_only, new_key, once
+from winosmith.web.api import models as rules
+from winosmith.web.pages import is_number
+from winosmith.web.people.gates import accounts_only, form_once, new_key
 from winosmith.web.people.models import Person
 
 _GONE = {
@@ -61,7 +57,7 @@ def door(request: HttpRequest, rest: str) -> HttpResponse:
     if answer.status_code == 405 and "problem" not in answer.headers["Content-Type"]:
         allowed = answer.headers["Allow"]
         answer = refuse(405, headers={"Allow": allowed})
-    patch_vary_headers(answer, ("Authorization",))
+    cache.patch_vary_headers(answer, ("Authorization",))
     return _kept(request, answer)
 
 
@@ -82,9 +78,9 @@ def _kept(request: HttpRequest, answer: HttpResponse) -> Any:
     read = request.method in ("GET", "HEAD") and answer.status_code == 200
     if not read or "Authorization" in request.headers:
         return answer
-    patch_cache_control(answer, private=True, no_cache=True)
-    set_response_etag(answer)
-    return get_conditional_response(request, etag=answer.headers["ETag"], response=answer)
+    cache.patch_cache_control(answer, private=True, no_cache=True)
+    cache.set_response_etag(answer)
+    return cache.get_conditional_response(request, etag=answer.headers["ETag"], response=answer)
 
 
 @require_safe
@@ -108,9 +104,9 @@ def description(request: HttpRequest) -> HttpResponse:
 
     told = {**document(), "servers": [{"url": request.build_absolute_uri("/").rstrip("/")}]}
     answer = HttpResponse(json.dumps(told), content_type="application/json")
-    patch_cache_control(answer, private=True, no_cache=True)
-    set_response_etag(answer)
-    kept: HttpResponse = get_conditional_response(
+    cache.patch_cache_control(answer, private=True, no_cache=True)
+    cache.set_response_etag(answer)
+    kept: HttpResponse = cache.get_conditional_response(
         request, etag=answer.headers["ETag"], response=answer
     )
     return kept
@@ -136,7 +132,7 @@ def tokens(request: HttpRequest) -> HttpResponseBase:
         return {"token": token.pk}
 
     try:
-        once(person, request.POST.get("key", ""), request.path, act)
+        form_once(request, person, act)
     except InputError as error:
         return _shown(request, person, error=str(error), typed=request.POST, status=422)
     if not made:
@@ -171,7 +167,7 @@ def revoke_all(request: HttpRequest) -> HttpResponseBase:
 
 def _days(text: str) -> int:
     """Return how many days a form asks for; 0, which no token works for, where it is no number."""
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 6 else 0
+    return int(text) if is_number(text, 5) else 0
 
 
 def _shown(

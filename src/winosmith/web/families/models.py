@@ -36,7 +36,7 @@ class EditKind(models.Model):
     """What kind of edit made a version of its parent.
 
     Attributes:
-        kind: as `kinds.kind_of` tells it; "" where it was no edit of a single token.
+        kind: as `measuring.kind_of` tells it; "" where it was no edit of a single token.
         by: the release of winosmith whose tagger told it.
     """
 

@@ -15,35 +15,11 @@ from django.utils.http import parse_etags, quote_etag
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
-from winosmith.web.families import trees
-from winosmith.web.families.figures import (
-    accuracy_by_depth,
-    answers_of,
-    chart,
-    depths_of_errors,
-    first_errors,
-)
-from winosmith.web.families.kinds import kinds_in
+from winosmith.web.families import figures, measuring, trees
+from winosmith.web.families import page as pages
 from winosmith.web.families.lists import BOARD_SORTS, SORTS, Family, board, listed
-from winosmith.web.families.measuring import (
-    answered_by,
-    in_families,
-    look_again,
-    measured,
-    predictions_file,
-)
-from winosmith.web.families.page import (
-    DEPTH_NAMES,
-    Links,
-    Look,
-    look_of,
-    nodes,
-    place_of,
-    problems_on,
-    root_of,
-)
 from winosmith.web.families.trees import DEPTHS, Shown, Tree, is_public, tree_of
-from winosmith.web.judge.seen import note_read
+from winosmith.web.judge.models import note_read
 from winosmith.web.people.gates import existing_writer, rate_limit_reading
 from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.predict.asking import current_models
@@ -84,25 +60,25 @@ def index(request: HttpRequest) -> HttpResponse:
 def family(request: HttpRequest, ref: str) -> HttpResponseBase:
     """Show the tree of a family around its root, or around the version that is asked for."""
     person = existing_writer(request)
-    root = root_of(ref, person)
+    root = pages.root_of(ref, person)
     version = getattr(root, "version", None)
     if version is not None and version.root_id != root.pk:
         return _led_to_root(request, root, version.root, person)
     tree, hidden = tree_of(root, person), not visible_to(person, root)
-    look = look_of(request, tree)
-    focus = place_of(tree, request.GET["version"]) if request.GET.get("version") else 0
-    answers = [(model, answers_of(root, tree, model)) for model in look.chosen]
+    look = pages.look_of(request, tree)
+    focus = pages.place_of(tree, request.GET["version"]) if request.GET.get("version") else 0
+    answers = [(model, figures.answers_of(root, tree, model)) for model in look.chosen]
     top = trees.around(tree, focus, look.after)
-    shown = problems_on(tree, top)
+    shown = pages.problems_on(tree, top)
     note_read(person, _others(tree, top, shown, hidden))
     seen = tree.as_seen()
     figured = [(model, replace(of, tree=seen)) for model, of in answers]
-    rows = [(model, depths_of_errors(of), of.waiting) for model, of in figured]
+    rows = [(model, figures.depths_of_errors(of), of.waiting) for model, of in figured]
     drawn = [
-        (model, accuracy_by_depth(of, look.kind), first_errors(of, look.kind))
+        (model, figures.accuracy_by_depth(of, look.kind), figures.first_errors(of, look.kind))
         for model, of in figured
     ]
-    look_again()
+    measuring.look_again()
     context = {
         "root": root,
         "hidden": hidden,
@@ -113,13 +89,15 @@ def family(request: HttpRequest, ref: str) -> HttpResponseBase:
         "look": look,
         "focus": focus,
         "whole": look.query(),
-        "node": nodes(tree, top, shown, answers, Links(root.ref, look), focus, hidden_root=hidden),
+        "node": pages.nodes(
+            tree, top, shown, answers, pages.Links(root.ref, look), focus, hidden_root=hidden
+        ),
         "tabs": _tabs(look, request.GET.get("version", "")),
         "kinds": _kinds(look, request.GET.get("version", "")),
-        "kind": DEPTH_NAMES[look.kind],
+        "kind": pages.DEPTH_NAMES[look.kind],
         "depths": rows,
-        "edits": kinds_in(root, tree, answers) if answers else None,
-        "drawn": [(model, by, chart(by, _chance(tree)), ends) for model, by, ends in drawn],
+        "edits": measuring.kinds_in(root, tree, answers) if answers else None,
+        "drawn": [(model, by, figures.chart(by, _chance(tree)), ends) for model, by, ends in drawn],
     }
     return render(request, "families/family.html", context)
 
@@ -128,22 +106,22 @@ def family(request: HttpRequest, ref: str) -> HttpResponseBase:
 def below(request: HttpRequest, ref: str, version: str) -> HttpResponseBase:
     """Show what is under a version, for the tree on an open page; alone it leads to that page."""
     person = existing_writer(request)
-    root = root_of(ref, person)
+    root = pages.root_of(ref, person)
     tree = tree_of(root, person)
-    look = look_of(request, tree)
-    number, hidden = place_of(tree, version), not visible_to(person, root)
+    look = pages.look_of(request, tree)
+    number, hidden = pages.place_of(tree, version), not visible_to(person, root)
     if not request.htmx:
         query = look.query(version=version, after=look.after)
         return redirect(f"{reverse('families:family', args=[ref])}?{query}")
     top = trees.under(tree, number, look.after, trees.MOST_ADDED)
-    shown = problems_on(tree, top)
+    shown = pages.problems_on(tree, top)
     note_read(person, _others(tree, top, shown, hidden))
     answers = [
-        (model, answers_of(root, tree, model) if len(look.chosen) == 1 else None)
+        (model, figures.answers_of(root, tree, model) if len(look.chosen) == 1 else None)
         for model in look.chosen
     ]
-    links = Links(root.ref, look)
-    node = nodes(tree, top, shown, answers, links, hidden_root=hidden)
+    links = pages.Links(root.ref, look)
+    node = pages.nodes(tree, top, shown, answers, links, hidden_root=hidden)
     context = {"look": look, "node": node, "more": look.after > 0}
     return render(request, "families/below.html", context)
 
@@ -174,7 +152,7 @@ def _led_to_root(
 
     What is no part of the tree, such as what moderators see of others, leads to its root.
     """
-    root_of(root.ref, person)
+    pages.root_of(root.ref, person)
     asked = request.GET.copy()
     if version.pk in tree_of(root, person).places:
         asked["version"] = version.ref
@@ -202,7 +180,7 @@ def _numbers(top: Shown) -> list[int]:
     return [top.number, *(number for child in top.children for number in _numbers(child))]
 
 
-def _tabs(look: Look, version: str) -> list[tuple[str, str, bool]]:
+def _tabs(look: pages.Look, version: str) -> list[tuple[str, str, bool]]:
     """Return the models to choose from: their names, the query, and whether it is chosen."""
     names = [(model.name, model.name) for model in look.models]
     if len(names) > 1:
@@ -212,9 +190,9 @@ def _tabs(look: Look, version: str) -> list[tuple[str, str, bool]]:
     ]
 
 
-def _kinds(look: Look, version: str) -> list[tuple[str, str, bool]]:
+def _kinds(look: pages.Look, version: str) -> list[tuple[str, str, bool]]:
     return [
-        (DEPTH_NAMES[kind], look.query(depth=kind, version=version), kind == look.kind)
+        (pages.DEPTH_NAMES[kind], look.query(depth=kind, version=version), kind == look.kind)
         for kind in DEPTHS
     ]
 
@@ -247,19 +225,19 @@ def models(request: HttpRequest) -> HttpResponse:
     depth = request.GET.get("depth", "lineage")
     if depth not in DEPTHS:
         raise Http404
-    found = measured(depth)
+    found = measuring.measured(depth)
     answers = found.answers if found else []
     context = {
         "found": found,
         "depth": depth,
-        "kind": DEPTH_NAMES[depth],
-        "tabs": [(DEPTH_NAMES[kind], f"depth={kind}", kind == depth) for kind in DEPTHS],
+        "kind": pages.DEPTH_NAMES[depth],
+        "tabs": [(pages.DEPTH_NAMES[kind], f"depth={kind}", kind == depth) for kind in DEPTHS],
         "answers": [one for one in answers if "stability" in one],
         "faults": [one for one in answers if one["fault"]],
         "by_depth": _by_depth(answers),
         "kinds": _by_kind([one for one in answers if "stability" in one]),
-        "models": [(model, answered_by(model).count()) for model in current_models()],
-        "problems": in_families().count(),
+        "models": [(model, measuring.answered_by(model).count()) for model in current_models()],
+        "problems": measuring.in_families().count(),
         "files": " ".join(f"{model.name}.jsonl" for model in current_models()),
     }
     return render(request, "families/models.html", context)
@@ -275,7 +253,11 @@ def file(request: HttpRequest, name: str) -> HttpResponseBase:
     families = request.GET.get("of", "") != "all"
     if name == PROBLEMS:
         wanted = request.GET.get("model", "")
-        query = answered_by(_model(wanted), families=families) if wanted else in_families()
+        query = (
+            measuring.answered_by(_model(wanted), families=families)
+            if wanted
+            else measuring.in_families()
+        )
         rate_limit_reading(request, "download", MOST)
         found = survey(query, FILES[PROBLEMS])
         digest = found.digest
@@ -285,7 +267,7 @@ def file(request: HttpRequest, name: str) -> HttpResponseBase:
         if model is None:
             raise Http404
         rate_limit_reading(request, "download", MOST)
-        digest, source = predictions_file(model, families=families)
+        digest, source = measuring.predictions_file(model, families=families)
     tag = quote_etag(f"{digest[:32]}-{name}")
     response: HttpResponseBase
     known = tag in parse_etags(request.headers.get("If-None-Match", ""))

@@ -13,18 +13,16 @@ class Config(AppConfig):
     def ready(self) -> None:
         """Join what tells, hides, adopts, erases and tidies up."""
         from winosmith.web._background import hourly
-        from winosmith.web.judge import history, submissions
-        from winosmith.web.judge.trust import forget_origins
-        from winosmith.web.judge.votes import forget_timings
-        from winosmith.web.people import accounts, erasure, news
+        from winosmith.web.judge import submissions, trust, turns, votes
+        from winosmith.web.people import accounts, news, privacy
 
-        erasure.telling["problems"] = erasure.Telling(submissions.problems_of, "problems.Twin")
-        erasure.naming["problem"] = erasure.Naming("problem__twin", submissions.name_of)
-        erasure.hiding.append(submissions.hide_texts)
-        erasure.erasing.append(submissions.erase_judge)
-        erasure.tidying["timings"] = lambda _now, before: forget_timings(before)
-        erasure.tidying["origins"] = lambda now, _before: forget_origins(now)
+        privacy.telling["problems"] = privacy.Telling(submissions.problems_of, "problems.Twin")
+        privacy.naming["problem"] = privacy.Naming("problem__twin", submissions.name_of)
+        privacy.hiding.append(submissions.hide_texts)
+        privacy.erasing.append(submissions.erase_judge)
+        privacy.tidying["timings"] = lambda _now, before: votes.forget_timings(before)
+        privacy.tidying["origins"] = lambda now, _before: trust.forget_origins(now)
         accounts.adopting.append(submissions.adopt_texts)
-        news.happenings.append(history.heard)
-        news.works.append(history.waiting)
-        hourly.append(forget_origins)
+        news.happenings.append(turns.heard)
+        news.works.append(turns.waiting)
+        hourly.append(trust.forget_origins)

@@ -15,21 +15,12 @@ from django.utils.translation import gettext_noop
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.judge.exclusion import drop_waiting
-from winosmith.web.judge.models import Contest, Judge, Seen, Skip, Slot
-from winosmith.web.judge.seen import inherit_seen
+from winosmith.web.judge.models import Contest, Judge, Seen, Skip, Slot, inherit_seen
 from winosmith.web.judge.votes import close_slots, give_back, open_new
 from winosmith.web.people.models import Person
+from winosmith.web.problems import models
 from winosmith.web.problems.lookalikes import AnyHalf, forget, remember
-from winosmith.web.problems.models import (
-    ERASED_OPTIONS,
-    ERASED_SENTENCE,
-    Event,
-    Problem,
-    State,
-    Twin,
-    Version,
-    new_ref,
-)
+from winosmith.web.problems.models import Event, Problem, State, Twin, Version, new_ref
 from winosmith.web.problems.states import GONE, move, stay, visible_to
 
 HIDDEN = gettext_noop("the contributor hid everything they wrote")
@@ -255,7 +246,7 @@ def erase_judge(person: Person, texts: bool) -> bool:
     _drop_traces(person)
     if texts:
         _blank(person)
-    left = Problem.objects.filter(twin__contributor=person).exclude(sentence=ERASED_SENTENCE)
+    left = Problem.objects.filter(twin__contributor=person).exclude(sentence=models.ERASED_SENTENCE)
     return bool(left.exists())
 
 
@@ -284,7 +275,11 @@ def _blank(person: Person) -> None:
         forget(problem)
     _blank_families(unreleased)
     unreleased.update(
-        sentence=ERASED_SENTENCE, options=ERASED_OPTIONS, answer=None, hints=[], record={}
+        sentence=models.ERASED_SENTENCE,
+        options=models.ERASED_OPTIONS,
+        answer=None,
+        hints=[],
+        record={},
     )
     for version in Version.objects.filter(problem__in=unreleased, parent__isnull=False):
         lineage = {"root": version.root.ref, "parent": version.parent.ref}

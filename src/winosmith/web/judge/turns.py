@@ -1,30 +1,36 @@
-"""A judge's turn: the next problem, held for a while, its answer, and what comes after it."""
+"""A judge's turn: the next problem, held for a while, its answer, and what comes after it.
+
+Then what somebody judged, and what they hear of it. A question with a known answer stands among the
+others as they do: no reference there, no order, time or word tells which it was.
+"""
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
 from django.db.models import Min, QuerySet
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from winosmith import text
 from winosmith.errors import InputError
 from winosmith.problem import BLANK
 from winosmith.web._lock import writing
-from winosmith.web.judge.gold import draw_gold, take_back
-from winosmith.web.judge.models import Judge, Skip, Slot
-from winosmith.web.judge.seen import note_seen, note_whole, unseen
-from winosmith.web.judge.trust import origin, stops, trained, weigh
+from winosmith.web.judge.models import Contest, Judge, Skip, Slot, note_seen, note_whole, unseen
+from winosmith.web.judge.trust import draw_gold, origin, stops, take_back_gold, trained, weigh
 from winosmith.web.judge.votes import give_back, locked, settle_votes
 from winosmith.web.people.gates import may_judge
 from winosmith.web.people.models import Person
-from winosmith.web.problems.models import Problem, State, new_ref
+from winosmith.web.people.news import MOST, Item, Work
+from winosmith.web.problems.models import Event, Problem, State, new_ref
+from winosmith.web.problems.states import GONE
 
 tests: list[Callable[[Person], bool]] = []
 """Each tells whether a person is in the middle of a test; `take` adds its own."""
@@ -66,14 +72,8 @@ def claim(person: Person) -> Slot | None:
 def go_on(person: Person) -> Slot | None:
     """Give a person the next problem where there is one; none for who is paused, or in a test."""
     with writing():
-        return gone_on(judge_of(person))
-
-
-def gone_on(judge: Judge) -> Slot | None:
-    """Do as `go_on`, for a judge whom `judge_of` has locked in this transaction."""
-    if not stops(judge) and not in_a_test(judge.person):
-        return _claimed(judge)
-    return None
+        judge = judge_of(person)
+        return None if stops(judge) or in_a_test(person) else _claimed(judge)
 
 
 def _claimed(judge: Judge) -> Slot | None:
@@ -87,7 +87,7 @@ def _claimed(judge: Judge) -> Slot | None:
     slot = next_slot(person, judge.cursor, lock=True)
     if slot is None:  # what came all the same would be gold
         return None
-    take_back(person)
+    take_back_gold(person)
     slot = draw_gold(judge) or slot
     if not slot.gold and slot.lease_until is None:
         judge.cursor = slot.place
@@ -346,78 +346,37 @@ def answer(
     """
     with writing():
         judge = judge_of(person)
-        return _answered(judge, ref, choice, ambiguous, associative, comment, address)
+        slot = _held(person, ref)
+        if choice is None and not ambiguous:
+            raise InputError(_("Choose the option that fits, or mark the problem as ambiguous."))
+        if choice is not None:
+            _check_choice(slot, choice)
+        if len(comment := comment.strip()) > LONGEST:
+            raise InputError(_("Shorten the comment to %d characters.") % LONGEST)
+        if needs_local(slot):
+            raise InputError(_("Answer from the local context first."))
+        now = timezone.now()
+        slot.choice, slot.ambiguous, slot.associative = choice, ambiguous, associative
+        slot.comment, slot.answered_at, slot.open = comment, now, False
+        slot.seconds = _seconds(slot.local_at or slot.taken_at, now)
+        slot.job, slot.origin = judge.job, origin(address, now)
+        slot.provisional = judge.held is not None or (judge.job is not None and judge.provisional)
+        if slot.gold:
+            slot.right = choice == slot.problem.answer
+        slot.save(update_fields=_OF_ANSWER)
+        weigh(judge, slot, address)
+        if slot.gold:
+            trained(judge)
+        else:
+            settle_votes(slot.problem)
+        return slot
 
 
-def answer_and_go_on(
-    person: Person,
-    ref: str,
-    choice: int | None,
-    *,
-    ambiguous: bool = False,
-    associative: bool = False,
-    comment: str = "",
-    address: str = "",
-) -> tuple[Slot, Slot | None]:
-    """Keep a judge's answer as `answer` does, and give them the next problem with it.
-
-    Returns:
-        The slot that was answered, and the next one. There is none after a gold question, which
-        is talked about first, nor where `go_on` has none.
-    """
-    with writing():
-        judge = judge_of(person)
-        slot = _answered(judge, ref, choice, ambiguous, associative, comment, address)
-        return slot, None if slot.gold else gone_on(judge)
-
-
-def _answered(
-    judge: Judge,
-    ref: str,
-    choice: int | None,
-    ambiguous: bool,
-    associative: bool,
-    comment: str,
-    address: str,
-) -> Slot:
-    slot = _held(judge.person, ref)
-    if choice is None and not ambiguous:
-        raise InputError(_("Choose the option that fits, or mark the problem as ambiguous."))
-    if choice is not None:
-        _check_choice(slot, choice)
-    if len(comment := comment.strip()) > LONGEST:
-        raise InputError(_("Shorten the comment to %d characters.") % LONGEST)
-    if needs_local(slot):
-        raise InputError(_("Answer from the local context first."))
-    now = timezone.now()
-    slot.choice, slot.ambiguous, slot.associative = choice, ambiguous, associative
-    slot.comment, slot.answered_at, slot.open = comment, now, False
-    slot.seconds = _seconds(slot.local_at or slot.taken_at, now)
-    slot.job, slot.origin = judge.job, origin(address, now)
-    slot.provisional = judge.held is not None or (judge.job is not None and judge.provisional)
-    if slot.gold:
-        slot.right = choice == slot.problem.answer
-    slot.save(
-        update_fields=[
-            "choice",
-            "ambiguous",
-            "associative",
-            "comment",
-            "answered_at",
-            "open",
-            "seconds",
-            "right",
-            "job",
-            "provisional",
-            "origin",
-        ]
-    )
-    weigh(judge, slot, address)
-    if slot.gold:
-        trained(judge)
-    else:
-        settle_votes(slot.problem)
-    return slot
+_OF_ANSWER = (
+    *("choice", "ambiguous", "associative", "comment", "answered_at", "open"),
+    *("seconds", "right", "job", "provisional", "origin"),
+)
+"""The columns that an answer fills."""
 
 
 def skip(person: Person, ref: str, reason: str, comment: str = "") -> None:
@@ -428,27 +387,15 @@ def skip(person: Person, ref: str, reason: str, comment: str = "") -> None:
         InputError: the reason is none of `Skip.Reason`, or the comment is too long.
     """
     with writing():
-        _skipped(judge_of(person), ref, reason, comment)
-
-
-def skip_and_go_on(person: Person, ref: str, reason: str, comment: str = "") -> Slot | None:
-    """Pass a problem on as `skip` does, and return the next one, as `go_on` does."""
-    with writing():
-        judge = judge_of(person)
-        _skipped(judge, ref, reason, comment)
-        return gone_on(judge)
-
-
-def _skipped(judge: Judge, ref: str, reason: str, comment: str) -> None:
-    person = judge.person
-    slot = _held(person, ref)
-    if reason not in Skip.Reason.values:
-        raise InputError(_("Choose why you pass it on."))
-    if len(comment := comment.strip()) > LONGEST:
-        raise InputError(_("Shorten the comment to %d characters.") % LONGEST)
-    Skip.objects.create(person=person, problem=slot.problem, reason=reason, comment=comment)
-    note_whole(person, slot)
-    give_back(slot)
+        judge_of(person)
+        slot = _held(person, ref)
+        if reason not in Skip.Reason.values:
+            raise InputError(_("Choose why you pass it on."))
+        if len(comment := comment.strip()) > LONGEST:
+            raise InputError(_("Shorten the comment to %d characters.") % LONGEST)
+        Skip.objects.create(person=person, problem=slot.problem, reason=reason, comment=comment)
+        note_whole(person, slot)
+        give_back(slot)
 
 
 def undo(person: Person, ref: str) -> Slot:
@@ -521,3 +468,70 @@ def _seconds(start: datetime | None, end: datetime) -> float | None:
     if start is None or end - start > lease():
         return None
     return round(max(0.0, (end - start).total_seconds()), 1)
+
+
+SIZE = 20
+"""Answers on a page."""
+
+
+def answers_of(person: Person) -> QuerySet[Slot]:
+    """Return a person's answers, the last first, with their problems."""
+    rows = Slot.objects.filter(holder=person, answered_at__isnull=False, open=False)
+    return rows.select_related("problem").order_by("-answered_at", "-pk")
+
+
+def told(slot: Slot) -> dict[str, Any]:
+    """Return what the page of one's history tells of an answer; no sentence that was withdrawn."""
+    problem = slot.problem
+    shown = problem.state not in GONE and all(at < len(problem.options) for at in slot.shown)
+    return {
+        "sentence": problem.sentence if shown else "",
+        "options": [(problem.options[at], at == slot.choice) for at in slot.shown if shown],
+        "at": slot.answered_at,
+        "neither": slot.choice is None,
+        "ambiguous": slot.ambiguous,
+        "associative": slot.associative,
+        "comment": slot.comment,
+    }
+
+
+def heard(person: Person, after: datetime) -> Iterator[Item]:
+    """Tell what became of what a judge contested, and that there are new problems for them."""
+    if not may_judge(person):
+        return
+    settled = Contest.objects.filter(slot__holder=person, settled_at__gt=after)
+    for contest in settled.select_related("slot__problem").order_by("-settled_at")[:MOST]:
+        text = (
+            _("A moderator agreed with what you contested")
+            if contest.upheld
+            else _("A moderator looked at what you contested: the known answer stands")
+        )
+        to = reverse("judge:checked", args=[contest.slot.ref]) if contest.slot.ref else ""
+        problem = contest.slot.problem
+        sentence = "" if problem.state in GONE else problem.sentence
+        yield Item(contest.settled_at, text, to or reverse("judge:turn"), sentence, contest.answer)
+    new = Event.objects.filter(after=State.JUDGING, at__gt=after, problem__gold=False)
+    newest = new.exclude(problem__twin__contributor=person).order_by("-at").first()
+    # While they hold a problem, whether it is the last would tell that it is no gold question.
+    if newest is not None and current(person) is None and _is_left(person):
+        yield Item(newest.at, _("There are new problems to judge"), reverse("judge:turn"))
+
+
+def _is_left(person: Person) -> bool:
+    return ahead(person, Judge.objects.filter(person=person).first()).left
+
+
+def waiting(person: Person) -> Iterator[Work]:
+    """Tell how many problems a judge can judge now."""
+    if not may_judge(person):
+        return
+    to = reverse("judge:turn")
+    if current(person) is not None:
+        yield Work(_("You hold a problem that you have not answered"), to)
+    elif _is_left(person):
+        rows = fresh(person, 0).order_by().values("problem").distinct()
+        n = rows[:MOST_COUNTED].count() or 1
+        text = ngettext(
+            "%d problem is left for you to judge", "%d problems are left for you to judge", n
+        )
+        yield Work(text % n, to)

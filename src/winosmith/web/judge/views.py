@@ -14,27 +14,10 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from winosmith.errors import InputError
-from winosmith.web.judge import gold
-from winosmith.web.judge.agreement import figures
-from winosmith.web.judge.history import SIZE, answers_of, told
+from winosmith.web.judge import trust, turns, votes
 from winosmith.web.judge.models import Contest, Judge, Skip, Slot
-from winosmith.web.judge.trust import stops, training
-from winosmith.web.judge.turns import (
-    LONGEST,
-    UNDO,
-    Gone,
-    ahead,
-    answer_and_go_on,
-    answer_local,
-    current,
-    go_on,
-    shown,
-    skip_and_go_on,
-    so_far,
-    undo,
-)
-from winosmith.web.pages import percent
-from winosmith.web.people.gates import address, agreed, judges_only, new_key, once, rate_limit
+from winosmith.web.pages import beside, is_number, percent
+from winosmith.web.people.gates import address, agreed, form_once, judges_only, new_key, rate_limit
 from winosmith.web.people.models import Person
 
 Done = tuple[dict[str, Any], Slot | None]
@@ -47,7 +30,7 @@ Done = tuple[dict[str, Any], Slot | None]
 def turn(request: HttpRequest) -> HttpResponse:
     """Show what the judge holds; else the way to the next problem, or why there is none."""
     person = _person(request)
-    return _turn(request, person, current(person))
+    return _turn(request, person, turns.current(person))
 
 
 def _turn(request: HttpRequest, person: Person, slot: Slot | None) -> HttpResponse:
@@ -57,12 +40,12 @@ def _turn(request: HttpRequest, person: Person, slot: Slot | None) -> HttpRespon
     if person.hired:
         return _go(request, "market:work")
     judge = Judge.objects.filter(person=person).first()
-    found = ahead(person, judge)
+    found = turns.ahead(person, judge)
     page = {
         **_around(person),
         "paused": found.paused,
         "held": judge if judge is not None and judge.held is not None else None,
-        "training": training(judge) if found.left else None,
+        "training": trust.training(judge) if found.left else None,
         "testing": found.testing,
         "left": found.left,
         "none_left": found.none_left,
@@ -78,7 +61,7 @@ def _turn(request: HttpRequest, person: Person, slot: Slot | None) -> HttpRespon
 @agreed
 def take(request: HttpRequest) -> HttpResponse:
     """Take the next problem."""
-    return _act(request, lambda person: ({}, go_on(person)))
+    return _act(request, lambda person: ({}, turns.go_on(person)))
 
 
 @require_POST
@@ -89,7 +72,7 @@ def local(request: HttpRequest) -> HttpResponse:
 
     def act(person: Person) -> Done:
         choice = _number(request.POST.get("choice"))
-        return {}, answer_local(person, _ref(request), -1 if choice is None else choice)
+        return {}, turns.answer_local(person, _ref(request), -1 if choice is None else choice)
 
     return _act(request, act)
 
@@ -102,7 +85,7 @@ def whole(request: HttpRequest) -> HttpResponse:
 
     def act(person: Person) -> Done:
         rate_limit(person, "judge", settings.RULES.answers_per_hour)
-        slot, following = answer_and_go_on(
+        slot = turns.answer(
             person,
             _ref(request),
             _number(request.POST.get("choice")),
@@ -111,9 +94,9 @@ def whole(request: HttpRequest) -> HttpResponse:
             comment=request.POST.get("comment", ""),
             address=address(request),
         )
-        if slot.gold:
+        if slot.gold:  # which is talked about before the next problem comes
             return {"to": reverse("judge:checked", args=[slot.ref])}, None
-        return {}, following
+        return {}, turns.go_on(person)
 
     return _act(request, act)
 
@@ -127,7 +110,8 @@ def pass_on(request: HttpRequest) -> HttpResponse:
     def act(person: Person) -> Done:
         rate_limit(person, "judge", settings.RULES.answers_per_hour)
         reason, comment = request.POST.get("reason", ""), request.POST.get("comment", "")
-        return {}, skip_and_go_on(person, _ref(request), reason, comment)
+        turns.skip(person, _ref(request), reason, comment)
+        return {}, turns.go_on(person)
 
     return _act(request, act)
 
@@ -139,7 +123,7 @@ def take_back(request: HttpRequest) -> HttpResponse:
     """Take the last answer back; the problem is shown again."""
 
     def act(person: Person) -> Done:
-        return {}, undo(person, _ref(request))
+        return {}, turns.undo(person, _ref(request))
 
     return _act(request, act)
 
@@ -159,14 +143,9 @@ def checked(request: HttpRequest, ref: str) -> HttpResponse:
 def contest(request: HttpRequest, ref: str) -> HttpResponse:
     """Let a judge say that the known answer is wrong."""
     slot = _gold_answered(request, ref)
-    text = request.POST.get("text", "")
-
-    def act() -> dict[str, Any]:
-        gold.contest(_person(request), ref, text)
-        return {}
-
+    person, text = _person(request), request.POST.get("text", "")
     try:
-        once(_person(request), request.POST.get("key", ""), request.path, act)
+        form_once(request, person, lambda: trust.contest(person, ref, text))
     except InputError as error:
         return _checked(request, slot, text=text, error=str(error), status=422)
     return redirect("judge:checked", ref=ref)
@@ -186,21 +165,19 @@ def _act(request: HttpRequest, act: Callable[[Person], Done]) -> HttpResponse:
         return result
 
     try:
-        result, _new = once(
-            person, request.POST.get("key", ""), f"{request.path} {_ref(request)}", acted
-        )
-    except Gone as error:
+        result = form_once(request, person, acted, _ref(request))
+    except turns.Gone as error:
         page = {"reason": str(error), "comment": request.POST.get("comment", "")}
         return render(request, "judge/gone.html", page, status=409)
     except InputError as error:
-        slot = current(person)
+        slot = turns.current(person)
         if slot is None or slot.ref != _ref(request):
             page = {"reason": str(error), "comment": request.POST.get("comment", "")}
             return render(request, "judge/gone.html", page, status=409)
         return _show(request, slot, error=str(error), typed=request.POST, status=422)
     if "to" in result or not request.htmx:
         return _go(request, result.get("to", "judge:turn"))
-    page = _turn(request, person, held[0] if held else current(person))
+    page = _turn(request, person, held[0] if held else turns.current(person))
     page.headers.setdefault("HX-Replace-Url", reverse("judge:turn"))
     return page
 
@@ -217,10 +194,10 @@ def _show(
 ) -> HttpResponse:
     page = {
         **_around(_person(request)),
-        **shown(slot, typed or {}),
+        **turns.shown(slot, typed or {}),
         "error": error,
         "reasons": Skip.Reason.choices,
-        "longest": LONGEST,
+        "longest": turns.LONGEST,
         "typed": typed,
     }
     return render(request, "judge/turn.html", page, status=status)
@@ -228,19 +205,19 @@ def _show(
 
 def _around(person: Person) -> dict[str, Any]:
     """Return what stands around each page: how many were judged, what can be taken back."""
-    judged, last = so_far(person)
+    judged, last = turns.so_far(person)
     return {
         "key": new_key(),
         "judged": judged,
         "undo": last,
         "undo_key": new_key(),
         "skip_key": new_key(),
-        "undo_seconds": int(UNDO.total_seconds()),
+        "undo_seconds": int(turns.UNDO.total_seconds()),
     }
 
 
 def _gold_answered(request: HttpRequest, ref: str) -> Slot:
-    slot = gold.answered(_person(request), ref)
+    slot = trust.answered_gold(_person(request), ref)
     if slot is None:
         raise Http404
     return slot
@@ -258,9 +235,9 @@ def _checked(
         "answer": problem.options[problem.answer or 0],
         "chosen": None if slot.choice is None else problem.options[slot.choice],
         "contest": Contest.objects.filter(slot=slot).first(),
-        "paused": stops(judge),
+        "paused": trust.stops(judge),
         "held": judge if judge is not None and judge.held is not None else None,
-        "training": training(judge),
+        "training": trust.training(judge),
         "training_over": _training_over(judge, slot),
         "key": new_key(),
         "next_key": new_key(),
@@ -279,7 +256,7 @@ def _training_over(judge: Judge | None, slot: Slot) -> str:
         return ""
     if judge.qualified == judge.since:
         return "passed"
-    return "again" if training(judge) is not None else ""
+    return "again" if trust.training(judge) is not None else ""
 
 
 def _person(request: HttpRequest) -> Person:
@@ -298,7 +275,7 @@ def _number(text: str | None) -> int | None:
     """
     if not text:
         return None
-    if not (text.isascii() and text.isdigit() and len(text) < 3):
+    if not is_number(text, 2):
         raise InputError(_("Choose one of the options."))
     return int(text)
 
@@ -308,14 +285,11 @@ def _number(text: str | None) -> int | None:
 def judged(request: HttpRequest) -> HttpResponse:
     """Show what somebody judged, the last first."""
     person = _person(request)
-    page = Paginator(answers_of(person), SIZE).get_page(request.GET.get("page"))
+    page = Paginator(turns.answers_of(person), turns.SIZE).get_page(request.GET.get("page"))
     context = {
-        "rows": list(map(told, page.object_list)),
-        "judged": so_far(person)[0],
-        "page": {
-            "newer": f"page={page.number - 1}" if page.has_previous() else "",
-            "older": f"page={page.number + 1}" if page.has_next() else "",
-        },
+        "rows": list(map(turns.told, page.object_list)),
+        "judged": turns.so_far(person)[0],
+        "page": beside(page),
     }
     return render(request, "judge/history.html", context)
 
@@ -323,7 +297,7 @@ def judged(request: HttpRequest) -> HttpResponse:
 @require_GET
 def agreement(request: HttpRequest) -> HttpResponse:
     """Show how far the site's judges agree."""
-    found = figures()
+    found = votes.agreement()
     page = {"figures": found, "pairs": _percent(found.pairs)}
     if found.problems:
         page["valid"] = _percent(found.valid / found.problems)

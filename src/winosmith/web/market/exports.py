@@ -23,22 +23,8 @@ from winosmith.web._lock import writing
 from winosmith.web.judge.exclusion import confirm, refuse
 from winosmith.web.judge.models import Slot
 from winosmith.web.judge.submissions import may_withdraw, withdraw
-from winosmith.web.market.models import (
-    APPROVED,
-    COMPLETE,
-    LEFT,
-    REJECTED,
-    RETURNED,
-    SHORT,
-    SUBMISSION,
-    TURNED_AWAY,
-    WAITING,
-    WORKER,
-    WORKING,
-    Identity,
-    Participation,
-    Study,
-)
+from winosmith.web.market import models
+from winosmith.web.market.models import Identity, Participation, Study
 from winosmith.web.market.providers import PROVIDERS, digest_of
 from winosmith.web.market.workers import code_of, end, is_held, twins_of
 from winosmith.web.people.models import pseudonym
@@ -111,15 +97,15 @@ FORMATS = {
         "Time taken",
         "",
         {
-            "RESERVED": WAITING,
-            "ACTIVE": WAITING,
-            "AWAITING REVIEW": WAITING,
-            "APPROVED": APPROVED,
-            "PARTIALLY APPROVED": APPROVED,
-            "SCREENED OUT": APPROVED,
-            "REJECTED": REJECTED,
-            "RETURNED": RETURNED,
-            "TIMED-OUT": RETURNED,
+            "RESERVED": models.WAITING,
+            "ACTIVE": models.WAITING,
+            "AWAITING REVIEW": models.WAITING,
+            "APPROVED": models.APPROVED,
+            "PARTIALLY APPROVED": models.APPROVED,
+            "SCREENED OUT": models.APPROVED,
+            "REJECTED": models.REJECTED,
+            "RETURNED": models.RETURNED,
+            "TIMED-OUT": models.RETURNED,
         },
         ("PARTIALLY APPROVED", "SCREENED OUT"),
     ),
@@ -131,9 +117,9 @@ FORMATS = {
         "WorkTimeInSeconds",
         "Reward",
         {
-            "SUBMITTED": WAITING,
-            "APPROVED": APPROVED,
-            "REJECTED": REJECTED,
+            "SUBMITTED": models.WAITING,
+            "APPROVED": models.APPROVED,
+            "REJECTED": models.REJECTED,
         },
     ),
     "generic": Format(
@@ -144,10 +130,10 @@ FORMATS = {
         "seconds",
         "paid",
         {
-            "WAITING": WAITING,
-            "APPROVED": APPROVED,
-            "REJECTED": REJECTED,
-            "RETURNED": RETURNED,
+            "WAITING": models.WAITING,
+            "APPROVED": models.APPROVED,
+            "REJECTED": models.REJECTED,
+            "RETURNED": models.RETURNED,
         },
         needs_submission=False,
     ),
@@ -256,9 +242,9 @@ def _twice(path: Path, rows: list[Row]) -> list[str]:
 
 
 REASONS: dict[str, str] = {
-    APPROVED: "the market approved the submission",
-    REJECTED: "the market rejected the submission",
-    RETURNED: "the submission was returned or timed out",
+    models.APPROVED: "the market approved the submission",
+    models.REJECTED: "the market rejected the submission",
+    models.RETURNED: "the submission was returned or timed out",
 }
 
 
@@ -342,8 +328,8 @@ def plan(study: Study, rows: Sequence[Row], *, final: bool = False) -> Plan:
         worker, submission = (
             by_digest.get((kind, digest_of(study.provider, kind, text))) if text else None
             for kind, text in (
-                (WORKER, row.worker),
-                (SUBMISSION, row.submission),
+                (models.WORKER, row.worker),
+                (models.SUBMISSION, row.submission),
             )
         )
         if worker is None and submission is None:
@@ -358,9 +344,9 @@ def plan(study: Study, rows: Sequence[Row], *, final: bool = False) -> Plan:
             changes[part.pk] = _change(row, part)
     for part in study.participations.select_related("person", "study").exclude(pk__in=met):
         made.missing.append(part)
-        if final and part.verdict == WAITING:
+        if final and part.verdict == models.WAITING:
             changes[part.pk] = Change(
-                part, REJECTED, "not in the export", Decimal(0), None, _awaiting(part)
+                part, models.REJECTED, "not in the export", Decimal(0), None, _awaiting(part)
             )
     for change in changes.values():
         if _differs(change):
@@ -387,14 +373,14 @@ def _matched(
         return worker, ""
     if submission is not None:
         return None, _("here this submission was begun under another worker's id")
-    if worker is None or not worker.identities.filter(kind=SUBMISSION).exists():
+    if worker is None or not worker.identities.filter(kind=models.SUBMISSION).exists():
         return worker, ""
     return None, _("here this worker came under another submission")
 
 
 def _change(row: Row, part: Participation) -> Change:
     paid = Decimal(0)
-    if row.verdict == APPROVED:
+    if row.verdict == models.APPROVED:
         paid = _paid(row, part.study)
     return Change(part, row.verdict, row.said, paid, row.seconds, _awaiting(part))
 
@@ -409,14 +395,14 @@ def _paid(row: Row, study: Study) -> Decimal:
 def _notes(row: Row, part: Participation) -> list[tuple[int, str]]:
     found = []
     given = code_of(part)
-    if row.code and row.code != "NOCODE" and row.verdict not in TURNED_AWAY:
-        if part.state not in (COMPLETE, SHORT):
+    if row.code and row.code != "NOCODE" and row.verdict not in models.TURNED_AWAY:
+        if part.state not in (models.COMPLETE, models.SHORT):
             found.append((row.line, _("a code was entered, but the site gave none")))
         elif given and row.code != given:
             found.append((row.line, _("the code is not the one that the site gave")))
-    if is_held(part) and row.verdict not in TURNED_AWAY:
+    if is_held(part) and row.verdict not in models.TURNED_AWAY:
         found.append((row.line, _("the votes are held: a moderator has to look at them first")))
-    if row.verdict == APPROVED and part.state != COMPLETE and not row.part:
+    if row.verdict == models.APPROVED and part.state != models.COMPLETE and not row.part:
         found.append((row.line, _("approved, but not all of the work is stored")))
     return found
 
@@ -429,7 +415,7 @@ def _differs(change: Change) -> bool:
     part = change.part
     return (part.verdict, part.said, part.paid, part.market_seconds) != (
         change.verdict, change.said, change.paid, change.seconds,
-    ) or bool(change.votes and change.verdict != WAITING)  # fmt: skip
+    ) or bool(change.votes and change.verdict != models.WAITING)  # fmt: skip
 
 
 def apply(changes: Sequence[Change]) -> int:
@@ -445,14 +431,14 @@ def _apply(change: Change) -> int:
     part = Participation.objects.select_related("study", "person").get(pk=change.part.pk)
     reason = REASONS.get(change.verdict, "")
     votes = 0
-    if change.verdict == APPROVED:
-        votes = confirm(part.pk, reason, refused=part.verdict in TURNED_AWAY)
-    elif change.verdict in TURNED_AWAY:
-        if part.state == WORKING:
-            end(part, LEFT)
+    if change.verdict == models.APPROVED:
+        votes = confirm(part.pk, reason, refused=part.verdict in models.TURNED_AWAY)
+    elif change.verdict in models.TURNED_AWAY:
+        if part.state == models.WORKING:
+            end(part, models.LEFT)
         votes = refuse(part.pk, reason)
     with writing():
-        if change.verdict in TURNED_AWAY:
+        if change.verdict in models.TURNED_AWAY:
             for twin in twins_of(part):
                 if may_withdraw(part.person, twin):
                     withdraw(part.person, twin, reason)

@@ -17,17 +17,8 @@ from django.utils.translation import gettext as _
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.judge.trust import Pace, pace
-from winosmith.web.market.models import (
-    COMPLETE,
-    LEFT,
-    SHORT,
-    TURNED_AWAY,
-    WAITING,
-    WORKER,
-    Identity,
-    Participation,
-    Study,
-)
+from winosmith.web.market import models
+from winosmith.web.market.models import Identity, Participation, Study
 from winosmith.web.market.providers import digest_of, unseal
 from winosmith.web.market.workers import count_done, is_held, seconds_of
 from winosmith.web.people.models import pseudonym
@@ -91,7 +82,7 @@ class Entry:
         """
         if self.held:
             return Decimal(0)
-        waits = self.part.verdict == WAITING and self.part.state == COMPLETE
+        waits = self.part.verdict == models.WAITING and self.part.state == models.COMPLETE
         return Decimal(0) if waits else max(Decimal(0), self.owed - self.paid)
 
     def row(self) -> list[str]:
@@ -159,10 +150,10 @@ def _entries(study: Study) -> Iterator[Entry]:
 
 def _owed(part: Participation, done: int) -> Decimal:
     study = part.study
-    turned_away = part.verdict in TURNED_AWAY
-    if part.state == COMPLETE and not turned_away:
+    turned_away = part.verdict in models.TURNED_AWAY
+    if part.state == models.COMPLETE and not turned_away:
         return study.reward
-    if part.state == SHORT and not turned_away:
+    if part.state == models.SHORT and not turned_away:
         share = (study.reward * min(done, study.amount) / study.amount).quantize(CENT, ROUND_UP)
         return max(share, study.short_reward or Decimal(0))
     return Decimal(0)
@@ -174,11 +165,11 @@ def _notes(entry: Entry) -> Iterator[str]:
         yield _("held: a moderator looks before votes count or pay is due")
     if entry.paid and not entry.done:
         yield _("paid without work")
-    elif entry.paid and entry.done < part.study.amount and part.state != SHORT:
+    elif entry.paid and entry.done < part.study.amount and part.state != models.SHORT:
         yield _("paid for all, did a part")
-    if entry.done and not entry.paid and part.verdict in TURNED_AWAY:
+    if entry.done and not entry.paid and part.verdict in models.TURNED_AWAY:
         yield _("worked without pay")
-    elif entry.done and not entry.paid and part.state == LEFT:
+    elif entry.done and not entry.paid and part.state == models.LEFT:
         yield _("gave up, without pay")
     if entry.due:
         yield _("pay is due")
@@ -205,7 +196,7 @@ def bonus_lines(book: Ledger) -> Iterator[tuple[str, str]]:
     The one way in which ids leave the site: to whoever pays, and into no other file.
     """
     for entry in book.entries:
-        identity = entry.part.identities.filter(kind=WORKER).exclude(sealed="").first()
+        identity = entry.part.identities.filter(kind=models.WORKER).exclude(sealed="").first()
         if entry.due and identity is not None:
             yield unseal(identity.sealed), f"{entry.due:.2f}"
 
@@ -242,8 +233,8 @@ def _line(study: Study, cells: list[str], where: str) -> tuple[int, Decimal]:
         raise InputError(f"{where}: this is no line of an id and an amount") from None
     if len(cells) != 2 or not (amount.is_finite() and 0 <= amount < 10**5):
         raise InputError(f"{where}: this is no line of an id and an amount")
-    digest = digest_of(study.provider, WORKER, worker)
-    identity = Identity.objects.filter(study=study, kind=WORKER, digest=digest).first()
+    digest = digest_of(study.provider, models.WORKER, worker)
+    identity = Identity.objects.filter(study=study, kind=models.WORKER, digest=digest).first()
     if identity is None:
         raise InputError(f"{where}: nobody with this id took part in the study")
     return identity.participation_id, round(amount, 2)

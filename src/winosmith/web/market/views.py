@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable
+from itertools import chain
 from typing import Any
 
 from django.conf import settings
@@ -23,40 +22,19 @@ from winosmith.errors import InputError
 from winosmith.outputs import guarded
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Slot
+from winosmith.web.market import providers, workers
 from winosmith.web.market.ledger import COLUMNS, Ledger, ledger, planned_wage
 from winosmith.web.market.models import TURNED_AWAY, WORKING, WRITE, Participation, Study
-from winosmith.web.market.providers import (
-    FRAME_POLICY,
-    PREVIEW,
-    PROVIDERS,
-    Unfilled,
-    entry_query,
-    submit_to,
-)
 from winosmith.web.market.studies import find_study, progress
-from winosmith.web.market.workers import (
-    Arrival,
-    Elsewhere,
-    NotInvited,
-    Over,
-    arrival_of,
-    begin,
-    begun,
-    code_of,
-    finish,
-    keep,
-    leave,
-    part_of,
-    workload,
-)
+from winosmith.web.pages import attached, csv_lines
 from winosmith.web.people.accounts import adopt
-from winosmith.web.people.consent import missing
-from winosmith.web.people.gates import admins_only, existing_writer, new_key, once, rate_limit
+from winosmith.web.people.gates import admins_only, existing_writer, form_once, new_key, rate_limit
+from winosmith.web.people.privacy import missing
 
 BEGINS = 240
 """Times that studies may be begun within an hour from one network."""
 
-STATUS = {Over: 410, NotInvited: 403, Elsewhere: 409}
+STATUS = {workers.Over: 410, workers.NotInvited: 403, workers.Elsewhere: 409}
 
 
 @require_safe
@@ -65,32 +43,32 @@ def enter(request: HttpRequest, token: str) -> HttpResponse:
     study = find_study(token)
     if study is None:
         raise Http404
-    provider = PROVIDERS[study.provider]
-    if request.GET.get(provider.submission) == PREVIEW:
+    provider = providers.PROVIDERS[study.provider]
+    if request.GET.get(provider.submission) == providers.PREVIEW:
         messages.info(request, _("Accept the work at the market first; then open it again."))
         return redirect("market:work")
     try:
         claim = provider.read(request.GET, study.market_study)
-    except Unfilled as error:
+    except providers.Unfilled as error:
         page = {"reason": str(error), "unfilled": error, "provider": provider}
         return render(request, "market/refused.html", page, status=422)
     except InputError as error:
         messages.error(request, str(error))
         return redirect("market:work")
     response = redirect("market:welcome")
-    keep(request, response, study, claim)
+    workers.keep(request, response, study, claim)
     return response
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def welcome(request: HttpRequest) -> HttpResponse:
     """Tell what a study asks and pays; begin it."""
-    arrival = arrival_of(request)
+    arrival = workers.arrival_of(request)
     study = Study.objects.filter(pk=arrival.study).first() if arrival else None
     if arrival is None or study is None:
         return redirect("market:work")
     try:
-        before = begun(study, arrival)
+        before = workers.begun(study, arrival)
         there = request.user.is_authenticated
         if before is not None and there and request.user.pk == before.person_id:
             return redirect("market:work")
@@ -107,13 +85,13 @@ def welcome(request: HttpRequest) -> HttpResponse:
 
 def _about(request: HttpRequest, study: Study, before: Participation | None) -> dict[str, Any]:
     """Return what the page tells, and whether somebody may begin now."""
-    part = part_of(existing_writer(request))
+    part = workers.part_of(existing_writer(request))
     account = request.user.is_authenticated and part is None
     busy = part is not None and part.state == WORKING
     left = before is not None or study.kind == WRITE or _something_is_left()
     return {
         "study": study,
-        "provider": PROVIDERS[study.provider],
+        "provider": providers.PROVIDERS[study.provider],
         "wage": planned_wage(study),
         "before": before,
         "account": account,
@@ -129,12 +107,12 @@ def _something_is_left() -> bool:
     return rows.filter(free).exists()
 
 
-def _begin(request: HttpRequest, study: Study, arrival: Arrival) -> HttpResponse:
+def _begin(request: HttpRequest, study: Study, arrival: workers.Arrival) -> HttpResponse:
     """Begin the study, and a session for it; what was written here before joins it."""
     rate_limit(request, "study", BEGINS)
     before = existing_writer(request)
     with writing():
-        part = begin(study, arrival)
+        part = workers.begin(study, arrival)
         if before is not None and before.anonymous:
             adopt(part.person, before)
         request.session.flush()
@@ -151,26 +129,26 @@ def frame(request: HttpRequest, token: str) -> HttpResponse:
     study = find_study(token)
     if study is None or study.provider != "mturk":
         raise Http404
-    assignment = request.GET.get("assignmentId", PREVIEW)
+    assignment = request.GET.get("assignmentId", providers.PREVIEW)
     page = {
         "study": study,
         "wage": planned_wage(study),
-        "preview": assignment == PREVIEW,
+        "preview": assignment == providers.PREVIEW,
         "assignment": assignment,
-        "submit_to": submit_to(request.GET),
-        "open": f"{reverse('market:enter', args=[token])}?{entry_query(request.GET)}",
+        "submit_to": providers.submit_to(request.GET),
+        "open": f"{reverse('market:enter', args=[token])}?{providers.entry_query(request.GET)}",
     }
     response = render(request, "market/frame.html", page)
-    response.headers["Content-Security-Policy"] = FRAME_POLICY
+    response.headers["Content-Security-Policy"] = providers.FRAME_POLICY
     return response
 
 
 @require_safe
 def work(request: HttpRequest) -> HttpResponse:
     """Show how far somebody's work is, and the completion code once all of it is stored."""
-    part = part_of(existing_writer(request))
+    part = workers.part_of(existing_writer(request))
     if part is None:
-        if arrival_of(request) is not None:
+        if workers.arrival_of(request) is not None:
             return redirect("market:welcome")
         return render(request, "market/nobody.html")
     return _show(request, part)
@@ -179,26 +157,22 @@ def work(request: HttpRequest) -> HttpResponse:
 @require_POST
 def end_it(request: HttpRequest) -> HttpResponse:
     """End the work, where all of it is stored or none is left."""
-    return _act(request, finish)
+    return _act(request, workers.finish)
 
 
 @require_POST
 def give_up(request: HttpRequest) -> HttpResponse:
     """Give the work up."""
-    return _act(request, leave)
+    return _act(request, workers.leave)
 
 
 def _act(request: HttpRequest, act: Callable[[Participation], None]) -> HttpResponse:
-    part = part_of(existing_writer(request))
+    part = workers.part_of(existing_writer(request))
     if part is None:
         return redirect("market:work")
 
-    def acted() -> dict[str, Any]:
-        act(part)
-        return {}
-
     try:
-        once(part.person, request.POST.get("key", ""), request.path, acted)
+        form_once(request, part.person, lambda: act(part))
     except InputError as error:
         return _show(request, part, error=str(error), status=422)
     return redirect("market:work")
@@ -207,15 +181,15 @@ def _act(request: HttpRequest, act: Callable[[Participation], None]) -> HttpResp
 def _show(
     request: HttpRequest, part: Participation, *, error: str = "", status: int = 200
 ) -> HttpResponse:
-    code = code_of(part)
+    code = workers.code_of(part)
     page = {
         "part": part,
         "study": part.study,
-        "provider": PROVIDERS[part.study.provider],
-        "workload": workload(part),
+        "provider": providers.PROVIDERS[part.study.provider],
+        "workload": workers.workload(part),
         "consent": bool(missing(part.person)),
         "code": code,
-        "way_back": PROVIDERS[part.study.provider].way_back(code) if code else "",
+        "way_back": providers.PROVIDERS[part.study.provider].way_back(code) if code else "",
         "turned_away": part.verdict in TURNED_AWAY,
         "key": new_key(),
         "finish_key": new_key(),
@@ -244,13 +218,10 @@ def one(request: HttpRequest, name: str) -> HttpResponse:
 @admins_only
 def table(request: HttpRequest, name: str) -> HttpResponse:
     """Send the ledger as a table; workers are pseudonyms."""
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow(COLUMNS)
-    writer.writerows([guarded(cell) for cell in entry.row()] for entry in _ledger(name).entries)
-    response = HttpResponse(text.getvalue(), content_type="text/csv; charset=utf-8")
-    response.headers["Content-Disposition"] = f'attachment; filename="{name}-ledger.csv"'
-    return response
+    rows = ([guarded(cell) for cell in entry.row()] for entry in _ledger(name).entries)
+    text = "".join(csv_lines(chain([COLUMNS], rows)))
+    response = HttpResponse(text, content_type="text/csv; charset=utf-8")
+    return attached(response, f"{name}-ledger.csv")
 
 
 def _ledger(name: str) -> Ledger:

@@ -27,27 +27,12 @@ from django.utils.translation import gettext as _
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.judge.exclusion import refuse
-from winosmith.web.judge.models import Judge, Seen, Skip, Slot
-from winosmith.web.judge.seen import block_of
+from winosmith.web.judge.models import Judge, Seen, Skip, Slot, block_of
 from winosmith.web.judge.trust import stops
 from winosmith.web.judge.turns import ahead, current
 from winosmith.web.judge.votes import give_back
-from winosmith.web.market.models import (
-    COMPLETE,
-    JUDGE,
-    LEFT,
-    SHORT,
-    SUBMISSION,
-    TURNED_AWAY,
-    WAITING,
-    WORKER,
-    WORKING,
-    WRITE,
-    Identity,
-    Participation,
-    Screen,
-    Study,
-)
+from winosmith.web.market import models
+from winosmith.web.market.models import Identity, Participation, Screen, Study
 from winosmith.web.market.providers import Claim, carried, carry, digest_of, own_code, seal, unseal
 from winosmith.web.market.studies import may_come
 from winosmith.web.people.accounts import close_doors
@@ -116,7 +101,7 @@ def keep(request: HttpRequest, response: HttpResponse, study: Study, claim: Clai
     )
 
 
-IDLE = {JUDGE: timedelta(minutes=5), WRITE: timedelta(minutes=30)}
+IDLE = {models.JUDGE: timedelta(minutes=5), models.WRITE: timedelta(minutes=30)}
 """The longest that counts between two traces of work: who leaves no trace for longer was away.
 A problem takes seconds; a twin, which leaves one trace when it is sent, takes many minutes."""
 
@@ -136,7 +121,7 @@ def worked(times: Iterable[datetime], idle: timedelta) -> int:
 def seconds_of(part: Participation) -> int:
     """Return how many seconds somebody worked in a study, from when they began."""
     times = [part.began]
-    if part.study.kind == WRITE:
+    if part.study.kind == models.WRITE:
         rows = Twin.objects.filter(contributor=part.person_id, created__gte=part.began)
         times += rows.values_list("created", flat=True)
     else:
@@ -194,7 +179,7 @@ def twins_of(part: Participation) -> QuerySet[Twin]:
 
 def count_done(part: Participation) -> int:
     """Return how much is stored of a part's work."""
-    if part.study.kind == WRITE:
+    if part.study.kind == models.WRITE:
         return twins_of(part).count()
     return Slot.objects.filter(job=part.pk).exclude(answered_at=None).count()
 
@@ -203,7 +188,7 @@ def count_done(part: Participation) -> int:
 def study_progress(user: Any) -> dict[str, Any] | None:
     """Return how much of a worker's study is stored, for every page; None once it is over."""
     part = part_of(user)
-    if part is None or part.state != WORKING:
+    if part is None or part.state != models.WORKING:
         return None
     done, amount = count_done(part), part.study.amount
     return {"done": min(done, amount), "amount": amount, "complete": done >= amount}
@@ -217,7 +202,7 @@ def is_held(part: Participation) -> bool:
 def workload(part: Participation) -> Workload:
     """Return how far somebody is, by what the database holds."""
     done, amount = count_done(part), part.study.amount
-    if part.study.kind == WRITE:
+    if part.study.kind == models.WRITE:
         return Workload(done, amount, False, done < amount, False, None)
     judge = Judge.objects.get(person=part.person_id)
     holding = current(part.person) is not None
@@ -236,13 +221,13 @@ def finish(part: Participation) -> None:
     """
     with writing():
         part = _locked(part)
-        if part.state != WORKING:
+        if part.state != models.WORKING:
             return
         now = workload(part)
         if now.complete:
-            end(part, COMPLETE)
+            end(part, models.COMPLETE)
         elif now.short and now.done:
-            end(part, SHORT)
+            end(part, models.SHORT)
         else:
             raise InputError(_("There is more to do: %(done)d of %(amount)d are stored.")
                              % {"done": now.done, "amount": now.amount})  # fmt: skip
@@ -252,8 +237,8 @@ def leave(part: Participation) -> None:
     """Give a part up; what is stored stays, and there is no code for it."""
     with writing():
         part = _locked(part)
-        if part.state == WORKING:
-            end(part, LEFT)
+        if part.state == models.WORKING:
+            end(part, models.LEFT)
 
 
 def _locked(part: Participation) -> Participation:
@@ -278,11 +263,11 @@ def code_of(part: Participation) -> str:
 
     Nobody gets one before all is stored, nor whom the market has turned away.
     """
-    if part.verdict in TURNED_AWAY:
+    if part.verdict in models.TURNED_AWAY:
         return ""
-    if part.state == COMPLETE:
+    if part.state == models.COMPLETE:
         return part.study.code or own_code(part.pk)
-    if part.state == SHORT:
+    if part.state == models.SHORT:
         return part.study.short_code
     return ""
 
@@ -309,10 +294,10 @@ def begun(study: Study, arrival: Arrival) -> Participation | None:
     Raises:
         Elsewhere: the id began the study in another browser, or under another submission.
     """
-    worker = _found(study, WORKER, arrival.claim.worker)
+    worker = _found(study, models.WORKER, arrival.claim.worker)
     submission = worker
     if arrival.claim.submission:
-        submission = _found(study, SUBMISSION, arrival.claim.submission)
+        submission = _found(study, models.SUBMISSION, arrival.claim.submission)
     if worker is None and submission is None:
         return None
     if worker is not None and hmac.compare_digest(worker.browser, arrival.browser):
@@ -369,7 +354,7 @@ def _begun_now(study: Study, arrival: Arrival) -> Participation:
                 "Please return your submission at the market."
             )
         )
-    worker = digest_of(study.provider, WORKER, arrival.claim.worker)
+    worker = digest_of(study.provider, models.WORKER, arrival.claim.worker)
     if not may_come(study, worker):
         raise NotInvited(
             _(
@@ -378,7 +363,7 @@ def _begun_now(study: Study, arrival: Arrival) -> Participation:
             )
         )
     earlier = _earlier(worker)
-    judges = study.kind == JUDGE
+    judges = study.kind == models.JUDGE
     person = Person.objects.create_user(
         f"worker-{secrets.token_hex(12)}", hired=True, is_judge=judges
     )
@@ -415,10 +400,10 @@ def _earlier(worker: str) -> list[Participation]:
     rows = Participation.objects.select_related("person", "study")
     found = list(rows.filter(identities__digest=worker).order_by("pk"))
     for one in found:
-        if one.state == WORKING:
+        if one.state == models.WORKING:
             if timezone.now() - _last_act(one) < LEFT_AFTER:
                 raise Elsewhere(_at_work())
-            end(one, LEFT)
+            end(one, models.LEFT)
         close_doors(one.person)
     return found
 
@@ -468,8 +453,8 @@ def forget_worker(person: Person, _texts: bool) -> None:
     part = Participation.objects.select_related("study", "person").filter(person=person).first()
     if part is None:
         return
-    if part.state == WORKING:
-        end(part, LEFT)
+    if part.state == models.WORKING:
+        end(part, models.LEFT)
     if Slot.objects.filter(job=part.pk, provisional=True, excluded=False).exists():
         refuse(part.pk, "the worker was erased before the market confirmed them")
     ids = Identity.objects.filter(participation=part)
@@ -484,7 +469,7 @@ def forget_ids(_now: datetime, before: datetime) -> int:
     Their digests stay, so that a worker never reads a problem twice.
     """
     settled = Identity.objects.filter(participation__ended__lt=before)
-    settled = settled.exclude(participation__verdict=WAITING).exclude(sealed="")
+    settled = settled.exclude(participation__verdict=models.WAITING).exclude(sealed="")
     with writing():
         return settled.update(sealed="")
 

@@ -15,17 +15,14 @@ class Config(AppConfig):
 
     def ready(self) -> None:
         """Join what becomes of appeals; look after the indexes when all migrations have run."""
-        from winosmith.web.moderate.decisions import adopt_appeals, forget_words
-        from winosmith.web.moderate.queue import awaits, came_in
-        from winosmith.web.people.accounts import adopting
-        from winosmith.web.people.erasure import erasing
-        from winosmith.web.people.news import happenings, works
+        from winosmith.web.moderate import decisions, queue
+        from winosmith.web.people import accounts, news, privacy
 
         post_migrate.connect(_keep_indexes, sender=self)
-        erasing.append(forget_words)
-        adopting.append(adopt_appeals)
-        happenings.append(came_in)
-        works.append(awaits)
+        privacy.erasing.append(decisions.forget_words)
+        accounts.adopting.append(decisions.adopt_appeals)
+        news.happenings.append(queue.came_in)
+        news.works.append(queue.awaits)
 
 
 def _keep_indexes(using: str, **_: Any) -> None:

@@ -22,8 +22,8 @@ from django.views.decorators.cache import never_cache
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
-from winosmith.web.people.consent import publish
 from winosmith.web.people.models import Document, Session
+from winosmith.web.people.privacy import publish
 
 AREAS = ("people", "problems", "write", "judge", "moderate", "perturb", "predict")
 """The applications whose tables are shown."""

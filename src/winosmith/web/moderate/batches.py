@@ -20,18 +20,10 @@ from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
-from winosmith.web.moderate.decisions import (
-    ACTIONS,
-    UNDO,
-    Action,
-    Conflict,
-    checked_reason,
-    decide,
-    in_the_log,
-    undo,
-)
+from winosmith.web.moderate import decisions
 from winosmith.web.moderate.models import Batch
 from winosmith.web.moderate.queue import Where, found
+from winosmith.web.pages import is_number
 from winosmith.web.people.gates import new_key
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Event, Problem
@@ -112,16 +104,16 @@ def take_back(person: Person, batch: Batch, reason: str) -> Batch:
     Raises:
         InputError: the batch is still going on, is an undo, or was taken back already.
     """
-    _check(person, UNDO, reason)
+    _check(person, decisions.UNDO, reason)
     with writing():
         now = Batch.objects.select_for_update().get(pk=batch.pk)
-        if now.action == UNDO or not now.finished:
+        if now.action == decisions.UNDO or not now.finished:
             raise InputError(_("Only what is finished can be undone, and an undo can't."))
         if Batch.objects.filter(undoes=now).exists():
             raise InputError(_("This was undone already."))
         newest = Event.objects.filter(batch=now.mark).aggregate(last=Max("pk"))["last"] or 0
         return Batch.objects.create(
-            mark=new_key(), actor=person, action=UNDO, reason=reason.strip(), undoes=now,
+            mark=new_key(), actor=person, action=decisions.UNDO, reason=reason.strip(), undoes=now,
             cursor=newest + 1, expected=now.done,
         )  # fmt: skip
 
@@ -132,12 +124,12 @@ def undo_one(person: Person, event: Event, reason: str) -> Batch:
     Raises:
         InputError: it can't be taken back; see `decisions.undo`.
     """
-    _check(person, UNDO, reason)
+    _check(person, decisions.UNDO, reason)
     with writing():
         mark = new_key()
-        undo(person, event, reason=reason.strip(), batch=mark)
+        decisions.undo(person, event, reason=reason.strip(), batch=mark)
         return Batch.objects.create(
-            mark=mark, actor=person, action=UNDO, reason=reason.strip(),
+            mark=mark, actor=person, action=decisions.UNDO, reason=reason.strip(),
             picked=[[event.problem.ref, event.pk]], expected=1, done=1, finished=True,
         )  # fmt: skip
 
@@ -152,7 +144,7 @@ def go_on(batch: Batch, *, seconds: float = 3.0) -> Batch:
         with writing():
             batch = Batch.objects.select_for_update(of=("self",)).get(pk=batch.pk)
             if not batch.finished:
-                (_undo_chunk if batch.action == UNDO else _do_chunk)(batch)
+                (_undo_chunk if batch.action == decisions.UNDO else _do_chunk)(batch)
                 batch.save()
         if batch.finished or time.monotonic() > until:
             return batch
@@ -161,9 +153,9 @@ def go_on(batch: Batch, *, seconds: float = 3.0) -> Batch:
 def _check(person: Person, action: str, reason: str) -> None:
     if not person.moderates:
         raise InputError(_("Only moderators decide about problems."))
-    if action != UNDO and action not in ACTIONS:
+    if action != decisions.UNDO and action not in decisions.ACTIONS:
         raise InputError(_("Choose what is to be done."))
-    checked_reason(reason)
+    decisions.checked_reason(reason)
 
 
 def _do_chunk(batch: Batch) -> None:
@@ -176,12 +168,14 @@ def _do_chunk(batch: Batch) -> None:
 
 
 def _decide(batch: Batch, problem: Problem, seen: int, *, alone: bool = False) -> None:
-    action = ACTIONS[batch.action]
+    action = decisions.ACTIONS[batch.action]
     try:
         with transaction.atomic():  # what fails half-way leaves nothing behind
-            decide(batch.actor, action, problem, reason=batch.reason, seen=seen, batch=batch.mark)
+            decisions.decide(
+                batch.actor, action, problem, reason=batch.reason, seen=seen, batch=batch.mark
+            )
         batch.done += 1
-    except Conflict:
+    except decisions.Conflict:
         if alone:
             raise
         _leave(batch, problem.ref, _("something happened to it since"))
@@ -198,7 +192,7 @@ def _undo_chunk(batch: Batch) -> None:
     for event in events:
         try:
             with transaction.atomic():
-                undo(batch.actor, event, reason=batch.reason, batch=batch.mark)
+                decisions.undo(batch.actor, event, reason=batch.reason, batch=batch.mark)
             batch.done += 1
         except InputError as error:
             _leave(batch, event.problem.ref, str(error))
@@ -228,7 +222,7 @@ class Asked:
         back: the page to return to.
     """
 
-    action: Action | None
+    action: decisions.Action | None
     picks: tuple[tuple[str, int], ...]
     everything: bool
     where: Where
@@ -238,9 +232,9 @@ class Asked:
     def read(cls, form: QueryDict) -> Asked:
         """Return what a form says; a pick that is none is left out."""
         parts = [pick.rpartition(":") for pick in form.getlist("pick")[:MOST_PICKED]]
-        picks = tuple((ref, int(seen)) for ref, _colon, seen in parts if _is_key(seen))
+        picks = tuple((ref, int(seen)) for ref, _colon, seen in parts if is_number(seen))
         return cls(
-            ACTIONS.get(form.get("action", "")),
+            decisions.ACTIONS.get(form.get("action", "")),
             picks,
             form.get("everything") == "1",
             Where.read(form.get("where", "")),
@@ -280,19 +274,22 @@ class Confirmed:
     def read(cls, form: QueryDict) -> Confirmed:
         """Return what a form says."""
         event, newest, expected, preset = (
-            int(form.get(name, "")) if _is_key(form.get(name, "")) else -1
+            int(form.get(name, "")) if is_number(form.get(name, "")) else -1
             for name in ("event", "newest", "expected", "preset")
         )
         return cls(preset, form.get("text", "").strip(), (max(event, 0), newest), max(expected, 0))
 
-    def reason(self, action: Action) -> str:
+    def reason(self, action: decisions.Action) -> str:
         """Return the reason as the log keeps it."""
         known = 0 <= self.preset < len(action.reasons)
         return " ".join(
-            filter(None, (in_the_log(action.reasons[self.preset]) if known else "", self.text))
+            filter(
+                None,
+                (decisions.in_the_log(action.reasons[self.preset]) if known else "", self.text),
+            )
         )
 
-    def begin(self, person: Person, action: Action, asked: Asked) -> Batch:
+    def begin(self, person: Person, action: decisions.Action, asked: Asked) -> Batch:
         """Do it to what is picked, or begin to do it to all that match.
 
         Raises:
@@ -321,7 +318,3 @@ def back_to(path: str) -> str:
     kept = QueryDict(query, mutable=True)
     kept.pop("done", None)
     return f"{bare}?{kept.urlencode()}" if kept else bare
-
-
-def _is_key(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) <= 18

@@ -1,29 +1,37 @@
-"""Problems as moderators see them: a row of a list, and all that a decision may rest on."""
+"""Problems as moderators see them: a row of a list, all that a decision may rest on, and the log.
+
+The audit log tells what was done to problems and to roles, by whom, when and why.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime, time, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
+from django.db.models import QuerySet
+from django.http import QueryDict
 from django.urls import reverse
+from django.utils.dateparse import parse_date
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
+from winosmith.outputs import guarded
 from winosmith.text import Change, changes, differing
 from winosmith.web.judge.votes import Vote, skips_of, votes_of
-from winosmith.web.moderate.decisions import actions_for, last_event, may_decide, undoable
-from winosmith.web.moderate.log import known_as, what_is_done
+from winosmith.web.moderate import decisions
 from winosmith.web.moderate.models import Appeal
-from winosmith.web.moderate.people import written_by
+from winosmith.web.moderate.people import person_of, written_by
+from winosmith.web.pages import csv_lines
 from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.predict import asking
 from winosmith.web.predict.models import Prediction
 from winosmith.web.problems.family import path_to
 from winosmith.web.problems.lookalikes import lookalikes
 from winosmith.web.problems.models import Event, Problem, Version
-from winosmith.web.problems.states import waits_until
+from winosmith.web.problems.states import LATE, waits_until
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +74,7 @@ class Entry:
 
 def rows(reader: Person, problems: Sequence[Problem], other: str = "") -> list[Row]:
     """Return problems as rows; where another half's sentence is given, differences are marked."""
-    seen = last_event(problems)
+    seen = decisions.last_event(problems)
     appeals = dict(
         Appeal.objects.filter(problem__in=[p.pk for p in problems], answer=None).values_list(
             "problem", "text"
@@ -81,7 +89,7 @@ def rows(reader: Person, problems: Sequence[Problem], other: str = "") -> list[R
             [(option, number == problem.answer) for number, option in enumerate(problem.options)],
             seen.get(problem.pk, 0),
             pseudonym(problem.twin.contributor) if problem.twin.contributor else "",
-            not may_decide(reader, problem),
+            not decisions.may_decide(reader, problem),
             appeals.get(problem.pk, ""),
             roots.get(problem.pk, ""),
             waits_until(problem),
@@ -174,7 +182,7 @@ def dossier(reader: Person, problem: Problem) -> dict[str, Any]:
     family = family_of(problem)
     contributor = problem.twin.contributor
     events = problem.events.select_related("actor", "problem__twin").order_by("-pk")
-    last = undoable(reader, problem)
+    last = decisions.undoable(reader, problem)
     return {
         "problem": problem,
         "halves": _halves(reader, problem),
@@ -194,7 +202,7 @@ def dossier(reader: Person, problem: Problem) -> dict[str, Any]:
         "events": [entry(event) for event in events],
         "undoable": last.pk if last else None,
         "record": written_by(contributor) if contributor else None,
-        "actions": actions_for(reader, problem),
+        "actions": decisions.actions_for(reader, problem),
     }
 
 
@@ -226,3 +234,113 @@ def _halves(reader: Person, problem: Problem) -> list[Row]:
         return rows(reader, [problem])
     mine = rows(reader, [problem], others[0].sentence)
     return mine + rows(reader, others, problem.sentence)
+
+
+COLUMNS = ("event", "at", "who", "what", "problem", "before", "after", "reason", "batch", "undoes")
+
+_PAST = {
+    decisions.UNDO: gettext_lazy("undone"),
+    "submit": gettext_lazy("submitted"),
+    "verdict": gettext_lazy("judged"),
+    "recount": gettext_lazy("judged again"),
+    "appeal": gettext_lazy("appealed"),
+    "revise": gettext_lazy("revised"),
+    "publish": gettext_lazy("published after its human test"),
+    LATE: gettext_lazy("published ahead of the other half"),
+    "exclude-vote": gettext_lazy("a vote taken out of the count"),
+    "include-vote": gettext_lazy("a vote counted again"),
+    "cover": gettext_lazy("covered by the embargo of what it was made of"),
+    "uncover": gettext_lazy("no longer covered by an embargo"),
+}
+"""What others than moderators did, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogFilters:
+    """Which entries somebody asks for; empty texts ask for nothing in particular.
+
+    Attributes:
+        who: "site", a pseudonym, or a moderator's name.
+        what: a kind of event.
+        ref: a problem.
+        since: a day, "2026-11-21".
+        until: the last day.
+        batch: a batch's mark.
+    """
+
+    who: str = ""
+    what: str = ""
+    ref: str = ""
+    since: str = ""
+    until: str = ""
+    batch: str = ""
+
+    @classmethod
+    def read(cls, query: QueryDict) -> LogFilters:
+        """Return what the query asks for."""
+        return cls(**{f.name: query.get(f.name, "").strip()[:120] for f in fields(cls)})
+
+
+def logged(asked: LogFilters) -> QuerySet[Event]:
+    """Return the entries asked for, the newest first."""
+    query = Event.objects.select_related("problem__twin", "actor").order_by("-pk")
+    if asked.who == "site":
+        query = query.filter(actor=None)
+    elif asked.who:
+        query = query.filter(actor__in=_people(asked.who))
+    for name, value in (("kind", asked.what), ("problem__ref", asked.ref), ("batch", asked.batch)):
+        if value:
+            query = query.filter(**{name: value})
+    if start := _midnight(asked.since):
+        query = query.filter(at__gte=start)
+    if end := _midnight(asked.until):
+        query = query.filter(at__lt=end + timedelta(days=1))
+    return query
+
+
+def known_as(person: Person | None) -> str:
+    """Return how the log names somebody: moderators by name, all others by pseudonym."""
+    if person is None:
+        return "site"
+    return person.name if person.moderates else pseudonym(person)
+
+
+def lines(asked: LogFilters) -> Iterator[str]:
+    """Yield the log as CSV, line by line; no cell is a formula to a spreadsheet."""
+    yield from csv_lines([COLUMNS])
+    for event in logged(asked).iterator(chunk_size=1000):
+        row = (
+            event.pk,
+            event.at.isoformat(timespec="seconds"),
+            known_as(event.actor),
+            event.kind,
+            event.problem.ref,
+            event.before,
+            event.after,
+            event.reason,
+            event.batch,
+            event.undoes_id or "",
+        )
+        yield from csv_lines([[guarded(str(cell)) for cell in row]])
+
+
+def what_is_done(kind: str) -> str:
+    """Return the words for a kind of event."""
+    return str(decisions.ACTIONS[kind].past if kind in decisions.ACTIONS else _PAST.get(kind, kind))
+
+
+def _people(who: str) -> list[int]:
+    """Return whom a name or a pseudonym in the log means."""
+    named = Person.objects.filter(name=who).first()
+    if named is not None and named.moderates:
+        return [named.pk]
+    person = person_of(who)
+    return [person.pk] if person is not None else []
+
+
+def _midnight(text: str) -> datetime | None:
+    try:
+        day = parse_date(text)
+    except ValueError:
+        return None
+    return datetime.combine(day, time(), UTC) if day else None

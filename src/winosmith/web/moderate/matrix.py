@@ -7,10 +7,8 @@ else agrees less. What "more" and "less" is measured by is what both of them agr
 
 from __future__ import annotations
 
-import csv
-import io
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,8 +18,9 @@ from django.db.models import Count, F, Q, QuerySet
 
 from winosmith.metrics import holm
 from winosmith.outputs import guarded
-from winosmith.web._cache import cached
+from winosmith.web._background import cached
 from winosmith.web.judge.models import Slot
+from winosmith.web.pages import csv_lines
 from winosmith.web.people.models import Person, pseudonym
 
 LEAST = 20
@@ -206,28 +205,21 @@ or empty, `waiting` counts the problems on which a vote waits."""
 
 def lines(found: Matrix) -> Iterator[str]:
     """Yield the pairs as CSV; no cell is a formula to a spreadsheet."""
-    yield _line(COLUMNS)
+    yield from csv_lines([COLUMNS])
     for one, other, pair in found.pairs:
         ends = pair.kappa_interval or (None, None)
         figures = (pair.share, *pair.interval, pair.chance, pair.kappa, *ends, pair.expected)
-        yield _line(
-            (
-                guarded(one),
-                guarded(other),
-                pair.n,
-                pair.same,
-                *("" if figure is None else f"{figure:.4f}" for figure in figures),
-                "" if pair.p_value is None else f"{pair.p_value:.3g}",
-                pair.stands,
-                pair.waits,
-            )
+        row = (
+            guarded(one),
+            guarded(other),
+            pair.n,
+            pair.same,
+            *("" if figure is None else f"{figure:.4f}" for figure in figures),
+            "" if pair.p_value is None else f"{pair.p_value:.3g}",
+            pair.stands,
+            pair.waits,
         )
-
-
-def _line(cells: Iterable[object]) -> str:
-    written = io.StringIO()
-    csv.writer(written).writerow(cells)
-    return written.getvalue()
+        yield from csv_lines([row])
 
 
 def _votes() -> QuerySet[Slot]:

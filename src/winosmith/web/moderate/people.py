@@ -16,15 +16,15 @@ from django.utils.translation import gettext_lazy
 
 from winosmith.errors import InputError
 from winosmith.metrics import Proportion, proportion
-from winosmith.web._cache import cached_each
+from winosmith.web._background import cached_each
 from winosmith.web._lock import writing
 from winosmith.web.judge import exclusion
-from winosmith.web.judge.agreement import Agreed, with_others
 from winosmith.web.judge.models import Judge, Slot
 from winosmith.web.judge.trust import ADDRESS, GOLD, PACE, Pace, pace, records
+from winosmith.web.judge.votes import Agreed, with_others
 from winosmith.web.moderate.decisions import checked_reason
 from winosmith.web.moderate.models import Appointment
-from winosmith.web.pages import fixed, percent
+from winosmith.web.pages import fixed, is_number, percent
 from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.problems.models import Problem, State, Twin, Version
 
@@ -263,7 +263,7 @@ def member(person: Person) -> Member:
 def page(*, only: str = "", before: str = "") -> Page:
     """Return a page of people who were not erased."""
     query = _only(Person.objects.filter(erased=None).order_by("-pk"), only)
-    if before.isascii() and before.isdigit() and len(before) <= 18:
+    if is_number(before):
         query = query.filter(pk__lt=int(before))
     found = list(query[: SIZE + 1])
     older = found[SIZE - 1].pk if len(found) > SIZE else 0

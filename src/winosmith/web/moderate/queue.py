@@ -21,8 +21,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from winosmith.web._lock import writing
-from winosmith.web.judge.models import Contest, Seen, Slot, Verdict
-from winosmith.web.judge.seen import block_of, lock_reader, note_all
+from winosmith.web.judge.models import Contest, Seen, Slot, Verdict, block_of, lock_reader, note_all
 from winosmith.web.moderate.decisions import APPEALED
 from winosmith.web.moderate.models import Appeal
 from winosmith.web.moderate.people import paused_people, person_of

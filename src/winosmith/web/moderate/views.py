@@ -12,20 +12,16 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from winosmith.errors import InputError
-from winosmith.web.judge import gold
+from winosmith.web.judge import trust
 from winosmith.web.judge.models import Contest
-from winosmith.web.judge.trust import CAREFUL, GOLD, enough_gold, mistaken, suspect
-from winosmith.web.moderate import batches, matrix
+from winosmith.web.moderate import batches, dossier, matrix
 from winosmith.web.moderate import people as members
-from winosmith.web.moderate.batches import Asked, Confirmed, back_to
 from winosmith.web.moderate.decisions import ACTIONS, LONGEST, UNDO, Conflict
-from winosmith.web.moderate.dossier import dossier, entry, rows
-from winosmith.web.moderate.log import LogFilters, lines, logged, what_is_done
 from winosmith.web.moderate.models import Appointment, Batch
 from winosmith.web.moderate.people import person_of
 from winosmith.web.moderate.queue import AGES, KINDS, ONLY, TABS, Where, note_read, page, waiting
-from winosmith.web.pages import percent
-from winosmith.web.people.gates import moderators_only, new_key, once
+from winosmith.web.pages import attached, is_number, percent
+from winosmith.web.people.gates import form_once, moderators_only, new_key
 from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.problems.models import Event, Problem, State
 
@@ -47,11 +43,11 @@ def queue(request: HttpRequest) -> HttpResponse:
             "query": where.query(),
             "here": request.get_full_path(),
             "page": shown,
-            "rows": rows(request.user, shown.problems),
+            "rows": dossier.rows(request.user, shown.problems),
             "actions": [action for action in ACTIONS.values() if action.starts & where.states()],
             "tabs": [(query, label, Where.read(query) == where) for query, label in TABS],
             "waiting": waiting(),
-            "untrained": bool(settings.RULES.training_questions) and not enough_gold(),
+            "untrained": bool(settings.RULES.training_questions) and not trust.enough_gold(),
             "states": State.choices,
             "only": ONLY.items(),
             "kinds": KINDS.items(),
@@ -66,7 +62,7 @@ def queue(request: HttpRequest) -> HttpResponse:
 def problem(request: HttpRequest, ref: str) -> HttpResponse:
     """Show everything about a problem that a decision may rest on."""
     found = get_object_or_404(Problem.objects.select_related("twin__contributor"), ref=ref)
-    told = dossier(request.user, found)
+    told = dossier.dossier(request.user, found)
     note_read(request.user, [found, *(told["family"] or {}).get("path", ())])
     return render(
         request,
@@ -84,7 +80,7 @@ def problem(request: HttpRequest, ref: str) -> HttpResponse:
 @moderators_only
 def ask(request: HttpRequest) -> HttpResponse:
     """Ask for the reason, and tell what is about to be done to how many."""
-    asked = Asked.read(request.GET)
+    asked = batches.Asked.read(request.GET)
     if asked.action is None:
         raise Http404
     return _ask(request, asked)
@@ -94,15 +90,14 @@ def ask(request: HttpRequest) -> HttpResponse:
 @moderators_only
 def act(request: HttpRequest) -> HttpResponse:
     """Do what was confirmed, once; a problem that changed meanwhile is shown as it stands now."""
-    asked, confirmed = Asked.read(request.POST), Confirmed.read(request.POST)
+    asked, confirmed = batches.Asked.read(request.POST), batches.Confirmed.read(request.POST)
     action = asked.action
     if action is None:
         raise Http404
     try:
-        result, _new = once(
+        result = form_once(
+            request,
             request.user,
-            request.POST.get("key", ""),
-            request.path,
             lambda: {"mark": confirmed.begin(request.user, action, asked).mark},
         )
     except Conflict as conflict:
@@ -119,19 +114,19 @@ def undo(request: HttpRequest) -> HttpResponse:
     """Take one decision or a whole batch back, once."""
     mark, event = request.POST.get("batch", ""), request.POST.get("event", "")
     reason = request.POST.get("reason", "").strip() or _("It was done by mistake.")
-    back = back_to(request.POST.get("back", ""))
+    back = batches.back_to(request.POST.get("back", ""))
 
     def begin() -> dict[str, Any]:
         if mark:
             whole = get_object_or_404(Batch, mark=mark)
             return {"mark": batches.take_back(request.user, whole, reason).mark}
-        if not (event.isascii() and event.isdigit() and len(event) <= 18):
+        if not is_number(event):
             raise Http404
         one = get_object_or_404(Event.objects.select_related("problem"), pk=int(event))
         return {"mark": batches.undo_one(request.user, one, reason).mark}
 
     try:
-        result, _new = once(request.user, request.POST.get("key", ""), request.path, begin)
+        result = form_once(request, request.user, begin)
     except InputError as error:
         return render(request, "moderate/refused.html", {"error": error, "back": back}, status=409)
     made = batches.go_on(Batch.objects.get(mark=result["mark"]))
@@ -149,7 +144,7 @@ def batch(request: HttpRequest, mark: str) -> HttpResponse:
         "moderate/batch.html",
         {
             "batch": made,
-            "what": what_is_done(made.action),
+            "what": dossier.what_is_done(made.action),
             "events": events[:50],
             "undone_by": Batch.objects.filter(undoes=made).first(),
             "can_undo": made.finished and made.done and made.action != UNDO,
@@ -169,8 +164,8 @@ def go_on(request: HttpRequest, mark: str) -> HttpResponse:
 
 def _ask(
     request: HttpRequest,
-    asked: Asked,
-    confirmed: Confirmed | None = None,
+    asked: batches.Asked,
+    confirmed: batches.Confirmed | None = None,
     error: InputError | None = None,
 ) -> HttpResponse:
     at = batches.stand()
@@ -183,7 +178,7 @@ def _ask(
             "error": error,
             "at": at,
             "count": asked.count(at),
-            "rows": rows(request.user, asked.problems()),
+            "rows": dossier.rows(request.user, asked.problems()),
             "key": new_key(),
         },
         status=200 if error is None else 422,
@@ -191,7 +186,7 @@ def _ask(
 
 
 def _conflict(
-    request: HttpRequest, asked: Asked, confirmed: Confirmed, conflict: Conflict
+    request: HttpRequest, asked: batches.Asked, confirmed: batches.Confirmed, conflict: Conflict
 ) -> HttpResponse:
     """Show what somebody else did and what one wanted to do, side by side."""
     problem = conflict.problem
@@ -199,8 +194,8 @@ def _conflict(
         "asked": asked,
         "confirmed": confirmed,
         "error": conflict,
-        "row": rows(request.user, [problem])[0],
-        "since": [entry(event) for event in conflict.since],
+        "row": dossier.rows(request.user, [problem])[0],
+        "since": [dossier.entry(event) for event in conflict.since],
         "key": new_key(),
     }
     return render(request, "moderate/conflict.html", context, status=409)
@@ -220,7 +215,7 @@ def _done(request: HttpRequest) -> dict[str, Any] | None:
         return None
     return {
         "batch": made,
-        "what": what_is_done(made.action),
+        "what": dossier.what_is_done(made.action),
         "undo": made.action != UNDO and not Batch.objects.filter(undoes=made).exists(),
         "key": new_key(),
     }
@@ -247,11 +242,11 @@ def settle(request: HttpRequest, number: int) -> HttpResponse:
     def act() -> dict[str, Any]:
         if not 1 <= len(words.strip()) <= LONGEST:
             raise InputError(_("answer the judge in 1 to %d characters") % LONGEST)
-        gold.settle(one, request.user, upheld=upheld, answer=words)
+        trust.settle_contest(one, request.user, upheld=upheld, answer=words)
         return {"contest": one.pk}
 
     try:
-        once(request.user, request.POST.get("key", ""), request.path, act)
+        form_once(request, request.user, act)
     except InputError as error:
         return _contests(request, error, one.pk, words)
     return redirect("moderate:contests")
@@ -282,7 +277,7 @@ def _shown(reader: Person, one: Contest) -> dict[str, Any]:
     problem, chosen = one.slot.problem, one.slot.choice
     return {
         "contest": one,
-        "row": rows(reader, [problem])[0],
+        "row": dossier.rows(reader, [problem])[0],
         "chose": "" if chosen is None else problem.options[chosen],
         "own": one.slot.holder_id == reader.pk,
     }
@@ -299,9 +294,9 @@ LOGGED = ("submit", "verdict", "recount", "appeal", "revise", *ACTIONS, UNDO)
 @moderators_only
 def log(request: HttpRequest) -> HttpResponse:
     """Show what was done, the newest first."""
-    asked = LogFilters.read(request.GET)
-    query, before = logged(asked), request.GET.get("before", "")
-    if before.isascii() and before.isdigit() and len(before) <= 18:
+    asked = dossier.LogFilters.read(request.GET)
+    query, before = dossier.logged(asked), request.GET.get("before", "")
+    if is_number(before):
         query = query.filter(pk__lt=int(before))
     events = list(query[: SIZE + 1])
     kept = request.GET.copy()
@@ -314,8 +309,8 @@ def log(request: HttpRequest) -> HttpResponse:
         "moderate/log.html",
         {
             "asked": asked,
-            "kinds": [(kind, what_is_done(kind)) for kind in LOGGED],
-            "entries": [entry(event) for event in events[:SIZE]],
+            "kinds": [(kind, dossier.what_is_done(kind)) for kind in LOGGED],
+            "entries": [dossier.entry(event) for event in events[:SIZE]],
             "older": older.urlencode() if len(events) > SIZE else "",
             "newest": kept.urlencode() if before else None,
             "query": kept.urlencode(),
@@ -330,11 +325,9 @@ def log(request: HttpRequest) -> HttpResponse:
 @moderators_only
 def download(request: HttpRequest) -> StreamingHttpResponse:
     """Stream what was done as CSV."""
-    response = StreamingHttpResponse(
-        lines(LogFilters.read(request.GET)), content_type="text/csv; charset=utf-8"
-    )
-    response.headers["Content-Disposition"] = 'attachment; filename="audit-log.csv"'
-    return response
+    lines = dossier.lines(dossier.LogFilters.read(request.GET))
+    response = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
+    return attached(response, "audit-log.csv")
 
 
 GO_ON = "go-on"
@@ -397,11 +390,9 @@ def agreement(request: HttpRequest) -> HttpResponse:
 @moderators_only
 def agreement_csv(request: HttpRequest) -> StreamingHttpResponse:
     """Send what that page shows as CSV."""
-    response = StreamingHttpResponse(
-        matrix.lines(matrix.matrix(_asked(request)[1])), content_type="text/csv; charset=utf-8"
-    )
-    response.headers["Content-Disposition"] = 'attachment; filename="agreement.csv"'
-    return response
+    lines = matrix.lines(matrix.matrix(_asked(request)[1]))
+    response = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
+    return attached(response, "agreement.csv")
 
 
 @require_GET
@@ -428,9 +419,7 @@ def appoint(request: HttpRequest, name: str) -> HttpResponse:
     try:
         if kind == GO_ON:
             return _gone_on(request, other)
-        result, _new = once(
-            request.user, request.POST.get("key", ""), f"{request.path} {kind}", act
-        )
+        result = form_once(request, request.user, act, kind)
         rows = Appointment.objects.select_related("person", "actor")
         for made in rows.filter(pk__in=result["appointments"]).order_by("pk"):
             members.carry_out(made)
@@ -463,7 +452,7 @@ def _person(
 ) -> HttpResponse:
     one = members.member(other)
     held = one.judged.held
-    suspects = suspect(held) if held is not None else Problem.objects.none()
+    suspects = trust.suspect(held) if held is not None else Problem.objects.none()
     context = {
         "one": one,
         "other": other,
@@ -471,7 +460,7 @@ def _person(
         "together": [(k, _label_together(k)) for k in ("resume", "discard")],
         "suspects": suspects.order_by("-pk")[:MOST_PROBLEMS],
         "suspect_count": suspects.count(),
-        "mistaken": _mistaken() if held is not None and held.cause == GOLD else "",
+        "mistaken": _mistaken() if held is not None and held.cause == trust.GOLD else "",
         "named": other.name if request.user.is_superuser and not other.anonymous else "",
         "erasable": request.user.is_superuser and not other.erased,
         "own": other.pk == request.user.pk,
@@ -497,8 +486,8 @@ def _mistaken() -> str:
         "A judge who gets %(careful)s of gold right is held for gold by mistake in %(mistaken)s "
         "of looks."
     ) % {
-        "careful": percent(CAREFUL, 0),
-        "mistaken": percent(mistaken(), 2),
+        "careful": percent(trust.CAREFUL, 0),
+        "mistaken": percent(trust.mistaken(), 2),
     }
 
 

@@ -16,19 +16,18 @@ class Config(AppConfig):
     def ready(self) -> None:
         """Make the first texts once the tables are there; tidy up once a day."""
         from winosmith.web._background import daily
-        from winosmith.web.people.erasure import tidy
-        from winosmith.web.people.mail import send_news
+        from winosmith.web.people import news, privacy
 
-        daily.append(tidy)
-        daily.append(send_news)
+        daily.append(privacy.tidy)
+        daily.append(news.send_news)
         post_migrate.connect(_first_documents, sender=self)
 
 
 def _first_documents(sender: Any, using: str, **_: Any) -> None:
     from django.db import connections
 
-    from winosmith.web.people.consent import first_documents
     from winosmith.web.people.models import Document
+    from winosmith.web.people.privacy import first_documents
 
     if Document._meta.db_table in connections[using].introspection.table_names():
         first_documents()

@@ -36,8 +36,8 @@ from django.utils.translation import gettext as _
 from winosmith.errors import InputError, WinosmithError
 from winosmith.web import _lock
 from winosmith.web._lock import since, writing
-from winosmith.web.people.consent import missing
 from winosmith.web.people.models import Done, Hits, Person, Session, keyed
+from winosmith.web.people.privacy import missing
 
 WRITER = "writer"
 """Under this a session keeps who writes in it without an account."""
@@ -298,6 +298,29 @@ def once(
         elif done.result.get("form") != form:
             raise Reused(_("This form was used for something else; open the page again."))
         return done.result, new
+
+
+def form_once(
+    request: HttpRequest, person: Person, act: Callable[[], object], part: str = ""
+) -> dict[str, Any]:
+    """Do what a form asks, by the key in it as `once` does; return what came of it the first time.
+
+    Args:
+        request: with the form, which belongs to the address that it is sent to.
+        person: who sent it.
+        act: does the writing; returns what JSON can hold, or nothing that matters.
+        part: of the page, where one address takes several forms.
+
+    Raises:
+        InputError: the key is none, or another form's.
+    """
+
+    def acted() -> dict[str, Any]:
+        made = act()
+        return made if isinstance(made, dict) else {}
+
+    form = f"{request.path} {part}" if part else request.path
+    return once(person, request.POST.get("key", ""), form, acted)[0]
 
 
 P = ParamSpec("P")

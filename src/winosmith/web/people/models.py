@@ -65,7 +65,7 @@ class Person(AbstractBaseUser, PermissionsMixin):
             accounts from before that look like an earlier one.
         salt: what the pseudonym hangs on; an erasure throws it away.
         entry: what log-in sessions hang on; a new one ends all of them.
-        email: of their own accord, and confirmed; "" for none. See `people.mail`.
+        email: of their own accord, and confirmed; "" for none. See `people.news`.
         mail_news: there is to be a mail when there is news; `mailed` is when the last one went, or
             the address was confirmed.
         news_seen: when they looked at their news last; None where they never did.

@@ -1,26 +1,47 @@
-"""News: what somebody has not heard of yet, and the work that waits for them.
+"""News: what somebody has not heard of, and the work that waits for them; and what the site mails.
 
 Each area tells of its own, by functions that its application adds to the lists below when the site
 starts. Nothing is stored but when somebody looked last: what happened is told from what there is.
+
+There is mail where the operator named a server: a way back in, an address of one's own, news once a
+day. An address is given of one's own accord, stored once its owner has opened the link that was
+sent there, seen by nobody else, and gone with an empty form or an erasure. What is answered, and
+how long that takes, tells nobody whether an address is known: whatever depends on that is done in a
+thread, after the answer.
 """
 
 from __future__ import annotations
 
+import logging
+import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from smtplib import SMTPException
 from typing import Any
 
+from django.conf import settings
+from django.contrib.auth.forms import PasswordResetForm
+from django.core import signing
 from django.core.cache import cache
-from django.db import OperationalError
+from django.core.exceptions import ValidationError
+from django.core.mail import EmailMessage
+from django.core.validators import validate_email
+from django.db import OperationalError, connection
 from django.http import HttpRequest
-from django.utils import timezone
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils import timezone, translation
+from django.utils.crypto import salted_hmac
 from django.utils.functional import SimpleLazyObject
+from django.utils.translation import gettext as _
 
+from winosmith.errors import InputError
 from winosmith.web import _lock
 from winosmith.web._lock import since, writing
-from winosmith.web.people.gates import SOON
+from winosmith.web.people.accounts import way_in, ways_back
+from winosmith.web.people.gates import SOON, address, network, rate_limit
 from winosmith.web.people.models import Person
 
 MOST = 99
@@ -100,3 +121,163 @@ def badge(request: HttpRequest) -> dict[str, Any]:
     if person is None or not person.is_authenticated or person.hired:
         return {}
     return {"unheard": SimpleLazyObject(lambda: unheard(person))}
+
+
+LASTS = 24 * 3600
+"""Seconds for which the link to an address works."""
+
+ASKED_NETWORK, ASKED_ADDRESS, GIVEN = 60, 5, 10
+"""Mails an hour that one network, or anybody for one address, may ask for; that a person may."""
+
+WAY_IN = 60
+"""Minutes for which the link to a new password works."""
+
+_SALT = "people.mail"
+
+
+def sends_mail() -> bool:
+    """Tell whether the site sends mail."""
+    return settings.RULES.mail is not None
+
+
+def later(work: Callable[[], object]) -> threading.Thread:
+    """Do something after the answer, in a thread of its own; what fails is logged."""
+    language = translation.get_language()
+
+    def run() -> None:
+        try:
+            with translation.override(language):
+                work()
+        except Exception:
+            logging.getLogger(__name__).exception("a mail could not be sent")
+        finally:
+            connection.close()
+
+    thread = threading.Thread(target=run, name="mail", daemon=True)
+    thread.start()
+    return thread
+
+
+def site_address(request: HttpRequest) -> str:
+    """Return where the site is reached, without a slash at the end."""
+    return settings.SITE.public_url or f"{request.scheme}://{request.get_host()}"
+
+
+class ResetForm(PasswordResetForm):
+    """Django's form for a link to a new password; it is sent after the answer, or nothing is."""
+
+    def get_users(self, email: str) -> Any:
+        """Return the accounts that have the address, and a password."""
+        return (one for one in super().get_users(email) if not (one.anonymous or one.hired))
+
+    def save(self, *, request: HttpRequest) -> None:
+        """Send the link to whoever has the address.
+
+        Raises:
+            TooMany: too many were asked for from this network, or for this address.
+        """
+        rate_limit(f"network {network(address(request))}", "reset", ASKED_NETWORK)
+        rate_limit(f"mail {self.cleaned_data['email'].lower()}", "reset", ASKED_ADDRESS)
+        there = site_address(request)
+        later(lambda: self._send(there))
+
+    def _send(self, there: str) -> None:
+        subject = _("A new password at %(title)s") % {"title": settings.RULES.title}
+        for person in self.get_users(self.cleaned_data["email"]):
+            page = {"link": there + way_in(person, WAY_IN), "user": person}
+            _send(subject, "people/mail_reset.txt", page, person.email)
+
+
+def offer_address(person: Person, email: str, news: bool, request: HttpRequest) -> None:
+    """Send a link to an address; who opens it, logged in, makes the address theirs.
+
+    Raises:
+        InputError: it is no address.
+        TooMany: too many were asked for.
+    """
+    try:
+        validate_email(email)
+    except ValidationError:
+        raise InputError(_("This is no e-mail address.")) from None
+    rate_limit(person, "mail", GIVEN)
+    rate_limit(f"mail {email.lower()}", "mail", ASKED_ADDRESS)
+    token = signing.dumps([_whose(person), email, news], salt=_SALT)
+    page = {"link": site_address(request) + reverse("people:mail_confirm", args=[token])}
+    subject = _("Your address at %s") % settings.RULES.title
+    later(lambda: _send(subject, "people/mail_confirm.txt", page, email))
+
+
+def confirm_address(person: Person, token: str) -> None:
+    """Make an address a person's, by the token that was sent there.
+
+    Raises:
+        InputError: the token is none, too old, another person's, or something changed since.
+    """
+    try:
+        whose, email, news = signing.loads(token, salt=_SALT, max_age=LASTS)
+    except (signing.BadSignature, ValueError):
+        whose = ""
+    if whose != _whose(person):
+        raise InputError(_("This link works no more; give your address again."))
+    _keep(person, email, news=news)
+
+
+def _whose(person: Person) -> str:
+    """Return what a link hangs on: it ends with the password, the log-ins, or another address.
+
+    Whoever gets the mail reads none of these in it.
+    """
+    bound = f"{person.pk}:{person.get_session_auth_hash()}:{person.email}"
+    return str(salted_hmac(_SALT, bound, algorithm="sha256").hexdigest())
+
+
+def forget_address(person: Person) -> None:
+    """Forget a person's address."""
+    _keep(person, "", news=False)
+
+
+def _keep(person: Person, email: str, *, news: bool) -> None:
+    """Store an address, or none; what was sent to another one lets nobody in any more."""
+    with writing():
+        if email != person.email:
+            ways_back(person).update(used=timezone.now())
+        person.email, person.mail_news, person.mailed = email, news, timezone.now()
+        person.save(update_fields=["email", "mail_news", "mailed"])
+
+
+def _send(subject: str, template: str, page: dict[str, Any], email: str) -> bool:
+    """Send a mail; tell whether the server took it. The log names no address."""
+    text = render_to_string(template, {**page, "rules": settings.RULES})
+    try:
+        EmailMessage(" ".join(subject.split()), text, to=[email]).send()
+        return True
+    except (SMTPException, ValueError) as error:  # which may spell the address
+        told = f"{type(error).__name__} {getattr(error, 'smtp_code', '')}"
+    except OSError as error:
+        told = str(error)
+    logging.getLogger(__name__).error("a mail could not be sent: %s", told)
+    return False
+
+
+def send_news() -> int:
+    """Mail their news to those who want that, and have some since the last mail; once a day.
+
+    The mail says how many there are, and none of them: they are read on the site. One that the
+    server does not take keeps nobody else's back, and is tried again the next day.
+    """
+    there, sent = settings.SITE.public_url, 0
+    if not sends_mail() or not there:
+        return 0
+    rows = Person.objects.filter(mail_news=True, is_active=True).exclude(email="")
+    for person in rows.order_by("pk"):
+        items = happened(person, max(heard(person), person.mailed or person.joined))
+        wishes = rows.filter(pk=person.pk, email=person.email)
+        if not items or not wishes.exists():  # others' mails take long: somebody may have left
+            continue
+        page = {"n": len(items), "link": there + reverse("people:news")}
+        subject = _("News at %s") % settings.RULES.title
+        if _send(subject, "people/mail_news.txt", page, person.email):
+            with writing():
+                wishes.update(mailed=timezone.now())
+            sent += 1
+    return sent

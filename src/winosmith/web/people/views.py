@@ -22,41 +22,9 @@ from django.views.decorators.http import require_POST, require_safe
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
-from winosmith.web.people import mail as mails
-from winosmith.web.people.accounts import (
-    JOINS,
-    ROLES,
-    Doors,
-    adopt,
-    close_doors,
-    end_invitation,
-    enter,
-    invitation_of,
-    invite,
-    may_invite,
-    new_password,
-    open_doors,
-    past_invitation,
-    reset,
-    sign_up,
-)
-from winosmith.web.people.consent import agree, current_documents, missing
-from winosmith.web.people.erasure import data_about
-from winosmith.web.people.erasure import erase as erase_person
-from winosmith.web.people.erasure import hide as hide_all
-from winosmith.web.people.gates import (
-    accounts_only,
-    admins_only,
-    existing_writer,
-    may_judge,
-    moderators_only,
-    new_key,
-    once,
-    rate_limit,
-    safe_next,
-    shown_documents,
-    writer,
-)
+from winosmith.web.pages import attached
+from winosmith.web.people import accounts, gates, privacy
+from winosmith.web.people import news as mails
 from winosmith.web.people.models import Document, Invitation, Person, pseudonym
 from winosmith.web.people.news import SHOWN, happened, heard, note_heard, works
 
@@ -175,7 +143,7 @@ class InviteForm(forms.Form):
     @staticmethod
     def every_role() -> list[str]:
         """Return the words for roles."""
-        return list(ROLES)
+        return list(accounts.ROLES)
 
 
 class EraseForm(forms.Form):
@@ -196,9 +164,9 @@ class EraseForm(forms.Form):
 @sensitive_post_parameters()
 def join(request: HttpRequest, token: str = "") -> HttpResponseBase:
     """Make an account; with an invitation's token, one with the roles that it gives."""
-    invitation = invitation_of(token) if token else None
+    invitation = accounts.invitation_of(token) if token else None
     if token and invitation is None:
-        gone = past_invitation(token)
+        gone = accounts.past_invitation(token)
         page = {"invitation": gone, "now": timezone.now()}
         return render(request, "people/link_over.html", page, status=410 if gone else 404)
     if request.user.is_authenticated:
@@ -213,8 +181,8 @@ def join(request: HttpRequest, token: str = "") -> HttpResponseBase:
         if person is not None:
             _begin(request, person)
             messages.success(request, _("Welcome. Your account is there."))
-            return redirect("run:start" if person.is_superuser else safe_next(request))
-    context = {"form": form, "invitation": invitation, "next": safe_next(request)}
+            return redirect("run:start" if person.is_superuser else gates.safe_next(request))
+    context = {"form": form, "invitation": invitation, "next": gates.safe_next(request)}
     return render(request, "people/join.html", context, status=422 if form.errors else 200)
 
 
@@ -223,18 +191,18 @@ def _joined(request: HttpRequest, form: JoinForm, invitation: Invitation | None)
     typed = form.cleaned_data
     try:
         if invitation is None:
-            rate_limit(request, "join", JOINS)
-        return sign_up(
+            gates.rate_limit(request, "join", accounts.JOINS)
+        return accounts.sign_up(
             typed["name"],
             typed["password"],
-            anonymous=existing_writer(request),
+            anonymous=gates.existing_writer(request),
             invitation=invitation,
         )
     except ValidationError as error:
         form.add_error("password", error)
     except InputError as error:
         # Sent twice by a double click: the account is there, with this very password.
-        found = enter(request, typed["name"], typed["password"])
+        found = accounts.enter(request, typed["name"], typed["password"])
         if found is not None:
             return found
         form.add_error("name", str(error))
@@ -250,14 +218,20 @@ def _way_back(request: HttpRequest, invitation: Invitation, person: Person) -> H
             _begin(request, person)
             messages.success(request, _with_ended(_("Your new password holds from now on."), ended))
             return redirect("people:me")
-    context = {"form": form, "person": person, "doors": _others(open_doors(person), links=1)}
+    context = {
+        "form": form,
+        "person": person,
+        "doors": _others(accounts.open_doors(person), links=1),
+    }
     return render(request, "people/new_password.html", context, status=422 if form.errors else 200)
 
 
-def _set_password(form: Form, person: Person, invitation: Invitation | None = None) -> Doors | None:
+def _set_password(
+    form: Form, person: Person, invitation: Invitation | None = None
+) -> accounts.Doors | None:
     """Set the new password, and return what it ended; None where the form tells what is wrong."""
     try:
-        return new_password(person, form.cleaned_data["password"], invitation)
+        return accounts.new_password(person, form.cleaned_data["password"], invitation)
     except ValidationError as error:
         form.add_error("password", error)
     except InputError as error:
@@ -265,12 +239,14 @@ def _set_password(form: Form, person: Person, invitation: Invitation | None = No
     return None
 
 
-def _others(doors: Doors, *, browsers: int = 0, links: int = 0) -> Doors:
+def _others(doors: accounts.Doors, *, browsers: int = 0, links: int = 0) -> accounts.Doors:
     """Return what is open but for the browsers and links that somebody comes by."""
-    return Doors(max(0, doors.browsers - browsers), doors.tokens, max(0, doors.links - links))
+    return accounts.Doors(
+        max(0, doors.browsers - browsers), doors.tokens, max(0, doors.links - links)
+    )
 
 
-def _with_ended(done: str, ended: Doors) -> str:
+def _with_ended(done: str, ended: accounts.Doors) -> str:
     more = _("Ended: %s.") % ended
     return f"{done} {more}" if ended else done
 
@@ -280,7 +256,7 @@ def _with_mail(view: Any) -> Any:
 
     @wraps(view)
     def shown(request: HttpRequest, /, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        if not mails.on():
+        if not mails.sends_mail():
             raise Http404
         return cast(HttpResponseBase, view(request, *args, **kwargs))
 
@@ -314,7 +290,7 @@ class MailForm(forms.Form):
 
 
 @_with_mail
-@accounts_only
+@gates.accounts_only
 @sensitive_post_parameters()
 def mail(request: HttpRequest) -> HttpResponseBase:
     """Take an address of one's own accord, or forget it; a link there confirms it."""
@@ -324,14 +300,14 @@ def mail(request: HttpRequest) -> HttpResponseBase:
     form = MailForm(request.POST or None, initial={"email": person.email, "news": person.mail_news})
     if request.method == "POST" and form.is_valid():
         typed = form.cleaned_data
-        if enter(request, person.name, typed["password"]) is None:
+        if accounts.enter(request, person.name, typed["password"]) is None:
             form.add_error("password", _("This is not your password."))
         elif not typed["email"]:
-            mails.forget(person)
+            mails.forget_address(person)
             messages.success(request, _("No address of yours is stored."))
             return redirect("people:me")
         else:
-            mails.offer(person, typed["email"], typed["news"], request)
+            mails.offer_address(person, typed["email"], typed["news"], request)
             messages.success(
                 request, _("A link is on its way to this address; open it within a day.")
             )
@@ -341,11 +317,11 @@ def mail(request: HttpRequest) -> HttpResponseBase:
 
 @_with_mail
 @require_safe
-@accounts_only
+@gates.accounts_only
 def mail_confirm(request: HttpRequest, token: str) -> HttpResponseBase:
     """Make an address somebody's, by the link that was sent there."""
     try:
-        mails.confirm(cast(Person, request.user), token)
+        mails.confirm_address(cast(Person, request.user), token)
         messages.success(request, _("This address is yours now."))
     except InputError as error:
         messages.error(request, str(error))
@@ -355,12 +331,12 @@ def mail_confirm(request: HttpRequest, token: str) -> HttpResponseBase:
 @sensitive_post_parameters()
 def login(request: HttpRequest) -> HttpResponseBase:
     """Log in, and go where somebody was headed."""
-    to = safe_next(request)
+    to = gates.safe_next(request)
     if request.user.is_authenticated and request.method != "POST":
         return redirect(to)
     form = LoginForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
-        person = enter(request, **form.cleaned_data)
+        person = accounts.enter(request, **form.cleaned_data)
         if person is not None:
             _begin(request, person)
             return redirect(to)
@@ -371,10 +347,10 @@ def login(request: HttpRequest) -> HttpResponseBase:
 
 def _begin(request: HttpRequest, person: Person) -> None:
     """Begin a log-in session; what was written here without an account joins it."""
-    before = existing_writer(request)
+    before = gates.existing_writer(request)
     with writing():
         if before is not None and before.anonymous and before.pk != person.pk:
-            adopt(person, before)
+            accounts.adopt(person, before)
         request.session.flush()
         log_in(request, person, backend=BACKEND)
 
@@ -384,20 +360,20 @@ def logout(request: HttpRequest) -> HttpResponse:
     """Log out here; where the form says so, end all that opens the account."""
     said = _("You are logged out.")
     if request.POST.get("everywhere") and request.user.is_authenticated:
-        said = _with_ended(said, close_doors(cast(Person, request.user)))
+        said = _with_ended(said, accounts.close_doors(cast(Person, request.user)))
     log_out(request)
     messages.success(request, said)
     return redirect("read:home")
 
 
-@accounts_only
+@gates.accounts_only
 @sensitive_post_parameters()
 def password(request: HttpRequest) -> HttpResponseBase:
     """Change the password; all else that opens the account ends."""
     person = cast(Person, request.user)
     form = PasswordForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
-        if enter(request, person.name, form.cleaned_data["old"]) is None:
+        if accounts.enter(request, person.name, form.cleaned_data["old"]) is None:
             form.add_error("old", _("This is not your password."))
         elif (ended := _set_password(form, person)) is not None:
             _begin(request, person)
@@ -406,24 +382,28 @@ def password(request: HttpRequest) -> HttpResponseBase:
             )
             messages.success(request, said)
             return redirect("people:me")
-    context = {"form": form, "person": person, "doors": _others(open_doors(person), browsers=1)}
+    context = {
+        "form": form,
+        "person": person,
+        "doors": _others(accounts.open_doors(person), browsers=1),
+    }
     return render(request, "people/password.html", context, status=422 if form.errors else 200)
 
 
 @require_safe
 def me(request: HttpRequest) -> HttpResponseBase:
     """Show what the site knows of whoever is there; others come to the log-in page."""
-    person = existing_writer(request)
+    person = gates.existing_writer(request)
     if person is None:
         return redirect("people:login")
     context = {
         "person": person,
         "pseudonym": pseudonym(person),
         "agreements": person.agreements.select_related("document").order_by("-at"),
-        "missing": missing(person),
-        "may_judge": may_judge(person),
-        "doors": open_doors(person),
-        "key": new_key(),
+        "missing": privacy.missing(person),
+        "may_judge": gates.may_judge(person),
+        "doors": accounts.open_doors(person),
+        "key": gates.new_key(),
     }
     return render(request, "people/me.html", context)
 
@@ -431,7 +411,7 @@ def me(request: HttpRequest) -> HttpResponseBase:
 @require_safe
 def news(request: HttpRequest) -> HttpResponseBase:
     """Tell whoever is there what happened, and what waits for them; it is heard of now."""
-    person = existing_writer(request)
+    person = gates.existing_writer(request)
     if person is None:
         return redirect("people:login")
     before = heard(person)
@@ -439,7 +419,7 @@ def news(request: HttpRequest) -> HttpResponseBase:
     context = {
         "items": [(item, item.at > before) for item in items],
         "works": [work for area in works for work in area(person)],
-        "may_judge": may_judge(person),
+        "may_judge": gates.may_judge(person),
         "unheard": 0,
     }
     page = render(request, "people/news.html", context)
@@ -451,23 +431,21 @@ def news(request: HttpRequest) -> HttpResponseBase:
 @require_safe
 def data(request: HttpRequest) -> HttpResponseBase:
     """Send everything that the site holds about whoever is there, as a file."""
-    person = existing_writer(request)
+    person = gates.existing_writer(request)
     if person is None:
         return redirect("people:login")
-    response = JsonResponse(data_about(person), json_dumps_params={"indent": 2})
-    response.headers["Content-Disposition"] = 'attachment; filename="about-me.json"'
-    return response
+    response = JsonResponse(privacy.data_about(person), json_dumps_params={"indent": 2})
+    return attached(response, "about-me.json")
 
 
 @require_POST
 def hide(request: HttpRequest) -> HttpResponseBase:
     """Withdraw everything that whoever is there wrote."""
-    person = existing_writer(request)
+    person = gates.existing_writer(request)
     if person is None:
         return redirect("people:login")
-    key = request.POST.get("key", "")
     try:
-        done, _new = once(person, key, request.path, lambda: {"twins": hide_all(person)})
+        done = gates.form_once(request, person, lambda: {"twins": privacy.hide(person)})
     except InputError as error:
         messages.error(request, str(error))
         return redirect("people:me")
@@ -480,12 +458,12 @@ def hide(request: HttpRequest) -> HttpResponseBase:
 @sensitive_post_parameters()
 def erase(request: HttpRequest) -> HttpResponseBase:
     """Erase whoever is there; an account with its password."""
-    person = existing_writer(request)
+    person = gates.existing_writer(request)
     if person is None:
         return redirect("people:login")
     form = EraseForm(request.POST or None, with_password=person.has_usable_password())
     if request.method == "POST" and form.is_valid():
-        known = not person.has_usable_password() or enter(
+        known = not person.has_usable_password() or accounts.enter(
             request, person.name, form.cleaned_data["password"]
         )
         if not known:
@@ -496,7 +474,7 @@ def erase(request: HttpRequest) -> HttpResponseBase:
     return _ask(request, form, person, own=True)
 
 
-@admins_only
+@gates.admins_only
 @sensitive_post_parameters()
 def erase_other(request: HttpRequest, number: int) -> HttpResponseBase:
     """Erase somebody who asked an admin for it; the admin's password stands for the deed."""
@@ -506,7 +484,7 @@ def erase_other(request: HttpRequest, number: int) -> HttpResponseBase:
     admin = cast(Person, request.user)
     form = EraseForm(request.POST or None, with_password=True)
     if request.method == "POST" and form.is_valid():
-        if enter(request, admin.name, form.cleaned_data["password"]) is None:
+        if accounts.enter(request, admin.name, form.cleaned_data["password"]) is None:
             form.add_error("password", _("This is not your password."))
         elif person.pk == admin.pk:
             form.add_error(None, _("Erase yourself from the page about you."))
@@ -518,7 +496,7 @@ def erase_other(request: HttpRequest, number: int) -> HttpResponseBase:
 
 def _is_erased(form: EraseForm, person: Person) -> bool:
     try:
-        erase_person(person, form.cleaned_data["texts"])
+        privacy.erase(person, form.cleaned_data["texts"])
     except InputError as error:
         form.add_error(None, str(error))
     return form.is_valid()
@@ -531,11 +509,11 @@ def _ask(request: HttpRequest, form: EraseForm, person: Person, *, own: bool) ->
 
 def consent(request: HttpRequest) -> HttpResponseBase:
     """Show the texts that somebody has yet to agree to; note that they do."""
-    person = existing_writer(request)
-    to = safe_next(request)
+    person = gates.existing_writer(request)
+    to = gates.safe_next(request)
     if person is None and not settings.RULES.anonymous:
         return redirect("people:login")
-    needed = missing(person)
+    needed = privacy.missing(person)
     if not needed:
         return redirect(to)
     error = ""
@@ -553,16 +531,16 @@ def _agreed(request: HttpRequest) -> str:
     if not request.POST.get("agree"):
         return _("Tick the box if you agree; without it you can read, but not write.")
     try:
-        if existing_writer(request) is None:
-            rate_limit(request, "consent", CONSENTS)
-        agree(writer(request), shown_documents(request))
+        if gates.existing_writer(request) is None:
+            gates.rate_limit(request, "consent", CONSENTS)
+        privacy.agree(gates.writer(request), gates.shown_documents(request))
     except InputError as error:
         return str(error)
     return ""
 
 
 def _asked_again(request: HttpRequest) -> bool:
-    person = existing_writer(request)
+    person = gates.existing_writer(request)
     return person is not None and person.agreements.exists()
 
 
@@ -570,7 +548,7 @@ def _asked_again(request: HttpRequest) -> bool:
 def texts(request: HttpRequest) -> HttpResponse:
     """Show the texts that hold now, and link the versions before them."""
     older = Document.objects.order_by("kind", "-version").defer("text")
-    current = current_documents()
+    current = privacy.current_documents()
     context = {
         "documents": current,
         "older": [row for row in older if row.pk not in {now.pk for now in current}],
@@ -587,11 +565,11 @@ def text(request: HttpRequest, kind: str, version: int) -> HttpResponse:
     return render(request, "people/text.html", {"document": document})
 
 
-@moderators_only
+@gates.moderators_only
 def invitations(request: HttpRequest) -> HttpResponseBase:
     """Show the links that work, and make a new one, whose address is shown this once."""
     by = cast(Person, request.user)
-    roles = [role for role in InviteForm.every_role() if may_invite(by, role)]
+    roles = [role for role in InviteForm.every_role() if accounts.may_invite(by, role)]
     form = InviteForm(roles, request.POST or None)
     link = ""
     if request.method == "POST" and form.is_valid():
@@ -610,8 +588,8 @@ def _new_link(by: Person, form: InviteForm) -> str:
             person = Person.objects.get_by_natural_key(name)
         except Person.DoesNotExist:
             raise InputError(_("There is no account with this name.")) from None
-        return reset(person, typed["days"] * DAY, by=by)
-    return invite([typed["role"]], typed["days"] * DAY, by=by, label=typed["label"])
+        return accounts.reset(person, typed["days"] * DAY, by=by)
+    return accounts.invite([typed["role"]], typed["days"] * DAY, by=by, label=typed["label"])
 
 
 def _invitations_page(
@@ -629,7 +607,7 @@ def _invitations_page(
     return render(request, "people/invitations.html", context, status=status)
 
 
-@moderators_only
+@gates.moderators_only
 @require_POST
 def take_back(request: HttpRequest, number: int) -> HttpResponse:
     """Let a link work no more: one's own, or as an admin any."""
@@ -638,6 +616,6 @@ def take_back(request: HttpRequest, number: int) -> HttpResponse:
     invitation = rows.filter(pk=number).first()
     if invitation is None:
         raise Http404
-    end_invitation(invitation)
+    accounts.end_invitation(invitation)
     messages.success(request, _("This link works no more."))
     return redirect("people:invitations")

@@ -31,7 +31,7 @@ from winosmith.web.problems.family import folded, steps
 from winosmith.web.problems.lookalikes import Half
 from winosmith.web.problems.models import Problem, State, Version
 from winosmith.web.problems.states import public_problems, visible_to
-from winosmith.web.read.filters import Filters
+from winosmith.web.read.public import Filters
 
 
 class Choices(Filters):

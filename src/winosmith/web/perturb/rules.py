@@ -18,22 +18,14 @@ from winosmith.problem import BLANK
 from winosmith.records import problem_record
 from winosmith.text import edit_distance, tokens, with_blank_apart, words, writing
 from winosmith.web.judge.submissions import enter, may_revise, replace
-from winosmith.web.people.consent import has_agreed
+from winosmith.web.pages import is_number
 from winosmith.web.people.gates import once
 from winosmith.web.people.models import Done, Person
+from winosmith.web.people.privacy import has_agreed
 from winosmith.web.predict.asking import ask
 from winosmith.web.predict.models import Model
-from winosmith.web.problems.checks import (
-    LONGEST_OPTION,
-    LONGEST_SENTENCE,
-    Check,
-    Refused,
-    Verdict,
-    by_field,
-    hints,
-    tidy,
-    told_apart,
-)
+from winosmith.web.problems import checks
+from winosmith.web.problems.checks import Check, Verdict, by_field
 from winosmith.web.problems.family import depths_of, digest_of, lock, may_perturb, path_to, place
 from winosmith.web.problems.lookalikes import Half
 from winosmith.web.problems.models import Problem, State, Twin, Version, new_ref
@@ -69,14 +61,14 @@ class Typed:
             options: how many there are.
         """
         answer = str(form.get("answer", ""))
-        written = tidy(str(form.get("sentence", "")))
+        written = checks.tidy(str(form.get("sentence", "")))
         sentence = with_blank_apart(written)
         return cls(
             sentence,
-            tuple(tidy(str(form.get(f"option_{n}", ""))) for n in range(1, options + 1)),
+            tuple(checks.tidy(str(form.get(f"option_{n}", ""))) for n in range(1, options + 1)),
             int(answer) if answer in map(str, range(options)) else None,
-            tidy(str(form.get("declared", "")))[:20],
-            tidy(str(form.get("against", "")))[:30],
+            checks.tidy(str(form.get("declared", "")))[:20],
+            checks.tidy(str(form.get("against", "")))[:30],
             sentence != written,
         )
 
@@ -100,7 +92,7 @@ class Typed:
     @property
     def depth(self) -> int | None:
         """The declared depth; None where none, or none that can be used, is stated."""
-        usable = self.declared.isascii() and self.declared.isdigit() and len(self.declared) < 4
+        usable = is_number(self.declared, 3)
         return int(self.declared) if usable else None
 
 
@@ -135,8 +127,8 @@ class Place:
 
 def usable(typed: Typed) -> bool:
     """Tell whether the options can be told apart, and none is too long."""
-    short = all(len(option) <= LONGEST_OPTION for option in typed.options)
-    return short and told_apart(typed.options)
+    short = all(len(option) <= checks.LONGEST_OPTION for option in typed.options)
+    return short and checks.told_apart(typed.options)
 
 
 def measured(typed: Typed, place: Place) -> Depths | None:
@@ -175,8 +167,8 @@ def _length(typed: Typed) -> Check:
     number = len(words(typed.sentence))
     figure = ngettext("%d word", "%d words", number) % number if number else ""
     label = _("A whole sentence, not too long")
-    if len(typed.sentence) > LONGEST_SENTENCE:
-        advice = _("Shorten it to %d characters.") % LONGEST_SENTENCE
+    if len(typed.sentence) > checks.LONGEST_SENTENCE:
+        advice = _("Shorten it to %d characters.") % checks.LONGEST_SENTENCE
         return Check("length", "fail", label, figure, advice, "sentence")
     if writing(typed.sentence) == "unspaced":  # there are no words to count
         return Check("length", "pass", label, "", "", "sentence")
@@ -253,7 +245,7 @@ def _options(typed: Typed) -> Check:
     elif any(BLANK in option for option in folded):
         advice = _("An option holds no blank.")
     else:
-        advice = _("An option has %d characters at most.") % LONGEST_OPTION
+        advice = _("An option has %d characters at most.") % checks.LONGEST_OPTION
     return Check("options", verdict, _("The options can be told apart"), "", advice, field)
 
 
@@ -411,7 +403,7 @@ def _check_agreed(person: Person) -> None:
 def _check(typed: Typed, goes: Place) -> None:
     faults = by_field(one for one in examine(typed, goes) if one.verdict in ("fail", "todo"))
     if faults:
-        raise Refused(faults)
+        raise checks.Refused(faults)
 
 
 def _made(typed: Typed, goes: Place, against: str | None) -> Problem:
@@ -428,7 +420,7 @@ def _made(typed: Typed, goes: Place, against: str | None) -> Problem:
         revises=old.twin if old else None,
     )
     half = Half(typed.sentence, typed.options, typed.answer)
-    found = hints([half], person, without=twin.revises_id, family=goes.root)
+    found = checks.hints([half], person, without=twin.revises_id, family=goes.root)
     (problem,) = enter(twin, [half], found, embargo=embargo, record=_record(typed, goes))
     name = typed.against if against is None else against
     place(problem, goes.parent, against=Model.objects.filter(name=name, current=True).first())

@@ -16,10 +16,10 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from winosmith.errors import InputError
-from winosmith.web.judge.seen import note_read
-from winosmith.web.people.consent import missing
+from winosmith.web.judge.models import note_read
 from winosmith.web.people.gates import TooMany, agreed, existing_writer, new_key, rate_limit, writer
 from winosmith.web.people.models import Person
+from winosmith.web.people.privacy import missing
 from winosmith.web.perturb import rules
 from winosmith.web.perturb.page import Choices, checked, examples, listed, outcome, page
 from winosmith.web.perturb.rules import Place, Typed
@@ -28,8 +28,8 @@ from winosmith.web.problems.family import folded, may_perturb, path_to, steps
 from winosmith.web.problems.models import Problem, State, Version
 from winosmith.web.problems.search import parse
 from winosmith.web.problems.states import visible_to
-from winosmith.web.read.filters import capped_count
-from winosmith.web.read.filters import page as page_of
+from winosmith.web.read.public import capped_count
+from winosmith.web.read.public import page as page_of
 
 P = ParamSpec("P")
 View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]

@@ -12,7 +12,7 @@ class Config(AppConfig):
 
     def ready(self) -> None:
         """Forget what models made of texts that are erased."""
-        from winosmith.web.people.erasure import erasing
+        from winosmith.web.people.privacy import erasing
         from winosmith.web.predict.asking import forget_texts
 
         erasing.append(forget_texts)

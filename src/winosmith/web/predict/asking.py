@@ -22,8 +22,8 @@ from django.utils.translation import gettext_noop
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.people.models import Person
-from winosmith.web.predict.lock import is_held, look, wake_up
 from winosmith.web.predict.models import Model, Prediction, Stand
+from winosmith.web.predict.process import is_held, look, wake_up
 from winosmith.web.problems.models import Problem, State
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_POST
 
 from winosmith.errors import InputError
-from winosmith.web.people.gates import moderators_only, new_key, once
+from winosmith.web.people.gates import form_once, moderators_only, new_key
 from winosmith.web.predict import asking
 from winosmith.web.predict.models import Model
 
@@ -45,11 +45,8 @@ def try_again(request: HttpRequest, name: str) -> HttpResponse:
     """Let the model try again what it was late with or failed over, once a form."""
     found = get_object_or_404(Model, name=name, current=True)
     try:
-        result, _new = once(
-            request.user,
-            request.POST.get("key", ""),
-            request.path,
-            lambda: {"count": asking.retry_by(request.user, found)},
+        result = form_once(
+            request, request.user, lambda: {"count": asking.retry_by(request.user, found)}
         )
     except InputError as refused:
         messages.error(request, str(refused))

@@ -31,8 +31,8 @@ from winosmith.study import MadeSolver
 from winosmith.web._lock import writing
 from winosmith.web.predict import asking
 from winosmith.web.predict.asking import TOO_LATE, waiting
-from winosmith.web.predict.lock import ModelLock, WakeUp
 from winosmith.web.predict.models import Model, Prediction, Stand
+from winosmith.web.predict.process import ModelLock, WakeUp
 from winosmith.web.problems.models import State
 
 if TYPE_CHECKING:

@@ -41,7 +41,7 @@ from winosmith.web.people.gates import rate_limit_reading, wants_page
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.records import as_public, lean, numbers, rows, with_distances
 from winosmith.web.problems.states import public_problems
-from winosmith.web.read.filters import Filters, capped_count
+from winosmith.web.read.public import Filters, capped_count
 
 
 class Closed(Protocol):

@@ -17,7 +17,7 @@ class Config(AppConfig):
 
     def ready(self) -> None:
         """Connect what the site does with texts of people who were erased."""
-        from winosmith.web.people.erasure import erasing, tidying
+        from winosmith.web.people.privacy import erasing, tidying
 
         erasing.append(_forget_texts)
         tidying["rounds"] = lambda _now, _before: _forget_what_is_left()

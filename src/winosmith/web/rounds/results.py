@@ -27,7 +27,7 @@ from winosmith.outputs import write_aside
 from winosmith.records import canonical
 from winosmith.report import shown
 from winosmith.rounds import Change, NextRound, round_page
-from winosmith.web.judge.seen import note_read
+from winosmith.web.judge.models import note_read
 from winosmith.web.people.gates import existing_writer
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import ERASED_SENTENCE, Problem, State

@@ -19,33 +19,13 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from winosmith.errors import InputError
-from winosmith.web.judge.seen import note_read
-from winosmith.web.people.gates import (
-    admins_only,
-    existing_writer,
-    moderators_only,
-    new_key,
-    once,
-    rate_limit_reading,
-)
+from winosmith.web.judge.models import note_read
+from winosmith.web.pages import attached, beside
+from winosmith.web.people import gates
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Problem
-from winosmith.web.rounds import rules
+from winosmith.web.rounds import results, running
 from winosmith.web.rounds.models import Round
-from winosmith.web.rounds.results import (
-    FILES,
-    POLICY,
-    build_report,
-    flagged,
-    lines,
-    newest,
-    report,
-    results,
-    roots_of,
-    sizes,
-    told,
-)
-from winosmith.web.rounds.running import progress_of
 
 
 @require_safe
@@ -54,7 +34,7 @@ def index(request: HttpRequest) -> HttpResponse:
     moderates = _moderates(request)
     rows = Round.objects.order_by("-pk") if moderates else _published()
     context = {
-        "rounds": [(row, sizes(row)) for row in rows],
+        "rounds": [(row, results.sizes(row)) for row in rows],
         "moderates": moderates,
         "admin": _is_admin(request),
     }
@@ -73,22 +53,17 @@ def progress(request: HttpRequest, name: str) -> HttpResponse:
     round_ = seen_by(request, name)
     if not round_.busy:
         return HttpResponse(status=204, headers={"HX-Refresh": "true"})
-    context = {"round": round_, "progress": progress_of(round_)}
+    context = {"round": round_, "progress": running.progress_of(round_)}
     return render(request, "rounds/parts/progress.html", context)
 
 
 @require_POST
-@admins_only
+@gates.admins_only
 def publish(request: HttpRequest, name: str) -> HttpResponse:
     """Let everyone see what came of a round, once a form."""
     round_, person = seen_by(request, name), _person(request)
-
-    def act() -> dict[str, Any]:
-        rules.publish(person, round_)
-        return {}
-
     try:
-        once(person, request.POST.get("key", ""), request.path, act)
+        gates.form_once(request, person, lambda: running.publish(person, round_))
     except InputError as error:
         return _shown(request, seen_by(request, name), error)
     messages.success(request, _("The round is published."))
@@ -100,19 +75,19 @@ def _shown(request: HttpRequest, round_: Round, error: InputError | None = None)
         "round": round_,
         "moderates": _moderates(request),
         "admin": _is_admin(request),
-        "progress": progress_of(round_),
+        "progress": running.progress_of(round_),
         "error": error,
-        "key": new_key(),
+        "key": gates.new_key(),
     }
     if round_.state == Round.State.DONE:
-        context |= {**results(round_), "drawn": {"roots": _roots(request, round_)}}
+        context |= {**results.results(round_), "drawn": {"roots": _roots(request, round_)}}
     return render(request, "rounds/round.html", context, status=409 if error else 200)
 
 
 def _roots(request: HttpRequest, round_: Round) -> list[Problem]:
     """Return the roots for the next round, and note that somebody reads them."""
-    roots = roots_of(round_)
-    note_read(existing_writer(request), roots)
+    roots = results.roots_of(round_)
+    note_read(gates.existing_writer(request), roots)
     return roots
 
 
@@ -157,15 +132,15 @@ MOST = 240
 def page(request: HttpRequest, name: str) -> HttpResponseBase:
     """Show the report of a round, under a policy of its own."""
     round_ = _over(request, name)
-    rate_limit_reading(request, "download", MOST)
-    return _apart(HttpResponse(report(round_)))
+    gates.rate_limit_reading(request, "download", MOST)
+    return _apart(HttpResponse(results.report(round_)))
 
 
 @require_safe
-@moderators_only
+@gates.moderators_only
 def build_page(request: HttpRequest, name: str) -> HttpResponseBase:
     """Show moderators the report of the round's build, as it was written then."""
-    path = build_report(_over(request, name))
+    path = results.build_report(_over(request, name))
     if path is None:
         raise Http404
     return _apart(FileResponse(path.open("rb"), content_type="text/html; charset=utf-8"))
@@ -175,30 +150,26 @@ def build_page(request: HttpRequest, name: str) -> HttpResponseBase:
 def file(request: HttpRequest, name: str, which: str) -> HttpResponseBase:
     """Send what the round kept, or what it left out with the reasons, of what is public now."""
     round_ = _over(request, name)
-    if which not in FILES:
+    if which not in results.FILES:
         raise Http404
-    rate_limit_reading(request, "download", MOST)
-    parts = () if request.method == "HEAD" else lines(round_, kept=FILES[which])
+    gates.rate_limit_reading(request, "download", MOST)
+    parts = () if request.method == "HEAD" else results.lines(round_, kept=results.FILES[which])
     response = StreamingHttpResponse(parts, content_type="application/x-ndjson")
-    response.headers["Content-Disposition"] = f'attachment; filename="{round_.name}-{which}"'
     response.headers["X-Robots-Tag"] = "noindex"
-    return response
+    return attached(response, f"{round_.name}-{which}")
 
 
 @require_safe
 def mine(request: HttpRequest) -> HttpResponse:
     """Show what the round that was published last left out of what one wrote, and why."""
-    person, round_ = existing_writer(request), newest()
-    rows = flagged(person, round_) if person and round_ else ()
+    person, round_ = gates.existing_writer(request), results.newest()
+    rows = results.flagged(person, round_) if person and round_ else ()
     shown = Paginator(rows, SIZE).get_page(request.GET.get("page"))
     context = {
         "round": round_,
-        "flags": [told(place, place.problem) for place in shown.object_list],
+        "flags": [results.told(place, place.problem) for place in shown.object_list],
         "count": shown.paginator.count,
-        "page": {
-            "newer": f"page={shown.number - 1}" if shown.has_previous() else "",
-            "older": f"page={shown.number + 1}" if shown.has_next() else "",
-        },
+        "page": beside(shown),
     }
     return render(request, "rounds/mine.html", context)
 
@@ -212,6 +183,6 @@ def _over(request: HttpRequest, name: str) -> Round:
 
 def _apart(response: HttpResponseBase) -> HttpResponseBase:
     """Let a report have its own styles, and nothing of this site."""
-    response.headers["Content-Security-Policy"] = POLICY
+    response.headers["Content-Security-Policy"] = results.POLICY
     response.headers["X-Robots-Tag"] = "noindex"
     return response

@@ -14,7 +14,7 @@ class Config(AppConfig):
         """Say how deeds are carried out; let them go on; go by what was chosen; forget files."""
         from winosmith.web._background import hourly
         from winosmith.web.pages import renew_rules
-        from winosmith.web.people.erasure import tidying
+        from winosmith.web.people.privacy import tidying
         from winosmith.web.run.backups import make
         from winosmith.web.run.deeds import forget_files, go_on, looks, works
         from winosmith.web.run.files import let_in, look

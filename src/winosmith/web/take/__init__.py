@@ -12,15 +12,13 @@ class Config(AppConfig):
 
     def ready(self) -> None:
         """Connect what the site does with people who took tests."""
-        from winosmith.web.judge.turns import tests
-        from winosmith.web.people.erasure import Telling, erasing, telling, tidying
-        from winosmith.web.people.news import happenings, works
-        from winosmith.web.take.sheets import begun, offered
-        from winosmith.web.take.subjects import forget_subject, forget_times, in_a_test, tests_of
+        from winosmith.web.judge import turns
+        from winosmith.web.people import news, privacy
+        from winosmith.web.take import sheets
 
-        telling["tests"] = Telling(tests_of, "take.Subject")
-        tidying["take"] = forget_times
-        erasing.append(forget_subject)
-        tests.append(in_a_test)
-        happenings.append(offered)
-        works.append(begun)
+        privacy.telling["tests"] = privacy.Telling(sheets.tests_of, "take.Subject")
+        privacy.tidying["take"] = sheets.forget_times
+        privacy.erasing.append(sheets.forget_subject)
+        turns.tests.append(sheets.in_a_test)
+        news.happenings.append(sheets.offered)
+        news.works.append(sheets.begun)

@@ -13,32 +13,12 @@ from django.views.decorators.http import require_POST, require_safe
 
 from winosmith import humans
 from winosmith.errors import InputError
-from winosmith.web.people.consent import agree, missing
-from winosmith.web.people.gates import (
-    accounts_only,
-    moderators_only,
-    new_key,
-    once,
-    rate_limit,
-    shown_documents,
-)
+from winosmith.web.people import gates
 from winosmith.web.people.models import Person, pseudonym
+from winosmith.web.people.privacy import agree, missing
 from winosmith.web.take import sheets
 from winosmith.web.take.models import Remark, Round, Sitting
-from winosmith.web.take.results import shown_results
-from winosmith.web.take.rounds import let_count, standing, subjects_of
-from winosmith.web.take.sheets import (
-    LONGEST,
-    enrol,
-    instructions_of,
-    mark_shown,
-    may_take,
-    minutes,
-    next_sheet,
-    seconds_seen,
-    sheet_of,
-    unfinished,
-)
+from winosmith.web.take.rounds import let_count, shown_results, standing, subjects_of
 
 ENROLMENTS = 60
 """Times that somebody may begin a test within an hour; each shows them a sheet."""
@@ -54,7 +34,7 @@ def start(request: HttpRequest) -> HttpResponse:
             {"round": round_, **_size(round_)}
             for round_ in Round.objects.filter(state=Round.State.OPEN).order_by("-created")
         ],
-        "out": unfinished(person) if person else None,
+        "out": sheets.unfinished(person) if person else None,
         "taken": sittings.exclude(state=Sitting.State.GIVEN)
         .select_related("subject__round", "sheet")
         .order_by("-pk"),
@@ -72,21 +52,21 @@ def about(request: HttpRequest, name: str) -> HttpResponseBase:
     return _about(request, round_)
 
 
-@accounts_only
+@gates.accounts_only
 def _begin(request: HttpRequest, round_: Round) -> HttpResponseBase:
     person = cast(Person, request.user)
 
     def act() -> dict[str, Any]:
         if not request.POST.get("agree"):
             raise InputError(_("Tick the box if you agree; without it there is no test."))
-        rate_limit(person, "enrol", ENROLMENTS)
-        agree(person, shown_documents(request))
+        gates.rate_limit(person, "enrol", ENROLMENTS)
+        agree(person, gates.shown_documents(request))
         prefix = "declared-"
         told = {k[len(prefix) :]: v for k, v in request.POST.items() if k.startswith(prefix)}
-        return {"ref": enrol(person, round_, {k: str(v) for k, v in told.items()}).ref}
+        return {"ref": sheets.enrol(person, round_, {k: str(v) for k, v in told.items()}).ref}
 
     try:
-        done, _new = once(person, request.POST.get("key", ""), request.path, act)
+        done = gates.form_once(request, person, act)
     except InputError as error:
         return _about(request, round_, error=str(error))
     return redirect("take:sheet", ref=done["ref"])
@@ -95,13 +75,13 @@ def _begin(request: HttpRequest, round_: Round) -> HttpResponseBase:
 def _about(request: HttpRequest, round_: Round, *, error: str = "") -> HttpResponse:
     person = _person(request)
     documents = missing(person) if person else []
-    read = {document.pk for document in documents} <= shown_documents(request)
+    read = {document.pk for document in documents} <= gates.shown_documents(request)
     page = {
         "round": round_,
         **_size(round_),
         "person": person,
         "hindrance": _hindrance(person, round_) if person else "",
-        "out": unfinished(person) if person else None,
+        "out": sheets.unfinished(person) if person else None,
         "declared": [
             {**each, "value": request.POST.get(f"declared-{each['name']}", "")}
             for each in round_.declared
@@ -110,8 +90,8 @@ def _about(request: HttpRequest, round_: Round, *, error: str = "") -> HttpRespo
         "who": pseudonym(person) if person else "",
         "agreed": read and bool(request.POST.get("agree")),  # nobody agreed to what came since
         "again": person is not None and round_.subjects.filter(person=person).exists(),
-        "longest": LONGEST,
-        "key": new_key(),
+        "longest": sheets.LONGEST,
+        "key": gates.new_key(),
         "error": error,
     }
     return render(request, "take/about.html", page, status=422 if error else 200)
@@ -119,11 +99,11 @@ def _about(request: HttpRequest, round_: Round, *, error: str = "") -> HttpRespo
 
 def _hindrance(person: Person, round_: Round) -> str:
     """Return why a person can't begin a round's test now, or ""."""
-    out = unfinished(person)
+    out = sheets.unfinished(person)
     if out is not None:
         return ""  # the page leads to it
     try:
-        next_sheet(person, round_)
+        sheets.next_sheet(person, round_)
     except InputError as error:
         return str(error)
     return ""
@@ -131,7 +111,7 @@ def _hindrance(person: Person, round_: Round) -> str:
 
 def _person(request: HttpRequest) -> Person | None:
     person = request.user if request.user.is_authenticated else None
-    return cast(Person, person) if may_take(person) else None
+    return cast(Person, person) if sheets.may_take(person) else None
 
 
 def _size(round_: Round) -> dict[str, int]:
@@ -140,8 +120,8 @@ def _size(round_: Round) -> dict[str, int]:
     return {
         "fewest": min(counts),
         "most": max(counts),
-        "shortest": minutes(min(counts)),
-        "longest_minutes": minutes(max(counts)),
+        "shortest": sheets.minutes(min(counts)),
+        "longest_minutes": sheets.minutes(max(counts)),
     }
 
 
@@ -155,11 +135,11 @@ NOTES = {"source": "recognised", "word": "word"}
 """Fields of a question's page, and what is noted by them."""
 
 
-@accounts_only
+@gates.accounts_only
 def sheet(request: HttpRequest, ref: str) -> HttpResponseBase:
     """Lead to where somebody is on their sheet; before the first question, tell how it goes."""
     sitting = _sitting(request, ref)
-    asked = sheet_of(sitting.sheet)
+    asked = sheets.sheet_of(sitting.sheet)
     if sitting.state != Sitting.State.GIVEN:
         return _over(request, sitting)
     if sitting.at > len(asked):
@@ -169,17 +149,17 @@ def sheet(request: HttpRequest, ref: str) -> HttpResponseBase:
     page = {
         "sitting": sitting,
         "sheet": asked,
-        "told": instructions_of(asked),
-        "minutes": minutes(len(asked)),
+        "told": sheets.instructions_of(asked),
+        "minutes": sheets.minutes(len(asked)),
     }
     return render(request, "take/instructions.html", page)
 
 
-@accounts_only
+@gates.accounts_only
 def question(request: HttpRequest, ref: str, number: int) -> HttpResponseBase:
     """Show a question; store what is answered, and go on, go back, or stay."""
     sitting = _sitting(request, ref)
-    asked = sheet_of(sitting.sheet)
+    asked = sheets.sheet_of(sitting.sheet)
     if not 1 <= number <= len(asked):
         raise Http404
     if request.method == "POST":
@@ -194,8 +174,10 @@ def _answered(request: HttpRequest, sitting: Sitting, item: humans.Item) -> Http
     to = {"next": item.number + 1, "back": item.number - 1}.get(sent.get("do", "next"))
 
     def act() -> dict[str, Any]:
-        rate_limit(person, "test", SENDS)
-        seconds = seconds_seen(sent.get("shown", ""), sent.get("seconds", ""), sitting, item.number)
+        gates.rate_limit(person, "test", SENDS)
+        seconds = sheets.seconds_seen(
+            sent.get("shown", ""), sent.get("seconds", ""), sitting, item.number
+        )
         for name, kind in NOTES.items():
             if name in sent:
                 sheets.note(person, sitting.ref, item.number, kind, sent[name])
@@ -204,7 +186,7 @@ def _answered(request: HttpRequest, sitting: Sitting, item: humans.Item) -> Http
         return {}
 
     def again(error: str) -> HttpResponse:
-        return _question(request, sitting, sheet_of(sitting.sheet), item.number, error=error)
+        return _question(request, sitting, sheets.sheet_of(sitting.sheet), item.number, error=error)
 
     return _act(request, sitting, act, _place(sitting, to or item.number), again)
 
@@ -225,7 +207,7 @@ def _act(
 ) -> HttpResponseBase:
     """Do what a form asks, once, and lead on; a script is told where to, a page is led there."""
     try:
-        once(cast(Person, request.user), request.POST.get("key", ""), request.path, act)
+        gates.form_once(request, cast(Person, request.user), act)
     except sheets.Over as error:
         return render(request, "take/over.html", {"reason": str(error)}, status=409)
     except InputError as error:
@@ -249,7 +231,7 @@ def _question(
         "item": item,
         "of": len(asked),
         "answered": sitting.answers.exclude(letter="").count(),
-        "asks": instructions_of(asked)["question"],
+        "asks": sheets.instructions_of(asked)["question"],
         "choices": [
             {"letter": sign, "text": text, "chosen": sign == letter}
             for sign, text in zip(item.letters, item.options, strict=True)
@@ -260,15 +242,15 @@ def _question(
             name: sent.get(name, "") if error else noted.get(kind, "")
             for name, kind in NOTES.items()
         },
-        "longest": LONGEST,
-        "shown": mark_shown(sitting, number),
-        "key": new_key(),
+        "longest": sheets.LONGEST,
+        "shown": sheets.mark_shown(sitting, number),
+        "key": gates.new_key(),
         "error": error,
     }
     return render(request, "take/question.html", page, status=422 if error else 200)
 
 
-@accounts_only
+@gates.accounts_only
 def end(request: HttpRequest, ref: str) -> HttpResponseBase:
     """Show what is empty, and what one noted; take a note more, or the whole sheet."""
     sitting = _sitting(request, ref)
@@ -280,7 +262,7 @@ def end(request: HttpRequest, ref: str) -> HttpResponseBase:
     what, _, which = sent.get("do", "").partition(" ")
 
     def act() -> dict[str, Any]:
-        rate_limit(person, "test", SENDS)
+        gates.rate_limit(person, "test", SENDS)
         if what == "note":
             sheets.remark(person, ref, which, sent.get("number", ""), sent.get("text", ""))
         elif what == "take-back":
@@ -309,25 +291,25 @@ def _end(request: HttpRequest, sitting: Sitting, *, error: str = "") -> HttpResp
                 "wrong": wrong == kind,
                 "number": request.POST.get("number", "") if wrong == kind else "",
                 "text": request.POST.get("text", "") if wrong == kind else "",
-                "key": new_key(),
+                "key": gates.new_key(),
             }
             for kind in Remark.Kind.values
         ],
-        "longest": LONGEST,
-        "key": new_key(),
+        "longest": sheets.LONGEST,
+        "key": gates.new_key(),
         "error": error,
     }
     return render(request, "take/end.html", page, status=422 if error else 200)
 
 
-@accounts_only
+@gates.accounts_only
 def leave(request: HttpRequest, ref: str) -> HttpResponseBase:
     """Ask whether a sheet shall really be given up; give it up."""
     sitting = _sitting(request, ref)
     person = cast(Person, request.user)
 
     def ask(error: str = "") -> HttpResponse:
-        page = {"sitting": sitting, "key": new_key(), "error": error}
+        page = {"sitting": sitting, "key": gates.new_key(), "error": error}
         return render(request, "take/give_up.html", page, status=422 if error else 200)
 
     def act() -> dict[str, Any]:
@@ -345,7 +327,7 @@ def _over(request: HttpRequest, sitting: Sitting) -> HttpResponse:
     """Thank who is done, and tell whether there is a further test for them."""
     round_ = sitting.subject.round
     try:
-        next_sheet(cast(Person, request.user), round_)
+        sheets.next_sheet(cast(Person, request.user), round_)
         further = True
     except InputError:
         further = False
@@ -363,7 +345,7 @@ def _sitting(request: HttpRequest, ref: str) -> Sitting:
 
 
 @require_safe
-@moderators_only
+@gates.moderators_only
 def rounds(request: HttpRequest) -> HttpResponse:
     """Show all rounds and how far each is."""
     rows = [standing(round_) for round_ in Round.objects.order_by("-created")]
@@ -371,7 +353,7 @@ def rounds(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-@moderators_only
+@gates.moderators_only
 def one(request: HttpRequest, name: str) -> HttpResponse:
     """Show how far a round is; once it is closed, what people answered, by code and by item."""
     round_ = Round.objects.filter(name=name).first()
@@ -381,7 +363,7 @@ def one(request: HttpRequest, name: str) -> HttpResponse:
 
 
 @require_POST
-@moderators_only
+@gates.moderators_only
 def count(request: HttpRequest, name: str) -> HttpResponse:
     """Let a sheet count that is held for its pace."""
     round_ = Round.objects.filter(name=name).first()

@@ -12,14 +12,11 @@ class Config(AppConfig):
 
     def ready(self) -> None:
         """Connect what the site does with drafts."""
-        from winosmith.web.people.accounts import adopting
-        from winosmith.web.people.erasure import erasing, tidying
-        from winosmith.web.people.news import happenings, works
-        from winosmith.web.write.page import heard, unsent
-        from winosmith.web.write.rules import adopt_drafts, drop_drafts, drop_old_drafts
+        from winosmith.web.people import accounts, news, privacy
+        from winosmith.web.write import page, rules
 
-        tidying["write"] = drop_old_drafts
-        erasing.append(drop_drafts)
-        adopting.append(adopt_drafts)
-        happenings.append(heard)
-        works.append(unsent)
+        privacy.tidying["write"] = rules.drop_old_drafts
+        privacy.erasing.append(rules.drop_drafts)
+        accounts.adopting.append(rules.adopt_drafts)
+        news.happenings.append(page.heard)
+        news.works.append(page.unsent)

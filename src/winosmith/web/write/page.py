@@ -16,7 +16,7 @@ from django.utils.translation import ngettext
 
 from winosmith.problem import BLANK
 from winosmith.text import Change, changes, differing
-from winosmith.web._cache import cached
+from winosmith.web._background import cached
 from winosmith.web.judge.submissions import may_revise, may_withdraw, own_problems
 from winosmith.web.judge.votes import Vote, votes_of
 from winosmith.web.moderate import decisions
@@ -24,21 +24,16 @@ from winosmith.web.moderate.people import written_by
 from winosmith.web.people.gates import new_key
 from winosmith.web.people.models import Person
 from winosmith.web.people.news import MOST, Item, Work
+from winosmith.web.problems import checks
 from winosmith.web.problems.association import association
-from winosmith.web.problems.checks import (
-    LONGEST_OPTION,
-    LONGEST_SENTENCE,
-    Check,
-    live_hints,
-    text_hints,
-)
+from winosmith.web.problems.checks import Check, text_hints
 from winosmith.web.problems.family import root_of
 from winosmith.web.problems.lookalikes import lookalikes_of
 from winosmith.web.problems.models import Event, Problem, State, Twin, Version
 from winosmith.web.problems.states import LATE, public_problems, visible_to, waits_until
 from winosmith.web.write import rules
-from winosmith.web.write.checking import DOMAINS, Typed, examine
 from winosmith.web.write.models import Draft
+from winosmith.web.write.rules import DOMAINS, Typed, examine
 
 
 class Piece(NamedTuple):
@@ -143,8 +138,8 @@ def page(
         "stored": stored,
         "stored_typed": Typed.of(stored.typed) if stored else None,
         "error": error,
-        "longest_sentence": LONGEST_SENTENCE,
-        "longest_option": LONGEST_OPTION,
+        "longest_sentence": checks.LONGEST_SENTENCE,
+        "longest_option": checks.LONGEST_OPTION,
         **checked(draft, typed, person),
     }
 
@@ -340,7 +335,7 @@ def about(person: Person, found: Twin, error: str = "", sent: Any = None) -> dic
 
 def _hints(person: Person, found: Twin, problems: list[Problem]) -> list[str]:
     family = root_of(problems[0])
-    return live_hints(problems, person, without=found.pk, family=family)
+    return checks.live_hints(problems, person, without=found.pk, family=family)
 
 
 def _votes(problem: Problem) -> list[dict[str, Any]]:

@@ -20,40 +20,22 @@ from winosmith.errors import InputError
 from winosmith.web.judge.submissions import own_problems
 from winosmith.web.judge.submissions import withdraw as take_back
 from winosmith.web.moderate import decisions
-from winosmith.web.people.consent import has_agreed
-from winosmith.web.people.gates import (
-    TooMany,
-    agreed,
-    existing_writer,
-    new_key,
-    once,
-    rate_limit,
-    writer,
-)
+from winosmith.web.pages import beside, is_number
+from winosmith.web.people import gates
 from winosmith.web.people.models import Person
+from winosmith.web.people.privacy import has_agreed
 from winosmith.web.problems.checks import Refused
 from winosmith.web.problems.models import Twin
+from winosmith.web.write import page as pages
 from winosmith.web.write import rules
-from winosmith.web.write.checking import Typed
 from winosmith.web.write.models import Draft
-from winosmith.web.write.page import (
-    SIZE,
-    about,
-    checked,
-    counts,
-    page,
-    place_of,
-    places_of,
-    twins_of,
-)
-from winosmith.web.write.rules import Stale
 
 STARTS = 5
 """Topics that may be drawn for each twin that may be written."""
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@agreed
+@gates.agreed
 def start(request: HttpRequest) -> HttpResponse:
     """Show how to write a twin, and one's drafts; or draw a topic and open a draft on it."""
     error = ""
@@ -62,9 +44,14 @@ def start(request: HttpRequest) -> HttpResponse:
             return redirect(_begun(request))
         except InputError as refused:
             error = str(refused)
-    person = existing_writer(request)
-    shown = [(one, Typed.of(one.typed)) for one in rules.drafts_of(person)]
-    context = {"drafts": shown, "counts": counts(person), "error": error, "key": new_key()}
+    person = gates.existing_writer(request)
+    shown = [(one, rules.Typed.of(one.typed)) for one in rules.drafts_of(person)]
+    context = {
+        "drafts": shown,
+        "counts": pages.counts(person),
+        "error": error,
+        "key": gates.new_key(),
+    }
     return render(request, "write/start.html", context, status=422 if error else 200)
 
 
@@ -77,13 +64,13 @@ def _begun(request: HttpRequest) -> str:
     Raises:
         InputError: the form has no key, the site has no topics, or the person too many drafts.
     """
-    person, topic = writer(request), rules.draw()
+    person, topic = gates.writer(request), rules.draw()
 
     def act() -> dict[str, str]:
-        rate_limit(request, "topic", STARTS * settings.RULES.writes_per_hour)
+        gates.rate_limit(request, "topic", STARTS * settings.RULES.writes_per_hour)
         return {"draft": rules.start(person, topic).ref}
 
-    result, new = once(person, request.POST.get("key", ""), request.path, act)
+    result, new = gates.once(person, request.POST.get("key", ""), request.path, act)
     ref = str(result["draft"])
     there = new or rules.draft_of(person, ref) is not None or rules.sent(person, ref)
     return reverse("write:draft", args=[ref]) if there else reverse("write:start")
@@ -92,13 +79,13 @@ def _begun(request: HttpRequest) -> str:
 @require_http_methods(["GET", "HEAD", "POST"])
 def draft(request: HttpRequest, ref: str) -> HttpResponse:
     """Show a draft to whoever writes it, and do what its buttons say."""
-    person = existing_writer(request)
+    person = gates.existing_writer(request)
     found = rules.draft_of(person, ref)
     if found is None or person is None:
         return _sent_already(request, person, ref)
     if request.method != "POST":
-        return _shown(request, page(found, Typed.of(found.typed), person))
-    typed, do = Typed.of(request.POST), request.POST.get("do", "check")
+        return _shown(request, pages.page(found, rules.Typed.of(found.typed), person))
+    typed, do = rules.Typed.of(request.POST), request.POST.get("do", "check")
     if do == "copy":
         typed = _copied(typed)
     try:
@@ -109,16 +96,16 @@ def draft(request: HttpRequest, ref: str) -> HttpResponse:
         saved = rules.save(found, typed, _version(request))
         if do in ("topic", "words"):
             rules.redraw(saved, "topic" if do == "topic" else "words")
-    except Stale as stale:
-        return _shown(request, page(found, typed, person, stored=stale.draft), 409)
+    except rules.Stale as stale:
+        return _shown(request, pages.page(found, typed, person, stored=stale.draft), 409)
     except Refused as refused:
         kept = rules.save(found, typed, _version(request))
-        return _shown(request, page(kept, typed, person, faults=refused.faults), 422)
-    except TooMany:
+        return _shown(request, pages.page(kept, typed, person, faults=refused.faults), 422)
+    except gates.TooMany:
         rules.save(found, typed, _version(request))
         raise
     except InputError as refused:
-        return _shown(request, page(found, typed, person, error=str(refused)), 422)
+        return _shown(request, pages.page(found, typed, person, error=str(refused)), 422)
     place = "topic" if do in ("topic", "words") else "checks"
     return redirect(f"{reverse('write:draft', args=[ref])}#{place}")
 
@@ -129,29 +116,31 @@ def check(request: HttpRequest, ref: str) -> HttpResponse:
 
     A check that was on its way when the twin was sent changes nothing on the page (204).
     """
-    person = existing_writer(request)
+    person = gates.existing_writer(request)
     found = rules.draft_of(person, ref)
     if person is None or found is None:
         if rules.sent(person, ref):
             return HttpResponse(status=204)
         raise Http404
-    return render(request, "write/checks.html", checked(found, Typed.of(request.POST), person))
+    return render(
+        request, "write/checks.html", pages.checked(found, rules.Typed.of(request.POST), person)
+    )
 
 
 @require_POST
 def save(request: HttpRequest, ref: str) -> HttpResponse:
     """Save what a window holds; tell the version, or what another window saved meanwhile."""
-    person = existing_writer(request)
+    person = gates.existing_writer(request)
     found = rules.draft_of(person, ref)
     if found is None:
         twin = rules.sent(person, ref)
         where = reverse("write:twin", args=[twin]) if twin else reverse("write:start")
         return JsonResponse({"sent": bool(twin), "where": where}, status=410)
-    typed = Typed.of(request.POST)
+    typed = rules.Typed.of(request.POST)
     try:
         saved = rules.save(found, typed, _version(request))
-    except Stale as stale:
-        other = Typed.of(stale.draft.typed)
+    except rules.Stale as stale:
+        other = rules.Typed.of(stale.draft.typed)
         context = {"draft": found, "stored": stale.draft, "stored_typed": other, "typed": typed}
         return render(request, "write/conflict.html", context, status=409)
     except InputError as refused:
@@ -163,14 +152,14 @@ def save(request: HttpRequest, ref: str) -> HttpResponse:
 @require_POST
 def discard(request: HttpRequest, ref: str) -> HttpResponse:
     """Throw a draft away; again, it does nothing."""
-    found = rules.draft_of(existing_writer(request), ref)
+    found = rules.draft_of(gates.existing_writer(request), ref)
     if found is not None:
         rules.discard(found)
         messages.info(request, _("The draft on “%s” is gone.") % found.topic)
     return redirect("write:start")
 
 
-def _submit(request: HttpRequest, person: Person, found: Draft, typed: Typed) -> HttpResponse:
+def _submit(request: HttpRequest, person: Person, found: Draft, typed: rules.Typed) -> HttpResponse:
     if not has_agreed(person):
         rules.save(found, typed, _version(request))
         return redirect(f"{reverse('people:consent')}?{urlencode({'next': request.path})}")
@@ -181,7 +170,7 @@ def _submit(request: HttpRequest, person: Person, found: Draft, typed: Typed) ->
         topic=found.topic,
         anchors=found.anchors,
         revises=found.revises,
-        before=lambda: rate_limit(request, "write", settings.RULES.writes_per_hour),
+        before=lambda: gates.rate_limit(request, "write", settings.RULES.writes_per_hour),
     )
     messages.success(request, _("Thank you: the twin is sent. Here you see what becomes of it."))
     return redirect("write:twin", twin.ref)
@@ -196,20 +185,20 @@ def _sent_already(request: HttpRequest, person: Person | None, ref: str) -> Http
     return redirect("write:twin", twin)
 
 
-def _stop_if_stale(request: HttpRequest, found: Draft, typed: Typed) -> None:
-    if found.version != _version(request) and Typed.of(found.typed) != typed:
-        raise Stale(found)
+def _stop_if_stale(request: HttpRequest, found: Draft, typed: rules.Typed) -> None:
+    if found.version != _version(request) and rules.Typed.of(found.typed) != typed:
+        raise rules.Stale(found)
 
 
 def _version(request: HttpRequest) -> int:
     text = request.POST.get("version", "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else -1
+    return int(text) if is_number(text, 9) else -1
 
 
-def _copied(typed: Typed) -> Typed:
+def _copied(typed: rules.Typed) -> rules.Typed:
     """Return the second half as a copy of the first, to be changed."""
     first, _second = typed.sentences
-    return Typed(typed.domain, typed.options, (first, first), typed.answers)
+    return rules.Typed(typed.domain, typed.options, (first, first), typed.answers)
 
 
 def _shown(request: HttpRequest, context: dict[str, object], status: int = 200) -> HttpResponse:
@@ -219,16 +208,13 @@ def _shown(request: HttpRequest, context: dict[str, object], status: int = 200) 
 @require_safe
 def twins(request: HttpRequest) -> HttpResponse:
     """Show one's twins, the newest first."""
-    person = existing_writer(request)
-    page = Paginator(twins_of(person), SIZE).get_page(request.GET.get("page"))
-    places = places_of(person, page.object_list)
+    person = gates.existing_writer(request)
+    page = Paginator(pages.twins_of(person), pages.SIZE).get_page(request.GET.get("page"))
+    places = pages.places_of(person, page.object_list)
     context = {
         "twins": [(twin, places.get(twin.pk)) for twin in page.object_list],
-        "page": {
-            "newer": f"page={page.number - 1}" if page.has_previous() else "",
-            "older": f"page={page.number + 1}" if page.has_next() else "",
-        },
-        "counts": counts(person),
+        "page": beside(page),
+        "counts": pages.counts(person),
     }
     return render(request, "write/mine.html", context)
 
@@ -237,7 +223,7 @@ def twins(request: HttpRequest) -> HttpResponse:
 def twin(request: HttpRequest, ref: str) -> HttpResponse:
     """Show one of one's twins, with what the judges said once it is decided."""
     person, found = _own(request, ref)
-    return render(request, "write/twin.html", about(person, found))
+    return render(request, "write/twin.html", pages.about(person, found))
 
 
 @require_POST
@@ -255,13 +241,15 @@ def withdraw(request: HttpRequest, ref: str) -> HttpResponse:
 def revise(request: HttpRequest, ref: str) -> HttpResponse:
     """Open the form, filled with a twin, to write a version that replaces it."""
     person, found = _own(request, ref)
-    version = place_of(person, found)
+    version = pages.place_of(person, found)
     if version is not None:
         return redirect("perturb:revise", version["problem"].ref)
     try:
         return redirect("write:draft", rules.revise(person, found).ref)
     except InputError as refused:
-        return render(request, "write/twin.html", about(person, found, str(refused)), status=422)
+        return render(
+            request, "write/twin.html", pages.about(person, found, str(refused)), status=422
+        )
 
 
 @require_POST
@@ -283,21 +271,16 @@ def _acted(request: HttpRequest, ref: str, act: Callable[[Person, Twin], str]) -
     """Do something to a twin once for a form, and lead back to its page."""
     person, found = _own(request, ref)
     try:
-        result, _new = once(
-            person,
-            request.POST.get("key", ""),
-            request.path,
-            lambda: {"said": act(person, found)},
-        )
+        result = gates.form_once(request, person, lambda: {"said": act(person, found)})
     except InputError as refused:
-        context = about(person, found, str(refused), request.POST)
+        context = pages.about(person, found, str(refused), request.POST)
         return render(request, "write/twin.html", context, status=422)
     messages.success(request, str(result["said"]))
     return redirect("write:twin", ref)
 
 
 def _own(request: HttpRequest, ref: str) -> tuple[Person, Twin]:
-    person = existing_writer(request)
+    person = gates.existing_writer(request)
     found = Twin.objects.select_related("revises").filter(ref=ref, contributor=person).first()
     if person is None or found is None or not own_problems(person, found):
         raise Http404
