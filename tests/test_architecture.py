@@ -371,10 +371,10 @@ def _of_one() -> list[str]:
 
 
 LIMITS = {
-    "files": 380,
-    "lines": 110_000,
+    "files": 350,
+    "lines": 108_000,
     "folders": 40,
-    "imports, in percent of the lines": 7,
+    "imports, in percent of the lines": 6.5,
     "modules that one module beside them imports and no other": 15,
 }
 """What the house may come to, migrations apart; with room, so that few changes meet a limit."""
