@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from winosmith import Dataset, Extra, Lineage, Origin, Problem, formats, metrics
 from winosmith.metrics import _leaks
@@ -208,6 +209,20 @@ def test_the_answers_of_up_to_five_options_are_found() -> None:
         for row, answer in enumerate(rng.integers(0, 5, 200).tolist())
     )
     assert (found(data)["id"].tell, found(data)["id"].accuracy) == ("last character", 1.0)
+
+
+def test_a_usual_place_of_the_right_option_is_a_leak() -> None:
+    """That 90 of 120 answers, some of them of three options, are the second is told, with p."""
+    data = Dataset(
+        replace(p, answer=int(row % 4 > 0), options=p.options + ("neither",) * (row % 3 == 0))
+        for row, p in enumerate(made_twins(0, singles=120))
+    )
+    leak = found(data)["options"]
+    chance = (80 / 2 + 40 / 3) / 120
+    assert (leak.tell, leak.accuracy, leak.problems) == ("order", 0.75, 120)
+    assert leak.chance == pytest.approx(chance)
+    assert leak.p_value == pytest.approx(2 * binom.sf(89, 120, chance))
+    assert leak.says == (("any", 2),)
 
 
 @pytest.mark.parametrize(
