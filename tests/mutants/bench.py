@@ -20,6 +20,7 @@ import sys
 import tempfile
 import time
 import traceback
+import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from multiprocessing import Pipe
@@ -313,18 +314,22 @@ def _learnt(tests: Tests, file: str, modules: dict[str, Path]) -> dict[str, Any]
     paths = {str(path): name for name, path in modules.items()}
     traced = coverage.Coverage(data_file=None, include=[*paths], config_file=False, messages=False)
     names = [name for name in tests.items if name.partition("::")[0] == file]
+    if not names:  # all of them are left out
+        return {"tests": {}, "failed": []}
     began: dict[str, float] = {}
     traced.start()
     for name in tests.running(names, every=True):
         traced.switch_context(name)
         began[name] = time.process_time()
     ends = [*list(began.values())[1:], time.process_time()]
-    traced.stop()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a file may reach nothing
+        traced.stop()
+        data = traced.get_data()
     found: dict[str, Any] = {
         name: {"seconds": round(end - start, 4), "lines": defaultdict(list)}
         for (name, start), end in zip(began.items(), ends, strict=True)
     }
-    data = traced.get_data()
     for path in data.measured_files():
         for line, contexts in data.contexts_by_lineno(path).items():
             for context in found.keys() & contexts:
