@@ -214,11 +214,17 @@ def test_nothing_hostile_runs(reader: Any) -> None:
     assert not [url for url in asked if not url.startswith(site.url)]
 
 
+LONG_NAME = "Maximiliane Oberhuber-Schwarzenegger"
+
+
 @pytest.mark.long
 def test_the_navigation_is_one_row(served: Callable[..., Any], browser: Any) -> None:
-    """The top is one row, an admin's, too; on a phone its button opens all links, Escape none."""
-    site = served()
-    site.people(eva="admin")
+    """The top is one row, an admin's, too; on a phone its button opens all links, Escape none.
+
+    So it is in German, and for a long name.
+    """
+    site = served(title="The twins of the Grazer Umland")
+    site.people(eva="admin", **{LONG_NAME: "admin"})
     context = browser.new_context(
         base_url=site.url, viewport={"width": 360, "height": 740}, java_script_enabled=False
     )
@@ -239,4 +245,15 @@ def test_the_navigation_is_one_row(served: Callable[..., Any], browser: Any) -> 
         page.set_viewport_size({"width": width, "height": 740})
         assert links.first.is_visible() == (width > 960)
         assert top.bounding_box()["height"] < 60, width
+    context.close()
+    context = browser.new_context(base_url=site.url, locale="de-DE")
+    page = context.new_page()
+    page.goto("/people/login/?next=/admin/")
+    page.fill("main [name=name]", LONG_NAME)
+    page.fill("main [name=password]", PASSWORD)
+    press(page, "main button")
+    for width in (1280, 1600):
+        page.set_viewport_size({"width": width, "height": 740})
+        assert page.locator("header.top").bounding_box()["height"] < 60, width
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
     context.close()
