@@ -223,7 +223,7 @@ def test_the_navigation_is_one_row(served: Callable[..., Any], browser: Any) -> 
 
     So it is in German, and for a long name.
     """
-    site = served(title="The twins of the Grazer Umland")
+    site = served()
     site.people(eva="admin", **{LONG_NAME: "admin"})
     context = browser.new_context(
         base_url=site.url, viewport={"width": 360, "height": 740}, java_script_enabled=False
