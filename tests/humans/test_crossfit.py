@@ -55,6 +55,15 @@ def test_two_tests_are_spread_over_the_folds() -> None:
     assert fit.record()["folds"] == 6
 
 
+def test_the_agreement_is_the_share_of_intended_answers() -> None:
+    """Where each problem is chosen whoever is held out, every answer counts once."""
+    data, said, _ = simulated(5, items=20, people=12)
+    fit = cross_fit(data, said, Rules(floor=0.0, subjects=1), folds=4)
+    assert fit.sizes == (20, 20, 20, 20)
+    assert fit.agreement.n == len(said)
+    assert fit.agreement.right == sum(response.choice == 0 for response in said)
+
+
 def test_the_same_seed_gives_the_same_estimate() -> None:
     """The order of the responses does not matter, and the seed decides the folds."""
     data, said, _ = simulated(2, items=30, people=8)

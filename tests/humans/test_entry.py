@@ -253,7 +253,7 @@ def test_keys_are_a_stack_of_answers(keys: str) -> None:
             continue
         assert after is not None
         entry = after
-    assert entry.at == len(stack) + 1
+    assert (entry.at, entry.press("ab")) == (len(stack) + 1, None)
     typed = {number: letter for number, letter in enumerate(stack, 1) if letter != " "}
     assert {number: a.letter for number, a in entry.sitting.answers.items()} == typed
 

@@ -93,6 +93,7 @@ def test_the_tables_of_the_pdps_come_out_as_printed(
     assert f"{100 * test.deviation:.1f}" in ("7.5", "7.6")  # one score is a right answer higher
     assert {right: n for (right, _), n in test.histogram.items()} == HISTOGRAM
     assert (f"{test.chance.right:.1f}", f"{test.chance.share:.0%}") == ("47.6", "44%")
+    assert f"{test.above_chance:.2f}" == "0.84"
     assert test.groups is not None
     assert [f"{mean:.2f}" for mean in test.groups.means] == ["0.95", "0.88"]
     assert "7 native speakers and 12 others" in test.groups.caution

@@ -1,4 +1,4 @@
-"""How a test goes from its first question to its last."""
+"""What answers tell over people and items, and from the first question to the last."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from winosmith.humans._tally import course
+from winosmith.humans._tally import course, crossed_share
+from winosmith.metrics import wilson_interval
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -36,3 +37,26 @@ def test_the_change_is_the_mean_of_the_subjects_lines(seed: int, orders: int) ->
         assert line.interval == pytest.approx(
             stats.t.interval(0.95, 5, np.mean(slopes), stats.sem(slopes))
         )
+
+
+@pytest.mark.parametrize("shape", [(3, 6), (2, 7), (6, 3), (9, 9), (1, 5), (5, 1)])
+def test_a_share_of_people_and_items_has_the_variance_of_both(shape: tuple[int, int]) -> None:
+    """The variances of both means less the residual's, with Student's t for the smaller side."""
+    k, m = shape
+    right = np.random.default_rng(5).integers(0, 2, shape).astype(float)
+    right[0, 0], right[-1, -1] = 0, 1
+    value, n = right.mean(), k * m
+    of_people = [right[i].mean() for i in range(k)]
+    of_items = [right[:, j].mean() for j in range(m)]
+    left = sum(
+        (right[i, j] - of_people[i] - of_items[j] + value) ** 2 for i in range(k) for j in range(m)
+    )
+    parts = [np.var(of, ddof=1) / len(of) for of in (of_people, of_items) if len(of) > 1]
+    shared = left / ((k - 1) * (m - 1)) / n if min(shape) > 1 else 0
+    alike = min(n, value * (1 - value) / max(sum(parts) - shared, *parts, 0))
+    smaller = min(size for size in shape if size > 1)
+    independent = alike * (stats.norm.ppf(0.975) / stats.t.ppf(0.975, smaller - 1)) ** 2
+    found = crossed_share(right)
+    assert (found.right, found.n, found.clusters) == (right.sum(), n, min(shape))
+    assert found.design_effect == pytest.approx(n / alike)
+    assert found.interval == pytest.approx(wilson_interval(value * independent, independent))
