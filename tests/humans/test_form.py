@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+import pytest
+
 from winosmith import Dataset, Problem
 from winosmith.humans import Declared, form, make_sheets
 
@@ -52,3 +54,29 @@ def test_every_question_has_its_letters_and_x(materials: Materials) -> None:
     for item in sheet.items:
         offered = re.findall(rf'name="q{item.number}" value="(\w)"', page)
         assert "".join(offered) == item.letters + "X"
+
+
+@pytest.mark.parametrize(
+    ("blanks", "pronouns", "missing"), [(0, 1, False), (1, 0, True), (1, 1, False), (2, 1, True)]
+)
+def test_instructions_are_of_what_most_texts_have(
+    blanks: int, pronouns: int, missing: bool
+) -> None:
+    """A word is said to be missing where more than half of the texts have a blank, else bold."""
+    names = [("Ann", "Sue"), ("Tom", "his son"), ("the van", "the bus")][: blanks + pronouns]
+    problems = [
+        Problem(
+            f"{at}",
+            f"{one} met {two}, so _ left.",
+            (one, two),
+            pronoun=None if at < blanks else "she",
+        )
+        for at, (one, two) in enumerate(names)
+    ]
+    (sheet,) = make_sheets(Dataset(problems)).sheets
+    assert len(sheet) == len(names)
+    page = form(sheet)
+    assert ("a word is missing from it" in page, "one word of it is in bold" in page) == (
+        missing,
+        not missing,
+    )
