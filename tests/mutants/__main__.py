@@ -10,14 +10,16 @@ docstrings or what type checkers read; modules that numba compiles are left out.
 Once for each file of tests it is learnt which test reaches which lines, and how long it takes. A
 mutant is tried on the tests that reach its line, the quickest first, then on the others of their
 files, until one fails or `--seconds` of them have passed: then it survives. It is killed as well
-when it takes five times as long as its tests, and ten seconds. The tests are those of `make test`
-without PostgreSQL and browsers: those that mirror the folder, those in `tests/contracts` that name
-it, the examples in its docstrings, and those that are named. What hypothesis draws is the same each
-time, so that a mutant that was killed is killed again.
+when its process dies, or takes five times as long as its tests, and ten seconds. What fails without
+the mutant, too, kills nothing. The tests are those of `make test` without PostgreSQL and browsers:
+those that mirror the folder, those in `tests/contracts` that name it, the examples in its
+docstrings, and those that are named. What hypothesis draws is the same each time, so that a mutant
+that was killed is killed again. A program that a test starts anew has no mutant in it.
 
 What was found is added to a file in `--out`, one mutant a line, so that a run that was interrupted
-goes on. Each survivor is printed with what it changes, to be read: is a test missing, or is it
-harmless? What was found harmless is in `harmless.toml`, with the reason.
+goes on; a mutant that was killed is not tried again, though the tests may have changed. Each
+survivor is printed with what it changes, to be read: is a test missing, or is it harmless? What was
+found harmless is in `harmless.toml`, with the reason.
 """
 
 from __future__ import annotations
@@ -72,7 +74,10 @@ class Folder:
             if "migrations" not in path.parts and "njit" not in text:
                 self.texts[_dotted(path)], self.paths[_dotted(path)] = text, path
         mirrored = ROOT / "tests" / name
-        tests = {*mirrored.rglob("test_*.py")} or {mirrored.with_name(f"test_{whole.name}.py")}
+        same = mirrored.with_name(f"test_{whole.name.lstrip('_')}.py")
+        if "/" in name and not mirrored.is_dir():  # a module may have no file of its own
+            mirrored = mirrored.parent
+        tests = {same} if same.exists() and not whole.is_dir() else {*mirrored.rglob("test_*.py")}
         named = re.compile(rf"\b{whole.name}\b")
         contracts = (ROOT / "tests/contracts").glob("test_*.py")
         tests |= {path for path in contracts if named.search(path.read_text("utf-8"))}
@@ -126,7 +131,8 @@ def spread(
         while len(asked) == len(benches):
             yield from _answers(asked)
         free = next(bench for bench in benches if bench not in asked)
-        free.send(question)
+        with contextlib.suppress(BrokenPipeError):  # its end is told where its answer is awaited
+            free.send(question)
         asked[free] = known
     while asked:
         yield from _answers(asked)
@@ -134,7 +140,11 @@ def spread(
 
 def _answers(asked: dict[Connection, Any]) -> Iterator[tuple[Any, Any]]:
     for bench in wait(list(asked)):
-        yield asked.pop(bench), bench.recv()  # type: ignore[call-overload, union-attr]
+        try:
+            answer = bench.recv()  # type: ignore[union-attr]
+        except (EOFError, ConnectionResetError):
+            sys.exit("a process that runs the tests ended; mutants.log says why")
+        yield asked.pop(bench), answer  # type: ignore[call-overload]
 
 
 def learnt(folder: Folder, benches: Sequence[Connection], kept: Kept) -> dict[str, Any]:

@@ -45,10 +45,7 @@ django.views.generic whitenoise.middleware ninja""".split()
 load that itself."""
 
 MEMORY = 6 << 30
-"""Bytes that a mutant may ask for beyond what its process has."""
-
-LOADING = 30.0
-"""Seconds of the processor to load the package and to collect some tests."""
+"""Bytes that tests may ask for beyond what their process has, with a mutant and without."""
 
 ENDLESS, UNLOADED, SURVIVES = "it takes too long, or dies", "it can't be loaded", "survives"
 
@@ -77,10 +74,10 @@ def in_fork(work: Callable[[], Any], seconds: float | None = None) -> Any:
         with ending():
             os.setsid()
             here.close()
+            size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+            resource.setrlimit(resource.RLIMIT_AS, (size + MEMORY,) * 2)
             if seconds is not None:
                 resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1,) * 2)
-                size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-                resource.setrlimit(resource.RLIMIT_AS, (size + MEMORY,) * 2)
             there.send(work())
     there.close()
     try:
@@ -181,6 +178,8 @@ class Bench:
             with contextlib.suppress(Exception):
                 importlib.import_module(library)
         self._collected = self._collect()
+        self._loading = 10 + 5 * self._collected.recv()
+        self._sound = set[str]()
 
     def serve(self, asked: Connection) -> None:
         """Answer until nobody asks any more."""
@@ -200,12 +199,28 @@ class Bench:
     def attempt(
         self, module: str, text: str, made: str, names: list[str], seconds: float, loading: bool
     ) -> Any:
-        """Try tests on a changed module; return which fails and why, or what became of it else."""
+        """Try tests on a changed module; return which fails and why, or what became of it else.
+
+        What fails is tried without the change, too, with all that ran before it: a test that fails
+        there, for its limits or its order, is left out. One that passed is trusted from then on.
+        """
         answer = ANEW if loading else self._ask("attempt", module, text, made, names, seconds)
         if answer == ANEW:
-            answer = in_fork(lambda: _loaded_anew(module, made, names), seconds + LOADING)
+            answer = in_fork(lambda: _loaded_anew(module, made, names), seconds + self._loading)
             self._restore()
-        return ENDLESS if answer is None else answer
+        by = answer[0] if isinstance(answer, tuple) else ""
+        if answer in (SURVIVES, UNLOADED) or by in self._sound:
+            return answer
+        before = names[: names.index(by) + 1] if by else names
+        alone = self._ask("attempt", module, text, text, before, seconds)
+        if alone == SURVIVES:
+            self._sound |= {by} - {""}
+            return ENDLESS if answer is None else answer
+        if alone is None:
+            raise RuntimeError(f"without a mutant it takes too long, too: {before}")
+        print(f"{alone[0]} fails without a mutant, and is left out: {alone[1]}", flush=True)
+        rest = [name for name in names if name != alone[0]]
+        return self.attempt(module, text, made, rest, seconds, loading) if rest else SURVIVES
 
     def _ask(self, *question: Any) -> Any:
         self._collected.send(question)
@@ -223,6 +238,9 @@ class Bench:
 
     def _obey(self, tests: Tests, asked: Connection) -> None:
         """Fork for each question, in the process that has collected the tests."""
+        if not tests.items:
+            raise RuntimeError("no test was collected")
+        asked.send(time.process_time())
         gc.unfreeze()  # else the functions are not told
         functions: dict[CodeType, list[FunctionType]] = {}
         while True:
@@ -274,6 +292,8 @@ def _tried(
     seconds: float,
 ) -> Any:
     """Change a module in this process and run tests; return `Tests.outcome`, or ANEW."""
+    if text == made:
+        return tests.outcome(names)
     loaded = sys.modules.get(module)
     if loaded is None:
         sys.meta_path.insert(0, Finder(module, made))
