@@ -182,6 +182,7 @@ def test_every_picture_is_shown_and_legible_on_a_dark_page() -> None:
             assert re.match(r"<svg [^>]*background: #ffffff", path.read_text("utf-8")), path.name
         else:
             with Image.open(path) as picture:
+                assert "A" not in picture.mode, path.name
                 assert "transparency" not in picture.info, path.name
 
 
