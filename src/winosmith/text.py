@@ -197,7 +197,12 @@ def content_words(text: str) -> list[str]:
     ['trophy', 'fit', 'brown', 'suitcase']
     """
     lowered = (token.lower() for token in tokens(text))
-    return [t for t in lowered if t not in FUNCTION_WORDS and any(map(str.isalnum, t))]
+    return [token for token in lowered if is_content(token)]
+
+
+def is_content(token: str) -> bool:
+    """Tell whether a lower-cased token is neither a function word, punctuation nor the blank."""
+    return token not in FUNCTION_WORDS and any(map(str.isalnum, token))
 
 
 def with_blank_apart(sentence: str) -> str:

@@ -96,6 +96,10 @@ READ = {
         "question": "Why?", "choices": texts, "answer": f" {texts[at]}  "}),
     "a text in capitals": four(lambda at, texts, sign: {
         "question": "Why?", "choices": texts, "answer": texts[at].upper()}),
+    "choices with letters in another order": four(lambda at, texts, sign: {
+        "question": "Why?", "answer": "DCAB"[at],
+        "choices": [f"{f}. {t}" for f, t in zip(("DACB", "ACDB", "BDAC", "ADCB")[at], texts,
+                                                strict=True)]}),
     "a letter and the text": four(lambda at, texts, sign: {
         "question": "Why?", "choices": texts, "answer": f"{sign}) {texts[at]}"}),
     "line ends of Windows": PLAIN.replace(b"\n", b"\r\n"),
@@ -275,10 +279,35 @@ def test_a_second_column_of_answers_is_compared_with_the_first(tmp_path: Path) -
     assert found.items[6].extra["questions.answer_index"] == 3  # type: ignore[union-attr]
 
 
+def test_a_second_column_of_other_answers_is_asked_about(tmp_path: Path) -> None:
+    """Nobody guesses which of two is meant; where the second one has few answers, it is told."""
+    rows: list[dict[str, Any]] = [
+        {**ROWS[n % 4], "answer": "ABCD"[n % 3], "gold": "ABCD"[n % 4]} for n in range(40)
+    ]
+    path = put(tmp_path, jsonl(rows))
+    told = "'answer' and 'gold' may both be the answers, and differ in 28 of 40 rows, the first at "
+    with pytest.raises(FormatError, match=told + "line 4; say which with --answer answer or"):
+        formats.read(path)
+    assert formats.read(path, columns=Columns(answer="gold")).answers == (0, 1, 2, 3) * 10
+    rows = [{**row, "gold": row["gold"] if n in (3, 7) else None} for n, row in enumerate(rows)]
+    found = formats.scan(put(tmp_path, jsonl(rows)))
+    assert found.notes == ("'gold' tells another answer in 2 of 2 rows, the first at line 4",)
+
+
+def test_numbers_from_one_on_do_not_claim_to_fit_all(tmp_path: Path) -> None:
+    """An answer that is out of reach is refused by itself; the note says nothing else."""
+    rows = [{**ROWS[n % 4], "answer": n % 4 + 1} for n in range(40)]
+    found = formats.scan(put(tmp_path, jsonl([*rows, {**ROWS[0], "answer": 0}])))
+    assert len(found.bad) == 1
+    assert found.notes == (
+        "the answers are read as numbers from 1 on, which fits 40 of 41 of them; from 0 on fits 31",
+    )
+
+
 def test_a_file_without_answers_says_so(tmp_path: Path) -> None:
     """A column of answers that is not known, or empty, is never passed over in silence."""
     rows = [{"question": "Why?", "choices": row["choices"], "schluessel": "A"} for row in ROWS]
     [note] = formats.scan(put(tmp_path, jsonl(rows))).notes
     assert note == "no question has an answer, as no column is known; name theirs with --answer"
     [note] = formats.scan(put(tmp_path, jsonl([{**row, "answer": ""} for row in ROWS]))).notes
-    assert note.startswith("no question has an answer, as the column 'answer' is empty")
+    assert note.startswith("no question has an answer, as the column 'answer' holds none")

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from winosmith import formats, metrics, report
+from winosmith import metrics, report
 from winosmith.cli._options import FILE, json_option
-from winosmith.cli._predictions import answered
 from winosmith.cli._printing import Result, Rows, percent, probability, span
 from winosmith.errors import FormatError, InputError
 from winosmith.metrics import FORMS, Extrapolation, LearningCurve, Proportion
@@ -82,7 +81,9 @@ def _read(path: Path) -> list[Run]:
     Raises:
         FormatError: no such columns, or a value that is not a size or an accuracy.
     """
-    table = csv.reader(formats.Source(path).text.splitlines())
+    from winosmith.formats import Source
+
+    table = csv.reader(Source(path).text.splitlines())
     header = [cell.strip().lower() for cell in next(table)]
     if not {"size", "accuracy"} <= set(header):
         raise FormatError(
@@ -286,8 +287,10 @@ def leaderboard(
         winosmith leaderboard predictions.lst --labels dev-labels.lst
         winosmith leaderboard predictions.lst --data dev.jsonl
     """  # noqa: D301
+    from winosmith.formats import read_submission
+
     answers, clusters = _answers(labels, data)
-    submitted = formats.read_submission(predictions)
+    submitted = read_submission(predictions)
     rows = len(next(iter(submitted.values())))
     if rows != len(answers):
         raise FormatError(
@@ -353,6 +356,9 @@ def _answers(
     labels: str | None, data: str | None
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Return the answers and the clusters, from the labels, the data, or the labels of the data."""
+    from winosmith import formats
+    from winosmith.cli._predictions import answered
+
     if data is not None:
         dataset = answered(data, None, labels)
         withheld = [problem.id for problem in dataset if problem.answer is None]

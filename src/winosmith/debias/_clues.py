@@ -399,7 +399,7 @@ def _near(
         for token in clause:
             if token in heads:
                 current = heads.index(token)
-            elif current is not None and token not in own and _is_content(token):
+            elif current is not None and token not in own and text.is_content(token):
                 found[current].append(token)
     return _once(found[0]), _once(found[1])
 
@@ -420,10 +420,6 @@ def _last_word(option: Sequence[str]) -> str:
 
 def _is_word(token: str) -> bool:
     return any(map(str.isalnum, token))
-
-
-def _is_content(token: str) -> bool:
-    return _is_word(token) and token not in text.FUNCTION_WORDS
 
 
 def _once(words: Sequence[str]) -> tuple[str, ...]:

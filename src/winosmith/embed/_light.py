@@ -25,7 +25,7 @@ from winosmith.errors import DataError, InputError
 from winosmith.parallel import one_thread
 from winosmith.problem import BLANK, Problem
 from winosmith.seen import tokens_and_blank
-from winosmith.text import FUNCTION_WORDS, tokens
+from winosmith.text import is_content, tokens
 
 Bag = Sequence[str]
 Floats = npt.NDArray[np.float64]
@@ -412,7 +412,7 @@ def sides(problem: Problem) -> Sides:
             left, right = (other + 1, len(words)) if other < start else (0, other)
             near = words[max(left, start - BEFORE) : start]
             near += words[end : min(right, end + AFTER)]
-            found |= {word for word in near if _is_content(word) and word not in own}
+            found |= {w for w in near if _is_word(w) and is_content(w) and w not in own}
         if start < other:
             found.add(FIRST)
         attributes.append(found)
@@ -440,10 +440,6 @@ def _mention(words: Sequence[str], option: Sequence[str], blank: int | None) -> 
 
 def _is_word(token: str) -> bool:
     return BLANK not in token and any(map(str.isalnum, token))
-
-
-def _is_content(token: str) -> bool:
-    return _is_word(token) and token not in FUNCTION_WORDS
 
 
 @dataclass(frozen=True)

@@ -267,14 +267,22 @@ def read_questions(
     kind = given.answer_is or _kind(drafts, path)
     withheld = sum(draft.answer is None and draft.key is None for draft in drafts)
     if drafts and withheld == len(drafts):
-        where = f"the column {taken.answer!r} is empty" if taken.answer else "no column is known"
+        where = f"the column {taken.answer!r} holds none" if taken.answer else "no column is known"
         notes.append(f"no question has an answer, as {where}; name theirs with --answer")
     elif withheld:
         notes.append(f"{withheld:,} of {len(drafts):,} questions have no answer")
     if kind == "1" and given.answer_is is None:
-        notes.append("the answers are read as numbers from 1 on, which alone fits all of them")
+        fits = Counter(k for d in drafts if d.answer is not None for k in _readings(d, d.answer))
+        notes.append(
+            f"the answers are read as numbers from 1 on, which fits {fits['1']:,} of "
+            f"{len(drafts) - withheld:,} of them; from 0 on fits {fits['0']:,}"
+        )
     if kind is not None:
-        notes += _without_repeats(drafts, kind)
+        known = given.answer is not None or taken.classes  # classes have numbers of their own
+        try:
+            notes += _without_repeats(drafts, kind, taken.answer or "", known)
+        except FormatError as error:
+            raise FormatError(error.reason, path) from None
     entries += [_base.entry(d.line, d.raw, lambda d=d: _problem(d, kind)) for d in drafts]  # type: ignore[misc]
     return sorted(entries, key=lambda one: one.line), notes
 
@@ -299,10 +307,24 @@ def _with_ids(taken: Plan, found: Sequence[Told]) -> tuple[Plan, list[str]]:
     return replace(taken, id=None), [note]
 
 
-def _without_repeats(drafts: Sequence[_Draft], kind: str) -> list[str]:
-    """Take columns out of `extra` that say the answer once more, and tell those that differ."""
+def _without_repeats(
+    drafts: Sequence[_Draft], kind: str, answers: str, known: bool
+) -> list[str]:
+    """Take columns out of `extra` that say the answer once more, and tell those that differ.
+
+    Args:
+        drafts: the rows.
+        kind: what their answers are.
+        answers: the column of these.
+        known: whether no other column can be meant.
+
+    Raises:
+        FormatError: another one can be: most of the rows have an answer there, often a different
+            one.
+    """
     names = dict.fromkeys(name for d in drafts for name in d.extra if plainly(name) in _ANSWERS)
     notes = []
+    keyed = sum(_key(draft, kind) is not None for draft in drafts)
     for name in names:
         told = [
             (draft, _readings(draft, _answer(draft.extra[name])), _key(draft, kind))
@@ -310,16 +332,28 @@ def _without_repeats(drafts: Sequence[_Draft], kind: str) -> list[str]:
             if not (empty(draft.extra.get(name)) or isinstance(draft.extra[name], list | dict))
         ]
         told = [one for one in told if one[2] is not None]
-        differ = [
-            [draft.line for draft, readings, key in told if readings.get(other) != key]
+        differ = {
+            other: [draft.line for draft, readings, key in told if readings.get(other) != key]
             for other in _WORDS
-        ]
-        lines = min(differ, key=len)
+        }
+        lines = min(differ.values(), key=len)
         if told and not lines:
             notes.append(f"{name!r} says the same as the answer, and is left out")
             for draft in drafts:
                 draft.extra.pop(name, None)
-        elif 10 * len(lines) < len(told):
+            continue
+        few = 10 * len(lines) < len(told)
+        fits = [
+            other for other in _WORDS if told and all(other in readings for _, readings, _ in told)
+        ]
+        if not few and fits and not known and 2 * len(told) >= keyed:
+            lines = min((differ[other] for other in fits), key=len)
+            raise FormatError(
+                f"{answers!r} and {name!r} may both be the answers, and differ in {len(lines):,} "
+                f"of {len(told):,} rows, the first at line {lines[0]}; say which with --answer "
+                f"{answers} or --answer {name}"
+            )
+        if few or fits:
             notes.append(
                 f"{name!r} tells another answer in {len(lines):,} of {len(told):,} rows, the first "
                 f"at line {lines[0]}"
@@ -469,7 +503,10 @@ def _take_classes(drafts: list[_Draft], path: str | Path | None) -> None:
 
 
 def _without_prefixes(drafts: list[_Draft]) -> list[str]:
-    """Take letters or numbers in order ("A.", "(2)") from all choices, where all have them."""
+    """Take letters or numbers ("A.", "(2)") from all choices, where all have them.
+
+    They are what an answer names, in whatever order they stand.
+    """
     found = [_prefixed(draft) for draft in drafts]
     lettered = [one for one in found if one is not None]
     if not lettered:
@@ -492,7 +529,7 @@ def _prefixed(draft: _Draft) -> tuple[str, ...] | None:
     found = [_PREFIX.match(option) for option in draft.options]
     signs = tuple(match[1] or match[2] for match in found if match)
     for series in SERIES:
-        if len(signs) == len(draft.options) and list(signs) == list(series[: len(signs)]):
+        if len(signs) == len(draft.options) and sorted(signs) == sorted(series[: len(signs)]):
             return signs
     return None
 
