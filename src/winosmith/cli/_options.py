@@ -31,8 +31,11 @@ _COLUMNS = {
         "Column of the question, where rows of questions have another name for it; several, with "
         "commas, are joined.",
     ),
-    "choices": ("COLUMN", "Column of the choices; or one a choice, such as A,B,C,D; or that of the "
-                "answers, where its labels are all the choices (yes and no)."),
+    "choices": (
+        "COLUMN",
+        "Column of the choices; or one a choice, such as A,B,C,D; or that of the "
+        "answers, where its labels are all the choices (yes and no).",
+    ),
     "answer": ("COLUMN", "Column of the right choice."),
     "answer_is": (
         "KIND",

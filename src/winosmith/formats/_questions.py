@@ -307,9 +307,7 @@ def _with_ids(taken: Plan, found: Sequence[Told]) -> tuple[Plan, list[str]]:
     return replace(taken, id=None), [note]
 
 
-def _without_repeats(
-    drafts: Sequence[_Draft], kind: str, answers: str, known: bool
-) -> list[str]:
+def _without_repeats(drafts: Sequence[_Draft], kind: str, answers: str, known: bool) -> list[str]:
     """Take columns out of `extra` that say the answer once more, and tell those that differ.
 
     Args:
