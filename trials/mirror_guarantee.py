@@ -40,8 +40,9 @@ from pathlib import Path
 import numpy as np
 from crowd.table import Table, end
 from numpy.typing import NDArray
+from scipy import stats
 
-from winosmith import debias, embed, practice
+from winosmith import debias, embed, metrics, practice
 
 STRENGTHS = (0.0, 0.1, 0.25, 0.5, 0.75)
 ERRORS = (0.1, 0.2)
@@ -244,14 +245,22 @@ def outcome(seed: int, case: Case, strength: float) -> list[tuple[float, float]]
 
 
 def interval(shares: NDArray[np.float64], alike: int = 1) -> tuple[float, float]:
-    """Return the mean of some shares and half the width of its 95 % interval.
+    """Return the ends of the 95 % interval of the mean of some shares, 0–1.
+
+    It is Student's t of the means; where all shares are 0 or 1, as where nothing is planted,
+    Wilson's, which is wide enough where none or all of them are.
 
     Args:
         shares: of draws.
         alike: how many of them, one after the other, count as one.
     """
     means = np.array([part.mean() for part in np.split(shares, range(alike, len(shares), alike))])
-    return float(shares.mean()), 1.96 * float(means.std()) / np.sqrt(len(means))
+    if np.isin(shares, (0, 1)).all():
+        return metrics.wilson_interval(float(means.sum()), len(means))
+    if len(means) < 2:
+        return 0.0, 1.0
+    half = stats.t.ppf(0.975, len(means) - 1) * means.std(ddof=1) / np.sqrt(len(means))
+    return max(0.0, float(means.mean() - half)), min(1.0, float(means.mean() + half))
 
 
 def keeps_its_word(false: NDArray[np.float64], error: float, alike: int = 1) -> bool:
@@ -259,8 +268,8 @@ def keeps_its_word(false: NDArray[np.float64], error: float, alike: int = 1) -> 
 
     Where nothing is planted, the false share of a draw is 1 if something was removed.
     """
-    mean, half = interval(false, alike)
-    return mean - (half if len(false) < MANY else 0) <= error + WITHIN
+    told = interval(false, alike)[0] if len(false) < MANY else float(false.mean())
+    return told <= error + WITHIN
 
 
 def tell(table: Table, case: Case, strength: float, drawn: NDArray[np.float64]) -> None:
@@ -273,10 +282,10 @@ def tell(table: Table, case: Case, strength: float, drawn: NDArray[np.float64]) 
         drawn: (draws, errors, 2) false share and share found.
     """
     for error, (false, found) in zip(ERRORS, drawn.transpose(1, 2, 0), strict=True):
-        mean, half = interval(false, case.alike)
+        low, high = interval(false, case.alike)
         table.row(
-            case.units, case.fault or "none", f"{strength:.0%}", error, len(false), f"{mean:.3f}",
-            f"{max(0.0, mean - half):.3f}–{mean + half:.3f}", f"{found.mean():.0%}",
+            case.units, case.fault or "none", f"{strength:.0%}", error, len(false),
+            f"{false.mean():.3f}", f"{low:.3f}–{high:.3f}", f"{found.mean():.0%}",
             f"{np.mean((false > 0) | (found > 0)):.1%}",
             met=keeps_its_word(false, error, case.alike) != bool(case.fault),
         )  # fmt: skip

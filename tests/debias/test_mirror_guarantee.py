@@ -70,3 +70,12 @@ def test_draws_of_a_corpus_count_as_one_in_the_interval():
 
     shares = np.array([0.1, 0.2, 0.6])
     assert interval(np.repeat(shares, 10), 10) == pytest.approx(interval(shares))
+
+
+def test_an_interval_of_few_or_of_none_is_as_wide_as_they_leave_it():
+    """None of a hundred may be one in thirty; of five means, Student's t is wider than a normal."""
+    from mirror_guarantee import interval
+
+    assert interval(np.zeros(100)) == pytest.approx((0.0, 0.037), abs=5e-4)
+    low, high = interval(np.array([0.1, 0.2, 0.3, 0.4, 0.5]))
+    assert (low, high) == pytest.approx((0.1037, 0.4963), abs=1e-3)  # 0.3 ± 2.776 · 0.1581 / √5
