@@ -128,7 +128,7 @@ def _used(said: Any, shapes: dict[str, Any], found: set[str]) -> set[str]:
 
 def _finish(path: str, operation: dict[str, Any]) -> None:
     """Say of an operation which errors it may answer with."""
-    operation["operationId"] = operation["operationId"].rpartition("_v1_")[2]
+    operation["operationId"] = operation["operationId"].removeprefix("winosmith_web_api_")
     for status in _errors(path, operation):
         operation["responses"][status] = {
             "description": str(MEANINGS[status]),
