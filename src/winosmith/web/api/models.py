@@ -5,7 +5,6 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
-from hashlib import sha256
 from typing import Any
 
 from django.conf import settings
@@ -16,7 +15,7 @@ from django.utils.translation import gettext_lazy
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
-from winosmith.web.people.models import Person
+from winosmith.web.people.models import Person, token_digest
 
 
 class Tokens(models.QuerySet["Token"]):
@@ -113,7 +112,7 @@ def make(person: Person, name: str, scopes: Iterable[str], days: int = DAYS) -> 
         token = Token.objects.create(
             person=person,
             name=name,
-            digest=_digest(text),
+            digest=token_digest(text),
             start=text[:SHOWN],
             scopes=[scope for scope in SCOPES if scope in asked],
             expires=timezone.now() + timedelta(days=days),
@@ -128,7 +127,7 @@ def find(text: str) -> Token | None:
     """
     if not text.startswith(PREFIX):
         return None
-    found = Token.objects.live().select_related("person").filter(digest=_digest(text)).first()
+    found = Token.objects.live().select_related("person").filter(digest=token_digest(text)).first()
     if found is None or not may_have(found.person):
         return None
     today = timezone.now().date()
@@ -153,10 +152,6 @@ def revoke_all(person: Person) -> int:
     """Let none of a person's tokens work any more; return how many did."""
     with writing():
         return int(person.tokens.live().update(revoked=timezone.now()))
-
-
-def _digest(text: str) -> str:
-    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def drop_dead_tokens(_now: datetime, before: datetime) -> int:

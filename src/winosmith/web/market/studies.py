@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,7 @@ from winosmith.web._lock import writing
 from winosmith.web.judge.models import Slot
 from winosmith.web.market.models import WORKER, Participation, Screen, Study
 from winosmith.web.market.providers import PROVIDERS, digest_of
+from winosmith.web.people.models import token_digest
 
 HEADERS = ("worker", "worker id", "workerid", "participant id", "prolific_pid", "id")
 """What the column of ids may be called, whatever its capitals."""
@@ -191,7 +191,7 @@ def create_study(
     token = secrets.token_urlsafe(TOKEN)
     try:
         with writing():
-            study = Study.objects.create(name=name, digest=_digest(token), **values)
+            study = Study.objects.create(name=name, digest=token_digest(token), **values)
             for ids, allowed in screens:
                 if ids:
                     screen(study, ids, allowed=allowed)
@@ -229,7 +229,7 @@ def _check(name: str, values: dict[str, Any]) -> None:
 
 def find_study(token: str) -> Study | None:
     """Return the study of a link; None for every other text."""
-    digest = _digest(token)
+    digest = token_digest(token)
     study = Study.objects.filter(digest=digest).first()
     return study if study and hmac.compare_digest(study.digest, digest) else None
 
@@ -252,7 +252,7 @@ def new_link(study: Study) -> str:
     """Return the secret part of a new link; the one before works no more."""
     token = secrets.token_urlsafe(TOKEN)
     with writing():
-        Study.objects.filter(pk=study.pk).update(digest=_digest(token))
+        Study.objects.filter(pk=study.pk).update(digest=token_digest(token))
     return token
 
 
@@ -282,10 +282,6 @@ def close_study(study: Study) -> None:
     with writing():
         if not Study.objects.filter(pk=study.pk, closed=None).update(closed=timezone.now()):
             raise InputError(f"the study {study.name!r} is closed already")
-
-
-def _digest(token: str) -> str:
-    return sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,6 @@ import unicodedata
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import timedelta
-from hashlib import sha256
 from typing import Literal, cast
 
 from django.conf import settings
@@ -30,7 +29,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.people.gates import address, network, rate_limit, uncount
-from winosmith.web.people.models import Agreement, Invitation, Person, look, new_salt
+from winosmith.web.people.models import Agreement, Invitation, Person, look, new_salt, token_digest
 
 Role = Literal["contributor", "judge", "moderator", "admin"]
 
@@ -92,7 +91,7 @@ def may_invite(by: Person, role: str) -> bool:
 
 def invitation_of(token: str) -> Invitation | None:
     """Return the link of a token while it works; None for every other text."""
-    return _open().filter(digest=_digest(token)).select_related("person").first()
+    return _open().filter(digest=token_digest(token)).select_related("person").first()
 
 
 def past_invitation(token: str) -> Invitation | None:
@@ -100,7 +99,7 @@ def past_invitation(token: str) -> Invitation | None:
 
     A link that was over for long is forgotten, too (`SiteRules.retention_days`).
     """
-    return Invitation.objects.filter(digest=_digest(token)).first()
+    return Invitation.objects.filter(digest=token_digest(token)).first()
 
 
 def ways_back(person: Person) -> QuerySet[Invitation]:
@@ -134,15 +133,11 @@ def _new_link(minutes: int, **fields: object) -> str:
     token = secrets.token_urlsafe(24)
     with writing():
         Invitation.objects.create(
-            digest=_digest(token),
+            digest=token_digest(token),
             expires=timezone.now() + timedelta(minutes=minutes),
             **fields,
         )
     return f"/people/join/{token}/"
-
-
-def _digest(token: str) -> str:
-    return sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class Argon2(Argon2PasswordHasher):

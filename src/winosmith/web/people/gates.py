@@ -16,7 +16,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import wraps
-from hashlib import sha256
 from ipaddress import IPv6Address, ip_address, ip_network
 from typing import Any, Concatenate, ParamSpec, cast
 from urllib.parse import urlencode
@@ -36,16 +35,11 @@ from django.utils.translation import gettext as _
 from winosmith.errors import InputError, WinosmithError
 from winosmith.web import _lock
 from winosmith.web._lock import since, writing
-from winosmith.web.people.models import Done, Hits, Person, Session, keyed
+from winosmith.web.people.models import Done, Hits, Person, Session, keyed, token_digest
 from winosmith.web.people.privacy import missing
 
 WRITER = "writer"
 """Under this a session keeps who writes in it without an account."""
-
-
-def _digest(key: str | None) -> str:
-    """Return what the table keeps of a key; 64 hex digits."""
-    return sha256((key or "").encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class SessionStore(DatabaseStore):
@@ -59,19 +53,19 @@ class SessionStore(DatabaseStore):
     def create_model_instance(self, data: dict[str, Any]) -> Session:
         """Return the row of a session, with the person in its own column."""
         row: Session = super().create_model_instance(data)
-        row.session_key = _digest(row.session_key)
+        row.session_key = token_digest(row.session_key)
         person = data.get(SESSION_KEY) or data.get(WRITER)
         row.person_id = int(person) if person else None
         return row
 
     def exists(self, session_key: str | None) -> bool:
         """Tell whether there is a session of a key."""
-        return bool(super().exists(_digest(session_key)))
+        return bool(super().exists(token_digest(session_key or "")))
 
     def load(self) -> dict[str, Any]:
         """Return what the session holds; nothing, and a new key with the next save, for none."""
         rows = Session.objects.filter(expire_date__gt=timezone.now())
-        row = rows.filter(session_key=_digest(self.session_key)).first()
+        row = rows.filter(session_key=token_digest(self.session_key or "")).first()
         if row is None:
             self._session_key = None
             return {}
@@ -86,7 +80,7 @@ class SessionStore(DatabaseStore):
     def delete(self, session_key: str | None = None) -> None:
         """End the session of a key; this one where none is named."""
         with writing():
-            super().delete(_digest(session_key or self.session_key))
+            super().delete(token_digest(session_key or self.session_key or ""))
 
 
 def existing_writer(request: HttpRequest) -> Person | None:
