@@ -26,7 +26,7 @@ from winosmith.outputs import PRIVATE, OutputFolder
 from winosmith.records import canonical, problem_record
 from winosmith.validate import write_votes
 from winosmith.web._import import import_problems
-from winosmith.web._lock import writing
+from winosmith.web._lock import chunked, writing
 from winosmith.web.pages import fixed, percent
 from winosmith.web.problems.family import lift, put_under
 from winosmith.web.problems.models import Problem, State
@@ -76,11 +76,10 @@ def consent_text(questions: list[int]) -> str:
         questions: how many each sheet has.
     """
     least, most = min(questions), max(questions)
+    short, long = minutes(least), minutes(most)
     return CONSENT.format(
         questions=str(most) if least == most else f"{least} to {most}",
-        minutes=str(minutes(most))
-        if minutes(least) == minutes(most)
-        else f"{minutes(least)} to {minutes(most)}",
+        minutes=str(long) if short == long else f"{short} to {long}",
     )
 
 
@@ -142,7 +141,10 @@ def open_round(
             data=held.blind().digest,
             seed=seed,
             consent=consent or consent_text([len(sheet) for sheet in made.sheets]),
-            declared=[_declared(each) for each in declared],
+            declared=[
+                {"name": each.name, "asked": each.asked, "choices": list(each.choices)}
+                for each in declared
+            ],
         )
         Material.objects.bulk_create(
             Material(round=opened, problem=rows[problem_id], place=place)
@@ -196,11 +198,9 @@ def _check_answers(dataset: Dataset) -> None:
 
 def _known(dataset: Dataset) -> dict[str, Problem]:
     """Return the rows that the site has of these problems, by id."""
-    rows: dict[str, Problem] = {}
-    for start in range(0, len(dataset), CHUNK):
-        found = Problem.objects.filter(ref__in=dataset.ids[start : start + CHUNK])
-        rows.update((row.ref, row) for row in found.select_related("twin__contributor"))
-    return rows
+    rows = Problem.objects.select_related("twin__contributor")
+    some = (rows.filter(ref__in=refs) for refs in chunked(dataset.ids, CHUNK))
+    return {row.ref: row for found in some for row in found}
 
 
 def _check_known(row: Problem, dataset: Dataset, public: bool) -> None:
@@ -229,10 +229,6 @@ def _embargo(rows: Any) -> None:
         if not row.embargo:
             put_under(row)
             stay(row, by=None, kind="embargo", reason=_("it is asked in a human test"))
-
-
-def _declared(each: humans.Declared) -> dict[str, Any]:
-    return {"name": each.name, "asked": each.asked, "choices": list(each.choices)}
 
 
 def _row(opened: Round, sheet: humans.Sheet) -> Sheet:
@@ -634,8 +630,8 @@ def shown_results(round_: Round) -> dict[str, Any]:
         return {"fault": _("Nobody handed in an answer.")}
     if fault := figures.get("fault"):
         return {"fault": fault}
-    refs = {item["problem"] for test in figures["tests"] for item in test["items"]}
-    texts = {row.ref: row for row in Problem.objects.filter(ref__in=refs)}
+    asked = {item["problem"] for test in figures["tests"] for item in test["items"]}
+    texts = {row.ref: row for row in Problem.objects.filter(ref__in=asked)}
     return {
         "share": percent(figures["right"] / figures["answers"]),
         "right": figures["right"],
