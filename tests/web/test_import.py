@@ -79,10 +79,10 @@ def test_an_interrupt_loses_nothing(database: Any, monkeypatch: pytest.MonkeyPat
 
 def test_imported_problems_are_judged(database: Any, person: Any) -> None:
     """What is imported to be judged reaches a judge, through the same queue as what is written."""
-    from winosmith.web.judge.turns import claim
+    from winosmith.web.judge.turns import go_on
 
     _import(_twins(2), "judging")
-    slot = claim(person("bob", is_judge=True))
+    slot = go_on(person("bob", is_judge=True))
     assert slot is not None
     assert slot.problem.sentence in {problem.sentence for problem in _twins(2)}
 

@@ -137,9 +137,9 @@ def _perturbed(world: World) -> str:
 
 def _hold_something(world: World) -> None:
     """Let the judge hold a problem."""
-    from winosmith.web.judge.turns import claim
+    from winosmith.web.judge.turns import go_on
 
-    slot = claim(world.people["judge"])
+    slot = go_on(world.people["judge"])
     assert slot is not None
     world.refs["held"] = slot.ref
 

@@ -43,8 +43,7 @@ def unlocked_votes() -> None:
     """Let votes be counted first and inserted then, as popular annotation tools do it."""
     from winosmith.web.judge import turns
 
-    _everywhere(turns.claim, claim_unlocked)
-    _everywhere(turns.go_on, claim_unlocked)
+    _everywhere(turns.go_on, take_unlocked)
     _everywhere(turns.answer, answer_unlocked)
     _everywhere(turns.answer_local, lambda person, ref, choice: None)
 
@@ -60,7 +59,7 @@ def clear_sessions() -> None:
     """Let the table of sessions keep their keys as they are."""
     from winosmith.web.people import gates
 
-    _everywhere(gates._digest, lambda key: key or "")
+    vars(gates)["token_digest"] = str
 
 
 FAULTS: dict[str, Callable[[], None]] = {
@@ -73,7 +72,7 @@ FAULTS: dict[str, Callable[[], None]] = {
 }
 
 
-def claim_unlocked(person: Any) -> Any:
+def take_unlocked(person: Any) -> Any:
     """Return a slot on the first problem with fewer than k votes that the person has not judged."""
     from django.conf import settings
     from django.db.models import Count, Q

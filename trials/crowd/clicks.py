@@ -104,7 +104,7 @@ def _job(problems: int) -> dict[str, Any]:
     from decimal import Decimal
 
     from winosmith.web.judge.exclusion import confirm
-    from winosmith.web.judge.turns import answer, answer_local, claim
+    from winosmith.web.judge.turns import answer, answer_local, go_on
     from winosmith.web.market.providers import Claim
     from winosmith.web.market.studies import create_study
     from winosmith.web.market.workers import Arrival, begin
@@ -123,7 +123,7 @@ def _job(problems: int) -> dict[str, Any]:
         part = begin(study, Arrival(study.pk, claimed, f"browser {n}"))
         agree(part.person)
         for _ in range(problems // 2):
-            slot = claim(part.person)
+            slot = go_on(part.person)
             if slot is None:
                 break
             answer_local(part.person, slot.ref, 0)
@@ -165,10 +165,9 @@ def honest(folder: Path, database: str | None, judges: int, votes: int) -> dict[
     comes first.
     """
     opened(folder, database)
-    from winosmith.errors import InputError
     from winosmith.web.judge.models import Judge, Slot, Verdict
     from winosmith.web.judge.trust import add_gold
-    from winosmith.web.judge.turns import answer, answer_local, claim, needs_local
+    from winosmith.web.judge.turns import answer, answer_local, go_on, needs_local
     from winosmith.web.people.models import Person
     from winosmith.web.problems.models import Problem
 
@@ -184,12 +183,9 @@ def honest(folder: Path, database: str | None, judges: int, votes: int) -> dict[
     crowd = [Person.objects.get(pk=one.key) for one in people]
     for _ in range(votes):
         for person in rng.sample(crowd, len(crowd)):
-            try:
-                slot = claim(person)
-            except InputError:
-                continue  # held, with as many votes waiting as may
+            slot = go_on(person)
             if slot is None:
-                continue
+                continue  # held, with as many votes waiting as may
             ref, right = slot.ref, slot.problem.answer
             if needs_local(slot):
                 answer_local(person, ref, rng.randrange(2))

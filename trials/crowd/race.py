@@ -85,7 +85,7 @@ def _judge(key: int, seed: int, happened: dict[str, int], lock: threading.Lock) 
 
     while idle < 3:
         try:
-            slot = turns.claim(person)
+            slot = turns.go_on(person)
         except (InputError, DatabaseError):
             count("errors")
             slot = None

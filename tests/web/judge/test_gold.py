@@ -57,7 +57,7 @@ def test_a_gold_question_waits_no_longer_than_another_problem(
     from django.utils import timezone
 
     from winosmith.web.judge.models import Slot
-    from winosmith.web.judge.turns import Gone, answer, claim
+    from winosmith.web.judge.turns import Gone, answer, go_on
 
     rules(gold_every=every, local_first=False)
     gold(3)
@@ -65,10 +65,10 @@ def test_a_gold_question_waits_no_longer_than_another_problem(
     for taken in (False, True):
         if taken:
             twin(halves=1)
-        slot = claim(ann)
+        slot = go_on(ann)
         Slot.objects.filter(pk=slot.pk).update(lease_until=timezone.now())
         if taken:
-            claim(bob)
+            go_on(bob)
         try:
             told.append(str(answer(ann, slot.ref, 0).gold))
         except Gone as error:
@@ -81,15 +81,15 @@ def test_a_gold_question_of_the_training_waits(db: Any, rules: Any, person: Make
     from django.utils import timezone
 
     from winosmith.web.judge.models import Judge, Slot
-    from winosmith.web.judge.turns import answer, claim
+    from winosmith.web.judge.turns import answer, go_on
 
     rules(training_questions=2, training_right=2, local_first=False)
     gold(2)
     ann, bob = person("ann"), person("bob")
     Judge.objects.create(person=bob, qualified=timezone.now())
-    slot = claim(ann)
+    slot = go_on(ann)
     Slot.objects.filter(pk=slot.pk).update(lease_until=timezone.now())
-    assert claim(bob) is not None
+    assert go_on(bob) is not None
     assert answer(ann, slot.ref, 0).gold
 
 
@@ -132,7 +132,7 @@ def test_who_guesses_is_held_by_the_last_ten(
     db: Any, rules: Any, person: Maker, right: int, held: bool
 ) -> None:
     """Of ten: 6 right are below 70 %, 7 are not; who is held with no vote to spare is stopped."""
-    from winosmith.web.judge.turns import claim
+    from winosmith.web.judge.turns import go_on
 
     rules(gold_every=1, held_most=0)
     gold(10), twin()
@@ -140,11 +140,7 @@ def test_who_guesses_is_held_by_the_last_ten(
     for at in range(10):
         give(ann, choice=0 if at < right else 1)
     assert _paused(ann) is held
-    if held:
-        with pytest.raises(InputError, match="paused"):
-            claim(ann)
-    else:
-        assert claim(ann) is not None
+    assert (go_on(ann) is None) is held
 
 
 def test_votes_of_a_held_judge_wait_until_a_moderator_decides(
@@ -154,7 +150,7 @@ def test_votes_of_a_held_judge_wait_until_a_moderator_decides(
     from winosmith.web.judge.exclusion import confirm_votes, resume
     from winosmith.web.judge.models import Judge
     from winosmith.web.judge.trust import record
-    from winosmith.web.judge.turns import claim
+    from winosmith.web.judge.turns import go_on
     from winosmith.web.judge.votes import votes_of
 
     (problem,) = twin(halves=1)
@@ -169,7 +165,7 @@ def test_votes_of_a_held_judge_wait_until_a_moderator_decides(
     resume(ann, eva)
     assert confirm_votes(ann, eva, "a bad day") == 1
     assert len(votes_of(problem)) == 1
-    assert claim(ann) is not None
+    assert go_on(ann) is not None
     assert record(ann, Judge.objects.get(person=ann).since) == (0, 0)
 
 
@@ -217,18 +213,18 @@ def test_a_right_answer_is_not_contested(db: Any, rules: Any, person: Maker) -> 
 
 def test_attention_comes_in_two_steps_as_all_others_do(db: Any, rules: Any, person: Maker) -> None:
     """A question that says itself what to choose begins with its local context, too."""
-    from winosmith.web.judge.turns import claim, needs_local
+    from winosmith.web.judge.turns import go_on, needs_local
 
     rules(gold_every=1)
     gold(1, attention=True)
-    slot = claim(person("ann"))
+    slot = go_on(person("ann"))
     assert slot.gold
     assert needs_local(slot)
 
 
 def test_gold_comes_only_where_another_problem_could(db: Any, rules: Any, person: Maker) -> None:
     """A judge for whom nothing else is left gets no gold question, which would be known by that."""
-    from winosmith.web.judge.turns import claim, go_on
+    from winosmith.web.judge.turns import go_on
 
     rules(gold_every=1)
     gold(3)
@@ -237,7 +233,7 @@ def test_gold_comes_only_where_another_problem_could(db: Any, rules: Any, person
     rules(gold_every=0)
     assert not give(ann).gold
     rules(gold_every=1)
-    assert [claim(ann), go_on(ann), claim(ann)] == [None, None, None]
+    assert [go_on(ann), go_on(ann)] == [None, None]
 
 
 def test_gold_needs_an_answer_an_explanation_and_no_votes(
@@ -279,7 +275,7 @@ def test_what_a_judge_downloads_about_themselves_tells_no_gold(
     db: Any, rules: Any, person: Maker
 ) -> None:
     """A judge's own file has the same of a gold question that they hold, or passed on."""
-    from winosmith.web.judge.turns import claim, skip
+    from winosmith.web.judge.turns import go_on, skip
     from winosmith.web.people.privacy import data_about
 
     rules(gold_every=2, local_first=False)
@@ -287,7 +283,7 @@ def test_what_a_judge_downloads_about_themselves_tells_no_gold(
     ann = person("ann")
     kinds: dict[bool, set[str]] = {}
     for _ in range(20):
-        slot = claim(ann)
+        slot = go_on(ann)
         told = data_about(ann)["other"]
         held = [row for row in told["judge.Slot.holder"] if row["ref"] == slot.ref]
         skip(ann, slot.ref, "known")
@@ -304,7 +300,7 @@ def test_gold_takes_as_many_statements_as_other_problems(
     db: Any, rules: Any, person: Maker
 ) -> None:
     """To take it, look at it whole, be refused and pass it on costs the same for both."""
-    from winosmith.web.judge.turns import answer, answer_local, claim, current, skip
+    from winosmith.web.judge.turns import answer, answer_local, current, go_on, skip
 
     gold(70), [twin(halves=1) for _ in range(70)]
     ann, first = person("ann"), True
@@ -312,7 +308,7 @@ def test_gold_takes_as_many_statements_as_other_problems(
     rules(gold_every=2)
     asked: dict[bool, set[Any]] = {True: set(), False: set()}
     for act in (answer, skip) * 40:
-        counts, slot = _counted(claim, ann)
+        counts, slot = _counted(go_on, ann)
         counts += _counted(answer_local, ann, slot.ref, 0)[0]
         counts += _counted(answer, ann, slot.ref, None)[0]
         counts += _counted(current, ann)[0]
@@ -342,13 +338,13 @@ def test_what_is_held_when_tables_come_forward_can_be_answered(
     """What a judge of an older site holds gets a reference, and gold is compared with sentences."""
     from django.core.management import call_command
 
-    from winosmith.web.judge.turns import answer_local, claim, current
+    from winosmith.web.judge.turns import answer_local, current, go_on
     from winosmith.web.problems.models import Remembered, Shingle
 
     rules(gold_every=1)
     (known,) = gold(1)
     ann = person("ann")
-    claim(ann)
+    go_on(ann)
     try:
         call_command("migrate", "judge", "0002_slot_of_judge", verbosity=0)
     finally:

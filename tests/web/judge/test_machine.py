@@ -56,10 +56,10 @@ class Judging(RuleBasedStateMachine):
     @rule(who=PERSON)
     def take(self, who: int) -> None:
         """Take the next problem: one that is held, or one never read but in part."""
-        from winosmith.web.judge.turns import claim, current
+        from winosmith.web.judge.turns import current, go_on
 
         person = self.people[who]
-        held, slot = current(person), claim(person)
+        held, slot = current(person), go_on(person)
         if slot is not None and held is None:
             assert (person, slot.problem_id) not in self.spent
             self.given.add((person, slot.problem_id))

@@ -29,7 +29,7 @@ def test_a_race_gives_each_problem_its_votes_and_no_more(
     from django.db.models import F
 
     from winosmith.web.judge.models import Slot
-    from winosmith.web.judge.turns import answer, answer_local, claim
+    from winosmith.web.judge.turns import answer, answer_local, go_on
     from winosmith.web.people.gates import new_key, once
     from winosmith.web.problems.models import Problem
 
@@ -42,7 +42,7 @@ def test_a_race_gives_each_problem_its_votes_and_no_more(
         faults = []
         try:
             for turn in range(4):
-                slot = claim(who)
+                slot = go_on(who)
                 if slot is None:
                     continue
                 given.add((who.pk, slot.twin_id, slot.problem_id))
@@ -76,7 +76,7 @@ def test_a_race_gives_each_problem_its_votes_and_no_more(
         lease_until=F("taken_at") - timedelta(hours=1)
     )
     for who in people:  # whoever is left finishes what was abandoned
-        while (slot := claim(who)) is not None:
+        while (slot := go_on(who)) is not None:
             given.add((who.pk, slot.twin_id, slot.problem_id))
             answer_local(who, slot.ref, 1)
             answer(who, slot.ref, 0)
@@ -94,7 +94,7 @@ def test_the_last_two_votes_at_once_bring_one_verdict(
     """Three judges who answer in the same moment leave the problem decided, by one verdict."""
     from django.db import connection
 
-    from winosmith.web.judge.turns import answer, claim
+    from winosmith.web.judge.turns import answer, go_on
 
     rules(local_first=False)
     problems = [twin(halves=1)[0] for _ in range(8)]
@@ -107,7 +107,7 @@ def test_the_last_two_votes_at_once_bring_one_verdict(
             connection.close()
 
     for problem in problems:
-        slots = [claim(who) for who in people]
+        slots = [go_on(who) for who in people]
         assert {slot.problem for slot in slots} == {problem}
         with ThreadPoolExecutor(3) as threads:
             list(threads.map(send, people, [slot.ref for slot in slots]))

@@ -17,24 +17,24 @@ def _lost(person: Any, *, to: Any) -> None:
     """Let somebody's lease run out, and another person take the place."""
     from django.db.models import F
 
-    from winosmith.web.judge.turns import claim, current
+    from winosmith.web.judge.turns import current, go_on
 
     slot = current(person)
     rows = type(slot).objects.filter(pk=slot.pk)
     rows.update(lease_until=F("lease_until") - timedelta(hours=1))
-    assert claim(to).pk == slot.pk
+    assert go_on(to).pk == slot.pk
 
 
 def test_who_lost_a_problem_in_part_gets_it_again(database: Any, rules: Any, person: Maker) -> None:
     """After the local context alone, a lost problem comes back to its judge, who may answer it."""
-    from winosmith.web.judge.turns import claim
+    from winosmith.web.judge.turns import go_on
 
     rules(judges=3)
     first, _second = twin()
     ann, bob = person("ann"), person("bob")
-    lost = claim(ann)
+    lost = go_on(ann)
     _lost(ann, to=bob)
-    again = claim(ann)
+    again = go_on(ann)
     assert again.problem == lost.problem == first
     assert again.pk != lost.pk
     give(bob), give(ann), give(person("cat"))
@@ -44,41 +44,41 @@ def test_who_lost_a_problem_in_part_gets_it_again(database: Any, rules: Any, per
 
 def test_the_other_half_of_a_part_stays_away(db: Any, rules: Any, person: Maker) -> None:
     """Who read the local context of a half is never given the other, whole or in part."""
-    from winosmith.web.judge.turns import claim
+    from winosmith.web.judge.turns import go_on
 
     rules(judges=1)
     twin()
     ann, bob = person("ann"), person("bob")
-    claim(ann)
+    go_on(ann)
     _lost(ann, to=bob)
-    assert claim(ann) is None
+    assert go_on(ann) is None
 
 
 def test_both_halves_may_follow_a_part_where_the_site_allows_it(
     db: Any, rules: Any, person: Maker
 ) -> None:
     """Under the looser rule a part keeps nothing away; made stricter, it keeps the other half."""
-    from winosmith.web.judge.turns import claim, current, skip
+    from winosmith.web.judge.turns import current, go_on, skip
 
     rules(judges=3, both_halves=True)
     first, second = twin()
     ann, bob = person("ann"), person("bob")
-    claim(ann)
+    go_on(ann)
     _lost(ann, to=bob)
-    slot = claim(ann)
+    slot = go_on(ann)
     assert slot.problem == first
     skip(ann, slot.ref, "unsure")
-    assert claim(ann).problem == second
+    assert go_on(ann).problem == second
     _lost(ann, to=bob) if current(bob) is None else give(bob)
     rules(judges=3, both_halves=False)
     give(ann)
-    assert claim(ann) is None
+    assert go_on(ann) is None
 
 
 @pytest.mark.parametrize("how", ["looked", "passed on", "asked whole", "short"])
 def test_what_was_read_whole_never_comes_back(db: Any, rules: Any, person: Maker, how: str) -> None:
     """Answered locally, passed on, or shown whole at once, a lost problem is gone for its judge."""
-    from winosmith.web.judge.turns import answer_local, claim, current, skip
+    from winosmith.web.judge.turns import answer_local, current, go_on, skip
 
     rules(judges=3, local_first=how != "asked whole")
     (problem,) = twin(halves=1)
@@ -86,7 +86,7 @@ def test_what_was_read_whole_never_comes_back(db: Any, rules: Any, person: Maker
         problem.sentence = "So the _ broke when the cup hit it."
         problem.save()
     ann, bob = person("ann"), person("bob")
-    ref = claim(ann).ref
+    ref = go_on(ann).ref
     if how == "looked":
         answer_local(ann, ref, 0)
     if how == "passed on":
@@ -94,13 +94,13 @@ def test_what_was_read_whole_never_comes_back(db: Any, rules: Any, person: Maker
     else:
         _lost(ann, to=bob)
     assert current(ann) is None
-    assert claim(ann) is None
+    assert go_on(ann) is None
 
 
 def test_what_is_read_elsewhere_closes_a_part(db: Any, rules: Any, person: Maker) -> None:
     """Who reads any half whole, on a page or in bulk, is not given the one that they began."""
     from winosmith.web.judge.models import Seen, note_all, note_seen
-    from winosmith.web.judge.turns import claim
+    from winosmith.web.judge.turns import go_on
 
     rules(judges=3)
     (first, second), bob = twin(), person("bob")
@@ -109,10 +109,10 @@ def test_what_is_read_elsewhere_closes_a_part(db: Any, rules: Any, person: Maker
         person("cat"): lambda who: note_all(who, [second, first]),
     }
     for who, read in readers.items():
-        assert claim(who).problem == first
+        assert go_on(who).problem == first
         _lost(who, to=bob)
         read(who)
-        assert claim(who) is None
+        assert go_on(who) is None
         (row,) = Seen.objects.filter(person=who)
         assert (row.spent, row.problem) == (True, second)
         give(bob)
@@ -122,17 +122,17 @@ def test_what_is_read_elsewhere_closes_a_part(db: Any, rules: Any, person: Maker
 def test_one_place_on_a_problem_is_enough(db: Any, rules: Any, person: Maker) -> None:
     """Who stands on a slot that was closed before they saw the whole is given no second one."""
     from winosmith.web.judge.models import Slot
-    from winosmith.web.judge.turns import claim
+    from winosmith.web.judge.turns import go_on
     from winosmith.web.judge.votes import add_slots, close_slots
 
     rules(judges=1)
     (problem,) = twin(halves=1)
     ann, bob = person("ann"), person("bob")
-    claim(ann)
+    go_on(ann)
     close_slots(problem)
     add_slots(problem, 1)
-    assert claim(ann) is None
-    assert claim(bob).problem == problem
+    assert go_on(ann) is None
+    assert go_on(bob).problem == problem
     assert Slot.objects.filter(problem=problem, holder=ann).count() == 1
 
 
@@ -140,13 +140,13 @@ def test_a_moderator_who_read_a_problem_is_not_given_it_again(
     db: Any, rules: Any, person: Maker
 ) -> None:
     """The queue of moderators shows answers: what a judge began in part is spent by it."""
-    from winosmith.web.judge.turns import claim
+    from winosmith.web.judge.turns import go_on
     from winosmith.web.moderate.queue import note_read
 
     rules(judges=3)
     (problem,) = twin(halves=1)
     ann, bob = person("ann", is_moderator=True, is_judge=True), person("bob")
-    claim(ann)
+    go_on(ann)
     _lost(ann, to=bob)
     note_read(ann, [problem])
-    assert claim(ann) is None
+    assert go_on(ann) is None

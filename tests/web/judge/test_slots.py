@@ -36,7 +36,7 @@ def test_a_problem_gets_k_slots_once(db: Any, rules: Any) -> None:
 
 def test_three_people_decide_a_problem(db: Any, rules: Any, person: Maker) -> None:
     """The third vote brings the verdict, and nobody gets the problem afterwards."""
-    from winosmith.web.judge.turns import claim
+    from winosmith.web.judge.turns import go_on
 
     (problem,) = twin(halves=1)
     for name in ("ann", "bob"):
@@ -46,29 +46,29 @@ def test_three_people_decide_a_problem(db: Any, rules: Any, person: Maker) -> No
     give(person("cat"))
     problem.refresh_from_db()
     assert (problem.state, problem.reasons) == ("valid", [])
-    assert claim(person("dan")) is None
+    assert go_on(person("dan")) is None
 
 
 def test_nobody_judges_what_they_wrote(db: Any, rules: Any, person: Maker) -> None:
     """A contributor is offered neither half of their twin."""
-    from winosmith.web.judge.turns import claim
+    from winosmith.web.judge.turns import go_on
 
     ann = person("ann")
     twin(ann)
-    assert claim(ann) is None
-    assert claim(person("bob")) is not None
+    assert go_on(ann) is None
+    assert go_on(person("bob")) is not None
 
 
 def test_nobody_judges_both_halves(db: Any, rules: Any, person: Maker) -> None:
     """Who judged one half is not offered the other, unless the site allows it."""
-    from winosmith.web.judge.turns import claim
+    from winosmith.web.judge.turns import go_on
 
     first, second = twin()
     ann = person("ann")
     assert give(ann).problem == first
-    assert claim(ann) is None
+    assert go_on(ann) is None
     rules(both_halves=True)
-    found = claim(ann)
+    found = go_on(ann)
     assert found is not None
     assert found.problem == second
 
@@ -77,44 +77,44 @@ def test_what_was_read_under_the_looser_rule_still_counts(
     db: Any, rules: Any, person: Maker
 ) -> None:
     """A half that was judged while both were allowed keeps the other away once they are not."""
-    from winosmith.web.judge.turns import claim
+    from winosmith.web.judge.turns import go_on
 
     twin()
     ann = person("ann")
     rules(both_halves=True)
     give(ann)
     rules(both_halves=False)
-    assert claim(ann) is None
+    assert go_on(ann) is None
 
 
 def test_anonymous_people_never_judge(db: Any, rules: Any) -> None:
     """A person without an account is refused."""
-    from winosmith.web.judge.turns import claim
+    from winosmith.web.judge.turns import go_on
     from winosmith.web.people.models import Person
 
     twin()
     with pytest.raises(InputError, match="may not judge"):
-        claim(Person.objects.create_anonymous())
+        go_on(Person.objects.create_anonymous())
 
 
 def test_only_judges_judge_where_the_site_says_so(db: Any, rules: Any, person: Maker) -> None:
     """Without open judging, an account needs the role."""
-    from winosmith.web.judge.turns import claim
+    from winosmith.web.judge.turns import go_on
 
     rules(open_judging=False)
     twin()
     with pytest.raises(InputError, match="may not judge"):
-        claim(person("ann"))
-    assert claim(person("bob", is_judge=True)) is not None
+        go_on(person("ann"))
+    assert go_on(person("bob", is_judge=True)) is not None
 
 
 def test_taking_twice_gives_the_same(db: Any, rules: Any, person: Maker) -> None:
     """Who holds a problem gets that one again, with its options in the same order."""
-    from winosmith.web.judge.turns import claim
+    from winosmith.web.judge.turns import go_on
 
     twin(), twin()
     ann = person("ann")
-    first, again = claim(ann), claim(ann)
+    first, again = go_on(ann), go_on(ann)
     assert first is not None
     assert again is not None
     assert (first.pk, first.shown) == (again.pk, again.shown)
@@ -122,26 +122,26 @@ def test_taking_twice_gives_the_same(db: Any, rules: Any, person: Maker) -> None
 
 def test_a_begun_problem_is_finished_first(db: Any, rules: Any, person: Maker) -> None:
     """Three people who begin at the same place all get the oldest problem."""
-    from winosmith.web.judge.turns import claim
+    from winosmith.web.judge.turns import go_on
 
     oldest = twin()[0]
     twin()
-    assert [claim(person(name)).problem for name in ("a", "b", "c")] == [oldest] * 3
+    assert [go_on(person(name)).problem for name in ("a", "b", "c")] == [oldest] * 3
 
 
 def test_abandoned_work_comes_back_first(db: Any, rules: Any, person: Maker) -> None:
     """When a lease ran out, somebody else gets that slot before any fresh one, without a trace."""
-    from winosmith.web.judge.turns import answer_local, claim
+    from winosmith.web.judge.turns import answer_local, go_on
 
     rules(judges=1)
     begun = twin(halves=1)[0]
     twin(halves=1)
     ann, bob, cat = person("ann"), person("bob"), person("cat")
-    slot = claim(ann)
+    slot = go_on(ann)
     answer_local(ann, slot.ref, 1)
-    assert claim(bob).problem != begun
+    assert go_on(bob).problem != begun
     _later(21)
-    retaken = claim(cat)
+    retaken = go_on(cat)
     assert retaken.pk == slot.pk
     assert retaken.holder == cat
     assert (retaken.local_choice, retaken.local_at) == (None, None)
@@ -151,17 +151,17 @@ def test_a_late_answer_counts_until_somebody_took_the_place(
     db: Any, rules: Any, person: Maker
 ) -> None:
     """After the lease one's answer is kept; once another judge has the slot it is refused."""
-    from winosmith.web.judge.turns import Gone, answer, claim
+    from winosmith.web.judge.turns import Gone, answer, go_on
 
     rules(judges=1, local_first=False)
     twin(halves=1), twin(halves=1)
     ann, bob = person("ann"), person("bob")
-    ref = claim(ann).ref
+    ref = go_on(ann).ref
     _later(60)
     assert answer(ann, ref, 0).answered_at is not None
-    slot = claim(ann)
+    slot = go_on(ann)
     _later(60)
-    assert claim(bob) == slot
+    assert go_on(bob) == slot
     with pytest.raises(Gone, match="somebody else took it"):
         answer(ann, slot.ref, 0)
 
@@ -181,11 +181,11 @@ def test_an_answer_stays(db: Any, rules: Any, person: Maker) -> None:
 
 def test_the_local_context_comes_first_and_stays(db: Any, rules: Any, person: Maker) -> None:
     """The whole can't be answered before the local context, whose first answer is kept."""
-    from winosmith.web.judge.turns import answer, answer_local, claim
+    from winosmith.web.judge.turns import answer, answer_local, go_on
 
     twin()
     ann = person("ann")
-    ref = claim(ann).ref
+    ref = go_on(ann).ref
     with pytest.raises(InputError, match="local context first"):
         answer(ann, ref, 0)
     answer_local(ann, ref, 1)
@@ -196,11 +196,11 @@ def test_the_local_context_comes_first_and_stays(db: Any, rules: Any, person: Ma
 @pytest.mark.parametrize("choice", [-1, 2, 99])
 def test_a_choice_is_an_option(db: Any, rules: Any, person: Maker, choice: int) -> None:
     """An option that the problem has not is refused, for the local context and the whole."""
-    from winosmith.web.judge.turns import answer, answer_local, claim
+    from winosmith.web.judge.turns import answer, answer_local, go_on
 
     twin()
     ann = person("ann")
-    ref = claim(ann).ref
+    ref = go_on(ann).ref
     for act in (answer_local, answer):
         with pytest.raises(InputError, match="one of the options"):
             act(ann, ref, choice)
@@ -208,12 +208,12 @@ def test_a_choice_is_an_option(db: Any, rules: Any, person: Maker, choice: int) 
 
 def test_neither_is_for_the_ambiguous(db: Any, rules: Any, person: Maker) -> None:
     """No choice is an answer only of who marks the problem as ambiguous."""
-    from winosmith.web.judge.turns import answer, claim
+    from winosmith.web.judge.turns import answer, go_on
 
     rules(local_first=False)
     twin()
     ann = person("ann")
-    ref = claim(ann).ref
+    ref = go_on(ann).ref
     with pytest.raises(InputError, match="or mark the problem as ambiguous"):
         answer(ann, ref, None)
     assert answer(ann, ref, None, ambiguous=True).choice is None
@@ -221,10 +221,10 @@ def test_neither_is_for_the_ambiguous(db: Any, rules: Any, person: Maker) -> Non
 
 def test_a_problem_of_others_cant_be_answered(db: Any, rules: Any, person: Maker) -> None:
     """Nobody answers a problem that they do not hold, be it another's, or none at all."""
-    from winosmith.web.judge.turns import Gone, answer, claim
+    from winosmith.web.judge.turns import Gone, answer, go_on
 
     twin()
-    ref = claim(person("ann")).ref
+    ref = go_on(person("ann")).ref
     for asked in (ref, "no-such-problem", ""):
         with pytest.raises(Gone):
             answer(person(f"bob{len(asked)}"), asked, 0)
@@ -232,26 +232,26 @@ def test_a_problem_of_others_cant_be_answered(db: Any, rules: Any, person: Maker
 
 def test_passed_on_work_goes_to_others_first(db: Any, rules: Any, person: Maker) -> None:
     """Who passes a problem on never sees it again; the next judge gets it at once."""
-    from winosmith.web.judge.turns import claim, skip
+    from winosmith.web.judge.turns import go_on, skip
     from winosmith.web.judge.votes import skips_of
 
     rules(judges=1)
     passed = twin(halves=1)[0]
     other = twin(halves=1)[0]
     ann = person("ann")
-    skip(ann, claim(ann).ref, "known")
-    assert claim(ann).problem == other
-    assert claim(person("bob")).problem == passed
+    skip(ann, go_on(ann).ref, "known")
+    assert go_on(ann).problem == other
+    assert go_on(person("bob")).problem == passed
     assert skips_of(passed) == {"I know this sentence": 1}
 
 
 def test_a_reason_is_one_of_those_offered(db: Any, rules: Any, person: Maker) -> None:
     """Passing on for a reason that is none is refused, and the problem stays held."""
-    from winosmith.web.judge.turns import claim, current, skip
+    from winosmith.web.judge.turns import current, go_on, skip
 
     ann = person("ann")
     twin()
-    slot = claim(ann)
+    slot = go_on(ann)
     with pytest.raises(InputError, match="why you pass it on"):
         skip(ann, slot.ref, "bored")
     assert current(ann) == slot
@@ -260,12 +260,12 @@ def test_a_reason_is_one_of_those_offered(db: Any, rules: Any, person: Maker) ->
 def test_the_last_answer_can_be_taken_back_for_a_minute(db: Any, rules: Any, person: Maker) -> None:
     """Within a minute and before the verdict the answer is open again; then it is not."""
     from winosmith.web.judge.models import Slot
-    from winosmith.web.judge.turns import Gone, answer, claim, current, undo
+    from winosmith.web.judge.turns import Gone, answer, current, go_on, undo
 
     twin(), twin()
     ann = person("ann")
     slot = give(ann, 0)
-    claim(ann)
+    go_on(ann)
     assert undo(ann, slot.ref).open
     assert current(ann).pk == slot.pk
     answer(ann, slot.ref, 1)
@@ -290,18 +290,18 @@ def test_the_deciding_answer_stays(db: Any, rules: Any, person: Maker) -> None:
 
 def test_a_closed_problem_takes_no_answers(db: Any, rules: Any, person: Maker) -> None:
     """What a moderator took out of judging is refused to its holder; let through, it is whole."""
-    from winosmith.web.judge.turns import Gone, answer, claim
+    from winosmith.web.judge.turns import Gone, answer, go_on
     from winosmith.web.judge.votes import close_slots, open_slots
 
     rules(local_first=False)
     (problem,) = twin(halves=1)
     give(person("ann"))
     bob = person("bob")
-    ref = claim(bob).ref
+    ref = go_on(bob).ref
     close_slots(problem)
     with pytest.raises(Gone, match="not judged any more"):
         answer(bob, ref, 0)
-    assert claim(person("cat")) is None
+    assert go_on(person("cat")) is None
     open_slots(problem)
     assert problem.slots.count() == 3
     assert problem.slots.filter(open=True, holder=None).count() == 2
@@ -309,7 +309,7 @@ def test_a_closed_problem_takes_no_answers(db: Any, rules: Any, person: Maker) -
 
 def test_judged_anew_it_gets_an_odd_number_in_all(db: Any, rules: Any, person: Maker) -> None:
     """A problem that everybody judged gets k + 1 more slots, for people who have not read it."""
-    from winosmith.web.judge.turns import claim
+    from winosmith.web.judge.turns import go_on
     from winosmith.web.judge.votes import open_slots
     from winosmith.web.problems.models import State
     from winosmith.web.problems.states import move
@@ -323,7 +323,7 @@ def test_judged_anew_it_gets_an_odd_number_in_all(db: Any, rules: Any, person: M
     move(problem, State.JUDGING, by=None, kind="reopen")
     open_slots(problem)
     assert problem.slots.count() == 7
-    assert [claim(judge) for judge in before] == [None] * 3
+    assert [go_on(judge) for judge in before] == [None] * 3
     for name in "defg":
         give(person(name))
     problem.refresh_from_db()
@@ -344,13 +344,13 @@ def test_more_judges_are_asked_when_the_site_asks_for_more(
 
 def test_nothing_left_is_explained(db: Any, rules: Any, person: Maker) -> None:
     """What is one's own, was read, or is held by others is counted apart."""
-    from winosmith.web.judge.turns import claim, why_none_left
+    from winosmith.web.judge.turns import go_on, why_none_left
 
     rules(judges=1)
     ann, bob = person("ann"), person("bob")
     twin(), twin(halves=1), twin(ann, halves=1)
     give(ann)
-    assert claim(bob) is not None
+    assert go_on(bob) is not None
     give(ann)
     found = why_none_left(ann)
     assert (found.own, found.seen, found.held) == (1, 1, 0)
@@ -361,12 +361,12 @@ def test_nothing_left_is_explained(db: Any, rules: Any, person: Maker) -> None:
 def test_the_queue_wraps_once(db: Any, rules: Any, person: Maker) -> None:
     """Who has come to the end of the queue gets what lies before their place in it."""
     from winosmith.web.judge.models import Judge
-    from winosmith.web.judge.turns import claim
+    from winosmith.web.judge.turns import go_on
 
     (problem,) = twin(halves=1)
     ann = person("ann")
     Judge.objects.create(person=ann, cursor=10**12)
-    assert claim(ann).problem == problem
+    assert go_on(ann).problem == problem
 
 
 def test_the_queue_is_read_from_its_index(database: Any, rules: Any, person: Maker) -> None:

@@ -25,10 +25,10 @@ VOTES = st.lists(
 
 
 def _judge(problem: Any, people: list[Any], votes: Any) -> None:
-    from winosmith.web.judge.turns import answer, answer_local, claim
+    from winosmith.web.judge.turns import answer, answer_local, go_on
 
     for judge, (local, choice, ambiguous, associative) in zip(people, votes, strict=True):
-        slot = claim(judge)
+        slot = go_on(judge)
         assert slot.problem == problem
         answer_local(judge, slot.ref, local)
         both = ambiguous or choice is None

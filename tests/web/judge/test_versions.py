@@ -26,14 +26,14 @@ def test_three_judges_find_a_version_valid(
     rules(both_halves=both)
     ann, top = person("ann", is_judge=True), root()
     made = child(top, ann, state="judging")
-    from winosmith.web.judge.turns import claim
+    from winosmith.web.judge.turns import go_on
 
-    assert claim(ann) is None
+    assert go_on(ann) is None
     for judge in _judges(person):
         assert give(judge).problem == made
     made.refresh_from_db()
     assert (made.state, made.reasons, made.verdict.valid) == ("valid", [], True)
-    assert claim(person("late", is_judge=True)) is None
+    assert go_on(person("late", is_judge=True)) is None
 
 
 def test_ambiguous_versions_are_rejected_with_reasons(
@@ -53,7 +53,7 @@ def test_one_judge_may_judge_a_family_but_nothing_of_their_own(
 ) -> None:
     """Versions of one family reach one judge, after its root too; those they wrote never do."""
     from winosmith.web.judge.models import note_seen
-    from winosmith.web.judge.turns import claim
+    from winosmith.web.judge.turns import go_on
 
     bob, ann = person("bob", is_judge=True), person("ann")
     top = root(ann)
@@ -62,7 +62,7 @@ def test_one_judge_may_judge_a_family_but_nothing_of_their_own(
     child(theirs[0], bob, new=("fit", "belong"), state="judging")
     got = {give(bob).problem for _ in theirs}
     assert got == set(theirs)
-    assert claim(bob) is None
+    assert go_on(bob) is None
 
 
 @pytest.mark.usefixtures("db")
@@ -70,7 +70,7 @@ def test_the_page_of_a_judge_tells_nothing_of_the_family(
     rules: Any, person: Maker, visit: Maker
 ) -> None:
     """Neither step of the page names parent, root, depth or what a model chose."""
-    from winosmith.web.judge.turns import answer_local, claim
+    from winosmith.web.judge.turns import answer_local, go_on
 
     middle = child(root(), new=("not fit", "barely fit"))
     made = child(middle, new=("barely fit", "fully fit"), state="judging", declared=7)
@@ -78,7 +78,7 @@ def test_the_page_of_a_judge_tells_nothing_of_the_family(
     from winosmith.web.people.privacy import agree
 
     agree(judge)
-    slot = claim(judge)
+    slot = go_on(judge)
     assert slot.problem == made
     pages = [visit(judge).get("/judge/").content.decode()]
     answer_local(judge, slot.ref, 0)

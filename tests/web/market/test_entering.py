@@ -216,9 +216,9 @@ def test_what_was_written_without_an_account_is_never_judged_by_its_writer(
     half.twin.refresh_from_db()
     part = made.participations.get()
     assert half.twin.contributor == part.person
-    from winosmith.web.judge.turns import claim
+    from winosmith.web.judge.turns import go_on
 
-    assert claim(part.person) is None
+    assert go_on(part.person) is None
 
 
 def test_a_study_without_work_is_not_begun(db: Any, rules: Any, visit: Callable[..., Any]) -> None:

@@ -16,14 +16,14 @@ def _state(problem: Any) -> str:
 
 def test_a_vote_takes_its_place_and_decides_nothing(db: Any, rules: Any, person: Any) -> None:
     """Nobody else gets the place; no verdict, export or contributor knows of the vote."""
-    from winosmith.web.judge.turns import claim
+    from winosmith.web.judge.turns import go_on
     from winosmith.web.judge.votes import responses, votes_of
 
     made, _ = m.study(1)
     half = m.twin(halves=1)[0]
     m.give(m.working(made).person)
     assert _state(half) == "judging"
-    assert claim(person("ann")) is None
+    assert go_on(person("ann")) is None
     assert list(responses([half])) == []
     assert votes_of(half) == []
     (vote,) = votes_of(half, excluded=True)
@@ -50,7 +50,7 @@ def test_confirmed_votes_decide(db: Any, rules: Any) -> None:
 def test_refused_votes_give_their_places_to_others(db: Any, rules: Any, person: Any) -> None:
     """A refused vote counts never; somebody else judges, and a refusal that was wrong is undone."""
     from winosmith.web.judge.exclusion import confirm, refuse
-    from winosmith.web.judge.turns import claim
+    from winosmith.web.judge.turns import go_on
 
     made, _ = m.study(1)
     half = m.twin(halves=1)[0]
@@ -59,7 +59,7 @@ def test_refused_votes_give_their_places_to_others(db: Any, rules: Any, person: 
     assert refuse(part.pk, "rejected") == 1
     assert refuse(part.pk, "rejected") == 0
     ann = person("ann")
-    slot = claim(ann)
+    slot = go_on(ann)
     assert slot is not None
     assert slot.problem == half
     m.give(ann)
@@ -172,7 +172,7 @@ def test_an_answer_taken_back_is_no_work(db: Any, rules: Any) -> None:
 
 def test_a_worker_of_two_studies_reads_nothing_twice(db: Any, rules: Any) -> None:
     """In a later study the same worker gets neither what they read before nor its other half."""
-    from winosmith.web.judge.turns import claim
+    from winosmith.web.judge.turns import go_on
     from winosmith.web.market.workers import finish
     from winosmith.web.people.models import pseudonym
 
@@ -185,14 +185,14 @@ def test_a_worker_of_two_studies_reads_nothing_twice(db: Any, rules: Any) -> Non
     again = m.working(second, 1)
     assert again.person != part.person
     assert pseudonym(again.person) != pseudonym(part.person)
-    assert claim(again.person) is None
-    assert claim(m.working(second, 2).person) is not None
+    assert go_on(again.person) is None
+    assert go_on(m.working(second, 2).person) is not None
 
 
 @pytest.mark.parametrize("kind", ["judge", "write"])
 def test_nobody_works_beyond_what_is_asked(db: Any, rules: Any, kind: str) -> None:
     """Once the work is done, and in a study of writing at all times, no problem is given."""
-    from winosmith.web.judge.turns import claim
+    from winosmith.web.judge.turns import go_on
 
     made, _ = m.study(1, kind=kind)
     for _n in range(3):
@@ -200,4 +200,4 @@ def test_nobody_works_beyond_what_is_asked(db: Any, rules: Any, kind: str) -> No
     part = m.working(made)
     if kind == "judge":
         m.give(part.person)
-    assert claim(part.person) is None
+    assert go_on(part.person) is None

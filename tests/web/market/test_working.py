@@ -91,17 +91,17 @@ def test_what_is_given_up_goes_to_others(
     db: Any, rules: Any, person: Any, visit: Callable[..., Any]
 ) -> None:
     """Who gives up gets no code and no more work; what they held is somebody else's at once."""
-    from winosmith.web.judge.turns import claim
+    from winosmith.web.judge.turns import go_on
 
     made, _ = m.study(2)
     m.twin(halves=1)
     m.twin(halves=1)
     part = m.working(made)
-    claim(part.person)
+    go_on(part.person)
     page = visit(part.person).post("/study/leave/", _key(), follow=True).content.decode()
     assert "You gave the study up" in page
     assert "DONE1" not in page
-    assert claim(part.person) is None
+    assert go_on(part.person) is None
     ann = person("ann")
     assert m.give(ann)
     assert m.give(ann)

@@ -72,19 +72,19 @@ def test_an_action_that_does_not_fit_is_refused(
 
 def test_slots_open_and_close_with_judging(db: Any, moderator: Any, twin: Any, do: Any) -> None:
     """What is let through can be claimed by a judge; what is held again can't."""
-    from winosmith.web.judge.turns import claim
+    from winosmith.web.judge.turns import go_on
     from winosmith.web.people.models import Person
 
     eva, half = moderator(), twin()[0]
     bob = Person.objects.create_user("bob", is_judge=True)
     eve = Person.objects.create_user("eve", is_judge=True)
-    assert claim(bob) is None
+    assert go_on(bob) is None
     do(eva, "let-through", half)
-    held = claim(bob)
+    held = go_on(bob)
     assert held is not None
     assert held.problem == half
     do(eva, "hold", half)
-    assert claim(eve) is None
+    assert go_on(eve) is None
 
 
 def test_moderators_do_not_decide_on_their_own(db: Any, moderator: Any, twin: Any, do: Any) -> None:

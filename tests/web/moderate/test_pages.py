@@ -72,7 +72,7 @@ def test_a_problem_is_shown_with_all_that_a_decision_needs(
     db: Any, person: Any, moderator: Any, twin: Any, visit: Any
 ) -> None:
     """Differences, hints, near-duplicates' texts and votes stand there, and nobody's name."""
-    from winosmith.web.judge.turns import answer, claim
+    from winosmith.web.judge.turns import answer, go_on
     from winosmith.web.judge.votes import open_slots
     from winosmith.web.people.models import pseudonym
     from winosmith.web.problems.lookalikes import remember
@@ -83,7 +83,7 @@ def test_a_problem_is_shown_with_all_that_a_decision_needs(
     near = twin(state="rejected")[0]
     remember(near)
     open_slots(half)
-    slot = claim(bob)
+    slot = go_on(bob)
     assert slot is not None
     slot.local_at = slot.taken_at
     slot.save()
@@ -278,15 +278,15 @@ def test_what_a_moderator_read_they_do_not_judge(
     db: Any, person: Any, twin: Any, visit: Any
 ) -> None:
     """A moderator who is a judge, too, gets no problem whose answer the queue has shown them."""
-    from winosmith.web.judge.turns import claim
+    from winosmith.web.judge.turns import go_on
     from winosmith.web.judge.votes import open_slots
 
     eva = person("eva", is_moderator=True, is_judge=True)
     half = twin(state="judging")[0]
     visit(eva).get("/moderate/?state=judging")
     open_slots(half)
-    assert claim(eva) is None
-    assert claim(person("bob", is_judge=True)) is not None
+    assert go_on(eva) is None
+    assert go_on(person("bob", is_judge=True)) is not None
 
 
 def test_a_contested_gold_question_is_settled_once(

@@ -78,27 +78,20 @@ def test_people_without_an_account_never_judge(db: Any, moderator: Any) -> None:
 def test_a_paused_judge_gets_nothing_until_they_may_again(
     db: Any, person: Any, moderator: Any, twin: Any, do: Any
 ) -> None:
-    """While paused a judge claims no problem; afterwards they do."""
+    """While paused a judge gets no problem; afterwards they do."""
     from winosmith.web.judge.models import Judge
-    from winosmith.web.judge.turns import claim
+    from winosmith.web.judge.turns import go_on
 
     eva, bob = moderator(), person("bob", is_judge=True)
     do(eva, "let-through", twin()[0])
     _appoint(eva, bob, "pause", "gold missed")
     assert Judge.objects.get(person=bob).held
-    assert _claimed(claim, bob) is None
+    assert go_on(bob) is None
     with pytest.raises(InputError):
         _appoint(eva, bob, "pause")
     _appoint(eva, bob, "resume", "talked it over")
     assert not Judge.objects.get(person=bob).held
-    assert _claimed(claim, bob) is not None
-
-
-def _claimed(claim: Any, person: Any) -> Any:
-    try:
-        return claim(person)
-    except InputError:
-        return None
+    assert go_on(bob) is not None
 
 
 @pytest.fixture

@@ -105,7 +105,7 @@ def test_what_was_written_before_log_in_is_never_judged_by_its_writer(
     db: Any, visit: Any, person: Any, twin: Any
 ) -> None:
     """Who logs in takes over what they wrote in this browser; the queue never gives it to them."""
-    from winosmith.web.judge.turns import claim
+    from winosmith.web.judge.turns import go_on
     from winosmith.web.people.models import Document, Person
 
     ann, bob = person("ann", is_judge=True), person("bob", is_judge=True)
@@ -115,20 +115,20 @@ def test_what_was_written_before_log_in_is_never_judged_by_its_writer(
     halves = twin(Person.objects.get(anonymous=True))
     browser.post("/people/login/", {"name": "ann", "password": PASSWORD})
     assert {half.twin.__class__.objects.get().contributor for half in halves} == {ann}
-    assert claim(ann) is None
-    assert claim(bob).problem in halves
+    assert go_on(ann) is None
+    assert go_on(bob).problem in halves
 
 
 def test_what_its_writer_has_judged_in_secret_is_withdrawn(db: Any, person: Any, twin: Any) -> None:
     """Where an account read, as a judge, what it wrote without one, the twin is withdrawn."""
-    from winosmith.web.judge.turns import claim
+    from winosmith.web.judge.turns import go_on
     from winosmith.web.people.accounts import adopt
     from winosmith.web.people.models import Person
     from winosmith.web.problems.models import Problem
 
     ann, hidden = person("ann", is_judge=True), Person.objects.create_anonymous()
     twin(hidden)
-    assert claim(ann) is not None
+    assert go_on(ann) is not None
     adopt(ann, hidden)
     assert set(Problem.objects.values_list("state", flat=True)) == {"withdrawn"}
 

@@ -26,9 +26,9 @@ def _everything() -> str:
 
 def _judge(person: Any, **more: Any) -> None:
     """Let a person judge the next problem."""
-    from winosmith.web.judge.turns import answer, answer_local, claim, needs_local
+    from winosmith.web.judge.turns import answer, answer_local, go_on, needs_local
 
-    slot = claim(person)
+    slot = go_on(person)
     if needs_local(slot):
         answer_local(person, slot.ref, 0)
     answer(person, slot.ref, 0, **more)
@@ -115,7 +115,7 @@ def test_hiding_takes_everything_off_the_site(
     db: Any, visit: Any, person: Any, twin: Any, key_of: Any
 ) -> None:
     """Hidden twins are withdrawn whatever their state, are judged no more, and only mine are."""
-    from winosmith.web.judge.turns import claim
+    from winosmith.web.judge.turns import go_on
     from winosmith.web.problems.models import Problem
     from winosmith.web.problems.states import public_problems
 
@@ -129,7 +129,7 @@ def test_hiding_takes_everything_off_the_site(
     assert set(public_problems()) == set(theirs)
     mine = Problem.objects.filter(twin__contributor=ann)
     assert set(mine.values_list("state", flat=True)) == {"withdrawn"}
-    assert claim(judge) is None
+    assert go_on(judge) is None
     assert "4 texts are hidden" in browser.get("/people/").content.decode()
 
 
@@ -191,16 +191,16 @@ def test_who_keeps_their_texts_here_keeps_them_nameless(db: Any, person: Any, tw
 
 def test_what_an_erased_judge_held_goes_to_others(db: Any, person: Any, twin: Any) -> None:
     """An erased judge's open problem is free at once; their votes stay."""
-    from winosmith.web.judge.turns import claim
+    from winosmith.web.judge.turns import go_on
     from winosmith.web.people.privacy import erase
 
     ann, bob = person("ann", is_judge=True), person("bob", is_judge=True)
     held = twin(None)
-    slot = claim(ann)
+    slot = go_on(ann)
     erase(ann, texts=False)
     slot.refresh_from_db()
     assert slot.holder is None
-    assert claim(bob).problem in held
+    assert go_on(bob).problem in held
 
 
 def test_an_erased_account_lets_nobody_in(db: Any, visit: Any, person: Any) -> None:
@@ -301,7 +301,7 @@ def test_ones_versions_are_hidden_alone(db: Any, person: Any) -> None:
 def test_versions_written_without_an_account_join_one(db: Any, person: Any) -> None:
     """Adopted versions are the account's: it never judges them, and they keep their place."""
     from tests.web.lineaged import child, root  # type: ignore[import-not-found]
-    from winosmith.web.judge.turns import claim
+    from winosmith.web.judge.turns import go_on
     from winosmith.web.people.accounts import adopt
     from winosmith.web.people.models import Person
     from winosmith.web.problems.family import path_to
@@ -312,7 +312,7 @@ def test_versions_written_without_an_account_join_one(db: Any, person: Any) -> N
     adopt(ann, nobody)
     made.twin.refresh_from_db()
     assert made.twin.contributor == ann
-    assert claim(ann) is None
+    assert go_on(ann) is None
     assert path_to(made) == [top, made]
 
 

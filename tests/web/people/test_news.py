@@ -146,7 +146,7 @@ def test_news_tell_nothing_of_the_question_that_a_judge_holds(
 ) -> None:
     """The page is the same, whether the one that they hold is gold or the last that is left."""
     from winosmith.web.judge.submissions import enter
-    from winosmith.web.judge.turns import claim
+    from winosmith.web.judge.turns import go_on
     from winosmith.web.problems.lookalikes import Half
     from winosmith.web.problems.models import Twin
 
@@ -158,7 +158,7 @@ def test_news_tell_nothing_of_the_question_that_a_judge_holds(
         if not every:
             made = Twin.objects.create(ref="new")
             enter(made, [Half("The cup hit the jug, and the _ broke.", ("cup", "jug"), 0)], [])
-        slot = claim(judge)
+        slot = go_on(judge)
         assert slot.gold == bool(every)
         assert _badge(visit(judge)) == 0
         pages.append(re.sub(r'value="\w+"|bob|eva', "", _news(visit(judge))))

@@ -236,17 +236,17 @@ def test_who_judged_a_twin_does_not_judge_its_revision(
     db: Any, contributor: Callable[..., Any]
 ) -> None:
     """Whoever has read a version of a twin gets no half of the next one, nor of the one after."""
-    from winosmith.web.judge.turns import claim
+    from winosmith.web.judge.turns import go_on
 
     ann, bob = contributor(), contributor("bob")
     first = submitted(ann)
-    slot = claim(bob)
+    slot = go_on(bob)
     assert slot is not None
     second = submitted(ann, revises=first)
-    assert claim(bob) is None
+    assert go_on(bob) is None
     submitted(ann, revises=second)
-    assert claim(bob) is None
-    assert claim(contributor("cat")) is not None
+    assert go_on(bob) is None
+    assert go_on(contributor("cat")) is not None
 
 
 def test_a_contributor_withdraws_what_a_moderator_withdrew(

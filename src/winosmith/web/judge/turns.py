@@ -49,51 +49,37 @@ class Gone(InputError):  # noqa: N818 - it reads as what happened
     """The problem is no longer this judge's to answer."""
 
 
-def claim(person: Person) -> Slot | None:
+def go_on(person: Person) -> Slot | None:
     """Give a person the next problem; the one that they hold already comes first.
 
     Returns:
         The slot, held for `SiteRules.lease_minutes`; None where nothing is left for this person,
-        or their paid work asks for no more.
+        their paid work asks for no more, they are paused until a moderator has looked, or they
+        are in the middle of a human test.
 
     Raises:
-        InputError: the person may not judge, is paused until a moderator has looked, or is in
-            the middle of a human test.
+        InputError: the person may not judge.
     """
     with writing():
         judge = judge_of(person)
-        if stops(judge):
-            raise InputError(_("your judging is paused until a moderator has looked at it"))
-        if in_a_test(person):
-            raise InputError(_("finish the test that you began, or give it up, before you judge"))
-        return _claimed(judge)
-
-
-def go_on(person: Person) -> Slot | None:
-    """Give a person the next problem where there is one; none for who is paused, or in a test."""
-    with writing():
-        judge = judge_of(person)
-        return None if stops(judge) or in_a_test(person) else _claimed(judge)
-
-
-def _claimed(judge: Judge) -> Slot | None:
-    person = judge.person
-    held = current(person)
-    if held is not None:
-        Slot.objects.filter(pk=held.pk).update(lease_until=timezone.now() + lease())
-        return held
-    if job_is_done(judge):
-        return None
-    slot = next_slot(person, judge.cursor, lock=True)
-    if slot is None:  # what came all the same would be gold
-        return None
-    take_back_gold(person)
-    slot = draw_gold(judge) or slot
-    if not slot.gold and slot.lease_until is None:
-        judge.cursor = slot.place
-    judge.save(update_fields=["cursor", "next_gold"])
-    _take(slot, person)
-    return slot
+        if stops(judge) or in_a_test(person):
+            return None
+        held = current(person)
+        if held is not None:
+            Slot.objects.filter(pk=held.pk).update(lease_until=timezone.now() + lease())
+            return held
+        if job_is_done(judge):
+            return None
+        slot = next_slot(person, judge.cursor, lock=True)
+        if slot is None:  # what came all the same would be gold
+            return None
+        take_back_gold(person)
+        slot = draw_gold(judge) or slot
+        if not slot.gold and slot.lease_until is None:
+            judge.cursor = slot.place
+        judge.save(update_fields=["cursor", "next_gold"])
+        _take(slot, person)
+        return slot
 
 
 def job_is_done(judge: Judge) -> bool:
