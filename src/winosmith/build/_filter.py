@@ -465,7 +465,8 @@ def verified(
 ) -> debias.Verification | str:
     """Return what is guessed across halves that are filtered apart, or why that is not known.
 
-    `combined` is how the embedder combines options, see `_debias.combining`; no `splits` are none.
+    `combined` is how the embedder combines options, see `_debias.combining`; `splits` is how often
+    the problems are dealt to halves, 0 for never.
     """
     if not splits:
         return NOT_ASKED
