@@ -1,9 +1,12 @@
-"""What tells a mutant's tests, and puts its code in place."""
+"""What tells the tests of a mutant, and puts its code in place."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from tests.mutants.__main__ import HARMLESS, ROOT, SOURCE, Folder
 from tests.mutants.changes import Spot, replaced, spot
 
 TEXT = """
@@ -50,20 +53,43 @@ def test_a_change_is_sought_where_it_is_executed(one: str, other: str, found: Sp
     assert spot(TEXT, TEXT.replace(one, other)) == found
 
 
+NESTED = """
+def outer():
+    def inner(n):
+        return n + 1
+    return inner
+"""
+
+
 def test_a_function_gets_the_code_that_was_changed_within_it() -> None:
-    """So does one that was made within another; what is executed on loading is loaded anew."""
-    codes = [
-        compile(TEXT.replace("range(count)", f"range({count})"), "made.py", "exec")
-        for count in ("count", "count - 1")
-    ]
+    """So does one that was made before; what is executed on loading is loaded anew."""
+    codes = [compile(of, "made.py", "exec") for of in (NESTED, NESTED.replace("+", "-"))]
+    names: dict[str, Any] = {}
+    exec(codes[0], names)  # noqa: S102 - this file's own text
+    outer, inner = names["outer"], names["outer"]()
     pairs = replaced(*codes)
     assert pairs is not None
-    assert [one.co_name for one, _ in pairs] == ["made", "<listcomp>"][: len(pairs)]
-    names: dict[str, object] = {}
-    exec(codes[0], names)  # noqa: S102 - this file's own text
-    made = names["made"].__wrapped__  # type: ignore[attr-defined]
-    assert made.__code__ == pairs[0][0]
-    made.__code__ = pairs[0][1]
-    assert made(5) == [0, 1, 2, 3]
-    anew = compile(TEXT.replace("LIMIT = 3", "LIMIT = 4"), "made.py", "exec")
-    assert replaced(codes[0], anew) is None
+    assert [one for one, _ in pairs] == [outer.__code__, inner.__code__]
+    for function in (outer, inner):
+        function.__code__ = dict(pairs)[function.__code__]
+    assert (inner(3), outer()(3)) == (2, 2)
+    codes = [compile(of, "made.py", "exec") for of in (TEXT, TEXT.replace("= 3", "= 4"))]
+    assert replaced(*codes) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [("humans", "tests/humans/test_form.py"), ("humans/_handout", "tests/humans/test_form.py"),
+     ("blocks", "tests/test_blocks.py")],
+)  # fmt: skip
+def test_a_module_is_tried_on_the_tests_that_mirror_it_or_its_folder(name: str, file: str) -> None:
+    """A folder has those of its name; a module those of its own, or else of its folder."""
+    found = Folder(name)
+    assert file in found.tests
+    assert all((ROOT / of.partition("::")[0]).is_file() for of in found.tests)
+
+
+def test_what_does_no_harm_is_of_modules_that_are_there() -> None:
+    """What is told of a module is told of one that has not gone."""
+    named = {known["module"] for known in HARMLESS if "module" in known}
+    assert {name for name in named if not [*SOURCE.glob(name), *SOURCE.glob(f"{name}.py")]} == set()
