@@ -233,7 +233,7 @@ def test_each_split_is_repaired_into_a_folder_of_its_name(
 def test_splits_that_would_be_mixed_up_are_refused(
     leaning: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Two files of one name, and a training set after the test set, end before any work."""
+    """Two files of one name, and a training set after a test set (no contest), end before work."""
     (tmp_path / "a").mkdir()
     paths = [tmp_path / "a" / "test.csv", tmp_path / "test.csv", tmp_path / "train.csv"]
     for path in paths:
@@ -243,6 +243,9 @@ def test_splits_that_would_be_mixed_up_are_refused(
     assert "two files are named 'test'" in capsys.readouterr().err
     assert main(["audit", str(paths[1]), str(paths[2]), *asked]) == 2
     assert "'train' stands after 'test'" in capsys.readouterr().err
+    contest = paths[0].rename(tmp_path / "contest-a.csv")
+    assert main(["audit", str(contest), str(paths[2]), *asked]) == 2
+    assert "not UTF-8" in capsys.readouterr().err
 
 
 def test_a_repair_takes_enough_items(

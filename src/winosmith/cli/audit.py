@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -170,8 +171,10 @@ def _check_splits(names: Sequence[str]) -> None:
         raise click.UsageError(
             f"two files are named {name!r}, and --repair writes a folder for each: rename one"
         )
-    test = next((at for at, name in enumerate(names) if "test" in name.casefold()), len(names))
-    after = next((name for name in names[test + 1 :] if "train" in name.casefold()), None)
+    words = [re.split("[^a-z]+", name.casefold()) for name in names]
+    test = next((at for at, of in enumerate(words) if "test" in of), len(names))
+    later = zip(names[test + 1 :], words[test + 1 :], strict=True)
+    after = next((name for name, of in later if "train" in of), None)
     if after is not None:
         raise click.UsageError(
             f"{after!r} stands after {names[test]!r}: what several splits hold stays in the last "
