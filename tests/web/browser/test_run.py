@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -65,6 +66,45 @@ def test_a_first_admin_is_led_to_the_settings_and_they_hold(
     page.fill("[name=judges]", "1")
     press(page, "main form.settings button")
     expect(page.locator(".brand")).to_have_text("Twins of Graz")
+
+
+@pytest.mark.long
+def test_a_large_file_is_sent_in_pieces(
+    served: Callable[..., Any], browser: Any, tmp_path: Path
+) -> None:
+    """What is refused is told in the site's words; cancelled, it rests; a lost piece goes again."""
+    page = _entered(served(), browser)
+    path, held = tmp_path / "large.jsonl", list[Any]()
+    path.write_text("".join(
+        json.dumps({"id": f"{n}", "sentence": f"The {thing} hit it as the _ was thin.",
+                    "options": [thing, "jug"], "answer": 0, "extra": {"x.note": "x" * 1_000_000}})
+        + "\n" for n, thing in enumerate(("cup", "ball"))
+    ))  # fmt: skip
+    page.goto("/admin/import/")
+    page.check("[value=published]")
+    page.set_input_files("[name=file]", path)
+    look, pieces = "button:has-text('Look at the file')", "**/admin/files/**"
+
+    page.route(pieces, lambda route: route.fulfill(status=422, body="No room."))
+    page.click(look)
+    expect(page.locator("[data-failed]")).to_have_text("No room.")
+    expect(page.locator("[data-sending]")).to_be_hidden()
+    page.unroute(pieces)
+
+    page.route(pieces, lambda route: held.append(route))
+    page.click(look)
+    expect(page.locator(look)).to_be_disabled()
+    page.click("[data-cancel]")
+    expect(page.locator("[data-sending]")).to_be_hidden()
+    expect(page.locator("[data-failed]")).to_be_hidden()
+    expect(page.locator(look)).to_be_enabled()
+    page.unroute(pieces)
+
+    page.route(pieces, lambda route: route.abort(), times=1)
+    press(page, look)
+    expect(page.locator("h1")).to_have_text("large.jsonl")
+    press(page, "button[value=confirm]")
+    expect(page.locator(".box.good")).to_contain_text("2 problems are new")
 
 
 @pytest.mark.long

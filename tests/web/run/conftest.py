@@ -65,13 +65,13 @@ def send(adam: Any, visit: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @pytest.fixture
-def done() -> Callable[[Any], Any]:
+def done(adam: Any) -> Callable[[Any], Any]:
     """Return what confirms a deed that was shown, and returns it when it has been carried out."""
     from winosmith.web.run.deeds import carry_out, confirm
     from winosmith.web.run.models import Deed
 
     def finish(deed: Any) -> Any:
-        confirm(deed)
+        confirm(deed, adam)
         carry_out()
         return Deed.objects.get(pk=deed.pk)
 

@@ -482,10 +482,90 @@ def test_what_waits_to_be_read_can_be_stopped(
     deed = Deed.objects.create(actor=adam, kind="import", asked={"file": "x"}, state="reading")
     (kept / "uploads").mkdir(exist_ok=True)
     deeds.file_of(deed).write_text(CUPS)
-    deeds.stop(deed)
+    deeds.stop(deed, adam)
     deeds.carry_out()
     deed.refresh_from_db()
     assert (deed.state, deed.came) == ("stopped", {})
     assert not deeds.file_of(deed).exists()
     with pytest.raises(InputError):
-        deeds.stop(_proposed(send, file=CUPS))
+        deeds.stop(_proposed(send, file=CUPS), adam)
+
+
+def test_who_decided_is_in_the_log_beside_who_asked(
+    db: Any, send: Callable[..., Any], person: Callable[..., Any], visit: Callable[..., Any]
+) -> None:
+    """What one admin proposed and another one confirmed is both's; alone, nobody stands twice."""
+    from winosmith.web.people.gates import new_key
+    from winosmith.web.run.models import Deed
+
+    first, second = _proposed(send, file=CUPS), _proposed(send, file=GOLD, as_="gold")
+    other = visit(person("berta", is_superuser=True))
+    other.post(f"/admin/deeds/{first.mark}/confirm/", {"key": new_key(), "do": "confirm"})
+    send(f"/admin/deeds/{second.mark}/confirm/", do="drop")
+    told = Deed.objects.order_by("pk").values_list("actor__name", "decided__name", "state")
+    assert list(told) == [("adam", "berta", "waiting"), ("adam", "adam", "dropped")]
+    assert send("/admin/log/", method="get").content.decode().count("decided by berta") == 1
+
+
+@pytest.mark.parametrize("do", [{}, {"do": "publish"}])
+def test_nothing_is_confirmed_that_nobody_confirmed(
+    db: Any, send: Callable[..., Any], do: dict[str, str]
+) -> None:
+    """A form that does not say what is to be done does nothing."""
+    deed = _proposed(send, file=CUPS)
+    assert send(f"/admin/deeds/{deed.mark}/confirm/", **do).status_code == 422
+    deed.refresh_from_db()
+    assert (deed.state, deed.decided) == ("shown", None)
+
+
+def test_a_file_that_is_gone_is_told_as_gone(db: Any, send: Callable[..., Any], adam: Any) -> None:
+    """A site that was restored while a file was to be read has the deed, and asks for the file."""
+    from winosmith.web.run import deeds
+    from winosmith.web.run.models import Deed
+
+    asked = {"file": "x", "as": "judging", "format": "", "new_ids": True}
+    deed = Deed.objects.create(actor=adam, kind="import", asked=asked, state="reading")
+    deeds.carry_out()
+    deed.refresh_from_db()
+    assert (deed.state, deed.error) == ("failed", "The file is gone; send it again.")
+
+
+def test_a_file_that_is_picked_takes_the_place_of_pieces_before(
+    db: Any, send: Callable[..., Any], kept: Path
+) -> None:
+    """A form that came back knows its pieces; whoever picks another file then sends that one."""
+    from winosmith.web.people.gates import new_key
+    from winosmith.web.run.models import Deed
+
+    data, mark = GOLD.encode(), new_key()
+    _pieces(send, data, 900, mark)
+    send("/admin/import/", **_sent(mark, data), file=CUPS)
+    deed = Deed.objects.get()
+    assert (deed.state, deed.asked["file"], deed.came["new"]) == ("shown", "cups.csv", 2)
+
+
+def test_pieces_outlive_a_moment_in_which_nothing_can_be_written(
+    db: Any, send: Callable[..., Any], kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the database was taken, the form sent again finds what was sent before it."""
+    from django.db import OperationalError
+
+    from winosmith.web.people.gates import new_key
+    from winosmith.web.run.models import Deed
+
+    def taken(*_: Any, **__: Any) -> None:
+        raise OperationalError("database is locked")
+
+    data, mark = CUPS.encode(), new_key()
+    _pieces(send, data, 900, mark)
+    with monkeypatch.context() as patch:
+        patch.setattr(Deed, "save", taken)
+        with pytest.raises(OperationalError):
+            send("/admin/import/", **_sent(mark, data))
+    assert send("/admin/import/", **_sent(mark, data))["Location"] == f"/admin/deeds/{mark}/"
+
+
+def test_a_form_is_no_piece(db: Any, send: Callable[..., Any], kept: Path) -> None:
+    """The bytes of a file come as they are; anything else is refused, and written nowhere."""
+    assert send(f"/admin/files/{'0' * 32}/?at=0", file=CUPS).status_code == 415
+    assert not list((kept / "uploads").glob("*"))

@@ -48,13 +48,30 @@ def test_a_test_that_was_opened_before_the_plug_was_pulled_is_open(
     db: Any, send: Callable[..., Any], done: Callable[[Any], Any]
 ) -> None:
     """Carried out again after its last step, the deed ends as done, and there is one round."""
+    from winosmith.web.run.deeds import carry_out
     from winosmith.web.run.models import Deed
     from winosmith.web.take.models import Round
 
     deed = done(_deed(send("/admin/tests/", file=SCHEMAS, **TEST)))
-    Deed.objects.filter(pk=deed.pk).update(state="shown", came={})
-    assert done(deed).came == deed.came
+    Deed.objects.filter(pk=deed.pk).update(state="running", came={})
+    carry_out()
+    ended = Deed.objects.get(pk=deed.pk)
+    assert (ended.state, ended.came) == ("done", deed.came)
     assert Round.objects.count() == 1
+
+
+def test_of_two_tests_of_one_name_one_is_opened(
+    db: Any, send: Callable[..., Any], done: Callable[[Any], Any]
+) -> None:
+    """Both may be shown; whoever confirms later is told that the name is taken, and by no other."""
+    from winosmith.web.take.models import Round
+
+    first = _deed(send("/admin/tests/", file=SCHEMAS, **TEST))
+    second = _deed(send("/admin/tests/", file=SCHEMAS, **{**TEST, "title": "Mine"}))
+    assert done(second).state == "done"
+    late = done(first)
+    assert (late.state, "there is a round" in late.error) == ("failed", True)
+    assert Round.objects.get().title == "Mine"
 
 
 @pytest.mark.parametrize(
@@ -102,12 +119,47 @@ def test_a_test_is_closed_when_its_sheets_are_in(
     assert Deed.objects.latest("pk").asked == {"name": "spring", "drop": True}
 
 
+def test_others_write_while_results_are_found(
+    database: Any,
+    send: Callable[..., Any],
+    done: Callable[[Any], Any],
+    person: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A test is closed first; figures of many people take seconds, and hold up nobody.
+
+    Whoever looks where these were interrupted finds the answers all the same.
+    """
+    from django.db import connection
+
+    from tests.web.take.conftest import fill  # type: ignore[import-not-found]
+    from winosmith.web.take import rounds
+    from winosmith.web.take.models import Round
+    from winosmith.web.take.sheets import enrol
+
+    done(_deed(send("/admin/tests/", file=SCHEMAS, **TEST)))
+    ann, within, real = person("ann"), [], rounds.figures_of
+    fill(ann, enrol(ann, Round.objects.get(), {}))
+
+    def figures_of(round_: Any) -> Any:
+        within.append(connection.in_atomic_block)
+        return real(round_)
+
+    monkeypatch.setattr(rounds, "figures_of", figures_of)
+    send("/admin/tests/spring/close/")
+    assert within == [False]
+    found = rounds.shown_results(Round.objects.get())
+    Round.objects.update(figures=None)
+    assert rounds.shown_results(Round.objects.get())["answers"] == found["answers"] > 0
+
+
 def test_a_test_is_published_once_it_was_shown_what_that_means(
     db: Any, send: Callable[..., Any], done: Callable[[Any], Any], person: Callable[..., Any]
 ) -> None:
     """The preview counts and changes nothing; confirmed, what was asked is public, by its admin."""
     from tests.web.take.conftest import fill  # type: ignore[import-not-found]
     from winosmith.web.problems.models import Event, Problem
+    from winosmith.web.run.deeds import carry_out
     from winosmith.web.take.models import Round
     from winosmith.web.take.sheets import enrol
 
@@ -116,7 +168,7 @@ def test_a_test_is_published_once_it_was_shown_what_that_means(
     ann = person("ann")
     fill(ann, enrol(ann, Round.objects.get(), {}))
     send("/admin/tests/spring/close/")
-    deed = _deed(send("/admin/tests/spring/publish/"))
+    deed, same = (_deed(send("/admin/tests/spring/publish/")) for _ in "12")
     asked = deed.came["used"]
     assert deed.came == {"used": asked, "alternates": 6 - asked, "withheld": 0}
     assert not Problem.objects.filter(public=True).exists()
@@ -126,7 +178,11 @@ def test_a_test_is_published_once_it_was_shown_what_that_means(
     actors = Event.objects.filter(kind="publish").values_list("actor__name", flat=True)
     assert set(actors) == {"adam"}
     assert Round.objects.get().published
-    type(deed).objects.filter(pk=deed.pk).update(state="shown")  # the plug was pulled at the end
-    assert done(deed).came == deed.came
+    type(deed).objects.filter(pk=deed.pk).update(state="running")  # the plug was pulled at the end
+    carry_out()
+    ended.refresh_from_db()
+    assert (ended.state, ended.came) == ("done", deed.came)
+    late = done(same)
+    assert (late.state, "was published" in late.error) == ("failed", True)
     again = send("/admin/tests/spring/publish/")
     assert (again.status_code, "was published" in again.content.decode()) == (409, True)

@@ -103,6 +103,39 @@ def test_places_are_changed_once_they_were_shown(
     assert refused.status_code == 422
 
 
+def test_each_form_of_a_study_is_for_itself(
+    db: Any, adam: Any, visit: Callable[..., Any], kept: Path
+) -> None:
+    """What one of them did is not taken for what another of the same page asks."""
+    from winosmith.web.people.gates import new_key
+    from winosmith.web.run.models import Deed
+
+    made, _ = m.study()
+    browser, key = visit(adam), new_key()
+    path = f"/admin/studies/{made.name}/"
+    assert browser.post(path, {"key": key, "do": "places", "places-places": "9"}).status_code == 302
+    form = {"key": key, "do": "list", "list-allowed": "only", "list-file": _upload(m.worker(1))}
+    answer = browser.post(path, form)
+    assert (answer.status_code, "open the page again" in answer.content.decode()) == (422, True)
+    assert Deed.objects.count() == 1
+    assert not list((kept / "uploads").glob("*"))
+
+
+def test_the_log_tells_numbers_as_numbers(
+    db: Any, send: Callable[..., Any], done: Callable[[Any], Any]
+) -> None:
+    """One place is no mere yes, and a setting that was emptied is told as well."""
+    from winosmith.web.run.log import told
+    from winosmith.web.run.models import Deed
+
+    made, _ = m.study(places=10)
+    form = {"do": "places", "places-places": "1"}
+    deed = _deed(send(f"/admin/studies/{made.name}/", **form))
+    assert [value for _name, value in told(deed)] == [made.name, "1"]
+    emptied = Deed(kind="settings", asked={"contact": "", "words_to_flag": [], "judges": 1})
+    assert [value for _name, value in told(emptied)] == ["–", "–", "1"]
+
+
 @pytest.mark.parametrize(("allowed", "may"), [("only", [True, False]), ("never", [False, True])])
 def test_a_list_says_who_may_come(
     db: Any, send: Callable[..., Any], done: Callable[[Any], Any], allowed: str, may: list[bool]

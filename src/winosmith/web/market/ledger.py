@@ -25,6 +25,9 @@ from winosmith.web.people.models import pseudonym
 
 CENT = Decimal("0.01")
 
+NOTHING = Decimal("0.00")
+"""Shown as other sums are."""
+
 COLUMNS = (
     "worker", "state", "verdict", "done", "asked", "seconds", "market_seconds", "owed", "paid",
     "bonus", "currency", "wage_per_hour", "pace", "notes",
@@ -81,9 +84,9 @@ class Entry:
         That is the market's, or a moderator's where the worker's votes are held.
         """
         if self.held:
-            return Decimal(0)
+            return NOTHING
         waits = self.part.verdict == models.WAITING and self.part.state == models.COMPLETE
-        return Decimal(0) if waits else max(Decimal(0), self.owed - self.paid)
+        return NOTHING if waits else max(NOTHING, self.owed - self.paid)
 
     def row(self) -> list[str]:
         """Return the line as texts, in the order of COLUMNS."""
@@ -125,8 +128,8 @@ def ledger(study: Study) -> Ledger:
     return Ledger(
         study,
         entries,
-        sum((entry.paid for entry in entries), Decimal(0)),
-        sum((entry.due for entry in entries), Decimal(0)),
+        sum((entry.paid for entry in entries), NOTHING),
+        sum((entry.due for entry in entries), NOTHING),
         middle,
         tuple(_warnings(study, middle)),
     )
@@ -155,8 +158,8 @@ def _owed(part: Participation, done: int) -> Decimal:
         return study.reward
     if part.state == models.SHORT and not turned_away:
         share = (study.reward * min(done, study.amount) / study.amount).quantize(CENT, ROUND_UP)
-        return max(share, study.short_reward or Decimal(0))
-    return Decimal(0)
+        return max(share, study.short_reward or NOTHING)
+    return NOTHING
 
 
 def _notes(entry: Entry) -> Iterator[str]:

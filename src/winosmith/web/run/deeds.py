@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from winosmith.errors import InputError, WinosmithError
-from winosmith.outputs import write_aside, write_error
+from winosmith.outputs import write_error
 from winosmith.web._background import Background
 from winosmith.web._lock import writing
 from winosmith.web.people.models import Person
@@ -126,65 +126,54 @@ def taken(deed: Deed, typed: dict[str, Any]) -> Deed:
         InputError: it can't be read, or did not come whole.
         OutputError: it can't be written.
     """
-    if typed.get("sent"):
-        deed.mark, deed.state = typed["sent"], Deed.State.READING
-        path = file_of(deed)
-        if not path.exists() or path.stat().st_size != typed["sent_bytes"]:
+    sent = typed.get("sent")
+    if sent:
+        deed.mark, deed.state = sent, Deed.State.READING
+    else:
+        deed.state = Deed.State.SHOWN
+    path = file_of(deed)
+    try:
+        if not sent:
+            put(deed.mark, 0, typed["file"].read())
+        elif not path.exists() or path.stat().st_size != typed["sent_bytes"]:
             raise InputError(_("The file did not come whole; send it again."))
         with path.open("rb") as file:
             os.fsync(file.fileno())  # it is on the disk before the deed is
-        return deed
-    deed.state = Deed.State.SHOWN
-    with _kept(deed, typed["file"].read()):
-        looks[deed.kind](deed)
+        if not sent:
+            looks[deed.kind](deed)
+    except BaseException:
+        if not sent:
+            path.unlink(missing_ok=True)
+        raise
     return deed
 
 
-@contextmanager
-def _kept(deed: Deed, data: bytes) -> Iterator[None]:
-    """Keep what was sent with a deed, for the site's owner alone to read; not if the block fails.
-
-    Raises:
-        OutputError: it can't be written.
-    """
-    path = file_of(deed)
-    path.parent.mkdir(mode=0o700, exist_ok=True)
-    with write_aside(path, "wb") as file:
-        file.write(data)
-    try:
-        path.chmod(0o600)
-        yield
-    except BaseException:
-        path.unlink(missing_ok=True)
-        raise
-
-
-def confirm(deed: Deed) -> None:
-    """Let a deed that was shown be carried out.
+def confirm(deed: Deed, person: Person) -> None:
+    """Let a deed that was shown be carried out, as somebody decided.
 
     Raises:
         InputError: it was confirmed or dropped already.
     """
     rows = Deed.objects.filter(pk=deed.pk, state=Deed.State.SHOWN)
     with writing():
-        if not rows.update(state=Deed.State.WAITING):
+        if not rows.update(state=Deed.State.WAITING, decided=person):
             raise InputError(_("This was confirmed or dropped already; open the page again."))
 
 
-def drop(deed: Deed) -> None:
-    """Give up a deed that waits to be confirmed; its file goes.
+def drop(deed: Deed, person: Person | None = None) -> None:
+    """Give up a deed that waits to be confirmed, as somebody or the time decided; its file goes.
 
     Raises:
         InputError: it was confirmed or dropped already.
     """
     rows = Deed.objects.filter(pk=deed.pk, state=Deed.State.SHOWN)
     with writing():
-        if not rows.update(state=Deed.State.DROPPED, ended=timezone.now()):
+        if not rows.update(state=Deed.State.DROPPED, decided=person, ended=timezone.now()):
             raise InputError(_("This was confirmed or dropped already; open the page again."))
     file_of(deed).unlink(missing_ok=True)
 
 
-def stop(deed: Deed) -> None:
+def stop(deed: Deed, person: Person) -> None:
     """Stop what is read, waits to begin, or comes in from a file; what came in stays.
 
     Raises:
@@ -193,9 +182,14 @@ def stop(deed: Deed) -> None:
     now = Q(state__in=BEFORE) | Q(state=Deed.State.RUNNING, kind=IMPORT)
     rows = Deed.objects.filter(now, pk=deed.pk)
     with writing():
-        if not rows.update(state=Deed.State.STOPPED, ended=timezone.now()):
+        if not rows.update(state=Deed.State.STOPPED, decided=person, ended=timezone.now()):
             raise InputError(_("This can’t be stopped any more."))
     file_of(deed).unlink(missing_ok=True)
+
+
+def begun(deed: Deed) -> bool:
+    """Tell whether a deed that is to be carried out was at it before an interrupt."""
+    return bool(deed.state == Deed.State.RUNNING)
 
 
 def go_on() -> None:
@@ -277,6 +271,7 @@ def forget_files(now: datetime, before: datetime) -> int:
     states = (Deed.State.SHOWN, *BUSY)
     open_ = set(Deed.objects.filter(state__in=states).values_list("mark", flat=True))
     for path in Path(settings.SITE.folder, UPLOADS).glob("*"):
-        if path.name not in open_ and path.stat().st_mtime < (now - DAY).timestamp():
-            path.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):  # its deed has ended meanwhile
+            if path.name not in open_ and path.stat().st_mtime < (now - DAY).timestamp():
+                path.unlink()
     return len(old)

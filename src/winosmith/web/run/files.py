@@ -73,9 +73,11 @@ class FileForm(forms.Form):
         return file
 
     def clean(self) -> dict[str, Any]:
-        """Ask for a file, one way or the other."""
+        """Ask for a file, one way or the other; of two, the one that comes with the form is it."""
         typed: dict[str, Any] = super().clean()
-        if not self.errors and not typed["file"] and not typed["sent"]:
+        if typed.get("file"):
+            typed["sent"] = ""  # it was picked after those pieces
+        elif not self.errors and not typed["sent"]:
             self.add_error("file", forms.Field.default_error_messages["required"])
         return typed
 
@@ -212,7 +214,7 @@ def look(deed: Deed) -> None:
         InputError: it can't be read, or nothing of it can come in.
     """
     asked = deed.asked
-    found = look_at(file_of(deed), asked, _as(asked))
+    found = look_at(there(deed), asked, _as(asked))
     if not len(found.dataset):
         raise InputError("\n".join([_("No problem can come in."), *told(asked, found)]))
     deed.total = len(found.dataset)

@@ -11,12 +11,14 @@ from django.utils.translation import gettext_lazy
 from winosmith.errors import InputError
 from winosmith.humans import TITLE
 from winosmith.web.people.models import Person
-from winosmith.web.run.deeds import Progress, note, taken
+from winosmith.web.run.deeds import Progress, begun, note, taken
 from winosmith.web.run.files import TOLD, DataForm, Look, file_name, look_at, there, told
 from winosmith.web.run.models import TEST, TEST_CLOSE, TEST_PUBLISH, Deed
 from winosmith.web.take.models import Round
 from winosmith.web.take.rounds import (
-    close_round,
+    Released,
+    end_round,
+    keep_figures,
     open_round,
     plan_publishing,
     plan_round,
@@ -111,8 +113,10 @@ def _options(asked: dict[str, Any]) -> dict[str, Any]:
 def open_test(deed: Deed, progress: Progress) -> dict[str, Any]:
     """Carry out the opening of a test; called again after an interrupt, it goes on."""
     asked = deed.asked
-    opened = Round.objects.filter(name=asked["name"], created__gte=deed.at).first()
-    if opened is None:  # else its last step was done before somebody pulled the plug
+    opened = None
+    if begun(deed):  # its last step may have been done before somebody pulled the plug
+        opened = Round.objects.filter(name=asked["name"], created__gte=deed.at).first()
+    if opened is None:
         consent = asked["consent"].replace("\r\n", "\n").strip() or None
         data = _whole(deed).dataset
         opened, _left = open_round(data, asked["name"], consent=consent, **_options(asked))
@@ -120,13 +124,18 @@ def open_test(deed: Deed, progress: Progress) -> dict[str, Any]:
 
 
 def close_test(person: Person, name: str, *, drop: bool) -> Deed:
-    """Let nobody take a test any more, find its results, and note who closed it.
+    """Let nobody take a test any more, and note who closed it; its results are found after that.
 
     Raises:
         InputError: there is none, it is closed, or sheets are out and are not to be dropped.
     """
-    close_round(name, drop=drop)
+    end_round(name, drop=drop)
     return note(person, TEST_CLOSE, {"name": name, "drop": drop})
+
+
+def find_results(name: str) -> None:
+    """Find the results of a closed test: in no transaction, as it may take seconds."""
+    keep_figures(round_named(name))
 
 
 def propose_publishing(person: Person, name: str) -> Deed:
@@ -136,18 +145,23 @@ def propose_publishing(person: Person, name: str) -> Deed:
         InputError: it is open, or was published; or another open one asks some of this.
         DataError: nobody was given a sheet.
     """
-    plan = plan_publishing(name)
-    came = {"used": plan.used, "alternates": plan.alternates, "withheld": plan.withheld}
     return Deed(
-        actor=person, kind=TEST_PUBLISH, asked={"name": name}, state=Deed.State.SHOWN, came=came
+        actor=person,
+        kind=TEST_PUBLISH,
+        asked={"name": name},
+        state=Deed.State.SHOWN,
+        came=_public(plan_publishing(name)),
     )
 
 
 def publish_test(deed: Deed, progress: Progress) -> dict[str, Any]:
     """Carry out the publishing of a test; called again after an interrupt, it is done."""
-    name, came = deed.asked["name"], deed.came
-    published = round_named(name).published
-    if published is None or published < deed.at:
-        done = publish_round(name, by=deed.actor)
-        came = {"used": done.used, "alternates": done.alternates, "withheld": done.withheld}
-    return dict(came)
+    name = deed.asked["name"]
+    published = round_named(name).published if begun(deed) else None
+    if published is not None and published >= deed.at:
+        return dict(deed.came)
+    return _public(publish_round(name, by=deed.decided))
+
+
+def _public(plan: Released) -> dict[str, int]:
+    return {"used": plan.used, "alternates": plan.alternates, "withheld": plan.withheld}

@@ -46,27 +46,26 @@ def told(deed: Deed) -> list[tuple[Any, str]]:
 
     Of what is not asked for, a form's empty fields, nothing is told; of settings all is.
     """
-    asked = {name: value for name, value in deed.asked.items() if value not in ("", None)}
     if deed.kind == SETTINGS:
-        return [(WORDS[name][0], _chosen(value)) for name, value in asked.items()]
-    yes = {name: value for name, value in asked.items() if value not in (False, "False")}
-    return [_of_form(deed.kind, name, value) for name, value in yes.items()]
+        return [(WORDS[name][0], _chosen(value)) for name, value in deed.asked.items()]
+    told = [(name, str(value)) for name, value in deed.asked.items() if value is not None]
+    return [_of_form(deed.kind, *each) for each in told if each[1] not in ("", "False")]
 
 
 def _chosen(value: Any) -> str:
     if isinstance(value, bool):
         return _("yes") if value else _("no")
     if isinstance(value, list):
-        return ", ".join(value)
-    return str(OPTIONS.get(value, value))
+        value = ", ".join(value)
+    return str(OPTIONS.get(value, value)) or "–"
 
 
-def _of_form(kind: str, name: str, value: Any) -> tuple[Any, str]:
+def _of_form(kind: str, name: str, value: str) -> tuple[Any, str]:
     fields = FORMS[kind].base_fields if kind in FORMS else {}
     field = fields.get(name) or fields.get(f"{name}_")  # `as` is no name in Python
     label = OTHERS.get(name, name) if field is None else field.label
-    if value in (True, "True"):
+    if value == "True":
         return label, ""
     if isinstance(field, forms.ChoiceField):
-        value = dict(field.choices).get(value, value)
-    return label, str(value)
+        value = str(dict(field.choices).get(value, value))
+    return label, value

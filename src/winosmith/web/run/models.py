@@ -15,6 +15,8 @@ class Deed(models.Model):
 
     Attributes:
         mark: its address.
+        actor: who asked for it.
+        decided: who had it carried out, dropped it, or stopped it; None where it needed nobody.
         kind: what was done.
         asked: what was asked for: by the form's names, never a secret.
         state: how far it is.
@@ -53,6 +55,9 @@ class Deed(models.Model):
 
     mark = models.CharField(max_length=32, unique=True, default=new_key)
     actor = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="deeds")
+    decided = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+"
+    )
     kind = models.CharField(max_length=12, choices=Kind)
     asked = models.JSONField(default=dict)
     state = models.CharField(max_length=8, choices=State, default=State.DONE)

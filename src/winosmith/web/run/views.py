@@ -19,7 +19,7 @@ from winosmith.errors import InputError, WinosmithError
 from winosmith.web._site import Unfit
 from winosmith.web.market.models import Study
 from winosmith.web.market.studies import progress as how_far
-from winosmith.web.people.gates import admins_only, new_key, once
+from winosmith.web.people.gates import admins_only, form_once, new_key
 from winosmith.web.people.models import Person
 from winosmith.web.run import backups as kept
 from winosmith.web.run import files, human_tests
@@ -111,7 +111,9 @@ def _proposed(
     return _form(request, page, form, deeds=_deeds().filter(kind=kind)[:LAST], **_beside(kind))
 
 
-def _shown(request: HttpRequest, form: Any, propose: Callable[[Person, Any], Deed]) -> str:
+def _shown(
+    request: HttpRequest, form: Any, propose: Callable[[Person, Any], Deed], part: str = ""
+) -> str:
     """Keep what is to be confirmed; return the mark of its deed, or "" as `_done` does."""
     sent = form.cleaned_data.get("sent", "")
     if sent and _deeds().filter(mark=sent).exists():
@@ -128,9 +130,10 @@ def _shown(request: HttpRequest, form: Any, propose: Callable[[Person, Any], Dee
 
     mark = ""
     try:
-        mark = _done(request, form, act)
+        mark = _done(request, form, act, part)
     finally:
-        if mark != deed.mark:  # the form was sent before, or this can't be written
+        # The form was sent before, or this can't be written: then pieces wait for another try.
+        if mark != deed.mark and not sent:
             file_of(deed).unlink(missing_ok=True)
     go_on()
     return mark
@@ -143,6 +146,8 @@ def piece(request: HttpRequest, mark: str) -> HttpResponse:
     at = request.GET.get("at", "")
     if not (re.fullmatch("[0-9a-f]{32}", mark) and re.fullmatch("[0-9]{1,12}", at)):
         raise Http404
+    if request.content_type != "application/octet-stream":
+        return HttpResponse(status=415)  # the body of a form has been read by now
     try:
         put(mark, int(at), request.body)
     except WinosmithError as error:
@@ -172,6 +177,7 @@ def close_test(request: HttpRequest, name: str) -> HttpResponseBase:
     done = _with_test(request, name, lambda: human_tests.close_test(person, name, drop=given_up))
     if not isinstance(done, str):
         return done
+    human_tests.find_results(name)  # others write meanwhile
     messages.success(request, _("The test is closed; here are its results."))
     return redirect("take:round", name)
 
@@ -196,12 +202,7 @@ def _with_test(request: HttpRequest, name: str, act: Callable[[], Deed]) -> Http
     if not Round.objects.filter(name=name).exists():
         raise Http404
     try:
-        done, _new = once(
-            _person(request),
-            request.POST.get("key", ""),
-            request.path,
-            lambda: {"deed": act().mark},
-        )
+        done = form_once(request, _person(request), lambda: {"deed": act().mark})
     except WinosmithError as error:
         deeds = _deeds().filter(kind=TEST)[:LAST]
         context = {"deeds": deeds, "error": error, **_beside(TEST)}
@@ -257,7 +258,7 @@ def study(request: HttpRequest, name: str) -> HttpResponseBase:
     asked = forms.get(which)
     if asked is not None and asked.is_valid():
         propose = STUDY_FORMS[which][1]
-        mark = _shown(request, asked, lambda person, form: propose(person, found, form))
+        mark = _shown(request, asked, lambda person, form: propose(person, found, form), which)
         if mark:
             return redirect("run:deed", mark)
     deeds = _deeds().filter(asked__name=name, kind__startswith="study")[:LAST]
@@ -280,10 +281,9 @@ def new_link(request: HttpRequest, name: str) -> HttpResponseBase:
     person = _person(request)
     made: list[tuple[Study, str]] = []
 
-    def act() -> dict[str, Any]:
+    def act() -> None:
         made.append(paid.link_anew(person, name))
         paid.link_of(*made[0], _address(request))
-        return {}
 
     return _with_study(request, name, act, made)
 
@@ -293,19 +293,19 @@ def new_link(request: HttpRequest, name: str) -> HttpResponseBase:
 def close_study(request: HttpRequest, name: str) -> HttpResponseBase:
     """Let nobody new come to a study, once a form."""
     person = _person(request)
-    return _with_study(request, name, lambda: {"deed": paid.end_study(person, name).mark}, [])
+    return _with_study(request, name, lambda: paid.end_study(person, name), [])
 
 
 def _with_study(
     request: HttpRequest,
     name: str,
-    act: Callable[[], dict[str, Any]],
+    act: Callable[[], object],
     made: list[tuple[Study, str]],
 ) -> HttpResponseBase:
     if not Study.objects.filter(name=name).exists():
         raise Http404
     try:
-        once(_person(request), request.POST.get("key", ""), request.path, act)
+        form_once(request, _person(request), act)
     except InputError as error:
         return _studies(request, paid.StudyForm(), error=error, status=409)
     if made:
@@ -374,14 +374,12 @@ def progress(request: HttpRequest, mark: str) -> HttpResponse:
 @admins_only
 def confirmed(request: HttpRequest, mark: str) -> HttpResponseBase:
     """Let what was shown be carried out, drop it, or stop what goes on, once a form."""
-    found, do = _found(mark), request.POST.get("do", "")
-
-    def act() -> dict[str, Any]:
-        {"drop": drop, "stop": stop}.get(do, confirm)(found)
-        return {}
-
+    found, person = _found(mark), _person(request)
+    decide = {"confirm": confirm, "drop": drop, "stop": stop}.get(request.POST.get("do", ""))
+    if decide is None:
+        return _deed(request, found, status=422)
     try:
-        once(_person(request), request.POST.get("key", ""), request.path, act)
+        form_once(request, person, lambda: decide(found, person))
     except InputError as error:
         return _deed(request, _found(mark), error, status=409)
     go_on()
@@ -405,7 +403,7 @@ def _found(mark: str) -> Deed:
 
 
 def _deeds() -> QuerySet[Deed]:
-    return Deed.objects.select_related("actor").order_by("-pk")
+    return Deed.objects.select_related("actor", "decided").order_by("-pk")
 
 
 def _person(request: HttpRequest) -> Person:
@@ -416,18 +414,17 @@ def _address(request: HttpRequest) -> str:
     return site_settings.SITE.public_url or request.build_absolute_uri("/")
 
 
-def _done(request: HttpRequest, form: Form, act: Callable[[], str]) -> str:
+def _done(request: HttpRequest, form: Form, act: Callable[[], str], part: str = "") -> str:
     """Do what a form asks for, once; return what `act` did, or "": the form says what is wrong.
 
     Args:
         request: with the form and its key.
         form: gets what is wrong.
         act: returns a word that stands for what it did.
+        part: of the page, where it has several forms.
     """
     try:
-        result, _new = once(
-            _person(request), request.POST.get("key", ""), request.path, lambda: {"did": act()}
-        )
+        result = form_once(request, _person(request), lambda: {"did": act()}, part)
     except WinosmithError as error:
         _tell(form, None, error)
         return ""

@@ -268,7 +268,18 @@ def round_named(name: str) -> Round:
 
 
 def close_round(name: str, *, drop: bool = False) -> Round:
-    """Let nobody take a round any more, and find its results.
+    """Let nobody take a round any more, and find its results; the arguments are `end_round`'s.
+
+    Raises:
+        InputError: there is no such round, it is closed, or sheets are out.
+    """
+    closed = end_round(name, drop=drop)
+    keep_figures(closed)
+    return closed
+
+
+def end_round(name: str, *, drop: bool = False) -> Round:
+    """Let nobody take a round any more; `keep_figures` is to follow.
 
     Args:
         name: of the round.
@@ -289,10 +300,14 @@ def close_round(name: str, *, drop: bool = False) -> Round:
         out.update(state=Sitting.State.DROPPED, ended=now)
         locked.state, locked.closed = Round.State.CLOSED, now
         locked.save(update_fields=["state", "closed"])
-    locked.figures = figures_of(locked)
-    with writing():
-        locked.save(update_fields=["figures"])
     return locked
+
+
+def keep_figures(round_: Round) -> None:
+    """Find the results of a closed round, and keep them."""
+    round_.figures = figures_of(round_)
+    with writing():
+        round_.save(update_fields=["figures"])
 
 
 def let_count(round_: Round, ref: str, by: Person) -> None:
@@ -306,9 +321,7 @@ def let_count(round_: Round, ref: str, by: Person) -> None:
         if not rows.update(held=False, looked_by=by):
             raise InputError(_("This sheet is not held; open the page again."))
     if round_.state == Round.State.CLOSED:
-        round_.figures = figures_of(round_)
-        with writing():
-            round_.save(update_fields=["figures"])
+        keep_figures(round_)
 
 
 def publish_round(name: str, *, by: Person | None = None) -> Released:
@@ -625,7 +638,7 @@ def _write(out: OutputFolder, name: str, records: Iterable[Any]) -> None:
 
 def shown_results(round_: Round) -> dict[str, Any]:
     """Return what the page of a closed round shows: `fault`, or `tests` and what is over them."""
-    figures = round_.figures
+    figures = round_.figures or figures_of(round_)  # whoever closed it may have been interrupted
     if not figures:
         return {"fault": _("Nobody handed in an answer.")}
     if fault := figures.get("fault"):

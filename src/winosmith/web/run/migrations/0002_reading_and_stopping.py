@@ -1,17 +1,25 @@
-"""Files are read by and by, and stopped; tests are published, and studies looked after."""
+"""Files are read by and by, and stopped; tests are published; it is kept who decided on what."""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
+from django.conf import settings
 from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    """New words alone: no row changes."""
+    """New words, and an empty column: no row changes."""
 
     dependencies: ClassVar = [("run", "0001_initial")]
     operations: ClassVar = [
+        migrations.AddField(
+            "deed",
+            "decided",
+            models.ForeignKey(
+                settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+"
+            ),
+        ),
         migrations.AlterField(
             "deed",
             "kind",

@@ -13,10 +13,15 @@
   const field = (name) => form.querySelector(`[name$="${name}"]`);
   const part = (name) => form.querySelector(`[data-${name}]`);
   const show = (name, on) => { part(name).hidden = !on; };
+  const failed = part("failed").querySelector("p");
+  const lost = failed.textContent;
   const newMark = () => [...crypto.getRandomValues(new Uint8Array(16))]
     .map((byte) => byte.toString(16).padStart(2, "0")).join("");
-  let under = { file: null, mark: "", at: 0 };
+  const nothing = { file: null, mark: "", at: 0 };
+  let under = nothing;
   let stopped = null;
+
+  class Refused extends Error {}
 
   const put = async (body, signal) => {
     for (let tried = 1; ; tried += 1) {
@@ -32,9 +37,9 @@
           },
         });
         if (answer.status === 204) return;
-        if (answer.status < 500) throw new DOMException("refused", "AbortError");
+        if (answer.status === 422) throw new Refused(await answer.text());
       } catch (error) {
-        if (error.name === "AbortError" || tried === TRIES) throw error;
+        if (error instanceof Refused || signal.aborted || tried === TRIES) throw error;
       }
       if (tried === TRIES) throw new Error("no answer");
       await new Promise((later) => { setTimeout(later, PAUSE * tried); });
@@ -72,9 +77,11 @@
       field("sent_bytes").value = file.size;
       picked.disabled = true;
       form.submit();
-    } catch {
-      if (!signal.aborted) show("failed", true);
-      under = signal.aborted ? { file: null, mark: "", at: 0 } : under;
+    } catch (error) {
+      const refused = error instanceof Refused;
+      failed.textContent = refused ? error.message : lost;
+      show("failed", !signal.aborted);
+      if (signal.aborted || refused) under = nothing;  // the next try begins anew
       show("sending", false);
       buttons.forEach((button) => { button.disabled = false; });
       stopped = null;
