@@ -62,6 +62,23 @@ def test_a_script_gets_what_comes_next_at_once(judge: Any) -> None:
     assert "<html" not in nothing.content.decode()
 
 
+def test_a_key_is_good_for_one_problem(judge: Any, rules: Any) -> None:
+    """An answer with the key of another problem's form is refused, and stays in its own form."""
+    rules(local_first=False)
+    first, second = (twin(halves=1)[0] for _ in range(2))
+    ann = judge("ann")
+    page = _send(ann, ann.get("/judge/"), "/judge/next/")
+    used = _fields(page, "/judge/answer/")["key"]
+    page = _send(ann, page, "/judge/answer/", choice="0")
+    refused = _send(ann, page, "/judge/answer/", choice="1", key=used)
+    assert refused.status_code == 422
+    assert "used for something else" in refused.content.decode()
+    assert not second.slots.exclude(answered_at=None).exists()
+    _send(ann, refused, "/judge/answer/", choice="1")
+    votes = [problem.slots.exclude(answered_at=None).get().choice for problem in (first, second)]
+    assert votes == [0, 1]
+
+
 def test_a_problem_is_judged_in_two_steps(judge: Any) -> None:
     """The local context hides the rest of the sentence; then comes the whole, and then the next."""
     (problem,) = twin(halves=1)

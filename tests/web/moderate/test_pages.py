@@ -261,7 +261,7 @@ def test_names_are_for_admins(db: Any, person: Any, moderator: Any, visit: Any) 
 
 
 def test_a_judge_is_made_by_form_once(db: Any, person: Any, moderator: Any, visit: Any) -> None:
-    """Sent twice, the form makes one appointment; without a reason it comes back with 422."""
+    """Sent twice, the form appoints once; without a reason, or with a key of another, it is 422."""
     from winosmith.web.people.models import pseudonym
 
     bob = person("bob")
@@ -270,6 +270,7 @@ def test_a_judge_is_made_by_form_once(db: Any, person: Any, moderator: Any, visi
     for _ in range(2):
         sent = {"key": KEY, "kind": "judge", "reason": "reads well"}
         assert client.post(path, sent).status_code == 302
+    assert client.post(path, {**sent, "kind": "pause"}).status_code == 422
     bob.refresh_from_db()
     assert (bob.is_judge, bob.appointments.count()) == (True, 1)
 
