@@ -292,6 +292,9 @@ def test_a_second_column_of_other_answers_is_asked_about(tmp_path: Path) -> None
     rows = [{**row, "gold": row["gold"] if n in (3, 7) else None} for n, row in enumerate(rows)]
     found = formats.scan(put(tmp_path, jsonl(rows)))
     assert found.notes == ("'gold' tells another answer in 2 of 2 rows, the first at line 4",)
+    rows = [{**ROWS[n % 4], "gold": str((n + 1) % 4) if n < 4 else None} for n in range(40)]
+    found = formats.scan(put(tmp_path, jsonl(rows)))
+    assert found.notes == ("'gold' tells another answer in 4 of 4 rows, the first at line 1",)
 
 
 def test_numbers_from_one_on_do_not_claim_to_fit_all(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
+from shlex import quote
 from string import ascii_uppercase
 from typing import IO, Any
 
@@ -344,12 +345,13 @@ def _without_repeats(drafts: Sequence[_Draft], kind: str, answers: str, known: b
         fits = [
             other for other in _WORDS if told and all(other in readings for _, readings, _ in told)
         ]
-        if not few and fits and not known and 2 * len(told) >= keyed:
+        if fits and not few:
             lines = min((differ[other] for other in fits), key=len)
+        if fits and not few and not known and 2 * len(told) >= keyed:
             raise FormatError(
                 f"{answers!r} and {name!r} may both be the answers, and differ in {len(lines):,} "
                 f"of {len(told):,} rows, the first at line {lines[0]}; say which with --answer "
-                f"{answers} or --answer {name}"
+                f"{quote(answers)} or --answer {quote(name)}"
             )
         if few or fits:
             notes.append(
