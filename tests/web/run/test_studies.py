@@ -121,6 +121,25 @@ def test_each_form_of_a_study_is_for_itself(
     assert not list((kept / "uploads").glob("*"))
 
 
+def test_who_began_after_the_markets_last_word_is_not_rejected(
+    db: Any, send: Callable[..., Any], done: Callable[[Any], Any], rules: Any, tmp_path: Path
+) -> None:
+    """Of those who are in no final table only they are rejected who could have been in it."""
+    rules(judges=1, gold_every=0, local_first=False)
+    made, _ = m.study(1)
+    before = m.working(made, 1)
+    file = m.export(tmp_path / "x.csv", [(7, "APPROVED")])
+    form = {"do": "paid", "paid-file": _upload(file.read_bytes(), "x.csv"), "paid-final": "on"}
+    deed = _deed(send(f"/admin/studies/{made.name}/", **form))
+    assert (deed.came["all_changes"], deed.came["all_missing"]) == (1, 1)
+    after = m.working(made, 2)
+    ended = done(deed)
+    assert (ended.came["all_changes"], ended.came["all_missing"]) == (1, 1)
+    for part, verdict in ((before, "rejected"), (after, "waiting")):
+        part.refresh_from_db()
+        assert part.verdict == verdict
+
+
 def test_the_log_tells_numbers_as_numbers(
     db: Any, send: Callable[..., Any], done: Callable[[Any], Any]
 ) -> None:

@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any, TypeVar
@@ -309,7 +310,9 @@ class Plan:
         }
 
 
-def plan(study: Study, rows: Sequence[Row], *, final: bool = False) -> Plan:
+def plan(
+    study: Study, rows: Sequence[Row], *, final: bool = False, sent: datetime | None = None
+) -> Plan:
     """Return what an export changes; nothing is written.
 
     A submission is a participation's where worker and submission are both what its link named.
@@ -319,6 +322,7 @@ def plan(study: Study, rows: Sequence[Row], *, final: bool = False) -> Plan:
         rows: the export's.
         final: the export holds every submission there will be; participations that are not in it
             were begun by nobody of the market, and are rejected.
+        sent: when the export came here; who began after that is not missing in it. None for now.
     """
     made = Plan([], 0, [], [], [], [])
     changes: dict[int, Change] = {}
@@ -342,7 +346,8 @@ def plan(study: Study, rows: Sequence[Row], *, final: bool = False) -> Plan:
         if part is not None:
             made.notes.extend(_notes(row, part))
             changes[part.pk] = _change(row, part)
-    for part in study.participations.select_related("person", "study").exclude(pk__in=met):
+    others = study.participations.select_related("person", "study").exclude(pk__in=met)
+    for part in others.filter(began__lte=sent) if sent else others:
         made.missing.append(part)
         if final and part.verdict == models.WAITING:
             changes[part.pk] = Change(

@@ -328,7 +328,7 @@ def _plan(deed: Deed) -> Plan:
     study, path = study_named(deed.asked["name"]), there(deed)
     with _named(deed, path):
         rows = read_export(path, study.provider)
-    return plan(study, rows, final=deed.asked["final"])
+    return plan(study, rows, final=deed.asked["final"], sent=deed.at)
 
 
 def _ids(deed: Deed, study: Study) -> list[str]:
