@@ -213,6 +213,7 @@ def test_pay_of_a_job_that_is_held_waits_for_a_moderator(
     Participation.objects.filter(pk=part.pk).update(verdict="approved")
     (entry,) = ledger(made).entries
     assert (entry.due, list(bonus_lines(ledger(made)))) == (Decimal(0), [])
+    assert str(ledger(made).due) == "0.00"  # as other sums are shown
     assert entry.pace.over == 3
     assert any("moderator" in note for note in entry.notes)
     resume(part.person, person("eva", is_moderator=True))
