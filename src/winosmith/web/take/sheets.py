@@ -228,10 +228,6 @@ def _told(round_: Round, declared: Mapping[str, str]) -> dict[str, str]:
     return told
 
 
-if TYPE_CHECKING:
-    from winosmith.web.people.models import Person
-
-
 FEWEST = 5
 """Answers that a sheet must have before its pace says anything."""
 
@@ -468,10 +464,6 @@ def begun(person: Person) -> Iterator[Work]:
             left,
         )
         yield Work(text % left, reverse("take:sheet", args=[out.ref]))
-
-
-if TYPE_CHECKING:
-    from winosmith.web.people.models import Person
 
 
 def forget_subject(person: Person, texts: bool) -> None:
