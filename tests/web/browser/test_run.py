@@ -124,7 +124,7 @@ def test_a_site_is_set_up_in_a_browser_alone(
         path = tmp_path / name
         path.write_text(text, "utf-8")
         page.set_input_files("[name=file]", path)
-        press(page, "main form:has([name=file]) button")
+        press(page, "main form:has([name=file]) button:not([type=button])")
 
     def let_in() -> None:
         press(page, "button[value=confirm]")
