@@ -350,11 +350,21 @@ def funnel(found: Counts) -> list[tuple[str, int, float | None]]:
     return [(_("came in"), came, None), *shares]
 
 
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    by_kind: dict[str, int]
+    problems: int
+
+
 def now_waiting() -> dict[str, int]:
-    """Return what waits at this moment, by kind."""
+    """Return what waits, by kind; on a large site it is kept for a while."""
+    return cached("run.dashboard.now", _waiting).by_kind
+
+
+def _waiting() -> _Waiting:
     problems = Problem.objects.filter(gold=False)
     states = Counter(dict(problems.values_list("state").annotate(n=Count("pk")).order_by()))
-    return {
+    by_kind = {
         "held": states[State.HELD],
         "judging": states[State.JUDGING],
         "votes": Slot.objects.filter(open=True, gold=False).count(),
@@ -362,6 +372,7 @@ def now_waiting() -> dict[str, int]:
         "provisional": Slot.objects.waiting().count(),
         "decided": sum(states[state] for state in DECIDED),
     }
+    return _Waiting(by_kind, states.total())
 
 
 def view_of(asked: str) -> str:
