@@ -54,5 +54,6 @@ def test_bytes_headers_and_steps_of_gold_are_those_of_others(noted: Any) -> None
     for one in noted:
         first = one.seen["problems since the last gold"] == 0
         exact = [name for name in one.seen if name[:5] in ("steps", "bytes", "heade")]
+        exact.remove("bytes, what I judged")  # a row more for each problem, gold or not
         found[one.gold].add((first, *((name, one.seen[name]) for name in exact)))
     assert found[True] == found[False]
