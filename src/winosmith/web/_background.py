@@ -13,6 +13,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
@@ -141,6 +142,15 @@ class Counted(Protocol):
 
 
 Figures = TypeVar("Figures", bound=Counted)
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, slots=True)
+class Kept(Generic[Value]):
+    """Something without a number of its own, and over how many problems it was found."""
+
+    problems: int
+    value: Value
 
 
 def cached(name: str, count: Callable[[], Figures]) -> Figures:
@@ -176,8 +186,6 @@ def cached_each(
                 cache.set(f"{name}.{key}", figures, seconds)
     return found
 
-
-Value = TypeVar("Value")
 
 QUICK = 0.03
 """Seconds: what takes no longer is made for each look."""

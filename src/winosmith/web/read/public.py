@@ -23,7 +23,7 @@ from django.utils import translation
 from django.utils.translation import gettext_lazy as _
 
 from winosmith import __version__
-from winosmith.web._background import cached
+from winosmith.web._background import Kept, cached
 from winosmith.web._site import SiteRules
 from winosmith.web.people.models import Document, Person, keyed, pseudonym
 from winosmith.web.people.privacy import current_documents
@@ -115,14 +115,6 @@ def _figures() -> Figures:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    """What is kept: among how many public problems was looked, and the twin; None for none."""
-
-    problems: int
-    twin: int | None
-
-
 def showpiece() -> list[Problem]:
     """Return the halves of the twin that the first page shows: people chose it.
 
@@ -132,7 +124,7 @@ def showpiece() -> list[Problem]:
     """
     twin = _chosen()
     if twin is None:
-        twin = cached("read.showpiece", lambda: _Piece(figures().problems, _most_agreed())).twin
+        twin = cached("read.showpiece", lambda: Kept(figures().problems, _most_agreed())).value
     halves = list(public_problems().filter(twin=twin).order_by("id")) if twin else []
     return halves if len(halves) == 2 else []
 
@@ -196,15 +188,7 @@ def agreement() -> Agreement | None:
 
     That of a large site is kept for a while.
     """
-    return cached("read.agreement", lambda: _Counted(figures().problems, _agreement())).agreement
-
-
-@dataclass(frozen=True, slots=True)
-class _Counted:
-    """What is kept: among how many public problems was counted, and what was found."""
-
-    problems: int
-    agreement: Agreement | None
+    return cached("read.agreement", lambda: Kept(figures().problems, _agreement())).value
 
 
 def _agreement() -> Agreement | None:

@@ -18,7 +18,7 @@ from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
-from winosmith.web._background import cached
+from winosmith.web._background import Kept, cached
 from winosmith.web.judge.models import Slot, Verdict
 from winosmith.web.pages import fixed
 from winosmith.web.problems.models import Event, Problem, State, Twin
@@ -350,18 +350,12 @@ def funnel(found: Counts) -> list[tuple[str, int, float | None]]:
     return [(_("came in"), came, None), *shares]
 
 
-@dataclass(frozen=True, slots=True)
-class _Waiting:
-    by_kind: dict[str, int]
-    problems: int
-
-
 def now_waiting() -> dict[str, int]:
     """Return what waits, by kind; on a large site it is kept for a while."""
-    return cached("run.dashboard.now", _waiting).by_kind
+    return cached("run.dashboard.now", _waiting).value
 
 
-def _waiting() -> _Waiting:
+def _waiting() -> Kept[dict[str, int]]:
     problems = Problem.objects.filter(gold=False)
     states = Counter(dict(problems.values_list("state").annotate(n=Count("pk")).order_by()))
     by_kind = {
@@ -372,7 +366,7 @@ def _waiting() -> _Waiting:
         "provisional": Slot.objects.waiting().count(),
         "decided": sum(states[state] for state in DECIDED),
     }
-    return _Waiting(by_kind, states.total())
+    return Kept(states.total(), by_kind)
 
 
 def view_of(asked: str) -> str:

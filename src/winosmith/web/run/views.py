@@ -19,6 +19,7 @@ from winosmith.errors import InputError, WinosmithError
 from winosmith.web._site import Unfit
 from winosmith.web.market.models import Study
 from winosmith.web.market.studies import progress as how_far
+from winosmith.web.pages import is_number
 from winosmith.web.people.gates import admins_only, form_once, new_key
 from winosmith.web.people.models import Person
 from winosmith.web.run import backups as kept
@@ -62,7 +63,7 @@ def log(request: HttpRequest) -> HttpResponse:
     """Show what admins did on these pages, the newest first."""
     before = request.GET.get("before", "")
     rows = _deeds()
-    if before.isascii() and before.isdigit() and len(before) <= 18:
+    if is_number(before):
         rows = rows.filter(pk__lt=int(before))
     deeds = list(rows[: SIZE + 1])
     older = f"before={deeds[SIZE - 1].pk}" if len(deeds) > SIZE else ""
