@@ -73,6 +73,14 @@ def test_contact_data_is_named(text: str, found: list[str]) -> None:
     assert contact_data(text) == found
 
 
+@pytest.mark.parametrize("many", ["x", "a-", "1"])
+def test_contact_data_is_looked_for_once_along_a_text(many: str) -> None:
+    """A text of half a million letters is read through, not again from each of them: for hours."""
+    from winosmith.web.problems.checks import contact_data
+
+    assert contact_data(f"{many * 500_000} ann@example.org") == ["ann@example.org"]
+
+
 @pytest.mark.parametrize(
     "text",
     [

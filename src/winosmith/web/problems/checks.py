@@ -26,15 +26,17 @@ from winosmith.web.problems.lookalikes import AnyHalf, Lookalike, lookalikes_of
 from winosmith.web.problems.models import Problem
 
 _CONTACTS = re.compile(
-    r"""[\w.+-]+@[\w-]+\.[\w.-]*\w                                   # an e-mail address
+    r"""[\w.+-]{1,64}@[\w-]{1,63}\.[\w.-]*\w                          # an e-mail address
     | \b(?:https?://|www\.)\S+                                       # an address of the web
-    | \b[\w-]+\.(?:com|org|net|edu|gov|info|io|co|uk|de|fr|eu|me)\b(?:/\S*)?
+    | \b[\w-]{1,63}\.(?:com|org|net|edu|gov|info|io|co|uk|de|fr|eu|me)\b(?:/\S*)?
     | (?<!\w)@\w{3,}                                                 # a name in social media
     | (?<![\w.])\+\d[\d\s().-]{5,}\d                                 # telephone numbers
     | (?<![\w.])\(?\d{3}\)?[-.\s]\d{3}[-.\s]\d{4}\b | \b\d{3}[-.]\d{4}\b
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+"""Names have as many letters as RFC 5321 (4.5.3.1.1) and RFC 1035 (2.3.4) allow: without a bound,
+a text without end would be read on from each of its letters."""
 
 _INITIAL = re.compile(r"[A-Z]\.")
 _CAPITALISED = re.compile(rf"[A-Z][a-z]+(?:['’-][A-Z]?[a-z]+)*|{_INITIAL.pattern}")
