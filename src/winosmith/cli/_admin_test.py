@@ -191,7 +191,8 @@ def results(
     problems with their answers in private/schemas.jsonl. People stand under random codes.
     """
     existing_site(folder, database)
-    from winosmith.web.take.rounds import round_named, write_results
+    from winosmith.web.take.results import write_results
+    from winosmith.web.take.rounds import round_named
 
     counts = write_results(round_named(name), out, force=force)
     if as_json:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from winosmith.formats._base import Entry, Format, Item, Source
 from winosmith.formats._columns import AnswerIs, Columns
+from winosmith.formats._detect import FORMATS, detect, format_named
 from winosmith.formats._jsonl import frame, lines
 from winosmith.formats._predictions import (
     Predictions,
@@ -21,12 +22,9 @@ from winosmith.formats._predictions import (
     write_predictions,
 )
 from winosmith.formats._read import (
-    FORMATS,
     Contents,
     Losses,
     ReadingNote,
-    detect,
-    format_named,
     losses,
     read,
     read_claims,

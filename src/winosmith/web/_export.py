@@ -26,7 +26,7 @@ from winosmith.web.problems.models import Event, Problem, Version
 from winosmith.web.problems.records import as_problem, as_public
 from winosmith.web.problems.states import public_problems
 from winosmith.web.take.models import Round
-from winosmith.web.take.rounds import write_round
+from winosmith.web.take.results import write_round
 
 Records = Iterable[dict[str, Any]]
 

@@ -133,7 +133,7 @@ def test_others_write_while_results_are_found(
     from django.db import connection
 
     from tests.web.take.conftest import fill  # type: ignore[import-not-found]
-    from winosmith.web.take import rounds
+    from winosmith.web.take import results, rounds
     from winosmith.web.take.models import Round
     from winosmith.web.take.sheets import enrol
 
@@ -148,9 +148,9 @@ def test_others_write_while_results_are_found(
     monkeypatch.setattr(rounds, "figures_of", figures_of)
     send("/admin/tests/spring/close/")
     assert within == [False]
-    found = rounds.shown_results(Round.objects.get())
+    found = results.shown_results(Round.objects.get())
     Round.objects.update(figures=None)
-    assert rounds.shown_results(Round.objects.get())["answers"] == found["answers"] > 0
+    assert results.shown_results(Round.objects.get())["answers"] == found["answers"] > 0
 
 
 def test_a_test_is_published_once_it_was_shown_what_that_means(

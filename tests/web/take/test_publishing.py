@@ -87,7 +87,8 @@ def test_results_are_those_of_the_same_answers_in_forms(
     """What the round's files give is what the HTML forms' files of the same answers give."""
     from winosmith import formats, humans
     from winosmith.validate import read_votes
-    from winosmith.web.take.rounds import close_round, write_results
+    from winosmith.web.take.results import write_results
+    from winosmith.web.take.rounds import close_round
     from winosmith.web.take.sheets import enrol
 
     made = opened(twins(6, singles=11), orders=2)
@@ -180,7 +181,7 @@ def test_an_erased_text_leaves_the_sheets_and_the_results(
     from winosmith.validate import read_votes
     from winosmith.web.people.privacy import erase
     from winosmith.web.problems.models import Twin
-    from winosmith.web.take.rounds import write_results
+    from winosmith.web.take.results import write_results
     from winosmith.web.take.sheets import enrol, sheet_of
 
     data, eve, ann = twins(4), person("eve"), person("ann")

@@ -1,39 +1,31 @@
 """A round of a test: opened under embargo with its sheets, watched, closed, and published.
 
-Only what the round used is published; the rest stays under embargo. What it gave is told as
-`humans` takes it, as a folder of files, and as a page shows it.
+Only what the round used is published; the rest stays under embargo.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from pathlib import Path
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from django.core.exceptions import ValidationError
-from django.db.models import Count, Prefetch, Q
+from django.db.models import Count, Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from winosmith import Dataset, Response, humans
-from winosmith.errors import DataError, InputError
-from winosmith.outputs import PRIVATE, OutputFolder
-from winosmith.records import canonical, problem_record
-from winosmith.validate import write_votes
+from winosmith import Dataset, humans
+from winosmith.errors import InputError
 from winosmith.web._import import import_problems
 from winosmith.web._lock import chunked, writing
-from winosmith.web.pages import fixed, percent
 from winosmith.web.problems.family import lift, put_under
 from winosmith.web.problems.models import Problem, State
 from winosmith.web.problems.records import as_problem
 from winosmith.web.problems.states import stay
-from winosmith.web.take.models import Answer, Material, Remark, Round, Sheet, Sitting
-from winosmith.web.take.sheets import minutes, refs, sheet_of
+from winosmith.web.take.models import Material, Round, Sheet, Sitting
+from winosmith.web.take.results import dataset_of, figures_of
+from winosmith.web.take.sheets import minutes, refs
 
 if TYPE_CHECKING:
     from winosmith.dataset import Dropped
@@ -462,252 +454,3 @@ def subjects_of(round_: Round) -> list[dict[str, Any]]:
         }
         for row in rows.order_by("pk")
     ]
-
-
-Gathered = tuple[Dataset, tuple[Response, ...], tuple[humans.Subject, ...]]
-"""The problems with their answers, the responses, and the subjects: what `humans.results` takes."""
-
-
-def dataset_of(round_: Round) -> Dataset:
-    """Return a round's problems in the order of its data; those whose text was erased are gone."""
-    rows = Problem.objects.filter(pk__in=round_.materials.values("problem"))
-    of = {row.pk: row for row in rows.select_related("twin__contributor")}
-    keys = round_.materials.order_by("place").values_list("problem", flat=True)
-    return Dataset((as_problem(of[key]) for key in keys if of[key].answer is not None), round_.name)
-
-
-def ledger_of(round_: Round) -> humans.Ledger:
-    """Return who was given what in a round, by code, in the order in which it was given."""
-    rows = Sitting.objects.filter(subject__round=round_).order_by("pk")
-    given = rows.values_list("subject__code", "sheet__code", "state")
-    sheets = round_.sheets.filter(sittings__isnull=False).distinct()
-    return humans.Ledger(
-        tuple(humans.Assignment(who, code, state) for who, code, state in given),
-        {sheet.code: sheet_of(sheet) for sheet in sheets},
-    )
-
-
-def sittings_of(round_: Round) -> list[humans.Sitting]:
-    """Return the sheets that were handed in, by code: in the order of the files that hold them.
-
-    Those that are held for their pace are none of them.
-    """
-    rows = Sitting.objects.filter(subject__round=round_, state=Sitting.State.DONE, held=False)
-    rows = rows.select_related("subject", "sheet").order_by("subject__code", "sheet__code")
-    rows = rows.prefetch_related(
-        Prefetch("answers", Answer.objects.order_by("number")),
-        Prefetch("remarks", Remark.objects.order_by("number", "pk")),
-    )
-    return [_sitting(row) for row in rows]
-
-
-def _sitting(row: Sitting) -> humans.Sitting:
-    told = dict(row.subject.declared)
-    native = told.pop("native", None)
-    seen = [answer.seconds for answer in row.answers.all()]
-    known = [seconds for seconds in seen if seconds is not None]
-    return humans.Sitting(
-        row.subject.code,
-        sheet_of(row.sheet),
-        {
-            answer.number: humans.Answer(answer.letter, _tenths(answer.seconds))
-            for answer in row.answers.all()
-            if answer.letter
-        },
-        _time(row.given),
-        _time(row.ended),
-        _tenths(sum(known)) if seen and len(known) == len(seen) else None,
-        _noted(row, "recognised"),
-        _noted(row, "word"),
-        {"yes": True, "no": False}.get(native or ""),
-        told,
-    )
-
-
-def _noted(row: Sitting, kind: str) -> tuple[humans.Noted, ...]:
-    return tuple(
-        humans.Noted(each.number, each.text) for each in row.remarks.all() if each.kind == kind
-    )
-
-
-def _tenths(seconds: float | None) -> float | None:
-    """Return seconds as the form for a browser rounds them."""
-    return None if seconds is None else round(seconds, 1)
-
-
-def _time(at: datetime | None) -> str | None:
-    return at.astimezone(UTC).isoformat(timespec="milliseconds") if at else None
-
-
-def gather(dataset: Dataset, sittings: Sequence[humans.Sitting]) -> Gathered:
-    """Return what `humans.results` takes; what was asked of a text that is erased is left out."""
-    asked = set(dataset.ids)
-    responses = humans.responses_of(sittings)
-    return (
-        dataset,
-        tuple(response for response in responses if response.problem_id in asked),
-        tuple(_living(subject, asked) for subject in humans.subjects_of(sittings)),
-    )
-
-
-def _living(subject: humans.Subject, asked: Collection[str]) -> humans.Subject:
-    taken = (
-        replace(each, problems=tuple(p for p in each.problems if p in asked))
-        for each in subject.taken
-    )
-    return replace(subject, taken=tuple(taken))
-
-
-def figures_of(round_: Round) -> dict[str, Any] | None:
-    """Return the results of a round as JSON can hold them; None where nobody answered anything."""
-    dataset, responses, subjects = gather(dataset_of(round_), sittings_of(round_))
-    if not responses:
-        return None
-    try:
-        return humans.results(dataset, responses, subjects).record()
-    except DataError as error:
-        return {"fault": str(error)}
-
-
-def write_results(round_: Round, folder: str | Path, *, force: bool = False) -> dict[str, int]:
-    """Write what a round gave so far as a folder; return how many there are of each kind.
-
-    Args:
-        round_: open or closed; sheets that were handed in count.
-        folder: new, empty, or with the same results; others are refused.
-        force: replace an earlier look at the round.
-
-    Raises:
-        OutputError: the folder can't be used.
-    """
-    records = [humans.answers_record(sitting) for sitting in sittings_of(round_)]
-    given = [[one.subject, one.sheet, one.state] for one in ledger_of(round_).given]
-    said = hashlib.sha256(canonical({"answers": records, "given": given}).encode())
-    recipe = {
-        "command": "winosmith admin test results",
-        "round": round_.name,
-        "answers": said.hexdigest(),
-    }
-    secret = {"data": dataset_of(round_).digest}
-    out = OutputFolder.open(folder, recipe, secret=secret, force=force)
-    with out.or_nothing():
-        return write_round(out, round_)
-
-
-def write_round(out: OutputFolder, round_: Round, under: str = "") -> dict[str, int]:
-    """Write a round among the files of a folder; return how many there are of each kind.
-
-    `sheets/*.json`, `answers/*.json` (as the form for a browser saves them), `responses.jsonl`,
-    `subjects.jsonl`, `ledger.json`, and the problems in `private/schemas.jsonl`: what the commands
-    of `winosmith humans` read. Sheets that were not handed in, or are held for their pace, stand in
-    the ledger alone.
-
-    Args:
-        out: the folder.
-        round_: open or closed.
-        under: what the names of the files begin with, such as "private/tests/NAME/".
-    """
-    sittings = sittings_of(round_)
-    dataset, responses, subjects = gather(dataset_of(round_), sittings)
-    for sheet in map(sheet_of, round_.sheets.order_by("pk")):
-        _write(out, f"{under}sheets/{sheet.name}.json", [humans.sheet_record(sheet)])
-    for record in map(humans.answers_record, sittings):
-        name = f"{under}answers/answers-{record['subject']}-{record['sheet']}.json"
-        with out.write(name) as file:
-            file.write(json.dumps(record, ensure_ascii=False, indent=1) + "\n")
-    write_votes(responses, out.path / f"{under}responses.jsonl")
-    out.add(f"{under}responses.jsonl")
-    _write(out, f"{under}subjects.jsonl", map(humans.subject_record, subjects))
-    humans.write_ledger(ledger_of(round_), out.path / f"{under}ledger.json")
-    out.add(f"{under}ledger.json")
-    _write(out, f"{under}{PRIVATE}/schemas.jsonl", map(problem_record, dataset))
-    held = Sitting.objects.filter(subject__round=round_, held=True).count()
-    return {
-        "sheets": round_.sheets.count(),
-        "handed in": len(sittings) + held,
-        **({"held for their pace, left out": held} if held else {}),
-        "people": len(subjects),
-        "answers": len(responses),
-    }
-
-
-def _write(out: OutputFolder, name: str, records: Iterable[Any]) -> None:
-    with out.write(name) as file:
-        file.writelines(canonical(record) + "\n" for record in records)
-
-
-def shown_results(round_: Round) -> dict[str, Any]:
-    """Return what the page of a closed round shows: `fault`, or `tests` and what is over them."""
-    figures = round_.figures or figures_of(round_)  # whoever closed it may have been interrupted
-    if not figures:
-        return {"fault": _("Nobody handed in an answer.")}
-    if fault := figures.get("fault"):
-        return {"fault": fault}
-    asked = {item["problem"] for test in figures["tests"] for item in test["items"]}
-    texts = {row.ref: row for row in Problem.objects.filter(ref__in=asked)}
-    return {
-        "share": percent(figures["right"] / figures["answers"]),
-        "right": figures["right"],
-        "answers": figures["answers"],
-        "subjects": figures["subjects"],
-        "tests": [_test(test, texts) for test in figures["tests"]],
-        "halves": [_halves(level) for level in figures["halves"]],
-        "pace": [
-            {**pace, "seconds": fixed(pace["seconds"], 1), "times": fixed(pace["times_median"], 2)}
-            for pace in figures["pace"]
-        ],
-        "recognised": figures["recognised"],
-        "words": figures["words"],
-    }
-
-
-def _test(test: Mapping[str, Any], texts: Mapping[str, Problem]) -> dict[str, Any]:
-    items = sorted(test["items"], key=lambda item: item["intended"] / item["asked"])
-    return {
-        "name": test["name"],
-        "facts": _facts(test),
-        "subjects": [{**row, "percent": percent(row["share"])} for row in test["subjects"]],
-        "histogram": test["histogram"],
-        "items": [{**item, "row": texts.get(item["problem"])} for item in items],
-        "flagged": sum(item["flagged"] for item in items),
-    }
-
-
-def _facts(test: Mapping[str, Any]) -> list[tuple[str, str]]:
-    share, chance = test["share"], test["chance"]
-    facts = [
-        (_("answers intended"), f"{percent(share['value'])} ({share['right']} / {share['n']})"),
-        (_("95 % interval"), _span(share["interval"], 100, 1)),
-        (_("guessing"), percent(chance["share"])),
-        (_("the most frequent answer of the item"), percent(test["same"])),
-        (_("answers of X"), str(test["ambiguous"])),
-        (_("Fleiss’ kappa"), _agreement(test["fleiss_kappa"])),
-        (_("Krippendorff’s alpha"), _agreement(test["krippendorff_alpha"])),
-    ]
-    if test["deviation"] is not None:
-        points = _("%s points") % fixed(100 * test["deviation"], 1)
-        facts.insert(2, (_("deviation of scores"), points))
-    if groups := test["groups"]:
-        means = " / ".join(percent(mean) for mean in groups["means"])
-        facts.append((_("native speakers, others"), means))
-    if without := test["without_weakest"]:
-        left = ", ".join(without["left_out"])
-        facts.append((_("without %s") % left, percent(without["mean"])))
-    return facts
-
-
-def _agreement(found: Mapping[str, Any]) -> str:
-    if found["value"] is None or found["interval"] is None:
-        return _("not defined: %s") % found["reason"]
-    return f"{fixed(found['value'], 2)} ({_span(found['interval'], 1, 2)})"
-
-
-def _halves(level: Mapping[str, Any]) -> dict[str, Any]:
-    better, other = (
-        f"{right} / {of}" for right, of in zip(level["right"], level["of"], strict=True)
-    )
-    return {"better": better, "other": other, "schemas": level["schemas"]}
-
-
-def _span(interval: list[float], scale: float, places: int) -> str:
-    return "–".join(fixed(scale * end, places) for end in interval)

@@ -18,7 +18,8 @@ from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.people.privacy import agree, missing
 from winosmith.web.take import sheets
 from winosmith.web.take.models import Remark, Round, Sitting
-from winosmith.web.take.rounds import let_count, shown_results, standing, subjects_of
+from winosmith.web.take.results import shown_results
+from winosmith.web.take.rounds import let_count, standing, subjects_of
 
 ENROLMENTS = 60
 """Times that somebody may begin a test within an hour; each shows them a sheet."""

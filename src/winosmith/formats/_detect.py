@@ -1,0 +1,161 @@
+"""Tell a file's format by its content; where none fits, say which is nearest and what it lacks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+from winosmith.errors import FormatError
+from winosmith.formats._base import Format, Source
+from winosmith.formats._copa import COPA_XML, SUPERGLUE_COPA
+from winosmith.formats._csv import CSV
+from winosmith.formats._dpr import DPR, DPR_TSV
+from winosmith.formats._evograd import EVOGRAD
+from winosmith.formats._jsonl import JSONL
+from winosmith.formats._knowref import KNOWREF
+from winosmith.formats._perturbed import PERTURBED_WSC
+from winosmith.formats._questions import QUESTIONS, lacking
+from winosmith.formats._substitutions import SUBSTITUTIONS
+from winosmith.formats._superglue_wsc import SUPERGLUE_WSC
+from winosmith.formats._winogender import WINOGENDER, WINOGENDER_TEMPLATES
+from winosmith.formats._winogrande import PERTURBED_JSONL, WINOGRANDE, WSC273_JSONL
+from winosmith.formats._wsc import PDP_XML, WSC_CSV, WSC_XML
+from winosmith.records import DECODER
+
+FORMATS: tuple[Format, ...] = (
+    JSONL,
+    CSV,
+    WINOGRANDE,
+    WSC_XML,
+    WSC_CSV,
+    WSC273_JSONL,
+    SUBSTITUTIONS,
+    PDP_XML,
+    SUPERGLUE_WSC,
+    SUPERGLUE_COPA,
+    COPA_XML,
+    DPR,
+    DPR_TSV,
+    KNOWREF,
+    WINOGENDER,
+    WINOGENDER_TEMPLATES,
+    PERTURBED_WSC,
+    PERTURBED_JSONL,
+    EVOGRAD,
+    QUESTIONS,
+)
+"""The formats that are known, in the order in which they are named to the user."""
+
+
+def format_named(name: str) -> Format:
+    """Return the format of that name.
+
+    Raises:
+        FormatError: there is none; the message lists the names.
+    """
+    for known in FORMATS:
+        if known.name == name:
+            return known
+    names = ", ".join(sorted(known.name for known in FORMATS))
+    raise FormatError(f"there is no format {name!r}; the formats are {names}")
+
+
+def detect(source: Source) -> Format:
+    """Return the one format whose signs the file's content bears.
+
+    Raises:
+        FormatError: none, or more than one, recognises it.
+    """
+    found = [known for known in FORMATS if known is not QUESTIONS and known.recognises(source)]
+    if not found and QUESTIONS.recognises(source):
+        return QUESTIONS
+    if len(found) == 1:
+        return found[0]
+    names = ", ".join(known.name for known in (found or FORMATS))
+    if found:
+        what = "more than one format fits its content"
+    else:
+        what = f"no known format fits its content{_as_rows(source)}"
+    raise FormatError(
+        f"{what}; name one with --from ({names}), or the columns of questions with --question, "
+        "--choices and --answer",
+        source.path,
+    )
+
+
+def _as_rows(source: Source) -> str:
+    """Return what to do with a file whose records no reader finds, or finds nothing in; or ""."""
+    if found := _no_lines(source):
+        return found
+    why, asks = lacking(source)
+    near = "" if asks else _nearest(source)
+    return near or (f"; as questions, {why}" if why else "")
+
+
+_ROWS = "; write one record a line, for example with: jq -c {} FILE > rows.jsonl"
+
+
+def _no_lines(source: Source) -> str:
+    """Return how to make lines of records that stand otherwise."""
+    if source.start.startswith(("{'", "[{'")):
+        return "; these are Python's dicts, not JSON: write each with json.dumps, one a line"
+    if not source.start.startswith("{"):
+        return ""
+    text = source.text.lstrip()
+    try:
+        record, end = DECODER.raw_decode(text)
+    except (ValueError, RecursionError):
+        return ""
+    if text[end:].strip():
+        return "" if source.first_record else _ROWS.format(".")
+    inside = {name: one for name, one in record.items() if isinstance(one, list | dict)}
+    for name, one in inside.items():
+        rows = isinstance(one, list) and bool(one) and all(isinstance(row, dict) for row in one)
+        if rows and set(one[0]) - {"text", "label"}:
+            return f"; it is one object, whose {name!r} holds records" + _ROWS.format(
+                f"'.[{json.dumps(name)}][]'"
+            )
+    if len(inside) == len(record) > 1 and all(isinstance(one, dict) for one in inside.values()):
+        return "; it is one object with a record for each id" + _ROWS.format(
+            "'to_entries[] | {id: .key} + .value'"
+        )
+    return ""
+
+
+_JSON_LINES = frozenset({"winosmith", "winogrande", "superglue-wsc", "superglue-copa"})
+_JSON_ARRAY = frozenset({"substitutions", "knowref"})
+"""Formats that are JSON Lines, and JSON arrays; others with columns are tables."""
+
+
+def _nearest(source: Source) -> str:
+    """Return which format is nearest and what the file lacks for it; "" when none is near."""
+    if source.start.startswith("{"):
+        places, there, what = _JSON_LINES, set(source.first_record), "key"
+    elif source.start.startswith("["):
+        places, there, what = _JSON_ARRAY, set(source.first_element), "key"
+    else:
+        places = frozenset(f.name for f in FORMATS) - _JSON_LINES - _JSON_ARRAY
+        cells = max(source.headers.values(), key=len)
+        there, what = {cell.strip() for cell in cells}, "column"
+    there = {name for name in there if name}
+    near = [known for known in FORMATS if known.name in places and known.needs & there]
+    if not near:
+        near = [
+            known
+            for known in FORMATS
+            if known.name in places and _casefolded(known.needs) & _casefolded(there)
+        ]
+    if not near:
+        return ""
+    best = min(near, key=lambda known: (len(known.needs - there), -len(known.needs)))
+    lacks = sorted(best.needs - there)
+    alike = {name.casefold(): name for name in sorted(there)}
+    told = [f"{name!r} (it has {alike[name]!r})" if name in alike else repr(name) for name in lacks]
+    if not lacks:
+        return ""
+    lacking = f"{what}{'s' * (len(told) > 1)} {', '.join(told)}"
+    return f"; the nearest is {best.name!r}, for which it lacks the {lacking}"
+
+
+def _casefolded(names: Iterable[str]) -> set[str]:
+    return {name.casefold() for name in names}
