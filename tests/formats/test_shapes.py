@@ -115,6 +115,24 @@ READ = {
         f"Why?,{','.join(texts)},{sign},,"),
     "semicolons": table("question;A;B;C;D;answer", lambda at, texts, sign:
         f"Why?;{';'.join(texts)};{sign}", end="\r\n"),
+    "BigBio's MedQA": four(lambda at, texts, sign: {
+        "question": "Why?", "answer": texts[at], "answer_idx": sign, "meta_info": "step1",
+        "options": [{"key": f, "value": t} for f, t in zip("ABCD", texts, strict=True)]}),
+    "SWAG": table("video-id,startphrase,sent1,sent2,gold-source,ending0,ending1,ending2,ending3,"
+        "label", lambda at, texts, sign: f"v,Why?,Why?,,gold,{','.join(texts)},{at}"),
+    "a list of one beside columns": four(lambda at, texts, sign: {
+        "question": "Why?", "answers": [sign],
+        **{f"option_{f}": t for f, t in zip("abcd", texts, strict=True)}}),
+    "boxed": four(lambda at, texts, sign: {
+        "question": "Why?", "choices": texts, "answer": f"$\\boxed{{{sign}}}$"}),
+    "Markdown": four(lambda at, texts, sign: {
+        "question": "Why?", "choices": texts, "answer": f"**{sign}**"}),
+    "pandas' whole numbers": table("question,choice_0,choice_1,choice_2,choice_3,label",
+        lambda at, texts, sign: f"Why?,{','.join(texts)},{at}.0"),
+    "German headings": table("Nr.;Frage;Antwort 1;Antwort 2;Antwort 3;Antwort 4;Richtige Antwort",
+        lambda at, texts, sign: f"{at + 1};Why?;{';'.join(texts)};{at + 1}"),
+    "French headings": table("N°,Énoncé,Réponse A,Réponse B,Réponse C,Réponse D,Bonne réponse",
+        lambda at, texts, sign: f"{at + 1},Why?,{','.join(texts)},{sign}"),
     "names of columns": table("Question,Option 1,Option 2,Option 3,Option 4,Correct Option",
         lambda at, texts, sign: f"Why?,{','.join(texts)},option {at + 1}"),
 }  # fmt: skip
@@ -144,6 +162,9 @@ def test_a_published_shape_is_read(tmp_path: Path, shape: str) -> None:
          lambda texts: texts),
         (("correct_answer", "incorrect_answers"), lambda texts: (texts[0], list(texts[1:]))),
         (("answer", "distractors"), lambda texts: (texts[0], list(texts[1:]))),
+        (("answer", "distractors"), lambda texts: (texts[0], json.dumps(texts[1:]))),
+        (("Best Answer", "Incorrect Answers"), lambda texts: (texts[0], "; ".join(texts[1:]))),
+        (("chosen", "rejected"), lambda texts: ([texts[0]], list(texts[1:]))),
     ],
 )  # fmt: skip
 def test_a_right_answer_beside_wrong_ones_gets_a_place_by_lot(
@@ -167,9 +188,27 @@ def test_a_right_answer_beside_wrong_ones_gets_a_place_by_lot(
 
 def test_a_reward_set_is_read_as_two_options(tmp_path: Path) -> None:
     """What was chosen is right, what was rejected is wrong."""
-    row = {"prompt": "Why?", "chosen": "a long answer", "rejected": "short", "id": 1}
-    [item] = formats.read(put(tmp_path, jsonl([row])))
-    assert item.options[item.answer or 0] == "a long answer"
+    texts = {"prompt": "Why?", "chosen": "a long answer", "rejected": "short"}
+    asked = {"role": "user", "content": "Why?"}
+    turns = {
+        name: [asked, *([{"role": "assistant", "content": text}] if name != "prompt" else [])]
+        for name, text in texts.items()
+    }
+    for row in (texts, turns):
+        [item] = formats.read(put(tmp_path, jsonl([row])))
+        assert item.sentence == "Why?"
+        assert item.options[item.answer or 0] == "a long answer"
+        assert {*item.options} == {"a long answer", "short"}
+
+
+def test_a_choice_that_is_missing_between_others_is_told_by_its_column(tmp_path: Path) -> None:
+    """Only choices at the end may be missing: of others nobody knows which one an answer names."""
+    rows = [{"question": "Why?", "A": "w", "B": "x" * n, "C": "y", "answer": "C"} for n in (0, 1)]
+    found = formats.scan(put(tmp_path, jsonl(rows)))
+    assert [(bad.line, bad.reason.split(":")[0]) for bad in found.bad] == [
+        (1, "the choice 'B' is empty, and a later one is not")
+    ]
+    assert len(found.items) == 1
 
 
 @pytest.mark.parametrize(
@@ -238,6 +277,11 @@ REFUSED = {
     "free answers": (jsonl([{"question": "Why?", "answer": "It is 42."}]), "name them with"),
     "letters and numbers": (jsonl([{**row, "answer": n} if n % 2 else row
                                    for n, row in enumerate(ROWS)]), ":1: the answers may be"),
+    "an answer in a sentence": (
+        jsonl([{"question": "Why?", "choices": TEXTS[0], "answer": "The answer is A."}]),
+        ":1: the answer 'The answer is A.' is none .* or write nothing but the letter there"),
+    "several chosen": (jsonl([{"prompt": "Why?", "chosen": ["w", "x"], "rejected": ["y"]}]),
+                       ":1: it has 2 right answers"),
     "several right ones": (jsonl([{"question": "Why?", "choices": TEXTS[0], "answer": [0, 2]}]),
                            r":1: it has 2 right answers \(\[0, 2\]\)"),
     "several targets": (jsonl([{"input": "Why?", "target_scores": {"w": 1, "x": 1, "y": 0}}]),

@@ -37,7 +37,8 @@ class Choices:
     right: tuple[int, ...] = ()
 
 
-_TEXTS = ("text", "texts", "choices", "options", "atext", "option", "choice", "answer", "content")
+_TEXTS = ("text", "texts", "choices", "options", "atext", "option", "choice", "answer", "content",
+          "value")  # fmt: skip
 _LABELS = ("label", "labels", "aid", "key", "letter", "id")
 _FLAGS = ("correct", "iscorrect", "right", "isright", "isanswer")
 
@@ -95,6 +96,18 @@ def written(value: Any) -> str:
     if isinstance(value, bool | int | float):
         return str(value)
     raise ProblemError(f"a text is needed, not {str(value)[:60]!r}")
+
+
+def spoken(value: Any) -> list[str]:
+    """Return what is said in each turn of a chat; nothing where it is none.
+
+    >>> spoken([{"role": "user", "content": "Why?"}, {"role": "assistant", "content": "So."}])
+    ['Why?', 'So.']
+    """
+    turns = value if isinstance(value, list | tuple) else ()
+    if not all(isinstance(one, Mapping) and {"role", "content"} <= one.keys() for one in turns):
+        return []
+    return [written(one["content"]) for one in turns]
 
 
 def flagged(values: Any, count: int) -> tuple[int, ...] | None:

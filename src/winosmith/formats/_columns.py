@@ -44,14 +44,18 @@ class Columns:
             )
 
 
-QUESTION = "question questionstem stem query prompt problem goal ctx questiontext qtext input"
+QUESTION = (
+    "question questionstem stem query prompt problem goal ctx questiontext qtext startphrase input "
+    "frage énoncé pregunta domanda"
+)
 _AFTER_TEXT = ("question", "questionstem", "stem", "query")
 ASIDE = "context passage article paragraph dialogue"
 """Columns with a text that such a question is about."""
 
 CHOICES = "choices options endings candidates answers answerchoices choice mc1targets targetscores"
 _CHOICE = re.compile(
-    r"(?:(?:option|choice|answer|ans|opt|op|sol|solution|ending|candidate)s?[ _./-]?)?([aA01])",
+    r"(?:(?:option|choice|answer|ans|opt|op|sol|solution|ending|candidate|antwort|réponse|opción"
+    r"|respuesta|risposta)s?[ _./-]?)?([aA01])",
     re.IGNORECASE,
 )
 """The first of the columns that have a choice each."""
@@ -59,6 +63,8 @@ _CHOICE = re.compile(
 ANSWER = (
     "answer answerkey label gold goldlabel target correct correctanswer correctoption cop answeridx"
     " answerindex key correctchoice correctindex correctidx correctanswerindex rightanswer ra"
+    " richtigeantwort lösung antwort bonneréponse réponse respuestacorrecta respuesta"
+    " rispostacorretta risposta"
 )
 _RIGHT = f"{ANSWER} bestanswer chosen"
 _WRONG = re.compile(
@@ -134,7 +140,9 @@ def plan(names: Sequence[str], given: Columns, rows: Sequence[Row]) -> Plan:
         text = first(ASIDE.split(), names) if plainly(found) in _AFTER_TEXT else None
         question, aside = ((text, found), (text,)) if text else ((found,), ())
     answer = given.answer or _filled(ANSWER, names, rows)
-    choices = given.choices or _choices(names, answer)
+    choices = given.choices or _choices(names, answer, rows)
+    if answer is None and choices and (named := first(["answers"], names)) not in choices:
+        answer = named
     classes = bool(answer) and choices == (answer,)
     wrong: tuple[str, ...] = ()
     if not choices:
@@ -195,10 +203,28 @@ def _yes_or_no(answer: str, rows: Sequence[Row]) -> bool:
     return bool(said) and all(str(one).strip().casefold() in _YES_OR_NO for one in said)
 
 
-def _choices(names: Sequence[str], answer: str | None) -> tuple[str, ...]:
+def _choices(names: Sequence[str], answer: str | None, rows: Sequence[Row]) -> tuple[str, ...]:
+    """Return the column of lists, or else those that have a choice each.
+
+    Of both a list of one in each row is that of right answers.
+    """
     one = first(CHOICES.split(), [name for name in names if name != answer])
-    if one is not None:
-        return (one,)
+    series = _series(names)
+    if one is None or (series and all(_single(row.get(one)) for row in rows)):
+        return series
+    return (one,)
+
+
+def _single(value: Any) -> bool:
+    return value is None or (isinstance(value, list | tuple) and len(value) < 2)
+
+
+def _series(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the columns that have a choice each.
+
+    >>> _series(["question", "Option A", "Option B", "Option C", "Answer"])
+    ('Option A', 'Option B', 'Option C')
+    """
     for name in names:
         if found := _CHOICE.fullmatch(name):
             stem, sign = name[:-1], found[1]

@@ -25,7 +25,7 @@ from typing import IO, Any
 from winosmith.errors import FormatError, ProblemError, require
 from winosmith.formats import _base, _columns
 from winosmith.formats._base import Entry, Format, Item, Source
-from winosmith.formats._choices import SERIES, flagged, listed, lists, written
+from winosmith.formats._choices import SERIES, flagged, listed, lists, spoken, written
 from winosmith.formats._columns import Columns, Plan, Row, empty, plainly, plan
 from winosmith.problem import Extra, Problem, Scalar
 from winosmith.records import canonical, parsed
@@ -44,6 +44,9 @@ _WORDS = {
 
 _PREFIX = re.compile(r"\s*\(?(?:([A-Za-z])[.):]\s*|([0-9]{1,2})(?:\)\s*|[.:]\s+))(?=\S)")
 _LETTER = re.compile(r"\s*\(?([A-Za-z])[.):]?\s*")
+_DECKED = re.compile(r"\$?\\boxed\{\s*(.+?)\s*\}\$?|[*_`]{1,3}(.+?)[*_`]{1,3}")
+"""An answer as models and Markdown write it: \\boxed{B}, **B**."""
+
 _LOOK = 20
 
 _CLEARLY = 5
@@ -397,6 +400,12 @@ def _draft(taken: Plan, row: Row, line: int, raw: str, position: int) -> _Draft:
         cells = [row.get(name) for name in taken.choices]
         while cells and empty(cells[-1]):
             cells.pop()
+        for column, cell in zip(taken.choices, cells, strict=False):
+            if empty(cell):
+                raise ProblemError(
+                    f"the choice {column!r} is empty, and a later one is not: fill it in, or move "
+                    "those after it up, and the answer with them"
+                )
         options, labels = tuple(map(written, cells)), taken.choices[: len(cells)]
     name = None if taken.id is None else row.get(taken.id)
     kept = {name: value for name, value in row.items() if name not in taken.used}
@@ -419,6 +428,8 @@ def _text(row: Row, name: str, may_lack: bool) -> str:
     value = row.get(name)
     if value is None and not may_lack:
         raise ProblemError(f"the row has no {name!r}")
+    if turns := spoken(value):
+        return " ".join(turns)
     if may_lack and isinstance(value, list | tuple):  # the turns of a dialogue
         return " ".join(map(written, value))
     return written(value)
@@ -428,10 +439,12 @@ def _by_lot(
     question: str, right: Any, wrong: Sequence[Any], taken: Plan
 ) -> tuple[tuple[str, ...], int]:
     """Return the right choice among the wrong ones, in an order that the texts decide."""
-    others = wrong
-    if len(wrong) == 1 and not isinstance(wrong[0], str):
-        others = listed(wrong[0], taken.wrong[0]).options
-    texts = [written(right), *(written(one) for one in others if not empty(one))]
+    others = wrong if len(wrong) > 1 else _wrong_ones(wrong[0], taken.wrong[0])
+    if isinstance(right, list | tuple) and len(right) > 1 and not spoken(right):
+        raise _several(right)
+    own = spoken(right) or (list(right) if isinstance(right, list | tuple) else [right])
+    texts = [written(own[-1] if own else None)]
+    texts += [written(one) for one in others if not empty(one)]
     if not texts[0].strip():
         raise ProblemError(f"the row has no {taken.answer!r}")
 
@@ -440,6 +453,16 @@ def _by_lot(
 
     options = tuple(sorted(texts, key=lot))
     return options, options.index(texts[0])
+
+
+def _wrong_ones(cell: Any, name: str) -> Sequence[Any]:
+    """Return the wrong choices of one cell: a list, a chat's last turn, or texts with ; between."""
+    if turns := spoken(cell):
+        return turns[-1:]
+    if not isinstance(cell, str) or lists(cell):
+        return listed(cell, name).options
+    several = plainly(name).endswith("s")  # "Incorrect Answers", as TruthfulQA's table has them
+    return [text.strip() for text in cell.split(";")] if several else [cell]
 
 
 def _one_of(answer: Any, count: int) -> Any:
@@ -550,11 +573,13 @@ def _readings(draft: _Draft, value: Any) -> dict[str, int]:
         found["text"] = text
     if isinstance(value, bool):
         return found
+    if not found and (bare := _DECKED.fullmatch(said)):
+        return _readings(draft, bare[1] or bare[2])
     if isinstance(value, str) and (letter := _LETTER.fullmatch(value)):
         at = ascii_uppercase.index(letter[1].upper())
         found |= {"letter": at} if at < count else {}
-    if isinstance(value, int) or re.fullmatch(r"[0-9]{1,4}", said):
-        number = int(value)
+    if isinstance(value, int) or re.fullmatch(r"[0-9]{1,4}(\.0)?", said):
+        number = int(float(said))
         found |= {"0": number} if 0 <= number < count else {}
         found |= {"1": number - 1} if 1 <= number <= count else {}
     return found
@@ -590,7 +615,7 @@ def _kind(drafts: Sequence[_Draft], path: str | Path | None) -> str | None:
         draft = read[0][0]
         raise FormatError(
             f"the answer {draft.answer!r} is none of the choices, no letter and no number of one; "
-            "name the column of the answers with --answer",
+            "name the column of the answers with --answer, or write nothing but the letter there",
             path,
             draft.line,
         )
