@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from winosmith import Dataset, Origin, Problem, audit
-from winosmith.errors import InputError
+from winosmith.errors import DataError, InputError
 from winosmith.problem import Extra
 
 
@@ -45,6 +48,92 @@ def test_a_probe_of_random_keys_is_within_its_null() -> None:
     """Where no word tells, the share guessed lies among those of keys dealt anew."""
     probe = audit.probes(audit.Items.of(_worded(200, 0.5, seed=4)), draws=49)[0]
     assert probe.low <= probe.right <= probe.high
+
+
+class _Places:
+    """Each word a column, so that what is told by vectors can be reckoned."""
+
+    parameters: ClassVar = {"embedder": "places"}
+
+    def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return which words a text has."""
+        words = ["granite", "velvety", "river", "mouse", "how", "big", "was", "old"]
+        return np.array([[word in text.split() for word in words] for text in texts], np.float32)
+
+
+def test_vectors_find_what_words_find() -> None:
+    """A word that is right four times in five is guessed from vectors that have it as a column."""
+    data = _worded(200, 0.8)
+    found = audit.audit(data, cues=audit.CUES[:5], draws=19, probe_draws=199, embedder=_Places())
+    by_words, by_vectors = found.parts[0].probes[:3], found.parts[0].probes[3:]
+    assert [(probe.by, probe.sees) for probe in by_vectors] == [
+        ("vectors", sees) for sees in ("options", "question", "both")
+    ]
+    options, question, both = by_vectors
+    assert options.right == both.right == pytest.approx(by_words[0].right, abs=0.02)
+    assert options.p == both.p == 0.005
+    assert question.p > 0.05
+    assert len(options.solved) == pytest.approx(options.right * 200, abs=2)
+    html = audit.page(found)
+    assert "mine, by vectors from the options alone" in html
+    assert "solved from the options alone, by vectors" in html
+    assert "embedder:places" in audit.signature(found)
+    assert found.record()["splits"]["mine"]["probes"][3]["by"] == "vectors"
+
+
+def test_vectors_see_whether_an_option_is_like_its_question() -> None:
+    """An option that says what is asked is found by one who sees both, and by nobody else."""
+    rng = np.random.default_rng(0)
+    data = []
+    for at in range(240):
+        asked, other = rng.choice(["granite", "velvety", "river", "mouse"], 2, replace=False)
+        answer = int(rng.integers(2))
+        options = (other, asked) if answer else (asked, other)
+        data.append(Problem(str(at), f"{asked} {at}", options, answer, blank=None))
+    options, question, both = audit.probes(audit.Items.of(Dataset(data)), _Places(), draws=39)
+    assert (options.p > 0.05, question.p > 0.05) == (True, True)
+    assert both.right > 0.95
+
+
+def test_vectors_of_a_question_tell_a_position() -> None:
+    """Where questions with "old" have their key first, the question alone tells; options don't."""
+    rng = np.random.default_rng(1)
+    data = []
+    for at in range(240):
+        old, texts = rng.random() < 0.5, rng.choice(["granite", "river", "mouse"], 3, replace=False)
+        answer = 0 if old else int(rng.integers(1, 3))
+        words = f"how {'old' if old else 'big'} was {at}"
+        data.append(Problem(str(at), words, tuple(texts), answer, blank=None))
+    options, question, _ = audit.probes(audit.Items.of(Dataset(data)), _Places(), draws=39)
+    assert options.p > 0.05
+    assert (question.right > 0.7, question.p) == (True, 0.025)
+
+
+def test_copies_and_the_order_of_items_change_nothing_that_vectors_guess() -> None:
+    """Each item twice, with its options turned round, or items the other way round: the same."""
+    data = _worded(120, 0.7)
+    again = [
+        replace(p, id=f"{p.id}b", options=p.options[::-1], answer=1 - (p.answer or 0)) for p in data
+    ]
+    for other in (Dataset([*data, *again]), Dataset(reversed(data.problems))):
+        one, two = (
+            audit.probes(audit.Items.of(some), _Places(), draws=19)
+            for some in (Dataset(data), other)
+        )
+        for before, after in zip(one, two, strict=True):
+            if before.sees != "question":  # whose guesses are positions
+                assert (before.right, before.p) == (after.right, after.p)
+
+
+def test_an_embedder_that_gives_no_vector_a_text_is_refused() -> None:
+    """The message tells the shape that came."""
+
+    class Short(_Places):
+        def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
+            return super().embed_texts(texts[:3])
+
+    with pytest.raises(DataError, match=r"shape \(3, 8\) for 10 texts"):
+        audit.probes(audit.Items.of(_worded(60, 0.5)), Short())
 
 
 def test_items_of_a_template_whose_options_are_classes_are_drawn_one_by_one() -> None:
@@ -98,13 +187,13 @@ def test_a_long_question_is_paired_by_its_end() -> None:
 
 
 def test_a_page_says_where_nothing_was_learnt_and_what_are_classes() -> None:
-    """With few items the page says that no model of words was tried; shared options are classes."""
+    """With few items the page says that no model was tried; shared options are classes."""
     data = Dataset(
         (_item(str(at), f"Was w{at} x{at} y{at}?", ("no", "yes"), int(at > 2)) for at in range(40)),
         "mine",
     )
     html = audit.page(audit.audit(data, cues=audit.CUES[:6], draws=39))
-    assert "No model of words was tried on mine" in html
+    assert "No model was tried on mine" in html
     assert "The options are classes (no, yes)" in html
 
 

@@ -86,6 +86,26 @@ def test_a_rule_that_could_never_break_is_refused_before_anything_is_read(
     assert message in " ".join(capsys.readouterr().err.replace("│", " ").split())
 
 
+def test_vectors_are_probed_where_an_embedder_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`--embed light` tries the vectors beside the words; without probes it is refused."""
+    rows = ["question,A,B,answer"]
+    rows += [f"What is number {at}?,some a{at},the b{at},{'ABA'[at % 3]}" for at in range(60)]
+    quiz = tmp_path / "quiz.csv"
+    quiz.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    given = ["audit", str(quiz), "--draws", "19", "--embed", "light", "--json"]
+    assert main(given) == 0
+    record = json.loads(capsys.readouterr().out)
+    probes = record["splits"]["quiz"]["probes"]
+    assert [(one["by"], one["sees"]) for one in probes] == [
+        (by, sees) for by in ("words", "vectors") for sees in ("options", "question", "both")
+    ]
+    assert record["embedder"]["embedder"] == "options"
+    assert main([*given, "--no-probes"]) == 2
+    assert "--embed is for probes" in capsys.readouterr().err
+
+
 def test_any_table_of_questions_is_read_and_models_answers_beside_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

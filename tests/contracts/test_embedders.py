@@ -19,6 +19,7 @@ from winosmith.embed import (
     HashedEmbedder,
     LightEmbedder,
     OptionsEmbedder,
+    TextEmbedder,
     Vectors,
 )
 from winosmith.errors import DataError
@@ -212,3 +213,24 @@ def test_questions_of_two_options_are_embedded(make: MakeEmbedder, combine: Comb
     more = Problem("more", "Which?", ("a", "b", "c"), blank=None)
     with pytest.raises(DataError, match="two options"):
         make(combine).embed([more])
+
+
+@pytest.mark.parametrize("kind", ["options", "encoder"])
+def test_a_text_has_one_vector_wherever_it_stands(
+    kind: str, request: pytest.FixtureRequest
+) -> None:
+    """What reads texts gives each the vector that it has as an option, alone or among others."""
+    embedder: OptionsEmbedder | EncoderEmbedder
+    if kind == "options":
+        embedder = OptionsEmbedder(64)
+    else:
+        folder = request.getfixturevalue("tiny_encoder")
+        embedder = EncoderEmbedder(folder, reads="options", cache=False)
+    texts = ["both of them", "Ann", "a green jug", "Ann"]
+    told: TextEmbedder = embedder
+    found = told.embed_texts(texts)
+    assert found.dtype == np.float32
+    assert np.array_equal(found[1], found[3])
+    assert np.allclose(embedder.embed_texts(texts[2:3])[0], found[2], atol=1e-4)
+    options = embedder.embed_options([Problem("1", "Who?", tuple(texts[:3]), blank=None)])
+    assert np.allclose(options[0, :, : found.shape[1]], found[:3], atol=1e-4)

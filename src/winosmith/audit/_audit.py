@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
@@ -19,6 +19,7 @@ from winosmith.audit._probes import Probe, probes
 from winosmith.audit._review import Declared, Review, across, review, shared
 from winosmith.audit._triage import Triage, triage
 from winosmith.dataset import Dataset
+from winosmith.embed import TextEmbedder
 from winosmith.errors import DataError, InputError
 from winosmith.metrics import detectable_by_share
 
@@ -35,7 +36,8 @@ class Part:
         dataset: its items.
         items: those with a key, as cues and probes see them.
         battery: what cues earn; see `Found`.
-        probes: that see the options, the question, and both; empty where there are too few items.
+        probes: of words that see the options, the question, and both, and then of vectors; empty
+            where there are too few items.
         review: the rest of what a reviewer looks for.
         refused: what of the file is no item: where, and why.
         triage: what models' answers tell; None where there are none to this split.
@@ -105,11 +107,13 @@ class Audit:
         parts: one a split.
         shared: for two splits, the pairs of ids that are copies of each other or nearly so.
         seed: of all draws.
+        embedder: what determines the vectors that were probed; empty where none were.
     """
 
     parts: tuple[Part, ...]
     shared: Mapping[tuple[str, str], tuple[tuple[str, str], ...]]
     seed: int
+    embedder: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def line(self) -> str:
@@ -126,6 +130,7 @@ class Audit:
                 for names, pairs in self.shared.items()
             ],
             "seed": self.seed,
+            "embedder": dict(self.embedder) or None,
             "version": __version__,
         }
 
@@ -166,6 +171,7 @@ def audit(
     cues: Sequence[Cue] = CUES,
     draws: int = 1000,
     probe_draws: int = 200,
+    embedder: TextEmbedder | None = None,
     seed: int = 0,
     refused: Mapping[str, Sequence[str]] | None = None,
     answers: Answers | None = None,
@@ -181,6 +187,7 @@ def audit(
             are classes, `class_cues` come with them.
         draws: of the null of the cues; p is never under 1 / (1 + draws).
         probe_draws: of the null of the probes; 0 leaves the probes out.
+        embedder: of texts, such as `embed.EncoderEmbedder`; its vectors are probed beside words.
         seed: of all draws.
         refused: by split, what of its file is no item.
         answers: what models chose; the ids of all splits are one name space.
@@ -217,6 +224,9 @@ def audit(
         step(f"{name}: probes")
         learn = probe_draws > 0 and learnable(items)
         probed = probes(items, draws=probe_draws, seed=seed) if learn else ()
+        if learn and embedder is not None:
+            step(f"{name}: vectors of questions and options")
+            probed += probes(items, embedder, draws=probe_draws, seed=seed)
         step(f"{name}: copies, fields, splits")
         left = tuple(refused.get(name, ())) if refused else ()
         seen = review(dataset, seed)
@@ -227,7 +237,9 @@ def audit(
         parts.append(Part(name, dataset, items, tried, probed, seen, left, models, beside, told))
     if answers and not any(part.triage for part in parts):
         raise DataError("none of the models' answers is for an item: are they of another set?")
-    return Audit(tuple(parts), across(splits), seed)
+    known = embedder.parameters if embedder is not None else {}
+    determined = {name: value for name, value in known.items() if name != "combine"}  # of problems
+    return Audit(tuple(parts), across(splits), seed, determined)
 
 
 def _room(dataset: Dataset, cues: int) -> str:
@@ -252,7 +264,7 @@ def _in_short(part: Part) -> str:
     if leaks := part.review.leaks:
         guessed = f"{', '.join(leak.field for leak in leaks)} tells the key; {guessed}"
     blind = max(part.telling, key=lambda probe: probe.right, default=None)
-    seen = f", {100 * blind.right:.1f} % from {SEEN[blind.sees]}" if blind else ""
+    seen = f", {100 * blind.right:.1f} % by {blind.by} from {SEEN[blind.sees]}" if blind else ""
     chance = f"chance {100 * part.items.chance:.1f} %, n = {len(part.items):,}"
     return f"{part.name} {guessed}{seen} ({chance})"
 
@@ -300,7 +312,7 @@ def _of_cues(part: Part, points: float) -> list[str]:
 
 def _of_probes(part: Part, points: float) -> list[str]:
     return [
-        f"{100 * probe.right:.1f} % can be guessed from {SEEN[probe.sees]} "
+        f"{100 * probe.right:.1f} % can be guessed by {probe.by} from {SEEN[probe.sees]} "
         f"(expected {100 * probe.expected:.1f} %)"
         for probe in part.telling
         if probe.right - probe.expected >= points

@@ -118,14 +118,18 @@ class Items:
         return np.flatnonzero(np.diff(self.unit, prepend=-1))
 
     @cached_property
+    def firsts(self) -> Ints:
+        """The first item that each is a copy of, (n,); itself where it is no copy."""
+        seen: dict[tuple[int, str], int] = {}
+        named = zip(self.unit.tolist(), self.problems, strict=True)
+        same = ((unit, plain(problem.sentence)) for unit, problem in named)
+        return np.array([seen.setdefault(one, at) for at, one in enumerate(same)])
+
+    @cached_property
     def weights(self) -> Floats:
         """What each item counts where something is learned, (n,): copies together count once."""
-        same = [
-            (unit, plain(problem.sentence))
-            for unit, problem in zip(self.unit.tolist(), self.problems, strict=True)
-        ]
-        copies = Counter(same)
-        return np.array([1 / copies[one] for one in same])
+        weights: Floats = 1 / np.bincount(self.firsts)[self.firsts]
+        return weights
 
     @cached_property
     def chance(self) -> float:

@@ -1,24 +1,32 @@
 """Probes: what can be learned from a part of the items, and which words do it.
 
-A probe is a naive Bayes model over words and pairs of neighbouring words, fitted on four fifths of
-the blocks and asked about the fifth, so that nothing it is asked about was in its training. It
-stands beside the same model with the keys' positions dealt anew (`_null.permuted`). On the shared
-sets it guesses as well as a logistic regression over the same features, in a tenth of the time.
+A probe is fitted on four fifths of the blocks and asked about the fifth, so that nothing it is
+asked about was in its training. It stands beside the same model with the keys' positions dealt anew
+(`_null.permuted`). There are two kinds:
+
+- of *words*, a naive Bayes model over words and pairs of neighbouring words. On the shared sets it
+  guesses as well as a logistic regression over the same features, in a tenth of the time;
+- of *vectors*, a conditional logit over what an embedder makes of each option and question.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from winosmith.audit._cues import View
 from winosmith.audit._items import Floats, Ints, Items
 from winosmith.audit._null import permuted
+from winosmith.debias import CrossLogit
+from winosmith.embed import TextEmbedder
+from winosmith.errors import DataError
+from winosmith.parallel import one_thread
 from winosmith.text import FUNCTION_WORDS, pieces
 
 if TYPE_CHECKING:
@@ -37,6 +45,23 @@ _CELLS = 4_000_000
 _ASKED = 40
 """So many content words of a question are paired with an option's, the last: of a long passage with
 a question at its end, those of the question. All of them would be gigabytes."""
+
+SEES = ("options", "question", "both")
+"""What probes see."""
+
+_C = 1.0
+"""Inverse strength of the penalty on what vectors, of length 1, tell."""
+
+_ALIKE = np.float32(3)
+"""The weight of how alike question and option are, beside a vector of length 1. On OpenBookQA and
+ARC it guesses as well as all products of both vectors, which cost as much again."""
+
+_PLACED = 512
+"""So many columns at most tell a position from a question's vector: its main axes, times the
+positions."""
+
+_SCORES = 40_000_000
+"""Options times draws that are scored at once: 320 MB."""
 
 _TOLD, _EXAMPLES = 12, 8
 """How many words are told, and how many items are shown."""
@@ -62,6 +87,7 @@ class Word:
     z: float
 
 
+Singles = NDArray[np.float32]
 Words = tuple[Word, ...]
 Examples = tuple[tuple[int, tuple[str, ...]], ...]
 
@@ -71,18 +97,20 @@ class Probe:
     """What a probe guesses.
 
     Attributes:
+        by: "words", or "vectors" of an embedder.
         sees: "options", "question" or "both".
         right: the share of items that it gets right, 0–1.
         expected: the mean where keys are dealt anew.
         low, high: between what 95 of 100 of these lie.
         p: in which share of the draws it is as good, the set itself among them.
         draws: how many there were.
-        words: what tells most, for and against.
+        words: what tells most, for and against; vectors have none.
         solved: rows of the items it is surest of and right about, the surest first.
         examples: rows of the first of them, each with the words of its key that speak most.
         scores: each option's, in the order of `Items`; larger is likelier.
     """
 
+    by: str
     sees: str
     right: float
     expected: float
@@ -98,6 +126,7 @@ class Probe:
     def record(self) -> dict[str, Any]:
         """Return it as JSON can hold it."""
         return {
+            "by": self.by,
             "sees": self.sees,
             "right": self.right,
             "expected": self.expected,
@@ -112,41 +141,146 @@ class Probe:
         }
 
 
-def probes(items: Items, *, draws: int = DRAWS, seed: int = 0) -> tuple[Probe, ...]:
-    """Probe the options alone, the question alone (what of it tells the position), and both."""
+def probes(
+    items: Items, embedder: TextEmbedder | None = None, *, draws: int = DRAWS, seed: int = 0
+) -> tuple[Probe, ...]:
+    """Probe the options alone, the question alone (what of it tells the position), and both.
+
+    Args:
+        items: of one split.
+        embedder: of texts; its vectors are probed in the place of words where it is given.
+        draws: of the null.
+        seed: of folds and draws.
+    """
+    if embedder is None:
+        return tuple(probe(items, sees, draws=draws, seed=seed) for sees in SEES)
+    options = _embedded(embedder, [text for p in items.problems for text in p.options])
+    questions = _embedded(embedder, [problem.sentence for problem in items.problems])
     return tuple(
-        probe(items, sees, draws=draws, seed=seed) for sees in ("options", "question", "both")
+        _vector_probe(items, sees, _rows(items, sees, options, questions), draws, seed)
+        for sees in SEES
     )
 
 
 def probe(items: Items, sees: str, *, draws: int = DRAWS, seed: int = 0) -> Probe:
-    """Probe what is seen: "options", "question" or "both"."""
+    """Probe the words of what is seen: "options", "question" or "both"."""
     names, matrix = features(items, sees)
-    deal = permuted(items, draws, np.random.default_rng([seed, 1]))
     folds = _folds(items, seed)
+
+    def scored(keys: Ints) -> Floats:
+        return _cross_fitted(items, matrix, folds, keys)
+
+    found = _probed(items, "words", sees, scored, _CELLS // max(1, matrix.shape[1]), draws, seed)
     own = items.keyed(items.unit_key)
-    scores = _cross_fitted(items, matrix, folds, own[:, None])
+    tables = _tables(items, matrix, own)
+    examples = _examples(items, names, matrix, tables[3], own, found.solved)
+    return replace(found, words=_words(names, *tables), examples=examples)
+
+
+def _probed(
+    items: Items, by: str, sees: str, scored: Callable[[Ints], Floats], at_once: int, draws: int,
+    seed: int,
+) -> Probe:  # fmt: skip
+    """Return what is guessed of the keys, and of keys whose positions are dealt anew.
+
+    Args:
+        items: of one split.
+        by: see `Probe`.
+        sees: see `Probe`.
+        scored: (n, columns) numbers of right options → (options, columns) scores by models that
+            learnt from these, but for the block that they are asked about.
+        at_once: so many columns.
+        draws: of the null.
+        seed: of the draws.
+    """
+    own = items.keyed(items.unit_key)
+    scores = scored(own[:, None])
     right = float(_right(items, scores, own[:, None])[0])
+    deal = permuted(items, draws, np.random.default_rng([seed, 1]))
     null: list[float] = []
-    at_once = max(1, min(draws, _CELLS // max(1, matrix.shape[1])))
-    while keys := [items.keyed(key) for _, key in zip(range(at_once), deal, strict=False)]:
+    places = range(max(1, min(draws, at_once)))
+    while keys := [items.keyed(key) for _, key in zip(places, deal, strict=False)]:
         drawn = np.column_stack(keys)
-        null += _right(items, _cross_fitted(items, matrix, folds, drawn), drawn).tolist()
-    tables, solved = _tables(items, matrix, own), _solved(items, scores[:, 0], own)
-    beaten = sum(other >= right - 1e-12 for other in null)
+        null += _right(items, scored(drawn), drawn).tolist()
+    solved = _solved(items, scores[:, 0], own)
     return Probe(
+        by=by,
         sees=sees,
         right=right,
         expected=float(np.mean(null)),
         low=float(np.quantile(null, 0.025)),
         high=float(np.quantile(null, 0.975)),
-        p=(1 + beaten) / (1 + len(null)),
+        p=(1 + sum(other >= right - 1e-12 for other in null)) / (1 + len(null)),
         draws=len(null),
-        words=_words(names, *tables),
+        words=(),
         solved=solved,
-        examples=_examples(items, names, matrix, tables[3], own, solved),
+        examples=tuple((row, ()) for row in solved[:_EXAMPLES]),
         scores=scores[:, 0],
     )
+
+
+def _embedded(embedder: TextEmbedder, texts: Sequence[str]) -> Singles:
+    """Return the vector of each text, of length 1; those that stand several times are made once."""
+    different, at = np.unique([text.strip() for text in texts], return_inverse=True)
+    made: Singles = np.array(embedder.embed_texts(different.tolist()), np.float32)
+    if made.ndim != 2 or len(made) != len(different) or not np.isfinite(made).all():
+        raise DataError(
+            f"the embedder gives an array of shape {made.shape} for {len(different):,} texts; one "
+            "vector of finite numbers for each is needed"
+        )
+    lengths = np.linalg.norm(made, axis=1, keepdims=True)
+    made /= np.where(lengths > 0, lengths, np.float32(1))
+    return made[at]
+
+
+def _rows(items: Items, sees: str, options: Singles, questions: Singles) -> Singles:
+    """Return what a conditional logit sees of each option, (options, columns).
+
+    Of question and option it sees the option and how alike both are, their cosine; of the question
+    alone a block of columns for each position.
+    """
+    if sees == "options":
+        return options
+    if sees == "both":
+        asked = np.repeat(questions, items.counts, axis=0)
+        return np.hstack([options, _ALIKE * (options * asked).sum(axis=1, keepdims=True)])
+    most = int(items.counts.max())
+    width = min(questions.shape[1], max(1, _PLACED // most))
+    with one_thread():
+        axes = np.linalg.eigh(questions.T.astype(float) @ questions)[1][:, -width:]
+        told = np.hstack([np.ones((len(questions), 1)), questions @ axes]).astype(np.float32)
+    at = np.arange(len(options)) - np.repeat(items.starts, items.counts)
+    rows = np.zeros((len(options), most, width + 1), np.float32)
+    rows[np.arange(len(options)), at] = np.repeat(told, items.counts, axis=0)
+    return rows.reshape(len(options), -1)
+
+
+def _vector_probe(items: Items, sees: str, rows: Singles, draws: int, seed: int) -> Probe:
+    """Probe vectors by conditional logits with shared weights; copies are learnt from once."""
+    firsts = items.firsts
+    first = np.unique(firsts)
+    learnt = np.flatnonzero(np.repeat(firsts == np.arange(len(items)), items.counts))
+    starts = np.searchsorted(learnt, items.starts[first])
+    model = CrossLogit(rows[learnt], _folds(items, seed)[first], C=_C, starts=starts)
+    same = np.searchsorted(learnt, _same_option(items))
+
+    def scored(keys: Ints) -> Floats:
+        scores = model.scores(keys[first] - items.starts[first, None])[same]
+        largest = np.abs(scores).max(axis=0)
+        return (scores / np.where(largest > 0, largest, 1)).round(9)
+
+    return _probed(items, "vectors", sees, scored, _SCORES // len(learnt), draws, seed)
+
+
+def _same_option(items: Items) -> Ints:
+    """Return for each option its own number, or of a copy's that of the first item's same one."""
+    found = np.arange(int(items.counts.sum()))
+    for at in np.flatnonzero(items.firsts != np.arange(len(items))).tolist():
+        first = int(items.firsts[at])
+        place = {text: here for here, text in enumerate(items.texts[first])}
+        own = slice(items.starts[at], items.starts[at] + items.counts[at])
+        found[own] = items.starts[first] + np.array([place[text] for text in items.texts[at]])
+    return found
 
 
 def _cut(view: View, text: str) -> Sequence[str]:

@@ -28,6 +28,11 @@ _LONG = 400
 _SUSPECTS = 100
 """How many keys that may be wrong are listed on the page."""
 
+_OF_VECTORS = (
+    ", one of vectors what the embedder in the signature makes of each option and question, and "
+    "how alike these are"
+)
+
 _ADDED = 0.005
 """So much more must a model get right that sees the question too, for its words to be told."""
 
@@ -72,7 +77,8 @@ def repair_page(repaired: Repair) -> str:
 def signature(audit: Audit) -> str:
     """Return what determines the figures."""
     return "; ".join(
-        f"{part.name}: {report.sign(part.dataset, audit.seed, draws=part.battery.draws)}"
+        f"{part.name}: "
+        f"{report.sign(part.dataset, audit.seed, draws=part.battery.draws, **audit.embedder)}"
         for part in audit.parts
     )
 
@@ -240,9 +246,9 @@ def _sentence(part: Part) -> str:
     blind = max(part.telling, key=lambda probe: probe.right, default=None)
     if blind is not None:
         return (
-            f"No cue of {part.name} stands out, but a model of words that sees {SEEN[blind.sees]} "
-            f"is right in {_percent(blind.right)} of {len(part.items):,} items, where "
-            f"{_percent(blind.expected)} is expected ({_p(blind.p, blind.draws)})."
+            f"No cue of {part.name} stands out, but a model of {blind.by} that sees "
+            f"{SEEN[blind.sees]} is right in {_percent(blind.right)} of {len(part.items):,} items, "
+            f"where {_percent(blind.expected)} is expected ({_p(blind.p, blind.draws)})."
         )
     strongest = part.battery.found[0]
     return (
@@ -279,12 +285,13 @@ def _verdict(audit: Audit) -> Iterator[report.Block]:
         figures.append(report.KeyFigure(part.name, strongest.right, note, ".1%"))
         figures += [
             report.KeyFigure(
-                f"{part.name}, from {SEEN[probe.sees]}",
+                f"{part.name}, by {probe.by} from {SEEN[probe.sees]}",
                 probe.right,
                 f"{_percent(probe.expected)} is expected",
                 ".1%",
             )
-            for probe in part.probes[:1]
+            for probe in part.probes
+            if probe.sees == "options"
         ]
     yield report.Cards(figures)
     advice = list(dict.fromkeys(_advice(audit)))
@@ -453,7 +460,7 @@ def _probes(audit: Audit) -> Iterator[report.Block]:
     if few:
         yield report.Text(
             [
-                f"No model of words was tried on {', '.join(few)}: there is nothing to learn from "
+                f"No model was tried on {', '.join(few)}: there is nothing to learn from "
                 f"in fewer than {LEAST} blocks (items that are not copies, twins or lookalikes)."
             ],
             "note",
@@ -461,12 +468,12 @@ def _probes(audit: Audit) -> Iterator[report.Block]:
     if not any(part.probes for part in audit.parts):
         return
     yield report.Table(
-        "What a model of words guesses",
-        ["split, what it sees", report.Column("right", numeric=True),
+        "What a model guesses",
+        ["split, what it sees, by what", report.Column("right", numeric=True),
          report.Column("expected", numeric=True), report.Column("p", numeric=True)],
         [
             [
-                f"{part.name}, {SEEN[probe.sees]}",
+                f"{part.name}, {SEEN[probe.sees]}, by {probe.by}",
                 _percent(probe.right),
                 f"{_percent(probe.expected)} ({100 * probe.low:.1f}–{100 * probe.high:.1f})",
                 _p(probe.p, probe.draws).removeprefix("p ").removeprefix("= "),
@@ -474,32 +481,34 @@ def _probes(audit: Audit) -> Iterator[report.Block]:
             for part in audit.parts
             for probe in part.probes
         ],
-        note="The model knows words and pairs of neighbours, and is asked about blocks that it was "
-        "not fitted on. Expected is the mean where the keys' positions are dealt anew, with the "
-        "range of 95 of 100 such draws. From the question alone only the key's position can be "
-        "guessed.",
+        note="A model of words knows words and pairs of neighbours"
+        + (_OF_VECTORS if audit.embedder else "")
+        + "; each is asked about blocks that it was not fitted on. Expected is the mean where the "
+        "keys' positions are dealt anew, with the range of 95 of 100 such draws. From the question "
+        "alone only the key's position can be guessed.",
     )  # fmt: skip
     for part in audit.parts:
         for probe in _different(part):
-            yield report.Table(
-                f"Words that tell in {part.name}, from {SEEN[probe.sees]}",
-                [
-                    "word",
-                    "options with it",
-                    report.Column("of them right", ".1%"),
-                    report.Column("expected", ".1%"),
-                ],
-                [[word.text, word.options, word.right, word.expected] for word in probe.words],
-                most=6,
-            )
+            if probe.words:
+                yield report.Table(
+                    f"Words that tell in {part.name}, from {SEEN[probe.sees]}",
+                    [
+                        "word",
+                        "options with it",
+                        report.Column("of them right", ".1%"),
+                        report.Column("expected", ".1%"),
+                    ],
+                    [[word.text, word.options, word.right, word.expected] for word in probe.words],
+                    most=6,
+                )
             yield report.OnPage(lambda part=part, probe=probe: [_solved(part, probe)])  # type: ignore[misc]
 
 
 def _different(part: Part) -> Iterator[Probe]:
     """Yield the probes that tell; the one that sees both only where the question adds something."""
-    alone = {probe.sees: probe.right for probe in part.telling}
+    alone = {probe.by: probe.right for probe in part.telling if probe.sees == "options"}
     for probe in part.telling:
-        if probe.sees != "both" or probe.right > alone.get("options", 0.0) + _ADDED:
+        if probe.sees != "both" or probe.right > alone.get(probe.by, 0.0) + _ADDED:
             yield probe
 
 
@@ -511,7 +520,7 @@ def _end(text: str) -> str:
 def _solved(part: Part, probe: Probe) -> report.Passages:
     problems = part.dataset.problems
     return report.Passages(
-        f"Items of {part.name} that are solved from {SEEN[probe.sees]}",
+        f"Items of {part.name} that are solved from {SEEN[probe.sees]}, by {probe.by}",
         [
             [
                 report.Passage(

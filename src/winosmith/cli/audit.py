@@ -19,6 +19,7 @@ from winosmith.problem import Problem
 
 if TYPE_CHECKING:
     from winosmith.audit import Answers, Audit, Declared, Overlap, Repair
+    from winosmith.embed import TextEmbedder
 
 
 @click.command()
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 @click.option("--draws", default=1000, show_default=True, type=click.IntRange(19, 1_000_000),
               help="Of the null of the cues; p is never under 1 / (1 + draws).")  # fmt: skip
 @click.option("--no-probes", is_flag=True, help="Leave the models of words out.")
+@click.option("--embed", "encoder", metavar="light|minilm|HUB_ID|FOLDER",
+              help="Also try models of that encoder's vectors, in the place of words; of light, "
+              "hashed words, which need no download.")  # fmt: skip
 @click.option("--seed", default=0, show_default=True, help="Of all draws.")
 @click.option("--fail-on", "rules", default="", metavar="RULES",
               help="End with code 1 when a rule is broken: cue=3pt, probe=3pt, duplicates, "
@@ -62,6 +66,7 @@ def command(
     format_name: str | None,
     draws: int,
     no_probes: bool,
+    encoder: str | None,
     seed: int,
     rules: str,
     answers: tuple[str, ...],
@@ -98,6 +103,8 @@ def command(
     from winosmith import audit
 
     _check_rules(rules, probes=not no_probes, texts=bool(texts))
+    if encoder and no_probes:
+        raise click.UsageError("--embed is for probes: leave --no-probes out")
     if (site or sheet) and not answers:
         raise click.UsageError(
             "--to-judge and --to-sheet need models' answers, which tell the suspects: --answers"
@@ -105,6 +112,7 @@ def command(
     if repaired:
         _check_splits([Path(path).stem for path in data])
     judged = existing_site(site, database) if site else None
+    embedder = _embedder(encoder) if encoder else None
     splits: dict[str, Dataset] = {}
     refused: dict[str, list[str]] = {}
     declared: dict[str, Declared] = {}
@@ -118,6 +126,7 @@ def command(
         splits,
         draws=draws,
         probe_draws=probe_draws,
+        embedder=embedder,
         seed=seed,
         refused=refused,
         answers=_answers(answers, splits) if answers else None,
@@ -148,6 +157,17 @@ def command(
         say(f"Broken: {told}.")
     if broken:
         ctx.exit(1)
+
+
+def _embedder(name: str) -> TextEmbedder:
+    """Return the embedder of that name; of a model, once it is there."""
+    from winosmith import embed
+
+    if name == "light":
+        return embed.OptionsEmbedder()
+    encoder = embed.EncoderEmbedder(name)
+    say(f"The encoder is in {encoder.folder}")
+    return encoder
 
 
 def _check_rules(rules: str, *, probes: bool, texts: bool) -> None:

@@ -28,7 +28,7 @@ from winosmith.debias._fairness import (
     rarefied,
 )
 from winosmith.debias._guess import LINEAR, TWO_PIECE, Guess, Probe, Verification, probe, verify
-from winosmith.debias._logit import Logit
+from winosmith.debias._logit import CrossLogit, Logit
 from winosmith.debias._mirror import Aim, MirrorResult, mirror
 from winosmith.debias._pmi import PmiResult, PmiVariant, pmi, word_pmi
 from winosmith.debias._ranking import Correlation, Dynamics, Ranking, ranking, read_dynamics
@@ -50,6 +50,7 @@ __all__ = [
     "Associations",
     "Clue",
     "Correlation",
+    "CrossLogit",
     "Dynamics",
     "Fairness",
     "Figure",

@@ -14,7 +14,13 @@ Every embedder has `embed(problems) -> (n, d) float32` and never looks at an ans
 from __future__ import annotations
 
 from winosmith.embed._array import ArrayEmbedder, load_array, save_array
-from winosmith.embed._embedder import Combine, Embedder, OptionsEmbedder, Vectors
+from winosmith.embed._embedder import (
+    Combine,
+    Embedder,
+    OptionsEmbedder,
+    TextEmbedder,
+    Vectors,
+)
 from winosmith.embed._encoder import (
     N_DEV,
     N_TRAIN,
@@ -35,6 +41,7 @@ __all__ = [
     "HashedEmbedder",
     "LightEmbedder",
     "OptionsEmbedder",
+    "TextEmbedder",
     "Vectors",
     "cache_folder",
     "finetune_split",

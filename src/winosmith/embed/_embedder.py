@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, get_args
 
@@ -35,6 +35,19 @@ class Embedder(Protocol):
 
     def embed(self, problems: Sequence[Problem]) -> Vectors:
         """Return one finite vector a problem, (n, d) float32, in the order of the problems."""
+        ...
+
+
+class TextEmbedder(Protocol):
+    """Turns texts into vectors, each by itself: `OptionsEmbedder`, `EncoderEmbedder`."""
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """What determines the vectors, beside the texts."""
+        ...
+
+    def embed_texts(self, texts: Sequence[str]) -> Vectors:
+        """Return one finite vector a text, (n, d) float32, in the order of the texts."""
         ...
 
 
@@ -127,19 +140,28 @@ class OptionsEmbedder:
             DataError: no problem.
             InputError: fewer than 2 dimensions.
         """
+        if not len(problems):
+            raise DataError("there is no problem to embed")
+        hashed = self.embed_texts([option for problem in problems for option in problem.options])
+        marks = np.concatenate([_marks(problem.options) for problem in problems])
+        rows = np.hstack([hashed, marks])
+        return padded(rows, [len(problem.options) for problem in problems])
+
+    def embed_texts(self, texts: Sequence[str]) -> Vectors:
+        """Return the vector of each text, (n, dimensions) float32, without the marks of length.
+
+        Raises:
+            InputError: fewer than 2 dimensions.
+        """
         from sklearn.feature_extraction import FeatureHasher
 
         if self.dimensions < 2:
             raise InputError(f"dimensions must be 2 or more, not {self.dimensions}")
-        if not len(problems):
-            raise DataError("there is no problem to embed")
         hasher = FeatureHasher(self.dimensions, input_type="string", dtype=np.float32)
-        texts = [option for problem in problems for option in problem.options]
         hashed = hasher.transform(list(self._features(text)) for text in texts).toarray()
         lengths = np.linalg.norm(hashed, axis=1, keepdims=True)
-        marks = np.concatenate([_marks(problem.options) for problem in problems])
-        rows = np.hstack([hashed / np.where(lengths > 0, lengths, 1), marks])
-        return padded(rows.astype(np.float32), [len(problem.options) for problem in problems])
+        found: Vectors = (hashed / np.where(lengths > 0, lengths, 1)).astype(np.float32)
+        return found
 
     def _features(self, option: str) -> Iterator[str]:
         words = [token.lower() for token in tokens(option)]

@@ -9,12 +9,12 @@ import hashlib
 import json
 import os
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -28,6 +28,8 @@ from winosmith.models import Encoder, FineTuned, Pooling, SplitPoint, Text, Trai
 from winosmith.outputs import write_aside
 from winosmith.parallel import ordered_map
 from winosmith.problem import Problem
+
+Read = TypeVar("Read", Problem, str)
 
 CHUNK = 2048
 """Problems that are embedded and cached at a time: enough to batch well by length, and little to
@@ -131,29 +133,65 @@ class EncoderEmbedder:
         rows = np.concatenate([vectors for _, vectors in self._chunks(problems)])
         return _embedder.padded(rows, [len(problem.options) for problem in problems])
 
+    def embed_texts(self, texts: Sequence[str]) -> Vectors:
+        """Return the vector of each text, (n, d) float32, read by itself.
+
+        Raises:
+            DataError: no text, or values that are not finite.
+            InputError: a model that can't be loaded.
+            Interrupted: Ctrl-C with a cache; says how much is kept.
+        """
+        read: Callable[[Sequence[str]], list[Text]] = list
+        chunks = self._in_chunks(texts, "texts", read, {}, lambda chunk: chunk)
+        return np.concatenate([vectors for _, vectors in chunks])
+
     def _chunks(self, problems: Sequence[Problem]) -> Iterator[tuple[Sequence[Problem], Vectors]]:
         """Yield the problems by chunks, with the vectors of their options one after the other."""
-        if not len(problems):
-            raise DataError("there is no problem to embed")
-        encoded = self._encoded(problems)
-        for start in range(0, len(problems), CHUNK):
-            chunk = problems[start : start + CHUNK]
-            texts = self._texts(chunk)
+        return self._in_chunks(
+            problems,
+            "problems",
+            self._texts,
+            self._encoded(problems),
+            lambda chunk: [problem.id for problem in chunk for _ in problem.options],
+        )
+
+    def _in_chunks(
+        self,
+        read: Sequence[Read],
+        what: str,
+        texts: Callable[[Sequence[Read]], list[Text]],
+        encoded: Mapping[int, Iterator[Vectors]],
+        owners: Callable[[Sequence[Read]], Sequence[str]],
+    ) -> Iterator[tuple[Sequence[Read], Vectors]]:
+        """Yield what is read by chunks, with the vectors of its texts.
+
+        Args:
+            read: problems, or texts.
+            what: they are called.
+            texts: of a chunk.
+            encoded: by where a chunk begins, what an executor makes of it.
+            owners: of a chunk: whom a message names for each text.
+        """
+        if not len(read):
+            raise DataError(f"there is no {what[:-1]} to embed")
+        for start in range(0, len(read), CHUNK):
+            chunk = read[start : start + CHUNK]
             try:
-                vectors = self._vectors(texts, start, len(chunk), len(problems), encoded.get(start))
+                vectors = self._vectors(
+                    texts(chunk), start, len(chunk), len(read), encoded.get(start)
+                )
             except KeyboardInterrupt:
                 if self._cache is None:
                     raise
                 raise Interrupted(
-                    f"the vectors of {start:,} of {len(problems):,} problems are kept; run the "
+                    f"the vectors of {start:,} of {len(read):,} {what} are kept; run the "
                     "same again to go on from there"
                 ) from None
             finite = np.isfinite(vectors).all(axis=1)
             if not finite.all():
-                owners = [problem.id for problem in chunk for _ in problem.options]
                 raise DataError(
                     f"the encoder {self.model} gives values that are not finite, first for "
-                    f"{owners[int(np.argmin(finite))]!r}; its weights are damaged"
+                    f"{owners(chunk)[int(np.argmin(finite))]!r}; its weights are damaged"
                 )
             yield chunk, vectors
 
