@@ -7,7 +7,8 @@
 - *planted*: the longest option is the key 5 points more often than by chance; how often it is
   named, and how often any cue is.
 
-  Both give 95 % intervals (Wilson). With --draws 199, one in twenty is still what is meant.
+  Both give 95 % intervals (Wilson). With --draws 199, one in twenty is still what is meant. The
+  sets of a cell are shared out among 20 texts.
 - *time*: seconds and memory for 10,000 items with 4 options (or --items), cues and probes and
   all. Seconds are those of the processor, which a machine that is shared tells as one that is not.
 - *shared*: the table of the shared sets, with the time of each.
@@ -15,30 +16,37 @@
 - *proof*: sets with a planted rule are repaired beside many items that no repair saw; in how many
   of them the bounds hold, all at once, what the halves' rules leave there. 95 of 100 are meant.
 
+*null*, *planted* and *proof* note what is done in --kept, some sets at a time; the same command,
+or one that asks for more sets, goes on from there. --workers are processes, and change no figure.
+
 Options are words drawn by Zipf's law, 1 to 12 an option; the shared sets need their files.
 
-    python benchmarks/bench_audit.py null --sets 400
-    python benchmarks/bench_audit.py planted --sets 100
+    python benchmarks/bench_audit.py null --sets 10000 --draws 199 --kept null.jsonl
+    python benchmarks/bench_audit.py planted --sets 200 --draws 199 --kept planted.jsonl
     python benchmarks/bench_audit.py time
     python benchmarks/bench_audit.py shared "$WINOSMITH_DATA"
     python benchmarks/bench_audit.py repair "$WINOSMITH_DATA"
-    python benchmarks/bench_audit.py proof --sets 40
+    python benchmarks/bench_audit.py proof --sets 100 --draws 199 --kept proof.jsonl
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import resource
 import time
 from collections import Counter
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 
 from winosmith import Dataset, Problem, audit, formats, metrics
-from winosmith.audit._cues import picks
 from winosmith.audit._repair import Thinning
+from winosmith.parallel import ordered_map
 
 SHARED = (
     "openbookqa/train",
@@ -49,10 +57,18 @@ SHARED = (
     "social_iqa/dev",
 )
 
-CELLS = "2x200 2x2000 3x200 4x200 4x1000 10x200 0x400"
-PROVED = "2x600 4x600 4x1500"
-PLANTED = "2x2300 3x2000 4x2000 10x2000"
+CELLS = {
+    "null": "2x200 2x2000 3x200 4x200 4x1000 10x200 0x400",
+    "planted": "2x2300 3x2000 4x2000 10x2000",
+    "proof": "2x600 4x600 4x1500",
+}
 """Numbers of options and of items; 0 options are 2 to 5, mixed."""
+
+TEXTS = 20
+"""Among which the sets of a cell are shared out."""
+
+AT_ONCE = {"null": 100, "planted": 10, "proof": 5}
+"""Sets that are noted together."""
 
 
 def parted(cells: str) -> list[tuple[int, int]]:
@@ -67,20 +83,23 @@ def told(named: int, sets: int) -> str:
 def made(options: int, n: int, seed: int, copies: int = 1, by_length: bool = False) -> Dataset:
     """Make items of words that mean nothing; all keys are the first option."""
     rng = np.random.default_rng(seed)
-    share = 1 / np.arange(1, 3001)
-    share /= share.sum()
+    up_to = np.cumsum(1 / np.arange(1, 3001))
+
+    def said(count: int) -> str:
+        words = up_to.searchsorted(rng.random(count) * up_to[-1], side="right")
+        return " ".join(f"w{word:x}" for word in words.tolist())
+
     problems = []
     for item in range(n):
         count = options or int(rng.integers(2, 6))
         texts: list[str] = []
         while len(texts) < count:
-            words = rng.choice(3000, int(rng.integers(1, 13)), p=share)
-            text = " ".join(f"w{word:x}" for word in words)
+            text = said(int(rng.integers(1, 13)))
             if text not in texts:
                 texts.append(text)
         if by_length:
             texts.sort(key=len)
-        asked = " ".join(f"w{word:x}" for word in rng.choice(3000, 8, p=share))
+        asked = said(8)
         problems += [
             Problem(f"{item}-{copy}", f"{asked} {item}?", tuple(texts), 0, blank=None)
             for copy in range(copies)
@@ -88,47 +107,128 @@ def made(options: int, n: int, seed: int, copies: int = 1, by_length: bool = Fal
     return Dataset(problems)
 
 
-def keyed(items: audit.Items, keys: np.ndarray) -> audit.Items:
-    """Return the items with other keys, a unit at once; what cues see of them stays."""
-    again = replace(items, keys=keys[items.unit])
-    for known in ("views", "counts", "starts", "leads"):
-        vars(again)[known] = getattr(items, known)
-    return again
+@dataclass(frozen=True)
+class Job:
+    """Some sets of one text.
+
+    Attributes:
+        what: "null", "planted" or "proof".
+        options, n: of the cell.
+        text: its number.
+        sets: the first, and the one after the last.
+        draws, copies, uneven: as on the command line.
+    """
+
+    what: str
+    options: int
+    n: int
+    text: int
+    sets: tuple[int, int]
+    draws: int
+    copies: int
+    uneven: bool
+
+    def items(self, more: int = 0) -> audit.Items:
+        """Return the text, with so many items more."""
+        seed = {"null": 1, "planted": 2, "proof": 4}[self.what] + 10 * self.text
+        return text(self.options, self.n + more, seed, self.copies, self.uneven)
+
+    def rngs(self) -> Iterator[tuple[int, np.random.Generator]]:
+        """Yield the number of each set, with what it is drawn by."""
+        for at in range(*self.sets):
+            yield at, np.random.default_rng([self.options, self.n, self.text, at])
 
 
-def null(cells: str, sets: int, draws: int, copies: int, uneven: bool) -> None:
+@lru_cache(TEXTS)
+def text(options: int, n: int, seed: int, copies: int, by_length: bool) -> audit.Items:
+    return audit.Items.of(made(options, n, seed, copies, by_length))
+
+
+def counts(job: Job) -> dict[str, float]:
+    """Return what is counted of a text's sets, by name, and the processor's seconds."""
+    began = time.process_time()
+    found: Counter[str] = Counter()
+    for told in COUNTED[job.what](job):
+        found.update(told)
+    return {**found, "seconds": time.process_time() - began}
+
+
+def cells(asked: argparse.Namespace, what: str) -> Iterator[tuple[int, int, Counter[str]]]:
+    """Yield each cell with what is counted of all its sets; those that are noted are not redone."""
+    noted: dict[str, dict[str, float]] = {}
+    if asked.kept and asked.kept.is_file():
+        noted = dict(map(json.loads, asked.kept.read_text("utf-8").splitlines()))
+    for options, n in parted(asked.cells or CELLS[what]):
+        jobs = {}
+        for at, first in enumerate(range(0, asked.sets, AT_ONCE[what])):
+            part, text = divmod(at, TEXTS)
+            sets = (
+                part * AT_ONCE[what],
+                part * AT_ONCE[what] + min(AT_ONCE[what], asked.sets - first),
+            )
+            job = Job(what, options, n, text, sets, asked.draws, asked.copies, asked.uneven)
+            jobs[json.dumps(asdict(job))] = job
+        left = {name: job for name, job in jobs.items() if name not in noted}
+        with ProcessPoolExecutor(asked.workers) as pool:
+            done = ordered_map(counts, left.values(), pool, ahead=2 * asked.workers)
+            for name, found in zip(left, done, strict=True):
+                noted[name] = found
+                if asked.kept:
+                    with asked.kept.open("a", encoding="utf-8") as file:
+                        file.write(json.dumps([name, found]) + "\n")
+        total: Counter[str] = Counter()
+        for name in jobs:
+            total.update(noted[name])  # type: ignore[arg-type] - seconds are not whole
+        yield options, n, total
+
+
+def of_null(job: Job) -> Iterator[list[str]]:
+    items = job.items()
+    for at, rng in job.rngs():
+        keys = (rng.random(len(items.leads)) * items.unit_counts).astype(int)
+        if job.uneven:
+            keys[rng.random(len(keys)) < 0.2] = 0
+        found = audit.battery(items.keyed_anew(keys), draws=job.draws, seed=at).named
+        content = any(one.about == "content" for one in found)
+        yield ["named"] * (content if job.uneven else bool(found))
+
+
+def null(asked: argparse.Namespace) -> None:
     print("| options | items | sets | a cue named | seconds |\n|---|---|---|---|---|")
-    for options, n in parted(cells):
-        began = time.process_time()
-        items = audit.Items.of(made(options, n, 1, copies, by_length=uneven))
-        rng = np.random.default_rng([options, n])
-        named = 0
-        for at in range(sets):
-            keys = (rng.random(len(items.leads)) * items.unit_counts).astype(int)
-            if uneven:
-                keys[rng.random(len(keys)) < 0.2] = 0
-            found = audit.battery(keyed(items, keys), draws=draws, seed=at).named
-            named += any(one.about == "content" or not uneven for one in found)
-        took = time.process_time() - began
-        print(f"| {options or '2–5'} | {n} | {sets} | {told(named, sets)} | {took:.0f} |",
-              flush=True)  # fmt: skip
+    for options, n, of in cells(asked, "null"):
+        print(f"| {options or '2–5'} | {n} | {asked.sets} | {told(of['named'], asked.sets)} | "
+              f"{of['seconds']:.0f} |", flush=True)  # fmt: skip
 
 
-def planted(cells: str, sets: int, draws: int, copies: int) -> None:
-    print("| options | items | sets | it is named | a cue is named |\n|---|---|---|---|---|")
-    for options, n in parted(cells):
-        items = audit.Items.of(made(options, n, 2, copies))
-        longest = np.array([int(np.argmax([len(o) for o in p.options])) for p in items.problems])
-        rng = np.random.default_rng(options)
-        it, some = 0, 0
-        for at in range(sets):
-            keys = (rng.random(len(items.leads)) * items.unit_counts).astype(int)
-            given = rng.random(len(keys)) < 0.05 / (1 - 1 / options)
-            keys = np.where(given, longest[items.leads], keys)
-            found = audit.battery(keyed(items, keys), draws=draws, seed=at).named
-            some += bool(found)
-            it += any(one.cue == "the longest, in characters" for one in found)
-        print(f"| {options} | {n} | {sets} | {told(it, sets)} | {told(some, sets)} |", flush=True)
+def with_longest(
+    items: audit.Items, longest: np.ndarray, share: float, rng: np.random.Generator
+) -> audit.Items:
+    """Return the items with keys by lot, but for a share that are the longest option."""
+    keys = (rng.random(len(items.leads)) * items.unit_counts).astype(int)
+    return items.keyed_anew(np.where(rng.random(len(keys)) < share, longest, keys))
+
+
+def longest_of(items: audit.Items) -> np.ndarray:
+    units = [items.problems[lead].options for lead in items.leads]
+    return np.array([int(np.argmax(list(map(len, options)))) for options in units])
+
+
+def of_planted(job: Job) -> Iterator[list[str]]:
+    items = job.items()
+    longest = longest_of(items)
+    for at, rng in job.rngs():
+        planted = with_longest(items, longest, 0.05 / (1 - 1 / job.options), rng)
+        found = audit.battery(planted, draws=job.draws, seed=at).named
+        it = any(one.cue == "the longest, in characters" for one in found)
+        yield ["it"] * it + ["some"] * bool(found)
+
+
+def planted(asked: argparse.Namespace) -> None:
+    print("| options | items | sets | it is named | a cue is named | seconds |\n"
+          "|---|---|---|---|---|---|")  # fmt: skip
+    for options, n, of in cells(asked, "planted"):
+        print(f"| {options} | {n} | {asked.sets} | {told(of['it'], asked.sets)} | "
+              f"{told(of['some'], asked.sets)} | {of['seconds']:.0f} |", flush=True)  # fmt: skip
 
 
 def seconds(n: int) -> None:
@@ -166,33 +266,29 @@ def repair(folder: Path, draws: int) -> None:
         )
 
 
-def proof(cells: str, sets: int, draws: int) -> None:
-    """Tell in how many sets all bounds hold, and where they don't, which rule is how far off."""
+def of_proof(job: Job) -> Iterator[list[str]]:
+    items = job.items(UNSEEN)
+    longest = longest_of(items)
+    for at, rng in job.rngs():
+        seen = np.isin(items.unit, rng.permutation(len(items.leads))[: job.n])
+        held = holds(with_longest(items, longest, PLANTED_SHARE, rng), seen, longest, job.draws, at)
+        off = [f"missed {rule}" for rule, is_in in held.items() if not is_in]
+        yield ["every"] * (not off) + ["bound"] * len(held) + off
+
+
+def proof(asked: argparse.Namespace) -> None:
+    """Tell in how many sets all bounds hold, and where they don't, which rules are off."""
     print("| options | items | sets | all bounds hold | each bound holds | seconds |\n"
           "|---|---|---|---|---|---|")  # fmt: skip
-    off: Counter[str] = Counter()
-    for options, n in parted(cells):
-        began = time.process_time()
-        every, each, tried = 0, 0, 0
-        items = audit.Items.of(made(options, n + UNSEEN, 4))
-        longest = np.array([int(np.argmax([len(o) for o in p.options])) for p in items.problems])
-        for at in range(sets):
-            rng = np.random.default_rng([options, n, at])
-            seen = np.isin(items.unit, rng.permutation(len(items.leads))[:n])
-            keys = (rng.random(len(items.leads)) * items.unit_counts).astype(int)
-            keys = np.where(rng.random(len(keys)) < PLANTED_SHARE, longest[items.leads], keys)
-            held = holds(keyed(items, keys), seen, longest, draws, at)
-            every, each, tried = (
-                every + all(held.values()),
-                each + sum(held.values()),
-                tried + len(held),
-            )
-            off.update(f"{options}x{n} {rule}" for rule, is_in in held.items() if not is_in)
-        took = time.process_time() - began
-        print(f"| {options} | {n} | {sets} | {told(every, sets)} | "
-              f"{100 * each / tried:.2f} % | {took:.0f} |", flush=True)  # fmt: skip
-    for rule, times in off.most_common(12):
-        print(f"missed {times}: {rule}", flush=True)
+    missed: Counter[str] = Counter()
+    for options, n, of in cells(asked, "proof"):
+        own = Counter({name: times for name, times in of.items() if name.startswith("missed")})
+        print(f"| {options} | {n} | {asked.sets} | {told(of['every'], asked.sets)} | "
+              f"{100 - 100 * own.total() / of['bound']:.2f} % | {of['seconds']:.0f} |",
+              flush=True)  # fmt: skip
+        missed += own
+    for rule, times in missed.most_common(12):
+        print(f"{rule}: {times}")
 
 
 UNSEEN = 2000
@@ -209,12 +305,12 @@ def holds(
     """
     fixed = np.zeros(len(items), np.bool_)
     thinning = Thinning(items, audit.CUES, fixed, draws, 50, seed)
-    shares = items.gathered(np.column_stack([picks(cue, items.views) for cue in audit.CUES]))
+    shares = items.gathered(items.picked(audit.CUES))
     new = ~seen[items.leads]
     chance = np.arange(shares.shape[1]) < items.unit_counts[:, None]
     chance = chance / items.unit_counts[:, None]
     key = (1 - PLANTED_SHARE) * chance
-    key[np.arange(len(key)), longest[items.leads]] += PLANTED_SHARE
+    key[np.arange(len(key)), longest] += PLANTED_SHARE
     left = []
 
     def thin(learnt: np.ndarray) -> np.ndarray:
@@ -263,20 +359,24 @@ def main() -> None:
     parser.add_argument("--items", type=int, default=10_000)
     parser.add_argument("--uneven", action="store_true")
     parser.add_argument("--cells", help="such as '10x200 0x400'")
+    parser.add_argument("--kept", type=Path, help="sets that are done")
+    parser.add_argument("--workers", type=int, default=1)
     asked = parser.parse_args()
-    if asked.what == "null":
-        null(asked.cells or CELLS, asked.sets, asked.draws, asked.copies, asked.uneven)
-    elif asked.what == "planted":
-        planted(asked.cells or PLANTED, asked.sets, asked.draws, asked.copies)
-    elif asked.what == "time":
+    if asked.what == "time":
         seconds(asked.items)
-    elif asked.what == "proof":
-        proof(asked.cells or PROVED, asked.sets, asked.draws)
     elif asked.what == "repair":
         repair(asked.folder, asked.draws)
-    else:
+    elif asked.what == "shared":
         shared(asked.folder)
+    else:
+        {"null": null, "planted": planted, "proof": proof}[asked.what](asked)
 
+
+COUNTED: dict[str, Callable[[Job], Iterator[list[str]]]] = {
+    "null": of_null,
+    "planted": of_planted,
+    "proof": of_proof,
+}
 
 if __name__ == "__main__":
     main()

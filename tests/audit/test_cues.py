@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from dataclasses import replace
 
 import numpy as np
@@ -10,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from winosmith import Dataset, Problem, audit
-from winosmith.audit import CUES, Cue
+from winosmith.audit import CUES, Cue, _items, _null
 from winosmith.errors import DataError
+from winosmith.testing import made_twins
 
 WORDS = "red cold river mouse never some 12 3.5 stone about (a) B and a or an Apple only".split()
 
@@ -252,3 +254,43 @@ def test_a_set_without_keys_is_refused() -> None:
     """Without a single key there is nothing to give away."""
     with pytest.raises(DataError, match="mine: no item has a key"):
         audit.audit(Dataset([Problem("a", "It is _", ("x", "y"))], "mine"))
+
+
+def test_a_cue_is_asked_once_about_each_item() -> None:
+    """What a cue picks is kept for parts, other keys and another battery; what it saw is not."""
+    seen: list[weakref.ref[audit.View]] = []
+
+    def score(view: audit.View) -> list[float]:
+        seen.append(weakref.ref(view))
+        return view.characters
+
+    items = audit.Items.of(made_twins(40))
+    own = Cue("mine", score)
+    half = items.block % 2 == 0
+    audit.battery(items, [own, *CUES], draws=19)
+    for these in (items.part(half), items.keyed_anew(1 - items.unit_key)):
+        audit.battery(these, [own, *CUES], draws=19)
+    assert len(seen) == len(items)
+    assert all(view() is None for view in seen)
+    assert (items.part(half).picked([own]) == items.picked([own])[np.repeat(half, 2)]).all()
+
+
+def test_it_is_the_same_however_much_is_drawn_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few units, draws and items at a time give the figures of all at once."""
+    data = Dataset([*made_twins(30), *(replace(p, id=f"{p.id}x") for p in made_twins(10, seed=2))])
+    whole = audit.battery(audit.Items.of(data), draws=99)
+    for of, name, few in ((_null, "_UNITS", 7), (_null, "_DRAWN", 100), (_null, "_LOTS", 100),
+                          (_items, "_AT_ONCE", 3)):  # fmt: skip
+        monkeypatch.setattr(of, name, few)
+    assert audit.battery(audit.Items.of(data), draws=99) == whole
+
+
+def test_cues_that_can_read_nothing_are_told() -> None:
+    """Of text without spaces between its words nothing is left of a battery of English words."""
+    asked = [
+        Problem(f"{n}", f"問{n}は何か", (f"赤{n}", f"青{n}、黒"), n % 2, blank=None)
+        for n in range(9)
+    ]
+    listed = [cue for cue in CUES if cue.needs == "latin"]
+    found = audit.battery(audit.Items.of(Dataset(asked)), listed, draws=19)
+    assert (found.found, found.unchecked) == ((), tuple(cue.name for cue in listed))

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import examples
 from winosmith import Dataset, Problem, audit
-from winosmith.audit._cues import picks
-from winosmith.audit._items import Bools, Floats
+from winosmith.audit._items import SHARES, Bools, Floats
 from winosmith.audit._proof import _bounds
 from winosmith.errors import DataError, OutputError
 
@@ -88,7 +87,7 @@ def test_no_unit_is_cut(planted: Dataset, mended: audit.Repair) -> None:
     """Of the items whose key the cue picks some stay, and of the others some go."""
     longest = next(cue for cue in LENGTHS if cue.name == LONGEST)
     items = audit.Items.of(planted)
-    picked = picks(longest, items.views)[items.keyed(items.unit_key)] > 0
+    picked = items.picked([longest])[items.keyed(items.unit_key), 0] > 0
     stayed = np.array([problem.id in mended.dataset for problem in items.problems])
     assert stayed[picked].any()
     assert not stayed[~picked].all()
@@ -99,7 +98,7 @@ def test_a_cut_and_no_repair_are_found_out(planted: Dataset, kept: float) -> Non
     """Leaving out all items whose longest option is right, or none, has a bound beyond guessing."""
     items = audit.Items.of(planted)
     longest = next(cue for cue in LENGTHS if cue.name == LONGEST)
-    picked = picks(longest, items.views)[items.keyed(items.unit_key)] > 0
+    picked = items.picked([longest])[items.keyed(items.unit_key), 0] > 0
     stays = np.where(picked[items.leads], kept, 1.0)
     proof = audit.prove(items, lambda _: stays, LENGTHS)
     assert not proof.shown
@@ -155,7 +154,7 @@ def _bound_and_truth(seed: int) -> tuple[audit.Bound, float]:
     """Return the bound that 400 items give a thinning, and what it leaves of 1,000 others."""
     items = audit.Items.of(_planted(1400, 0.2, seed=seed))
     longest = next(cue for cue in LENGTHS if cue.name == LONGEST)
-    right = picks(longest, items.views)[items.keyed(items.unit_key)]
+    right = SHARES[items.picked([longest])[items.keyed(items.unit_key), 0]]
     new = items.rows >= 400
     left = []
 

@@ -15,7 +15,7 @@ from sklearn.metrics import roc_auc_score
 from tests.conftest import examples
 from winosmith import Dataset, Problem, audit
 from winosmith.errors import DataError, FormatError
-from winosmith.metrics import mid_p
+from winosmith.metrics import flipped_signs
 
 
 def _items(n: int) -> Dataset:
@@ -70,7 +70,7 @@ def test_models_that_differ_on_a_few_blocks_differ_in_as_many_cases() -> None:
     copied = Dataset(replace(p, id=f"{p.id}-{n}") for p in data for n in range(6))
     right, wrong = {p.id: 0 for p in copied}, {p.id: 1 for p in copied}
     found = audit.triage(audit.Items.of(copied), {"one": right, "two": wrong}).pairs[0]
-    assert found.p == pytest.approx(mid_p(0, 6))
+    assert found.p == pytest.approx(flipped_signs([1] * 6, mid=True))
 
 
 def test_saturated_and_missed_items_are_told() -> None:

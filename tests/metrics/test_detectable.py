@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -36,8 +37,32 @@ def test_fewer_than_six_items_are_never_enough() -> None:
 
 def test_mid_p_halves_what_was_seen() -> None:
     """Of 3 against 9 the exact p is 0.146, and mid-p takes half of the term that was seen."""
-    assert metrics.mid_p(3, 9) == metrics.mid_p(9, 3) == pytest.approx(2 * (79 + 110) / 4096)
-    assert metrics.mid_p(0, 0) == metrics.mid_p(7, 7) == 1.0
+    seen = np.repeat([1, -1], [3, 9])
+    expected = pytest.approx(2 * (79 + 110) / 4096)
+    assert metrics.flipped_signs(seen, mid=True) == expected
+    assert metrics.flipped_signs(-5 * seen, mid=True) == expected
+    assert metrics.flipped_signs([], mid=True) == metrics.flipped_signs([7, -7], mid=True) == 1.0
+
+
+@pytest.mark.parametrize("mid", [False, True])
+@pytest.mark.parametrize(
+    ("sizes", "wrong"),
+    [((1, 2), 0), ((1, 2), 9), ((3, 7, 20), 1), ((1,) * 90 + (2,) * 90 + (5,) * 70, 3)],
+)
+def test_a_tiny_p_is_exact(sizes: tuple[int, ...], wrong: int, mid: bool) -> None:
+    """Of sums of several sizes, few or many of each, p has its first nine digits right at 1e-60."""
+    sums = sizes * (80 if len(sizes) < 9 else 1)
+    seen = sum(sums) - 2 * sum(sums[:wrong])
+    ways = 1  # a number whose digits, 400 bits each, count the signs that give each sum
+    for size in sums:
+        ways += ways << 400 * size
+    farther = ways >> 400 * ((sum(sums) + seen) // 2)
+    digits = [farther >> 400 * at & (1 << 400) - 1 for at in range((sum(sums) - seen) // 2 + 1)]
+    expected = Fraction(2 * sum(digits) - (digits[0] if mid else 0), 2 ** len(sums))
+    signed = np.where(np.arange(len(sums)) < wrong, -1, 1) * sums
+    found = metrics.flipped_signs(signed, mid=mid)
+    assert found < 1e-30
+    assert found == pytest.approx(float(expected), rel=1e-9)
 
 
 def test_a_set_detects_no_more_when_each_problem_is_there_five_times() -> None:

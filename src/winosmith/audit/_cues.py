@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import log
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from winosmith.errors import DataError
 from winosmith.text import FUNCTION_WORDS, Writing, writing
 
-Floats = NDArray[np.float64]
+Ties = NDArray[np.uint8]
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?(?!\w)")
@@ -389,10 +389,11 @@ CUES: tuple[Cue, ...] = (
 Ebel 1965; Haladyna, Downing and Rodriguez 2002) and those found in published sets since."""
 
 
-def picks(cue: Cue, views: Sequence[View]) -> Floats:
-    """Return each option's share of the pick, the options of all items in one row.
+def picks(cue: Cue, views: Sequence[View]) -> Ties:
+    """Return among how many options each one's pick is shared, the options of all items in one row.
 
-    0, or 1 / (options picked). Differences under 1e-9 are none: sums in another order make them.
+    0 for those that are not picked. Differences under 1e-9 are none: sums in another order make
+    them.
 
     Raises:
         DataError: the cue gives another number of scores than there are options, or no numbers.
@@ -414,13 +415,11 @@ def picks(cue: Cue, views: Sequence[View]) -> Floats:
     counts = np.array([len(view.options) for view in views])
     starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
     best = flat == np.repeat(np.maximum.reduceat(flat, starts), counts)
-    shares: Floats = best / np.repeat(np.add.reduceat(best.astype(float), starts), counts)
-    return shares
+    ties: Ties = best * np.repeat(np.add.reduceat(best.astype(np.uint8), starts), counts)
+    return ties
 
 
-def unread(cue: Cue, views: Sequence[View]) -> bool:
-    """Return whether a cue can read none of the items."""
-    if cue.needs == "any":
-        return False
+def unread(cue: Cue, scripts: Collection[Writing]) -> bool:
+    """Return whether a cue can read none of the items, which are written so."""
     readable = {"latin"} if cue.needs == "latin" else {"latin", "spaced"}
-    return all(view.script not in readable for view in views)
+    return cue.needs != "any" and readable.isdisjoint(scripts)

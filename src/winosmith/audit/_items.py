@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from winosmith.audit._cues import Corpus, View
+from winosmith.audit._cues import Corpus, Cue, Ties, View, picks
 from winosmith.blocks import blocks, plain
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
-from winosmith.problem import Problem
+from winosmith.problem import MAX_OPTIONS, Problem
+from winosmith.text import Writing
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+
+SHARES: Floats = np.concatenate([[0.0], 1 / np.arange(1, MAX_OPTIONS + 1)])
+"""What an option earns whose pick is shared among so many (`Items.picked`)."""
+
+_AT_ONCE = 1000
+"""Items that cues look at before what was seen of them is let go."""
 
 
 @dataclass(frozen=True)
@@ -98,8 +105,23 @@ class Items:
             np.unique(self.block[chosen], return_inverse=True)[1],
             np.unique(self.unit[chosen], return_inverse=True)[1],
         )
-        views = tuple(v for v, is_in in zip(self.views, chosen, strict=True) if is_in)
-        vars(found)["views"] = views  # in the place of those that would be made anew
+        of_chosen = np.repeat(chosen, self.counts)
+        # in the place of those that would be made anew
+        vars(found)["corpus"] = self.corpus
+        vars(found)["_seen"] = {
+            at: (cue, ties[of_chosen]) for at, (cue, ties) in self._seen.items()
+        }
+        return found
+
+    def keyed_anew(self, unit_key: Ints) -> Items:
+        """Return the same items, the units' keys at other places; what cues see of them stays.
+
+        Args:
+            unit_key: (units,) the place in a unit's first item.
+        """
+        found = replace(self, keys=self.keyed(unit_key) - self.starts)
+        for known in ("corpus", "scripts", "_seen", "counts", "starts", "leads", "weights"):
+            vars(found)[known] = getattr(self, known)
         return found
 
     @cached_property
@@ -142,13 +164,14 @@ class Items:
 
         (n, most options); beyond an item's options it is the number of all options.
         """
-        table = np.full((len(self), int(self.counts.max())), int(self.counts.sum()))
-        for first, end in pairwise([*self.leads.tolist(), len(self)]):
+        places = np.arange(int(self.counts.max()))
+        there = places < self.counts[:, None]
+        table = np.where(there, self.starts[:, None] + places, int(self.counts.sum()))
+        ends = np.append(self.leads, len(self))
+        for unit in np.flatnonzero(np.diff(ends) > 1).tolist():
+            first, end = int(ends[unit]), int(ends[unit + 1])
             lead, key = self.texts[first], int(self.keys[first])
             count = len(lead)
-            if end == first + 1:
-                table[first, :count] = self.starts[first] + np.arange(count)
-                continue
             place = {text: at for at, text in enumerate(lead)}
             for item in range(first, end):
                 own = [place[text] for text in self.texts[item]]
@@ -172,23 +195,65 @@ class Items:
         """Return the number of each item's right option, when the units' keys stand so, (n,)."""
         return self.turned[np.arange(len(self)), unit_key[self.unit]]
 
-    def gathered(self, shares: Floats) -> Floats:
-        """Return what each column earns on each unit, the key at each place.
+    def gathered(self, shares: Floats | Ties, units: slice = slice(None)) -> Floats:
+        """Return what each column earns on units, the key at each place.
 
         Args:
-            shares: (options, columns) what is earned where that option is the key.
+            shares: (options, columns) what is earned where that option is the key; or as `picked`
+                tells it.
+            units: which; all when left out.
 
         Returns:
             (units, most options, columns); 0 beyond a unit's options.
         """
-        padded = np.vstack([shares, np.zeros((1, shares.shape[1]))])
-        return np.add.reduceat(padded[self.turned], self.leads, axis=0)
+        _, end, _ = units.indices(len(self.leads))
+        leads = self.leads[units]
+        turned = self.turned[leads[0] : self.leads[end] if end < len(self.leads) else None]
+        found = shares[np.minimum(turned, len(shares) - 1)]
+        found[turned == len(shares)] = 0
+        own: Floats = SHARES[found] if found.dtype == np.uint8 else found.astype(float, copy=False)
+        return np.add.reduceat(own, leads - leads[0], axis=0) if len(own) > len(leads) else own
+
+    def picked(self, cues: Sequence[Cue]) -> Ties:
+        """Return among how many options each cue's pick is shared, (options, cues); 0: not picked.
+
+        Items are looked at a few at a time, so that what cues see of a million is not held.
+
+        Raises:
+            DataError: see `picks`.
+        """
+        options = int(self.counts.sum())
+        missing = {id(cue): (cue, np.empty(options, np.uint8)) for cue in cues}
+        missing = {at: one for at, one in missing.items() if at not in self._seen}
+        for first in range(0, len(self) if missing else 0, _AT_ONCE):
+            views, start = self.views(first, first + _AT_ONCE), int(self.starts[first])
+            for cue, ties in missing.values():
+                found = picks(cue, views)
+                ties[start : start + len(found)] = found
+        self._seen.update(missing)
+        columns = np.empty((options, len(cues)), np.uint8)
+        for at, cue in enumerate(cues):
+            columns[:, at] = self._seen[id(cue)][1]
+        return columns
 
     @cached_property
-    def views(self) -> tuple[View, ...]:
-        """What cues may look at, in order; words are counted in each unit's first item alone."""
-        corpus = Corpus.of([self.problems[lead].options for lead in self.leads])
-        return tuple(View(p.sentence, p.options, corpus) for p in self.problems)
+    def _seen(self) -> dict[int, tuple[Cue, Ties]]:
+        """What has been picked, by the identity of the cue, whose rule need not be hashable."""
+        return {}
+
+    @cached_property
+    def corpus(self) -> Corpus:
+        """What the options hold; words are counted in each unit's first item alone."""
+        return Corpus.of([self.problems[lead].options for lead in self.leads])
+
+    @cached_property
+    def scripts(self) -> frozenset[Writing]:
+        """How items are written; see `View`."""
+        return frozenset(view.script for view in self.views())
+
+    def views(self, first: int = 0, end: int | None = None) -> list[View]:
+        """Return what cues may look at of some items, in order."""
+        return [View(p.sentence, p.options, self.corpus) for p in self.problems[first:end]]
 
 
 _CLASSES, _SHARE = 20, 0.05

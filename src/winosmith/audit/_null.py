@@ -10,15 +10,17 @@ named, another is named only where it stands out in draws that keep what those b
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from winosmith.audit._cues import CUES, Cue, picks, unread
-from winosmith.audit._items import Bools, Floats, Ints, Items
+from winosmith.audit._cues import CUES, Cue, Ties, unread
+from winosmith.audit._items import SHARES, Bools, Floats, Ints, Items
 
 LEVEL = 0.05
 """How often a set in which nothing gives the answer away has a cue named, at most."""
@@ -34,6 +36,9 @@ TOGETHER = "the commonest position"
 
 _SWEEPS, _WARMING = 3, 30
 """Exchanges between two draws where something is held, and before the first."""
+
+_UNITS, _DRAWN, _LOTS = 2048, 200_000_000, 2_000_000
+"""Units whose options are held at once, keys that are, and numbers that keys are drawn by."""
 
 _SAME = 1e-9
 """Scores that differ by less are the same: sums in another order make such differences."""
@@ -117,32 +122,31 @@ def battery(
     Raises:
         DataError: a cue's scores don't fit the options.
     """
-    unchecked = tuple(cue.name for cue in cues if unread(cue, items.views))
+    unchecked = tuple(cue.name for cue in cues if unread(cue, items.scripts))
     read = [cue for cue in cues if cue.name not in unchecked]
-    shares = np.column_stack([*(picks(cue, items.views) for cue in read), *_places(items)])
-    table = items.gathered(shares)
+    ties = np.column_stack([items.picked(read), *_places(items)])
     about = np.array([cue.about == "position" for cue in read] + [True])  # and all together
-    earned = shares[items.keyed(items.unit_key)].mean(axis=0)
-    spoken = _spoken(items, shares[:, : len(read)])
-    first = this = _round(items, table, about, [], draws, [seed, 0])
+    earned = SHARES[ties[items.keyed(items.unit_key)]].mean(axis=0)
+    spoken = (np.minimum.reduceat(ties[:, : len(read)], items.starts, axis=0) == 0).mean(axis=0)
+    first = this = _round(items, ties, about, [], draws, [seed, 0])
     # A position is named only if it tells by itself: where the items that a cue explains have other
     # keys than the rest, each part is uneven though all together are even.
-    alone = np.array([first.p(cue) <= level for cue in range(len(about))])
-    among = (first.z[0] > 0) & (alone | ~about)
+    among = (first.z[0] > 0) & ((first.p <= level) | ~about)
     named: dict[int, float] = {}
     while len(named) < MOST and (cue := this.greatest(among, level)) is not None:
-        named[cue] = this.p(cue)
-        this = _round(items, table, about, list(named), min(draws, LATER), [seed, len(named)])
+        named[cue] = float(this.p[cue])
+        this = _round(items, ties, about, list(named), min(draws, LATER), [seed, len(named)])
+    low, high = (first.edge(side, len(items)) for side in (-1, 1))
     found = [
         Found(
             cue=cue.name,
             about=cue.about,
             right=float(earned[at]),
             expected=float(first.mean[at] / len(items)),
-            low=first.edge(at, -1, len(items)),
-            high=first.edge(at, 1, len(items)),
+            low=float(low[at]),
+            high=float(high[at]),
             z=float(first.z[0, at]) if first.alive[at] else 0.0,
-            p=first.p(at) if first.alive[at] else 1.0,
+            p=float(first.p[at]),
             speaks=float(spoken[at]),
             named=list(named).index(at) + 1 if at in named else None,
             p_given=named.get(at),
@@ -166,25 +170,17 @@ def battery(
 def _of_positions(items: Items, first: _Round, place: int, p: float) -> Found:
     """Return what always saying the commonest position earns, beside what it would by chance."""
     at, n = first.z.shape[1] - 1, len(items)
+    low, high = (float(first.edge(side, n)[at]) for side in (-1, 1))
     return Found(
         TOGETHER, "position", int(np.bincount(items.keys).max()) / n, float(first.mean[at] / n),
-        first.edge(at, -1, n), first.edge(at, 1, n), float(first.z[0, at]), first.p(at), 1.0,
-        place, p,
+        low, high, float(first.z[0, at]), float(first.p[at]), 1.0, place, p,
     )  # fmt: skip
 
 
-def _places(items: Items) -> list[Floats]:
+def _places(items: Items) -> list[Ties]:
     """Return for each position a column that holds 1 where an option stands there."""
     at = np.concatenate([np.arange(count) for count in items.counts])
-    return [(at == place).astype(float) for place in range(int(items.counts.max()))]
-
-
-def _spoken(items: Items, shares: Floats) -> Floats:
-    """Return the share of items in which each column picks some options and not others."""
-    alike = 1 / items.counts[:, None]
-    least = np.minimum.reduceat(shares, items.starts, axis=0)
-    spoken: Floats = (least < alike - _SAME).mean(axis=0)
-    return spoken
+    return [(at == place).astype(np.uint8) for place in range(int(items.counts.max()))]
 
 
 @dataclass(frozen=True)
@@ -209,8 +205,7 @@ class _Round:
 
     def greatest(self, among: Bools, level: float) -> int | None:
         """Return the cue that earns most beyond what is expected, of those that stand out."""
-        stands = among & self.alive
-        stands &= np.array([self.p(cue) <= level for cue in range(len(stands))])
+        stands = among & self.alive & (self.p <= level)
         if not stands.any():
             return None
         more = np.full(len(stands), -np.inf)
@@ -219,23 +214,38 @@ class _Round:
             more[-1] = -np.inf
         return int(more.argmax())
 
-    def p(self, cue: int) -> float:
-        """Return in which share of draws, the set itself among them, any cue stands out as much."""
-        return float((self.z.max(axis=1) >= self.z[0, cue] - _SAME).mean())
+    @cached_property
+    def most(self) -> Floats:
+        """How far the cue that stands out most does in each draw, (draws + 1,)."""
+        most: Floats = self.z.max(axis=1)
+        return most
 
-    def edge(self, cue: int, side: int, items: int) -> float:
-        """Return an end, -1 or 1, of the band that all cues of 95 of 100 such sets keep in, 0–1."""
-        reach = float(np.quantile(self.z[1:].max(axis=1), 0.95)) if self.alive.any() else 0.0
-        end = (self.mean[cue] + side * reach * self.spread[cue]) / items
-        return float(np.clip(end, 0.0, 1.0))
+    @cached_property
+    def p(self) -> Floats:
+        """In which share of draws, the set itself among them, any cue stands out as each, (cues,).
+
+        Of one that can't vary it is 1.
+        """
+        p: Floats = (self.most[:, None] >= self.z[0] - _SAME).mean(axis=0)
+        return p
+
+    @cached_property
+    def reach(self) -> float:
+        """Within how many standard deviations all cues of 95 of 100 such sets keep."""
+        return float(np.quantile(self.most[1:], 0.95)) if self.alive.any() else 0.0
+
+    def edge(self, side: int, items: int) -> Floats:
+        """Return the ends, -1 or 1, of the bands that all cues of 95 of 100 such sets keep in."""
+        ends: Floats = np.clip((self.mean + side * self.reach * self.spread) / items, 0.0, 1.0)
+        return ends
 
 
 def _round(
-    items: Items, table: Floats, about: Bools, held: list[int], draws: int, seed: list[int]
+    items: Items, ties: Ties, about: Bools, held: list[int], draws: int, seed: list[int]
 ) -> _Round:
     """Draw, keeping what is held, and standardise what each cue earns."""
     together = len(about) - 1
-    positions = np.arange(together, table.shape[2])
+    positions = np.arange(together, ties.shape[1])
     z = np.full((draws + 1, together + 1), -np.inf)
     mean, spread = np.zeros(together + 1), np.zeros(together + 1)
     even = _even(items)
@@ -248,17 +258,9 @@ def _round(
         deal = _uniform if of_positions else _permuted
         # Keys that are dealt anew stand at each position as often as before, whatever is held.
         kept = [cue for cue in held if of_positions or not about[cue]]
-        keys = deal(items, _kinds(table, kept), draws, rng, holds=bool(kept))
+        keys = deal(items, _kinds(items, ties[:, kept]), draws, rng, holds=bool(kept))
         columns = np.concatenate([cues, positions]) if of_positions else cues
-        part = np.ascontiguousarray(table[:, :, columns]).reshape(
-            table.shape[0] * table.shape[1], len(columns)
-        )
-        base = np.arange(len(items.leads)) * table.shape[1]
-        sums, ones = np.empty((draws + 1, len(columns))), np.ones(len(base))
-        taken = np.empty((len(base), len(columns)))
-        for row, key in enumerate(chain([items.unit_key], keys)):
-            np.take(part, base + key, axis=0, out=taken, mode="clip")
-            np.matmul(ones, taken, out=sums[row])
+        sums = _sums(items, ties[:, columns], chain([items.unit_key], keys), draws + 1)
         if of_positions:
             most = sums[:, len(cues) :].max(axis=1)
             off = ((sums[:, len(cues) :] - even) ** 2 / even).sum(axis=1)
@@ -274,18 +276,42 @@ def _round(
     return _Round(z, mean, spread)
 
 
+def _sums(items: Items, ties: Ties, keys: Iterator[Ints], draws: int) -> Floats:
+    """Return what each column earns in each draw, (draws, columns).
+
+    A draw is a matrix with 1 where a key stands, multiplied by what is earned there, in parts of
+    which every share is a whole number of: their sums are the same in any order.
+    """
+    units, most = len(items.leads), int(items.counts.max())
+    parts = math.lcm(*range(1, most + 1))
+    sums = np.zeros((draws, ties.shape[1]))
+    drawn = np.empty((max(1, min(draws, _DRAWN // units)), units), np.uint8)
+    for done in range(0, draws, len(drawn)):
+        now, own = drawn[: draws - done], sums[done : done + len(drawn)]
+        for row, key in zip(now, keys, strict=False):
+            row[:] = key
+        for first in range(0, units, _UNITS):
+            here = slice(first, first + _UNITS)
+            table = np.rint(items.gathered(ties, here) * parts)
+            own += table[:, 0].sum(axis=0)
+            for place in range(1, most):
+                stands = (now[:, here] == place).astype(float)
+                own += stands @ (table[:, place] - table[:, 0])
+    return sums / parts
+
+
 def _even(items: Items) -> Floats:
     """Return how many keys stand at each position on average, when each is drawn uniformly."""
-    shares = np.column_stack(_places(items)) / np.repeat(items.counts, items.counts)[:, None]
-    even: Floats = shares.sum(axis=0)
+    there = items.counts > np.arange(int(items.counts.max()))[:, None]
+    even: Floats = (there / items.counts).sum(axis=1)
     return even
 
 
-def _kinds(table: Floats, held: Sequence[int]) -> Ints:
+def _kinds(items: Items, held: Ties) -> Ints:
     """Return a number for each option of a unit, the same where what is held earns the same."""
+    table = items.gathered(held)
     kinds = np.zeros(table.shape[:2], np.int64)
-    for cue in held:
-        own = table[:, :, cue]
+    for own in np.moveaxis(table, 2, 0):
         ranks = (own[:, :, None] > own[:, None, :] + _SAME).sum(axis=2)
         kinds = kinds * table.shape[1] + ranks
     return kinds
@@ -330,5 +356,7 @@ def _uniform(
     allowed = np.arange(most)[None, :] < items.unit_counts[:, None]
     if holds:
         allowed &= kinds == kinds[np.arange(len(kinds)), items.unit_key][:, None]
-    for _ in range(draws):
-        yield np.where(allowed, rng.random(allowed.shape), -1.0).argmax(axis=1)
+    at_once = max(1, _LOTS // allowed.size)
+    for done in range(0, draws, at_once):
+        lots = rng.random((min(at_once, draws - done), *allowed.shape))
+        yield from np.where(allowed, lots, -1.0).argmax(axis=2)

@@ -321,7 +321,7 @@ def features(items: Items, sees: str) -> tuple[list[str], csr_matrix]:
 
     seen = _SEEN[sees]
 
-    of_options = [(block, sorted(found)) for block, view in zip(items.block.tolist(), items.views,
+    of_options = [(block, sorted(found)) for block, view in zip(items.block.tolist(), items.views(),
                   strict=True) for found in seen(view)]  # fmt: skip
     last: dict[str, int] = {}
     blocks: Counter[str] = Counter()

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from winosmith.audit._audit import LEAST
-from winosmith.audit._cues import CUES, Cue, picks, unread
-from winosmith.audit._items import Bools, Floats, Ints, Items
+from winosmith.audit._cues import CUES, Cue, unread
+from winosmith.audit._items import SHARES, Bools, Floats, Ints, Items
 from winosmith.audit._null import LEVEL
 from winosmith.audit._probes import features, guessed
 from winosmith.errors import DataError
@@ -136,8 +136,8 @@ def prove(
     blocks = int(items.block.max()) + 1
     side = (np.random.default_rng([seed, 6]).permutation(blocks) % 2)[items.block]
     side ^= side[0]  # the half of the first item is the first
-    read = [cue for cue in cues if not unread(cue, items.views)]
-    shares = np.column_stack([picks(cue, items.views) for cue in read])
+    read = [cue for cue in cues if not unread(cue, items.scripts)]
+    ties = items.picked(read)
     _, matrix = features(items, "options")
     stays, words = np.zeros(len(items)), np.zeros(len(items))
     for half in (0, 1):
@@ -149,9 +149,9 @@ def prove(
         words[asked] = _earned(items, _picked(items, scores)[:, None])[asked, 0]
     if len(np.unique(items.block[stays > 0])) < LEAST or stays.sum() < LEAST:
         return Proof((), float(stays.sum()))
-    excess = np.column_stack([_earned(items, shares), words])
-    least = np.minimum.reduceat(shares, items.starts, axis=0) < 1 / items.counts[:, None] - 1e-9
-    speaks = np.column_stack([least, np.ones(len(items), np.bool_)])
+    excess = np.column_stack([_earned(items, SHARES[ties]), words])
+    apart = np.minimum.reduceat(ties, items.starts, axis=0) == 0
+    speaks = np.column_stack([apart, np.ones(len(items), np.bool_)])
     by_lot = np.array([*(cue.about == "position" for cue in read), False])
     if dealt is not None:
         excess[np.ix_(dealt, by_lot)], speaks[np.ix_(dealt, by_lot)] = 0.0, False

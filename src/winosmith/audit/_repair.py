@@ -31,8 +31,8 @@ import numpy as np
 
 from winosmith import formats
 from winosmith.audit._audit import Step, learnable
-from winosmith.audit._cues import CUES, Cue, in_order, picks, unread
-from winosmith.audit._items import Bools, Floats, Ints, Items, in_classes
+from winosmith.audit._cues import CUES, Cue, in_order, unread
+from winosmith.audit._items import SHARES, Bools, Floats, Ints, Items, in_classes
 from winosmith.audit._null import LEVEL, battery
 from winosmith.audit._probes import features, guessed, probe
 from winosmith.audit._proof import LIMIT, WORDS, Proof, prove, refuse_few
@@ -544,11 +544,10 @@ class Thinning:
     @cached_property
     def of_cues(self) -> dict[str, Floats]:
         """What each cue of content picks, by name, (options,)."""
-        return {
-            cue.name: picks(cue, self.items.views)
-            for cue in self.cues
-            if cue.about == "content" and not unread(cue, self.items.views)
-        }
+        scripts = self.items.scripts
+        read = [cue for cue in self.cues if cue.about == "content" and not unread(cue, scripts)]
+        shares = SHARES[self.items.picked(read)]
+        return {cue.name: shares[:, at] for at, cue in enumerate(read)}
 
     @cached_property
     def of_places(self) -> list[Floats]:
@@ -682,8 +681,10 @@ def _changed(data: Dataset, result: Dataset, cues: Sequence[Cue]) -> tuple[Chang
     right = []
     for items in (Items.of(data), Items.of(result)):
         own = items.keyed(items.unit_key)
-        right.append({cue.name: float(picks(cue, items.views)[own].mean())
-                      for cue in cues if not unread(cue, items.views)})  # fmt: skip
+        read = [cue for cue in cues if not unread(cue, items.scripts)]
+        picked = items.picked(read)[own].T
+        right.append({cue.name: float(SHARES[ties].mean())
+                      for cue, ties in zip(read, picked, strict=True)})  # fmt: skip
     before, after = right
     chance = Items.of(data).chance
     found = [Changed(name, before[name], after[name]) for name in before if name in after]

@@ -13,7 +13,7 @@ from winosmith.audit._answers import Answers
 from winosmith.audit._items import Floats, Items
 from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import DataError
-from winosmith.metrics import detectable
+from winosmith.metrics import detectable, flipped_signs
 from winosmith.problem import BLANK, Extra
 
 FEWEST = 3
@@ -218,31 +218,6 @@ def _against(items: Items, better: str, worse: str, one: Any, other: Any, both: 
     design = max(design, float((1 / items.weights[both]).mean()))
     return Against(
         better, worse, float(off.mean()), psi,
-        _flipped(np.bincount(items.block[both], off).astype(np.int64)),
+        flipped_signs(np.bincount(items.block[both], off), mid=True),
         detectable(n, psi, design=design) if psi else None, design,
     )  # fmt: skip
-
-
-def _flipped(sums: Any) -> float:
-    """Return how often sums of blocks with signs drawn anew are together as far from nothing.
-
-    Two-sided, mid-p. Of blocks that are 1 or -1 it is McNemar's test: were the models alike, each
-    block would speak for either as often. Sums are integers; their distribution is exact, but for
-    what a Fourier transform rounds (1e-15).
-
-    >>> from winosmith.metrics import mid_p
-    >>> few = np.array([1] * 9 + [-1] * 3)
-    >>> round(_flipped(few), 9) == round(_flipped(5 * few), 9) == round(mid_p(3, 9), 9)
-    True
-    """
-    from scipy.signal import fftconvolve
-    from scipy.stats import binom
-
-    sizes, counts = np.unique(abs(sums[sums != 0]), return_counts=True)
-    spread = np.ones(1)  # of the sum of the sizes whose sign is +
-    for size, count in zip(sizes.tolist(), counts.tolist(), strict=True):
-        own = np.zeros(size * count + 1)
-        own[::size] = binom.pmf(np.arange(count + 1), count, 0.5)
-        spread = np.maximum(fftconvolve(spread, own), 0.0) if len(spread) > 1 else own
-    at = (int(abs(sums).sum()) - abs(int(sums.sum()))) // 2
-    return min(1.0, float(2 * spread[:at].sum() + spread[at]))

@@ -20,9 +20,9 @@ from winosmith.metrics._compare import (
     compare_pair,
     detectable,
     detectable_by_share,
+    flipped_signs,
     forgetting,
     holm,
-    mid_p,
 )
 from winosmith.metrics._curve import (
     FORMS,
@@ -197,6 +197,7 @@ __all__ = [
     "first_mentioned",
     "first_of_twins",
     "fleiss_kappa",
+    "flipped_signs",
     "forgetting",
     "gender_gap",
     "grade",
@@ -210,7 +211,6 @@ __all__ = [
     "lineage_statistics",
     "margins",
     "marked",
-    "mid_p",
     "overlap",
     "overlap_sentences",
     "pair_counts",
