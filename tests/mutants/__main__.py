@@ -8,10 +8,12 @@ a folder, or of one module, below `src/winosmith`. None is drawn that changes on
 docstrings or what type checkers read; modules that numba compiles are left out.
 
 Once for each file of tests it is learnt which test reaches which lines, and how long it takes. A
-mutant is tried on the tests that reach its line, the quickest first, then on the others of their
-files, until one fails or `--seconds` of them have passed: then it survives. It is killed as well
-when its process dies, or takes five times as long as its tests, and ten seconds. What fails without
-the mutant, too, kills nothing. The tests are those of `make test` without PostgreSQL and browsers:
+mutant is tried on the tests that reach its line, as many as took `--seconds` when that was learnt,
+the quickest first, and, where these share what they make, on the others of their files. It survives
+if none fails. Those that killed the nearest mutants begin. It is killed as well when its process
+dies, takes five times as long as its tests, and ten seconds, or waits for what never comes. Seconds
+are the processor's: how busy the machine is changes nothing. What fails without the mutant, too,
+kills nothing. The tests are those of `make test` without PostgreSQL and browsers:
 those that mirror the folder, those in `tests/contracts` that name it, the examples in its
 docstrings, and those that are named. What hypothesis draws is the same each time, so that a mutant
 that was killed is killed again. A program that a test starts anew has no mutant in it.
@@ -37,12 +39,13 @@ import tempfile
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
-from tests.mutants.bench import SURVIVES, Bench, ending
+from tests.mutants.bench import SURVIVES, Bench, ending, file_of
 from tests.mutants.changes import Spot, changed, difference, places, spot
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -52,6 +55,9 @@ HARMLESS = tomllib.loads(Path(__file__).with_name("harmless.toml").read_text("ut
 
 SLOW = 0.5
 """Seconds of a test that waits for all that are quicker."""
+
+LIKELY = 4
+"""Tests that killed the nearest mutants, and are tried before all others."""
 
 
 class Folder:
@@ -150,7 +156,7 @@ def _answers(asked: dict[Connection, Any]) -> Iterator[tuple[Any, Any]]:
 def learnt(folder: Folder, benches: Sequence[Connection], kept: Kept) -> dict[str, Any]:
     """Return each test with its seconds and lines, from the file where nothing has changed."""
     state = _digest(*folder.texts.values())
-    files = list(map(_file, folder.tests))
+    files = list(map(file_of, folder.tests))
     keys = {of: _digest(state, of, (ROOT / of).read_text("utf-8")) for of in files}
     new = [file for file in files if keys[file] not in kept.records]
     for file, answer in spread(benches, ((file, ("learn", file)) for file in new)):
@@ -179,9 +185,17 @@ def chosen(folder: Folder, module: str, at: Spot, tests: dict[str, Any]) -> tupl
         )
     if at.loading and not direct:
         direct = {name for name, of in tests.items() if module in of["lines"]}
-    files = {_file(name) for name in direct}
-    beside = {name for name in tests if _file(name) in files} - direct
+    files = {file_of(name) for name in direct if _shares(file_of(name))}
+    beside = {name for name in tests if file_of(name) in files} - direct
     return len(direct), [*_quickest(direct, tests), *_quickest(beside, tests)]
+
+
+@cache
+def _shares(file: str) -> bool:
+    """Return whether a test may use what was made while another ran, or in another process."""
+    return bool(
+        re.search(r"\bcache\b|scope=|fork|rocess|workers", (ROOT / file).read_text("utf-8"))
+    )
 
 
 def _reaching(tests: dict[str, Any], wanted: dict[str, frozenset[int]]) -> set[str]:
@@ -196,17 +210,13 @@ def _quickest(names: Iterable[str], tests: dict[str, Any]) -> list[str]:
     """Return tests, the quick ones first, and file by file, for the sake of what these share."""
     total: Counter[tuple[bool, str]] = Counter()
     for name in names:
-        total[tests[name]["seconds"] > SLOW, _file(name)] += tests[name]["seconds"]
+        total[tests[name]["seconds"] > SLOW, file_of(name)] += tests[name]["seconds"]
 
     def order(name: str) -> tuple[bool, float, str, float]:
-        seconds, file = tests[name]["seconds"], _file(name)
+        seconds, file = tests[name]["seconds"], file_of(name)
         return seconds > SLOW, total[seconds > SLOW, file], file, seconds
 
     return sorted(names, key=order)
-
-
-def _file(name: str) -> str:
-    return name.partition("::")[0]
 
 
 def harmless(record: dict[str, Any]) -> str:
@@ -228,14 +238,6 @@ class Run:
 
     def try_all(self, benches: Sequence[Connection], tests: dict[str, Any]) -> None:
         """Try what was not tried before; print each."""
-        if self.folder.name.startswith("web"):  # a site is made once
-            quickest = min(
-                tests, key=lambda name: (not tests[name]["lines"], tests[name]["seconds"])
-            )
-            for bench in benches:
-                bench.send(("warm", quickest))
-                if (answer := bench.recv()) != SURVIVES:
-                    sys.exit(f"{quickest} fails without a mutant: {answer}")
         for record, answer in spread(benches, self._questions(tests)):
             self._note(record, answer)
 
@@ -278,10 +280,22 @@ class Run:
             }  # fmt: skip
             if reached:
                 names, seconds = _bounded(names, tests, self._given.seconds)
+                names = self._likely(module, at.line, names)
                 record["tried"], limit = len(names), 5 * seconds + 10
                 yield record, ("attempt", module, text, made, names, limit, at.loading)
             else:
                 self._note(record, "unreached")
+
+    def _likely(self, module: str, line: int, names: list[str]) -> list[str]:
+        """Return tests, those that killed the nearest mutants first."""
+        near = sorted(
+            (abs(record["line"] - line), record["by"])
+            for key in self._keys
+            if (record := self._results.records.get(key, {})).get("by")
+            and record["module"] == module
+        )
+        first = [*dict.fromkeys(by for _, by in near if by in names)][:LIKELY]
+        return [*first, *(name for name in names if name not in first)]
 
     def row(self) -> str:
         """Return a row of the table."""

@@ -63,10 +63,15 @@ def ending() -> Iterator[None]:
         os._exit(0)
 
 
-def in_fork(work: Callable[[], Any], seconds: float | None = None) -> Any:
-    """Return what a child process returns; None when it dies, or uses too much of the processor.
+SILENCE = 60.0
+"""Seconds in which a process neither computes nor wants to: then it waits for what never comes."""
 
-    On the clock on the wall it has twenty times as long, and a minute.
+
+def in_fork(work: Callable[[], Any], seconds: float | None = None) -> Any:
+    """Return what a child process returns; None when it dies, or does not end.
+
+    It has so many seconds of the processor, and no limit on the clock on the wall as long as it, or
+    what it has started, computes or would if the machine let it.
     """
     here, there = Pipe(duplex=False)
     pid = os.fork()
@@ -80,15 +85,37 @@ def in_fork(work: Callable[[], Any], seconds: float | None = None) -> Any:
                 resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1,) * 2)
             there.send(work())
     there.close()
+    busy, used = time.monotonic(), -1
     try:
-        return here.recv() if seconds is None or here.poll(20 * seconds + 60) else None
+        while not here.poll(5):
+            found = _started_by(pid)
+            ticks = sum(ticks for _, ticks in found.values())
+            if ticks != used or any(state in "RD" for state, _ in found.values()):
+                busy, used = time.monotonic(), ticks
+            elif time.monotonic() > busy + SILENCE:
+                return None
+        return here.recv()
     except EOFError:
         return None
     finally:
         here.close()
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(pid, signal.SIGKILL)
+        for one in _started_by(pid):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(one, signal.SIGKILL)
         os.waitpid(pid, 0)
+
+
+def _started_by(pid: int) -> dict[int, tuple[str, int]]:
+    """Return a process and all that it, or one of those, has started: the state, and the ticks."""
+    known: dict[int, tuple[str, int, int]] = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            state, parent, *rest = path.read_text().rpartition(")")[2].split()
+            known[int(path.parent.name)] = (state, sum(map(int, rest[9:13])), int(parent))
+    found = {pid}
+    while more := {one for one, (_, _, of) in known.items() if of in found} - found:
+        found |= more
+    return {one: known[one][:2] for one in found if one in known}
 
 
 class Tests:
@@ -133,7 +160,7 @@ class Tests:
         chosen = [self.items[name] for name in names if name in self.items]
         for item, following in itertools.pairwise([*chosen, self._session]):
             yield item.nodeid
-            near = following.nodeid.partition("::")[0] == item.nodeid.partition("::")[0]
+            near = file_of(following.nodeid) == file_of(item.nodeid)
             # Whatever is no session's is torn down between files, which come in any order.
             after = following if near else self._session
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=after)
@@ -145,6 +172,11 @@ class Tests:
         for _ in self.running(names):
             pass
         return self.failed[0] if self.failed else SURVIVES
+
+
+def file_of(name: str) -> str:
+    """Return the file of a test."""
+    return name.partition("::")[0]
 
 
 def with_tests(files: Iterable[str], work: Callable[[Tests], None]) -> None:
@@ -192,17 +224,14 @@ class Bench:
         """Return the seconds and the lines of each test of a file, and which fail."""
         return self._ask("learn", file)
 
-    def warm(self, name: str) -> Any:
-        """Run a test and keep what its fixtures made for all; return which fail."""
-        return self._ask("warm", name)
-
     def attempt(
         self, module: str, text: str, made: str, names: list[str], seconds: float, loading: bool
     ) -> Any:
         """Try tests on a changed module; return which fails and why, or what became of it else.
 
-        What fails is tried without the change, too, with all that ran before it: a test that fails
-        there, for its limits or its order, is left out. One that passed is trusted from then on.
+        What fails is tried without the change, too, with what ran before it of its file: a test
+        that fails there, for its limits or its order, is left out. One that passed is trusted from
+        then on.
         """
         answer = ANEW if loading else self._ask("attempt", module, text, made, names, seconds)
         if answer == ANEW:
@@ -212,12 +241,14 @@ class Bench:
         if answer in (SURVIVES, UNLOADED) or by in self._sound:
             return answer
         before = names[: names.index(by) + 1] if by else names
+        before = [name for name in before if not by or file_of(name) == file_of(by)]
         alone = self._ask("attempt", module, text, text, before, seconds)
         if alone == SURVIVES:
             self._sound |= {by} - {""}
             return ENDLESS if answer is None else answer
         if alone is None:
-            raise RuntimeError(f"without a mutant it takes too long, too: {before}")
+            print(f"without a mutant it takes too long, too: {before}", flush=True)
+            return SURVIVES
         print(f"{alone[0]} fails without a mutant, and is left out: {alone[1]}", flush=True)
         rest = [name for name in names if name != alone[0]]
         return self.attempt(module, text, made, rest, seconds, loading) if rest else SURVIVES
@@ -240,6 +271,7 @@ class Bench:
         """Fork for each question, in the process that has collected the tests."""
         if not tests.items:
             raise RuntimeError("no test was collected")
+        self._warm(tests)
         asked.send(time.process_time())
         gc.unfreeze()  # else the functions are not told
         functions: dict[CodeType, list[FunctionType]] = {}
@@ -247,12 +279,6 @@ class Bench:
             kind, *more = asked.recv()
             if kind == "learn":
                 answer = in_fork(lambda: _learnt(tests, more[0], self._modules))  # noqa: B023
-            elif kind == "warm":
-                in_fork(lambda: tests.outcome(more))  # noqa: B023 - what it starts ends with it
-                answer = tests.outcome(more)
-                if "django.db" in sys.modules:
-                    sys.modules["django.db"].connections.close_all()
-                shutil.copytree(self._written, self._kept, symlinks=True)
             else:
                 if not functions:
                     functions = _functions(self._modules)
@@ -260,6 +286,16 @@ class Bench:
                 answer = in_fork(lambda: _tried(tests, functions, *more), more[-1])  # noqa: B023
             self._restore()
             asked.send(answer)
+
+    def _warm(self, tests: Tests) -> None:
+        """Make a site once, if any test wants one, and keep what was written for all."""
+        with_site = (name for name, item in tests.items.items() if "db" in item.fixturenames)
+        if first := next(with_site, None):
+            in_fork(lambda: tests.outcome([first]))  # what it starts ends with it
+            if (answer := tests.outcome([first])) != SURVIVES:
+                raise RuntimeError(f"{first} fails without a mutant: {answer}")
+            sys.modules["django.db"].connections.close_all()
+            shutil.copytree(self._written, self._kept, symlinks=True)
 
     def _restore(self) -> None:
         """Bring back what was written before, and nothing else."""
@@ -323,8 +359,13 @@ def _loaded_anew(module: str, made: str, names: list[str]) -> Any:
         if tests.items:
             found.append(tests.outcome(names))
 
-    with_tests(sorted({name.partition("::")[0] for name in names}), work)
+    with_tests(sorted(set(map(file_of, names))), work)
     return found[0] if found else UNLOADED
+
+
+def _spent() -> float:
+    """Return the seconds of the processor of this process, and of those that it has waited for."""
+    return sum(os.times()[:4])
 
 
 def _learnt(tests: Tests, file: str, modules: dict[str, Path]) -> dict[str, Any]:
@@ -333,15 +374,15 @@ def _learnt(tests: Tests, file: str, modules: dict[str, Path]) -> dict[str, Any]
 
     paths = {str(path): name for name, path in modules.items()}
     traced = coverage.Coverage(data_file=None, include=[*paths], config_file=False, messages=False)
-    names = [name for name in tests.items if name.partition("::")[0] == file]
+    names = [name for name in tests.items if file_of(name) == file]
     if not names:  # all of them are left out
         return {"tests": {}, "failed": []}
     began: dict[str, float] = {}
     traced.start()
     for name in tests.running(names, every=True):
         traced.switch_context(name)
-        began[name] = time.process_time()
-    ends = [*list(began.values())[1:], time.process_time()]
+        began[name] = _spent()
+    ends = [*list(began.values())[1:], _spent()]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a file may reach nothing
         traced.stop()

@@ -25,27 +25,61 @@ def operators() -> dict[str, Any]:
 
 def places(text: str) -> list[tuple[str, int]]:
     """Return every operator with each of its places in a text."""
+    return [(name, at) for name, counts in _counts(text).items() for at in range(sum(counts))]
+
+
+@lru_cache(100)
+def _counts(text: str) -> dict[str, list[int]]:
+    """Return of each operator how many places it has in each part of a text."""
     from cosmic_ray.ast import ast_nodes, get_ast
 
-    nodes = list(ast_nodes(get_ast(text)))
-    found = []
-    for name, operator in operators().items():
-        changes = operator().mutation_positions
-        found += [(name, at) for at in range(sum(sum(1 for _ in changes(n)) for n in nodes))]
-    return found
+    parts = [list(ast_nodes(get_ast(part))) for part in _parts(text)]
+    only = {
+        kind: [[node for node in nodes if node.type == kind] for nodes in parts]
+        for kind in SOUGHT.values()
+    }
+    return {
+        name: [
+            sum(sum(1 for _ in operator().mutation_positions(node)) for node in nodes)
+            for nodes in only.get(SOUGHT.get(name.partition("Operator_")[0], ""), parts)
+        ]
+        for name, operator in operators().items()
+    }
+
+
+SOUGHT = {"core/ReplaceBinary": "operator", "core/ReplaceComparison": "comparison"}
+"""The only nodes that most operators change."""
+
+
+@lru_cache(100)
+def _parts(text: str) -> list[str]:
+    """Return a module's statements, each with all lines up to the next: quicker than the whole."""
+    lines = text.splitlines(keepends=True)
+    starts = sorted({_first(statement) - 1 for statement in ast.parse(text).body} | {0})
+    ends = [*starts[1:], len(lines)]
+    return ["".join(lines[start:end]) for start, end in zip(starts, ends, strict=True)]
 
 
 def changed(text: str, operator: str, number: int) -> str | None:
     """Return the text with one change; None where that means what the text means, or nothing."""
     from cosmic_ray.mutating import mutate_code
 
-    made = mutate_code(text, operators()[operator](), number)
-    return made if made and _meant(made) not in ("", _meant(text)) else None
+    parts = _parts(text)
+    for at, count in enumerate(_counts(text)[operator]):
+        if number < count:
+            made = mutate_code(parts[at], operators()[operator](), number)
+            if made and _meant(made) not in ("", _meant(parts[at])):
+                return "".join([*parts[:at], made, *parts[at + 1 :]])
+            return None
+        number -= count
+    raise IndexError(f"{operator} has no such place")
 
 
-@lru_cache(100)
 def _meant(text: str) -> str:
-    """Return what is executed of a module, without what is for types alone; "" for no Python."""
+    """Return what is executed of a text; "" for no Python.
+
+    What is for types alone, or for who looks at an object while debugging, is left out.
+    """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # of a literal that `is` the same
@@ -59,6 +93,7 @@ def _meant(text: str) -> str:
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
             node.returns = None
+            node.body = node.body if node.name != "__repr__" else []
         elif isinstance(node, ast.arg | ast.AnnAssign):
             node.annotation = ast.Constant(None)
         elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
