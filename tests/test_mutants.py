@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from tests.mutants import bench
 from tests.mutants.__main__ import HARMLESS, ROOT, SOURCE, Folder
-from tests.mutants.changes import Spot, replaced, spot
+from tests.mutants.changes import Spot, meant, parts, replaced, spot
 
 TEXT = """
 import functools
@@ -51,6 +54,60 @@ def test_a_change_is_sought_where_it_is_executed(one: str, other: str, found: Sp
     What a module calls while it is loaded is executed then.
     """
     assert spot(TEXT, TEXT.replace(one, other)) == found
+
+
+def test_a_module_is_the_sum_of_its_parts() -> None:
+    """Each part can be changed alone: it is a statement with its decorators, or what is before."""
+    found = parts(TEXT)
+    assert "".join(found) == TEXT
+    assert [part.split()[0] for part in found[1:]] == [
+        "import",
+        "LIMIT",
+        "@functools.cache",
+        "class",
+        "TABLE",
+    ]
+    assert all(meant(part) for part in found)
+
+
+@pytest.mark.parametrize(
+    ("text", "other", "same"),
+    [
+        ("def of(n: int | None) -> int: return n", "def of(n: int & None) -> str: return n", True),
+        (
+            "class A:\n    def __repr__(self): return 1",
+            "class A:\n    def __repr__(self): pass",
+            True,
+        ),
+        (
+            "class A:\n    def __str__(self): return 1",
+            "class A:\n    def __str__(self): pass",
+            False,
+        ),
+        ("def of(n=1): return n", "def of(n=2): return n", False),
+    ],
+)
+def test_what_is_for_types_or_debugging_alone_is_not_changed(
+    text: str, other: str, same: bool
+) -> None:
+    """Annotations and `__repr__` mean nothing; defaults and other methods do."""
+    assert (meant(text) == meant(other)) == same
+
+
+def _counts() -> str:
+    end = time.process_time() + 1
+    while time.process_time() < end:
+        pass
+    return "done"
+
+
+@pytest.mark.parametrize(("work", "answer"), [(_counts, "done"), (lambda: time.sleep(60), None)])
+def test_a_process_is_given_up_when_it_waits_not_when_it_is_slow(
+    monkeypatch: pytest.MonkeyPatch, work: Callable[[], Any], answer: str | None
+) -> None:
+    """One that computes has its seconds of the processor; one that waits long enough is ended."""
+    monkeypatch.setattr(bench, "SILENCE", 0.5)
+    assert bench.in_fork(work, 30) == answer
 
 
 NESTED = """

@@ -87,7 +87,7 @@ def in_fork(work: Callable[[], Any], seconds: float | None = None) -> Any:
     there.close()
     busy, used = time.monotonic(), -1
     try:
-        while not here.poll(5):
+        while not here.poll(SILENCE / 12):
             found = _started_by(pid)
             ticks = sum(ticks for _, ticks in found.values())
             if ticks != used or any(state in "RD" for state, _ in found.values()):

@@ -33,15 +33,15 @@ def _counts(text: str) -> dict[str, list[int]]:
     """Return of each operator how many places it has in each part of a text."""
     from cosmic_ray.ast import ast_nodes, get_ast
 
-    parts = [list(ast_nodes(get_ast(part))) for part in _parts(text)]
+    each = [list(ast_nodes(get_ast(part))) for part in parts(text)]
     only = {
-        kind: [[node for node in nodes if node.type == kind] for nodes in parts]
+        kind: [[node for node in nodes if node.type == kind] for nodes in each]
         for kind in SOUGHT.values()
     }
     return {
         name: [
             sum(sum(1 for _ in operator().mutation_positions(node)) for node in nodes)
-            for nodes in only.get(SOUGHT.get(name.partition("Operator_")[0], ""), parts)
+            for nodes in only.get(SOUGHT.get(name.partition("Operator_")[0], ""), each)
         ]
         for name, operator in operators().items()
     }
@@ -52,7 +52,7 @@ SOUGHT = {"core/ReplaceBinary": "operator", "core/ReplaceComparison": "compariso
 
 
 @lru_cache(100)
-def _parts(text: str) -> list[str]:
+def parts(text: str) -> list[str]:
     """Return a module's statements, each with all lines up to the next: quicker than the whole."""
     lines = text.splitlines(keepends=True)
     starts = sorted({_first(statement) - 1 for statement in ast.parse(text).body} | {0})
@@ -64,18 +64,18 @@ def changed(text: str, operator: str, number: int) -> str | None:
     """Return the text with one change; None where that means what the text means, or nothing."""
     from cosmic_ray.mutating import mutate_code
 
-    parts = _parts(text)
+    those = parts(text)
     for at, count in enumerate(_counts(text)[operator]):
         if number < count:
-            made = mutate_code(parts[at], operators()[operator](), number)
-            if made and _meant(made) not in ("", _meant(parts[at])):
-                return "".join([*parts[:at], made, *parts[at + 1 :]])
+            made = mutate_code(those[at], operators()[operator](), number)
+            if made and meant(made) not in ("", meant(those[at])):
+                return "".join([*those[:at], made, *those[at + 1 :]])
             return None
         number -= count
     raise IndexError(f"{operator} has no such place")
 
 
-def _meant(text: str) -> str:
+def meant(text: str) -> str:
     """Return what is executed of a text; "" for no Python.
 
     What is for types alone, or for who looks at an object while debugging, is left out.
