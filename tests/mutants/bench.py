@@ -295,7 +295,8 @@ class Bench:
             if (answer := tests.outcome([first])) != SURVIVES:
                 raise RuntimeError(f"{first} fails without a mutant: {answer}")
             sys.modules["django.db"].connections.close_all()
-            shutil.copytree(self._written, self._kept, symlinks=True)
+            ended = shutil.ignore_patterns("pymp-*")  # the sockets of what it started
+            shutil.copytree(self._written, self._kept, symlinks=True, ignore=ended)
 
     def _restore(self) -> None:
         """Bring back what was written before, and nothing else."""

@@ -229,8 +229,23 @@ def test_visitors_are_sent_to_log_in(db: Any, visit: Maker, path: str) -> None:
     assert "next=" in answer.headers["Location"]
 
 
-def test_agreement_is_for_everyone(db: Any, rules: Any, visit: Maker) -> None:
-    """The page of agreement opens without an account, with or without votes."""
+def test_agreement_is_for_everyone(db: Any, rules: Any, person: Maker, visit: Maker) -> None:
+    """The page of agreement opens without an account: without votes, and with their shares."""
     page = visit().get("/judge/agreement/")
     assert page.status_code == 200
     assert "No problem has been decided" in page.content.decode()
+    for _ in range(4):
+        twin(halves=1)
+    for name, choices in (("ann", (0, 0, 0, 1)), ("bob", (0, 1, 1, 1)), ("cat", (0, 0, 0, 1))):
+        judge = person(name)
+        for choice in choices:
+            give(judge, choice)
+    page = visit().get("/judge/agreement/").content.decode()
+    figures = dict(re.findall(r"<dt>([^<]*)</dt><dd>([^<]*)</dd>", page))
+    del figures["Krippendorff’s alpha"]
+    assert figures == {
+        "problems decided by votes": "4",
+        "of these found valid": "75.0 %",
+        "with all judges choosing the same": "50.0 %",
+        "of pairs of judges choosing the same": "66.7 %",
+    }
