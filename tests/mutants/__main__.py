@@ -8,9 +8,10 @@ a folder, or of one module, below `src/winosmith`. None is drawn that changes on
 docstrings or what type checkers read; modules that numba compiles are left out.
 
 Once for each file of tests it is learnt which test reaches which lines, and how long it takes. A
-mutant is tried on the tests that reach its line, as many as took `--seconds` when that was learnt,
-the quickest first, and, where these share what they make, on the others of their files. It survives
-if none fails. Those that killed the nearest mutants begin. It is killed as well when its process
+mutant is tried on the tests that reach its line, as many as took `--seconds` when that was learnt:
+those that have most words in common with the line, then the quickest, and, where these share what
+they make, the others of their files. It survives if none fails. Those that killed the nearest
+mutants begin. It is killed as well when its process
 dies, takes five times as long as its tests, and ten seconds, or waits for what never comes. Seconds
 are the processor's: how busy the machine is changes nothing. What fails without the mutant, too,
 kills nothing. The tests are those of `make test` without PostgreSQL and browsers:
@@ -27,6 +28,7 @@ found harmless is in `harmless.toml`, with the reason.
 from __future__ import annotations
 
 import argparse
+import ast
 import contextlib
 import hashlib
 import json
@@ -40,6 +42,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
+from math import log
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -57,7 +60,9 @@ SLOW = 0.5
 """Seconds of a test that waits for all that are quicker."""
 
 LIKELY = 4
-"""Tests that killed the nearest mutants, and are tried before all others."""
+"""Tests that killed the nearest mutants, and as many that speak of the same, come first."""
+
+WORD = re.compile(r"[a-z]{3,}")
 
 
 class Folder:
@@ -187,7 +192,38 @@ def chosen(folder: Folder, module: str, at: Spot, tests: dict[str, Any]) -> tupl
         direct = {name for name, of in tests.items() if module in of["lines"]}
     files = {file_of(name) for name in direct if _shares(file_of(name))}
     beside = {name for name in tests if file_of(name) in files} - direct
-    return len(direct), [*_quickest(direct, tests), *_quickest(beside, tests)]
+    lines = folder.texts[module].splitlines()
+    first = _of_the_same(" ".join(lines[n - 1] for n in at.lines or {at.line}), direct)
+    rest = [*_quickest(direct - {*first}, tests), *_quickest(beside, tests)]
+    return len(direct), [*first, *rest]
+
+
+def _of_the_same(text: str, names: Iterable[str]) -> list[str]:
+    """Return the tests that share most of their words with a text; rare words tell more."""
+    held = {name: _words(file_of(name)).get(_function(name), frozenset()) for name in names}
+    common = Counter(word for words in held.values() for word in words)
+    wanted = frozenset(WORD.findall(text.lower())) & common.keys()
+
+    def weight(name: str) -> tuple[float, str]:
+        return -sum(log(len(held) / common[word]) for word in sorted(wanted & held[name])), name
+
+    return sorted(held, key=weight)[:LIKELY]
+
+
+@cache
+def _words(file: str) -> dict[str, frozenset[str]]:
+    """Return the words of each test function of a file."""
+    text = (ROOT / file).read_text("utf-8")
+    return {
+        node.name: frozenset(WORD.findall((ast.get_source_segment(text, node) or "").lower()))
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.FunctionDef)
+    }
+
+
+def _function(name: str) -> str:
+    """Return the function of a test."""
+    return name.partition("[")[0].rpartition("::")[2]
 
 
 @cache
@@ -315,13 +351,13 @@ class Run:
 
 
 def _bounded(names: list[str], tests: dict[str, Any], seconds: float) -> tuple[list[str], float]:
-    """Return the first tests that take no longer together, but one at least, and their seconds."""
-    total, count = 0.0, 0
-    for count, name in enumerate(names):
-        if count and total + tests[name]["seconds"] > seconds:
-            return names[:count], total
-        total += tests[name]["seconds"]
-    return names, total
+    """Return the tests that fit into the seconds, the first in any case, and theirs."""
+    total, found = 0.0, list[str]()
+    for name in names:
+        if not found or total + tests[name]["seconds"] <= seconds:
+            found.append(name)
+            total += tests[name]["seconds"]
+    return found, total
 
 
 def _begun(folder: Folder, base: Path, out: Path, stack: contextlib.ExitStack) -> Connection:

@@ -276,6 +276,43 @@ def test_the_last_answer_can_be_taken_back_for_a_minute(db: Any, rules: Any, per
     assert (slot.choice, slot.open) == (1, False)
 
 
+def test_what_was_taken_back_or_sent_is_shown_again(db: Any, rules: Any, person: Maker) -> None:
+    """The option, the marks and the comment are those of the answer, or of what was sent since."""
+    from winosmith.web.judge.turns import shown, undo
+
+    rules(local_first=False)
+    twin()
+    ann = person("ann")
+    slot = undo(ann, give(ann, 0, associative=True, comment="so far").ref)
+    for typed, expected in (
+        ({}, ([0], False, True, "so far")),
+        ({"choice": "1", "ambiguous": "on"}, ([1], True, False, "")),
+    ):
+        page = shown(slot, typed)
+        chosen = [option["value"] for option in page["options"] if option["chosen"]]
+        assert (chosen, page["ambiguous"], page["associative"], page["comment"]) == expected
+    plain = give(ann)
+    assert (plain.ambiguous, plain.associative, plain.comment) == (False, False, "")
+
+
+def test_a_comment_has_so_many_characters(db: Any, rules: Any, person: Maker) -> None:
+    """The longest comment is kept, of an answer and of who passes on; a longer one is refused."""
+    from winosmith.web.judge.models import Skip
+    from winosmith.web.judge.turns import LONGEST, answer, go_on, skip
+
+    rules(local_first=False)
+    twin(halves=1), twin(halves=1)
+    ann, text = person("ann"), "x" * LONGEST
+    ref = go_on(ann).ref
+    with pytest.raises(InputError, match=f"to {LONGEST} characters"):
+        answer(ann, ref, 0, comment=f"{text}x")
+    with pytest.raises(InputError, match=f"to {LONGEST} characters"):
+        skip(ann, ref, "known", f"{text}x")
+    assert answer(ann, ref, 0, comment=f" {text} ").comment == text
+    skip(ann, go_on(ann).ref, "known", f" {text} ")
+    assert Skip.objects.get(person=ann).comment == text
+
+
 def test_the_deciding_answer_stays(db: Any, rules: Any, person: Maker) -> None:
     """An answer that brought the verdict can't be taken back."""
     from winosmith.web.judge.turns import Gone, undo

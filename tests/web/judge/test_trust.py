@@ -89,8 +89,14 @@ def test_a_slow_pace_after_twenty_quick_answers_lifts_nothing(
     assert set(_states(problems)) == {"judging"}
 
 
-def test_pace_is_measured_from_the_answer_before(db: Any, rules: Any, person: Maker) -> None:
-    """A problem held while another is answered counts no second twice; nor does the sent form."""
+@pytest.mark.parametrize(("shown", "step", "seconds"), [(-60, 1, 1), (-60, 0.5, 0.5), (60, 1, 0)])
+def test_pace_is_measured_from_the_answer_before(
+    db: Any, rules: Any, person: Maker, shown: float, step: float, seconds: float
+) -> None:
+    """A problem held while another is answered counts no second twice; nor does the sent form.
+
+    Where a clock was set back, what was answered before it was shown took no time.
+    """
     from django.utils import timezone
 
     from winosmith.web.judge.models import Slot
@@ -99,13 +105,13 @@ def test_pace_is_measured_from_the_answer_before(db: Any, rules: Any, person: Ma
     rules()
     ann, now = person("ann"), timezone.now()
     for at, half in enumerate(twin(halves=1)[0] for _ in range(4)):
-        # All were shown a minute ago, and answered within four seconds.
+        # All were shown at once, and answered within four seconds.
         Slot.objects.filter(problem=half, n=1).update(
-            holder=ann, open=False, taken_at=now - timedelta(seconds=60), choice=0,
-            answered_at=now + timedelta(seconds=at),
+            holder=ann, open=False, taken_at=now + timedelta(seconds=shown), choice=0,
+            answered_at=now + timedelta(seconds=at * step),
         )  # fmt: skip
     found = pace(ann.pk)
-    assert (found.seconds, found.over) == (1.0, 4)
+    assert (found.seconds, found.over) == (seconds, 4)
 
 
 def test_accounts_of_one_address_are_held_together(
