@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import ttest_ind
+from scipy.stats import ttest_1samp, ttest_ind
 
 from tests.conftest import examples
 from winosmith import Dataset, Problem, Response
@@ -19,7 +19,9 @@ from winosmith.humans import (
     Remark,
     Subject,
     Taken,
+    Tally,
     compare_groups,
+    counts,
     crossed_share,
     paces,
     results,
@@ -216,9 +218,34 @@ def test_groups_are_compared_as_scipy_does_and_small_ones_get_a_caution() -> Non
     assert "3 native speakers and 3 others" in found.caution
     assert compare_groups([0.5] * 10 + [0.6], [0.5] * 12).caution == ""  # type: ignore[union-attr]
     assert compare_groups([], others) is None
+    same = compare_groups([0.5] * 3, others)
+    assert same is not None
+    assert same.welch == pytest.approx(ttest_1samp(others, 0.5).pvalue)
     alone = compare_groups([1.0], others)
     assert alone is not None
     assert (alone.permutation, alone.welch, alone.interval) == (0.5, None, None)
+
+
+def test_counts_tell_what_counts_can() -> None:
+    """Levels, the most agreed on first, numbers of options and chance are of what was asked."""
+    data = problems(5, [2, 2, 3, 3, 4])
+    found = counts(data, Tally(np.array([9, 8, 9, 9, 0]), np.array([9, 4, 3, 6, 0])))
+    assert (found.right, found.answers, found.problems) == (22, 35, 4)
+    assert [*found.histogram.items()] == [((9, 9), 1), ((6, 9), 1), ((4, 8), 1), ((3, 9), 1)]
+    assert found.by_options == {2: (13, 17), 3: (9, 18)}
+    assert found.chance.right == pytest.approx(5 / 3)
+
+
+@pytest.mark.parametrize(
+    ("asked", "right", "message"),
+    [([0, 0], [0, 0], "no problem has an answer"), ([3, 3], [3, 4], "'p1': 4 of 3 people can't")],
+)
+def test_counts_that_cannot_be_are_refused(
+    asked: list[int], right: list[int], message: str
+) -> None:
+    """Somebody was asked something, and no more were right than were asked."""
+    with pytest.raises(DataError, match=message):
+        counts(problems(2), Tally(np.array(asked), np.array(right)))
 
 
 def test_fatigue_shows_as_a_fall_over_the_sheet() -> None:

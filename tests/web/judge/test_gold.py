@@ -211,6 +211,15 @@ def test_a_right_answer_is_not_contested(db: Any, rules: Any, person: Maker) -> 
             contest(somebody, slot.ref, "But no.")
 
 
+@pytest.mark.parametrize("text", ["", "  ", "x" * 2001])
+def test_a_contest_says_why(db: Any, person: Maker, text: str) -> None:
+    """Without a word, or with too many, nothing is contested."""
+    from winosmith.web.judge.trust import contest
+
+    with pytest.raises(InputError, match="1 to 2000 characters"):
+        contest(person("ann"), "any", text)
+
+
 def test_attention_comes_in_two_steps_as_all_others_do(db: Any, rules: Any, person: Maker) -> None:
     """A question that says itself what to choose begins with its local context, too."""
     from winosmith.web.judge.turns import go_on, needs_local

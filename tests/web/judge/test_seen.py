@@ -150,3 +150,25 @@ def test_a_moderator_who_read_a_problem_is_not_given_it_again(
     _lost(ann, to=bob)
     note_read(ann, [problem])
     assert go_on(ann) is None
+
+
+def test_who_reads_a_page_is_remembered_if_they_may_ever_judge(
+    db: Any, rules: Any, person: Maker
+) -> None:
+    """An account has read what was shown of twins that are still judged; nobody else has."""
+    from winosmith.web.judge.models import Seen, note_read
+
+    rules(judges=1)
+    judged, decided = twin(halves=1), twin(halves=1)
+    give(person("cat"))
+    give(person("dan"))
+    (first,) = judged
+    first.state = "judging"
+    first.save()
+    for reader in (None, person("who", anonymous=True)):
+        note_read(reader, judged)
+    before = Seen.objects.count()
+    ann = person("ann")
+    note_read(ann, judged + decided)
+    assert Seen.objects.count() == before + 1
+    assert Seen.objects.get(person=ann).problem == first
