@@ -260,10 +260,10 @@ def enter(request: HttpRequest, name: str, password: str) -> Person | None:
         TooMany: too many failures within an hour.
     """
     name = unicodedata.normalize("NFKC", name).strip()
-    tries = (
-        (f"network {network(address(request))}", WRONG_NETWORK),
-        (f"name {name.lower()}", WRONG_NAME),
+    tries = (  # the narrowest first: who is refused there counts nowhere else, and shuts nobody out
         (f"both {network(address(request))} {name.lower()}", WRONG_HERE),
+        (f"name {name.lower()}", WRONG_NAME),
+        (f"network {network(address(request))}", WRONG_NETWORK),
     )
     for somebody, most in tries:
         rate_limit(somebody, "log-in", most)
