@@ -187,6 +187,7 @@ def scan(
     pair_by: str | None = None,
     as_written: bool = False,
     columns: Columns | None = None,
+    on_progress: Callable[[float], object] | None = None,
 ) -> Contents:
     """Read every record of a file, the bad ones with the reason.
 
@@ -200,12 +201,15 @@ def scan(
             stands against a word ("because _had") where it is.
         columns: which columns hold question, choices and answer; the file is then read as rows
             of questions.
+        on_progress: called now and then with the share of a file's lines that is read, 0–1.
 
     Raises:
         FormatError: the file can't be opened or decoded, no format fits, nothing can be paired
             by that column, or the columns of questions can't be told.
     """
     known, all_entries, notes, source = _entries(path, format_name, columns)
+    if source and on_progress:
+        all_entries = _telling(all_entries, source.text.count("\n") + 1, on_progress)
     entries = list(_distinct(all_entries))
     if not as_written:
         entries, apart = with_blanks_apart(entries)
@@ -223,6 +227,19 @@ def scan(
             contents.items.append(found.item)
             contents.lines.append(found.line)
     return contents
+
+
+_EVERY = 250
+"""Records between two words of how far reading is."""
+
+
+def _telling(
+    entries: Iterable[Entry], lines: int, on_progress: Callable[[float], object]
+) -> Iterator[Entry]:
+    for n, found in enumerate(entries):
+        if n % _EVERY == 0:
+            on_progress(min(1.0, found.line / lines))
+        yield found
 
 
 def _entries(

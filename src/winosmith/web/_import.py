@@ -173,7 +173,9 @@ def count_known(dataset: Dataset) -> int:
 
 def holds_nul(datum: Datum) -> bool:
     """Tell whether any text of a problem holds NUL."""
-    return "\\u0000" in json.dumps(problem_record(datum)).replace("\\\\", "")
+    return "\\x00" in repr(datum) and "\\u0000" in json.dumps(problem_record(datum)).replace(
+        "\\\\", ""
+    )
 
 
 def _unfit(datum: Datum, as_: As) -> str | None:

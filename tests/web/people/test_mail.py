@@ -172,6 +172,18 @@ def test_asking_for_mails_has_a_limit(served: Callable[..., Any], post: Post) ->
     assert post.taken == []
 
 
+def test_mails_of_news_end_at_once(sending: list[Any], visit: Any) -> None:
+    """Who is no longer to be mailed needs no mail for that: the address stays, the news do not."""
+    from winosmith.web.people.news import send_news
+
+    ann, _zoe = sending
+    form = {"email": ann.email, "password": PASSWORD}
+    assert visit(ann).post("/people/mail/", form).status_code == 302
+    ann.refresh_from_db()
+    assert (ann.email, ann.mail_news) == (ADDRESS, False)
+    assert send_news() == 1  # zoe's
+
+
 def test_without_a_mail_server_there_is_none_of_it(db: Any, person: Any, visit: Any) -> None:
     """No page of mail is there, no address is asked for, and nothing is sent."""
     from winosmith.web.people.news import send_news

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -388,6 +389,68 @@ def test_no_file_grows_beyond_the_bound(
     assert refused.status_code == 422
     assert b"1.0 MB; the browser may send 1" in refused.content
     assert (kept / "uploads" / mark).stat().st_size == 1_000_000
+
+
+def test_all_files_together_have_a_bound(
+    db: Any, send: Callable[..., Any], kept: Path, rules: Callable[..., Any]
+) -> None:
+    """Under however many marks pieces come, they fill five files' room; what is there goes on."""
+    from winosmith.web.people.gates import new_key
+    from winosmith.web.run.deeds import AT_ONCE
+
+    rules(upload_mb=1)
+    marks = [new_key() for _ in range(AT_ONCE)]
+    for mark in marks:
+        assert _pieces(send, bytes(990_000), 495_000, mark) == [204, 204]
+    refused = send(f"/admin/files/{new_key()}/?at=0", body=bytes(60_000))
+    assert refused.status_code == 422
+    assert b"take all the room" in refused.content
+    assert len(list((kept / "uploads").iterdir())) == AT_ONCE
+    assert send(f"/admin/files/{marks[0]}/?at=990000", body=bytes(10_000)).status_code == 204
+
+
+def test_how_much_of_a_file_is_read_is_told(
+    database: Any, send: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who waits sees the share of the work that is done grow; a stop then ends the reading."""
+    from winosmith.web.people.gates import new_key
+    from winosmith.web.run import deeds
+    from winosmith.web.run.models import Deed
+
+    monkeypatch.setattr(deeds, "EVERY", 0.0)
+    monkeypatch.setattr("winosmith.formats._read._EVERY", 10)
+    monkeypatch.setattr(deeds, "go_on", lambda: None)
+    monkeypatch.setattr("winosmith.web.run.views.go_on", lambda: None)
+    data, mark = _large(20), new_key()
+    _pieces(send, data, 900, mark)
+    send("/admin/import/", **_sent(mark, data, as_="published"))
+    page, real, told = f"/admin/deeds/{mark}/", deeds._write, list[str]()
+
+    def noted(deed: Any, **columns: Any) -> None:
+        real(deed, **columns)
+        if "read" in columns.get("came", {}):
+            told.extend(
+                re.findall(r"</progress> (\d+) %", send(page, method="get").content.decode())
+            )
+            if len(told) == 4:
+                send(f"{page}confirm/", do="stop")
+
+    monkeypatch.setattr(deeds, "_write", noted)
+    deeds.carry_out()
+    assert told == ["2", "17", "32", "46"]
+    assert Deed.objects.get(mark=mark).state == "stopped"
+
+
+def test_the_log_tells_long_texts_in_short(db: Any, send: Callable[..., Any], adam: Any) -> None:
+    """A text of pages stands whole where its deed is told, and in the log with its first words."""
+    from winosmith.web.run.deeds import note
+
+    text = "You answer questions. " * 40 + "The end."
+    deed = note(adam, "test", {"name": "spring", "consent": text})
+    log = send("/admin/log/", method="get").content.decode()
+    assert "You answer questions." in log
+    assert "The end." not in log
+    assert "The end." in send(f"/admin/deeds/{deed.mark}/", method="get").content.decode()
 
 
 def test_a_file_that_did_not_come_whole_is_not_read(

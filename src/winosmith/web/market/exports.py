@@ -154,11 +154,12 @@ def read_export(path: Path, provider: str) -> list[Row]:
         with path.open(encoding="utf-8-sig", newline="") as file:
             rows, faults = _read(csv.DictReader(file, strict=True), provider, path)
     except (csv.Error, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: this is no table of CSV in UTF-8: {error}") from None
+        fault = _("this is no table of CSV in UTF-8")
+        raise InputError(f"{path}: {fault}: {error}") from None
     faults += _twice(path, rows)
     if faults:
         more = len(faults) - FAULTS
-        told = [*faults[:FAULTS], f"and {more} more"] if more > 0 else faults
+        told = [*faults[:FAULTS], _("and %d more") % more] if more > 0 else faults
         raise InputError("\n".join(told))
     return rows
 
@@ -168,16 +169,19 @@ def _read(table: csv.DictReader[str], provider: str, path: Path) -> tuple[list[R
     format_, rows, faults = FORMATS[provider], [], []
     header = [name.strip() for name in table.fieldnames or ()]
     if absent := [name for name in format_.needed if name not in header]:
-        raise InputError(
-            f"{path}:1: the column {absent[0]!r} is missing; export all submissions of the study "
-            f"from {PROVIDERS[provider].title}, and change no column"
-        )
+        fault = _(
+            "the column %(column)r is missing; export all submissions of the study from "
+            "%(market)s, and change no column"
+        ) % {"column": absent[0], "market": PROVIDERS[provider].title}
+        raise InputError(f"{path}:1: {fault}")
     if twice := [name for name, n in Counter(header).items() if name and n > 1]:
-        raise InputError(f"{path}:1: two columns are called {twice[0]!r}")
+        fault = _("two columns are called %r") % twice[0]
+        raise InputError(f"{path}:1: {fault}")
     table.fieldnames = header
     for cells in table:
         if None in cells or None in cells.values():
-            faults.append(f"{path}:{table.line_num}: not as many cells as columns ({len(header)})")
+            fault = _("not as many cells as columns (%d)") % len(header)
+            faults.append(f"{path}:{table.line_num}: {fault}")
             continue
         named = {name: unguarded(text.strip()) for name, text in cells.items()}
         try:
@@ -191,15 +195,14 @@ def _row(line: int, cells: Mapping[str, str], format_: Format, provider: str) ->
     form = PROVIDERS[provider].form
     worker, submission = cells[format_.worker], cells.get(format_.submission, "")
     if not form.fullmatch(worker):
-        raise InputError(f"{format_.worker!r} holds no id")
+        raise InputError(_("%r holds no id") % format_.worker)
     if (submission or format_.needs_submission) and not form.fullmatch(submission):
-        raise InputError(f"{format_.submission!r} holds no id")
+        raise InputError(_("%r holds no id") % format_.submission)
     said = re.sub(r"[ _]+", " ", cells[format_.status]).upper().replace("TIMED OUT", "TIMED-OUT")
     if said not in format_.words:
-        known = ", ".join(format_.words)
-        raise InputError(
-            f"{format_.status!r} is {cells[format_.status]!r}, which is none of {known}"
-        )
+        cell = {"column": format_.status, "cell": cells[format_.status]}
+        told = {**cell, "known": ", ".join(format_.words)}
+        raise InputError(_("%(column)r is %(cell)r, which is none of %(known)s") % told)
     return Row(
         line,
         worker,
@@ -221,12 +224,13 @@ def _cell(cells: Mapping[str, str], name: str, read: Callable[[str], Number]) ->
     text = cells.get(name, "") if name else ""
     if not text:
         return None
+    told = {"column": name, "cell": text}
     try:
         value = read(text)
     except (ValueError, InvalidOperation, OverflowError):
-        raise InputError(f"{name!r} is {text!r}, which is no number") from None
+        raise InputError(_("%(column)r is %(cell)r, which is no number") % told) from None
     if not 0 <= value < 10**7:
-        raise InputError(f"{name!r} is {text!r}, which is out of range")
+        raise InputError(_("%(column)r is %(cell)r, which is out of range") % told)
     return value
 
 
@@ -237,7 +241,8 @@ def _twice(path: Path, rows: list[Row]) -> list[str]:
     for row in rows:
         key = ("", row.submission) if row.submission else (row.worker, "")
         if key in seen:
-            faults.append(f"{path}:{row.line}: the same submission as in line {seen[key]}")
+            fault = _("the same submission as in line %d") % seen[key]
+            faults.append(f"{path}:{row.line}: {fault}")
         seen.setdefault(key, row.line)
     return faults
 

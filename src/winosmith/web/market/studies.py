@@ -19,6 +19,7 @@ from typing import Any
 
 from django.db import IntegrityError
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError
 from winosmith.outputs import unguarded
@@ -59,7 +60,7 @@ class Requirement:
         """
         found = re.fullmatch(r"\s*(.+?)\s*(>=|<=|=)\s*(-?[0-9]+(?:\.[0-9]+)?)\s*", text)
         if not found:
-            raise InputError(f'{text!r} is no requirement; write it like "approval rate>=99"')
+            raise InputError(_('%r is no requirement; write it like "approval rate>=99"') % text)
         return cls(found[1].lower(), found[2], Decimal(found[3]))
 
     def holds(self, cell: str) -> bool:
@@ -71,7 +72,8 @@ class Requirement:
         try:
             value = Decimal(cell.strip().removesuffix("%").strip().replace(",", ""))
         except InvalidOperation:
-            raise InputError(f"{cell!r} in {self.column!r} is no number") from None
+            told = {"cell": cell, "column": self.column}
+            raise InputError(_("%(cell)r in %(column)r is no number") % told) from None
         return _SIGNS[self.sign](value, self.value)
 
 
@@ -91,12 +93,15 @@ def read_ids(path: Path, provider: str, require: Sequence[Requirement] = ()) -> 
     try:
         for line, text in _candidates(path, require):
             if not form.fullmatch(text):
-                raise InputError(f"{path}:{line}: this is no id of {PROVIDERS[provider].title}")
+                fault = _("this is no id of %s") % PROVIDERS[provider].title
+                raise InputError(f"{path}:{line}: {fault}")
             ids.append(text)
     except (csv.Error, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: this is no list or table in UTF-8: {error}") from None
+        fault = _("this is no list or table in UTF-8")
+        raise InputError(f"{path}: {fault}: {error}") from None
     if not ids:
-        raise InputError(f"{path}: no id is left; check the file and what is required")
+        fault = _("no id is left; check the file and what is required")
+        raise InputError(f"{path}: {fault}")
     return list(dict.fromkeys(ids))
 
 
@@ -107,18 +112,24 @@ def _candidates(path: Path, require: Sequence[Requirement]) -> Iterator[tuple[in
         at = next((header.index(name) for name in HEADERS if name in header), None)
         if at is None:
             if len(header) > 1 or require:
-                raise InputError(f"{path}:1: no column is called {', '.join(HEADERS)}")
+                fault = _("no column is called %s") % ", ".join(HEADERS)
+                raise InputError(f"{path}:1: {fault}")
             file.seek(0)
             yield from ((n, line.strip()) for n, line in enumerate(file, 1) if line.strip())
             return
         for one in require:
             if one.column not in header:
-                raise InputError(f"{path}:1: there is no column {one.column!r}")
+                fault = _("there is no column %r") % one.column
+                raise InputError(f"{path}:1: {fault}")
         for row in rows:
             if not any(row):
                 continue
             if len(row) != len(header):
-                raise InputError(f"{path}:{rows.line_num}: {len(row)} cells under {len(header)}")
+                fault = _("%(cells)d cells under %(columns)d columns") % {
+                    "cells": len(row),
+                    "columns": len(header),
+                }
+                raise InputError(f"{path}:{rows.line_num}: {fault}")
             try:
                 meets = all(one.holds(row[header.index(one.column)]) for one in require)
             except InputError as error:
@@ -196,35 +207,42 @@ def create_study(
                 if ids:
                     screen(study, ids, allowed=allowed)
     except IntegrityError:
-        raise InputError(f"there is a study {name!r} already; choose another name") from None
+        raise InputError(_("there is a study %r already; choose another name") % name) from None
     return study, token
 
 
 def _check(name: str, values: dict[str, Any]) -> None:
     if not re.fullmatch(r"[A-Za-z0-9_-]{1,40}", name):
-        raise InputError(f"a study's name has 1 to 40 letters, digits, - and _; not {name!r}")
+        raise InputError(_("a study's name has 1 to 40 letters, digits, - and _; not %r") % name)
     if values["provider"] not in PROVIDERS:
         raise InputError(f"{values['provider']!r} is no provider; {', '.join(PROVIDERS)} are")
     if values["kind"] not in Study.Kind.values:
         raise InputError(f"{values['kind']!r} is no work; {', '.join(Study.Kind.values)} are")
     _check_places(values["places"])
     if values["amount"] < 1 or values["minutes"] < 1:
-        raise InputError("a study asks for 1 problem or twin or more, and takes 1 minute or more")
-    for what in ("reward", "least_wage", "short_reward"):
-        value = values[what]
+        raise InputError(
+            _("a study asks for 1 problem or twin or more, and takes 1 minute or more")
+        )
+    sums = {
+        "reward": _("reward"),
+        "least_wage": _("least wage"),
+        "short_reward": _("short reward"),
+    }
+    for what, word in sums.items():
+        value, told = values[what], {"what": word, "value": values[what]}
         if value is not None and not (value.is_finite() and 0 <= value < 1_000_000):
-            raise InputError(f"{what.replace('_', ' ')} {value} is no sum of money")
+            raise InputError(_("%(what)s %(value)s is no sum of money") % told)
         if value is not None and value != round(value, 2):
-            raise InputError(f"{what.replace('_', ' ')} {value} has more than two decimals")
+            raise InputError(_("%(what)s %(value)s has more than two decimals") % told)
     if not re.fullmatch("[A-Z]{3}", values["currency"]):
-        raise InputError(f"{values['currency']!r} is no currency; write it like GBP, USD, EUR")
+        raise InputError(_("%r is no currency; write it like GBP, USD, EUR") % values["currency"])
     for what in ("code", "short_code"):
         if values[what] and not CODE.fullmatch(values[what]):
-            raise InputError(f"the code {values[what]!r} is not of letters, digits and - alone")
+            raise InputError(_("the code %r is not of letters, digits and - alone") % values[what])
     if not values["code"] and not PROVIDERS[values["provider"]].own_codes:
-        raise InputError("this market gives the completion code; name it")
+        raise InputError(_("this market gives the completion code; name it"))
     if values["code"] and values["code"] == values["short_code"]:
-        raise InputError("the code for all of the work and the one for a part must differ")
+        raise InputError(_("the code for all of the work and the one for a part must differ"))
 
 
 def find_study(token: str) -> Study | None:
@@ -270,7 +288,8 @@ def give_places(study: Study, places: int) -> None:
 
 def _check_places(places: int) -> None:
     if not 1 <= places <= MOST_PLACES:
-        raise InputError(f"a study has 1 to {MOST_PLACES:,} places; not {places:,}")
+        told = {"most": MOST_PLACES, "places": places}
+        raise InputError(_("a study has 1 to %(most)d places; not %(places)d") % told)
 
 
 def close_study(study: Study) -> None:
@@ -281,7 +300,7 @@ def close_study(study: Study) -> None:
     """
     with writing():
         if not Study.objects.filter(pk=study.pk, closed=None).update(closed=timezone.now()):
-            raise InputError(f"the study {study.name!r} is closed already")
+            raise InputError(_("the study %r is closed already") % study.name)
 
 
 @dataclass(frozen=True, slots=True)

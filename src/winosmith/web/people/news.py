@@ -166,6 +166,10 @@ def site_address(request: HttpRequest) -> str:
 class ResetForm(PasswordResetForm):
     """Django's form for a link to a new password; it is sent after the answer, or nothing is."""
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["email"].label = _("E-mail address")
+
     def get_users(self, email: str) -> Any:
         """Return the accounts that have the address, and a password."""
         return (one for one in super().get_users(email) if not (one.anonymous or one.hired))
@@ -229,6 +233,11 @@ def _whose(person: Person) -> str:
     """
     bound = f"{person.pk}:{person.get_session_auth_hash()}:{person.email}"
     return str(salted_hmac(_SALT, bound, algorithm="sha256").hexdigest())
+
+
+def choose_news(person: Person, news: bool) -> None:
+    """Mail a person their news from now on, or no more, at the address that is theirs already."""
+    _keep(person, person.email, news=news)
 
 
 def forget_address(person: Person) -> None:

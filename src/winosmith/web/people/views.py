@@ -306,6 +306,10 @@ def mail(request: HttpRequest) -> HttpResponseBase:
             mails.forget_address(person)
             messages.success(request, _("No address of yours is stored."))
             return redirect("people:me")
+        elif typed["email"] == person.email:  # only the mails of news are another wish
+            mails.choose_news(person, typed["news"])
+            messages.success(request, _("These settings hold from now on."))
+            return redirect("people:me")
         else:
             mails.offer_address(person, typed["email"], typed["news"], request)
             messages.success(

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import logging
 import os
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -38,7 +39,10 @@ Progress = Callable[[int], object]
 works: dict[str, Callable[[Deed, Progress], dict[str, Any]]] = {}
 """By the kind: each carries a deed out and returns what came of it; called again, it goes on."""
 
-looks: dict[str, Callable[[Deed], None]] = {}
+Reading = Callable[[float], object]
+"""Called with the share of a file that is read, 0–1."""
+
+looks: dict[str, Callable[[Deed, Reading], None]] = {}
 """By the kind: each reads the file of a deed, and writes into the row what would come of it."""
 
 UPLOADS = "uploads"
@@ -48,6 +52,9 @@ DAY = timedelta(days=1)
 """For which a file waits to be confirmed."""
 
 FAULT = gettext_noop("It failed by a fault of the program; the site’s log says more.")
+
+AT_ONCE = 5
+"""Files of the largest size that may lie there together, whoever sent them."""
 
 PIECE = 900_000
 """Bytes of a file that one request holds; it has no more than a million with all else."""
@@ -86,7 +93,7 @@ def put(mark: str, at: int, data: bytes) -> None:
 
     Raises:
         InputError: the deed is there already, a piece before this one is missing, or the file
-            would be larger than it may.
+            would be larger than it may, or all files together larger than they may.
         OutputError: it can't be written.
     """
     path = Path(settings.SITE.folder, UPLOADS, mark)
@@ -96,6 +103,10 @@ def put(mark: str, at: int, data: bytes) -> None:
         raise InputError(too_large(at + len(data)))
     if at and (not path.exists() or path.stat().st_size < at):
         raise InputError(_("A part of the file is missing; send it again."))
+    if _lies(path) + at + len(data) > AT_ONCE * most():
+        raise InputError(
+            _("Files that were sent before take all the room; confirm, drop or stop some of them.")
+        )
     try:
         path.parent.mkdir(mode=0o700, exist_ok=True)
         flags = os.O_WRONLY | os.O_CREAT | (0 if at else os.O_TRUNC)
@@ -104,6 +115,15 @@ def put(mark: str, at: int, data: bytes) -> None:
             file.write(data)
     except OSError as error:
         raise write_error(error, path) from error
+
+
+def _lies(but: Path) -> int:
+    """Return how many bytes lie in the folder of files beside one of them."""
+    sizes = 0
+    for path in but.parent.glob("*"):
+        with suppress(FileNotFoundError):  # its deed has ended meanwhile
+            sizes += path.stat().st_size if path != but else 0
+    return sizes
 
 
 def too_large(size: int) -> str:
@@ -140,7 +160,7 @@ def taken(deed: Deed, typed: dict[str, Any]) -> Deed:
         with path.open("rb") as file:
             os.fsync(file.fileno())  # it is on the disk before the deed is
         if not sent:
-            looks[deed.kind](deed)
+            looks[deed.kind](deed, lambda _share: None)
     except BaseException:
         if not sent:
             path.unlink(missing_ok=True)
@@ -208,7 +228,7 @@ def carry_out() -> None:
 def _go_on_with(deed: Deed) -> None:
     try:
         if deed.state == Deed.State.READING:
-            looks[deed.kind](deed)
+            looks[deed.kind](deed, _reading(deed))
             shown = {"total": deed.total, "came": deed.came}
             return _write(deed, state=Deed.State.SHOWN, **shown)
         _write(deed, state=Deed.State.RUNNING)
@@ -232,6 +252,23 @@ def _end(deed: Deed, **columns: Any) -> None:
     _write(deed, ended=timezone.now(), **columns)
     with suppress(OSError):
         file_of(deed).unlink(missing_ok=True)
+
+
+EVERY = 1.0
+"""Seconds between two notes of how far a file is read."""
+
+
+def _reading(deed: Deed) -> Reading:
+    """Return what writes down how much of a file is read; it raises Stopped as `_write` does."""
+    told = time.monotonic()
+
+    def tell(share: float) -> None:
+        nonlocal told
+        if time.monotonic() >= told + EVERY:
+            told = time.monotonic()
+            _write(deed, came={"read": int(100 * share)})
+
+    return tell
 
 
 def _tell(deed: Deed, done: int) -> None:

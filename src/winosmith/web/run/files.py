@@ -29,7 +29,7 @@ from winosmith.web._import import (
 )
 from winosmith.web.people.models import Person
 from winosmith.web.problems.lookalikes import remember_published
-from winosmith.web.run.deeds import PIECE, Progress, file_of, most, taken
+from winosmith.web.run.deeds import PIECE, Progress, Reading, file_of, most, taken
 from winosmith.web.run.models import IMPORT, Deed
 
 LONGEST = 80
@@ -143,22 +143,31 @@ class Look:
     notes: tuple[str, ...]
 
 
-def look_at(path: Path, asked: dict[str, Any], as_: As | None) -> Look:
+READ, NAMED = 0.6, 0.75
+"""Shares of the work of looking at a file: up to where its lines are read, and have their ids."""
+
+
+def look_at(
+    path: Path, asked: dict[str, Any], as_: As | None, reading: Reading | None = None
+) -> Look:
     """Read a file as it is asked for.
 
     Args:
         path: of what was sent.
         asked: "file", its name with who sent it; "format", "" for the one that fits; "new_ids".
         as_: what the problems are to become; None where they do not come in.
+        reading: told how far this is.
 
     Raises:
         InputError: it can't be read at all; with its name, and the line where there is one.
     """
-    name = asked["file"]
+    name, tell = asked["file"], reading or (lambda _share: None)
     try:
         if _is_parquet(path):
             raise InputError(f"{name}: " + _("Parquet is read by the command alone"))
-        contents = formats.scan(path, asked["format"] or None)
+        contents = formats.scan(
+            path, asked["format"] or None, on_progress=lambda share: tell(READ * share)
+        )
     except FormatError as error:
         where = name if error.line is None else f"{name}:{error.line}"
         raise InputError(f"{where}: {_without_options(error.reason)}") from None
@@ -171,6 +180,7 @@ def look_at(path: Path, asked: dict[str, Any], as_: As | None) -> Look:
     data = Dataset([problem for _line, problem in problems], PurePath(name).stem)
     if asked["new_ids"]:
         data = with_new_ids(data, settings.SITE.secret)
+    tell(NAMED)
     lines = {problem.id: line for (line, _p), problem in zip(problems, data, strict=True)}
     while as_ and (unfit := list(refused(data, as_))):
         bad += [(lines[problem.id], str(error)) for problem, error in unfit]
@@ -207,14 +217,14 @@ def propose(person: Person, form: ImportForm) -> Deed:
     return taken(Deed(actor=person, kind=IMPORT, asked=asked), typed)
 
 
-def look(deed: Deed) -> None:
+def look(deed: Deed, reading: Reading) -> None:
     """Read the file of an import, and write into the row what would come of it.
 
     Raises:
         InputError: it can't be read, or nothing of it can come in.
     """
     asked = deed.asked
-    found = look_at(there(deed), asked, _as(asked))
+    found = look_at(there(deed), asked, _as(asked), reading)
     if not len(found.dataset):
         raise InputError("\n".join([_("No problem can come in."), *told(asked, found)]))
     deed.total = len(found.dataset)

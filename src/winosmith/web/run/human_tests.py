@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy
 from winosmith.errors import InputError
 from winosmith.humans import TITLE
 from winosmith.web.people.models import Person
-from winosmith.web.run.deeds import Progress, begun, note, taken
+from winosmith.web.run.deeds import Progress, Reading, begun, note, taken
 from winosmith.web.run.files import TOLD, DataForm, Look, file_name, look_at, there, told
 from winosmith.web.run.models import TEST, TEST_CLOSE, TEST_PUBLISH, Deed
 from winosmith.web.take.models import Round
@@ -78,13 +78,13 @@ def propose_test(person: Person, form: TestForm) -> Deed:
     return taken(Deed(actor=person, kind=TEST, asked=asked), typed)
 
 
-def look_test(deed: Deed) -> None:
+def look_test(deed: Deed, reading: Reading) -> None:
     """Read the file of a test, and write into the row the sheets that it would have.
 
     Raises:
         InputError: it can't be read as a whole, or no test can be made of it.
     """
-    found = _whole(deed)
+    found = _whole(deed, reading)
     made = plan_round(found.dataset, deed.asked["name"], **_options(deed.asked))
     deed.total = len(found.dataset)
     deed.came = {
@@ -96,8 +96,8 @@ def look_test(deed: Deed) -> None:
     }
 
 
-def _whole(deed: Deed) -> Look:
-    found = look_at(there(deed), deed.asked, "valid")
+def _whole(deed: Deed, reading: Reading | None = None) -> Look:
+    found = look_at(there(deed), deed.asked, "valid", reading)
     if found.refused:
         raise InputError(
             "\n".join([_("A test is opened with all of a file, or not at all."),

@@ -30,7 +30,7 @@ from winosmith.web.market.studies import (
     study_named,
 )
 from winosmith.web.people.models import Person
-from winosmith.web.run.deeds import Progress, note, taken
+from winosmith.web.run.deeds import Progress, Reading, note, taken
 from winosmith.web.run.files import TOLD, FileForm, file_name, there
 from winosmith.web.run.models import (
     STUDY,
@@ -270,7 +270,7 @@ def propose_list(person: Person, study: Study, form: ListForm) -> Deed:
     return taken(Deed(actor=person, kind=STUDY_LIST, asked=asked), typed)
 
 
-def look_list(deed: Deed) -> None:
+def look_list(deed: Deed, _reading: Reading) -> None:
     """Read a list of people, and write into the row how many they are.
 
     Raises:
@@ -298,7 +298,7 @@ def propose_paid(person: Person, study: Study, form: PaidForm) -> Deed:
     return taken(Deed(actor=person, kind=STUDY_PAID, asked=asked), typed)
 
 
-def look_paid(deed: Deed) -> None:
+def look_paid(deed: Deed, _reading: Reading) -> None:
     """Read what the market says, and write into the row what that would change.
 
     Raises:

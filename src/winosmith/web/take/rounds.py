@@ -183,8 +183,11 @@ def _check_answers(dataset: Dataset) -> None:
     for problem in dataset:
         if problem.answer is None:
             raise InputError(
-                f"the problem {problem.id!r} has no answer, so nothing that people answer can be "
-                "compared with it"
+                _(
+                    "the problem %r has no answer, so nothing that people answer can be compared "
+                    "with it"
+                )
+                % problem.id
             )
 
 
@@ -197,14 +200,22 @@ def _known(dataset: Dataset) -> dict[str, Problem]:
 
 def _check_known(row: Problem, dataset: Dataset, public: bool) -> None:
     if row.gold or row.state not in (State.VALID, State.JUDGING):
-        what = "a gold question" if row.gold else State(row.state).label
-        raise InputError(f"the problem {row.ref!r} can't be asked: on this site it is {what}")
+        told = {
+            "ref": row.ref,
+            "what": _("a gold question") if row.gold else row.get_state_display(),
+        }
+        raise InputError(
+            _("the problem %(ref)r can't be asked: on this site it is %(what)s") % told
+        )
     if row.answer != dataset[dataset.row(row.ref)].answer:
-        raise InputError(f"the problem {row.ref!r} has another answer on this site")
+        raise InputError(_("the problem %r has another answer on this site") % row.ref)
     if row.public and not public:
         raise InputError(
-            f"the problem {row.ref!r} is public on this site, so that anybody may have read both "
-            "halves; take others, or let what is public be asked, too"
+            _(
+                "the problem %r is public on this site, so that anybody may have read both halves; "
+                "take others, or let what is public be asked, too"
+            )
+            % row.ref
         )
 
 
@@ -361,9 +372,10 @@ def _publication(round_: Round) -> tuple[int, humans.Published]:
     """Return how many problems of a closed round were asked, and what may be published of it."""
     name = round_.name
     if round_.state != Round.State.CLOSED:
-        raise InputError(f"the round {name!r} is open; close it first")
+        raise InputError(_("the round %r is open; close it first") % name)
     if round_.published:
-        raise InputError(f"the round {name!r} was published {round_.published:%Y-%m-%d}")
+        told = {"name": name, "at": f"{round_.published:%Y-%m-%d}"}
+        raise InputError(_("the round %(name)r was published %(at)s") % told)
     dataset = dataset_of(round_)
     given = Sheet.objects.filter(round=round_, sittings__isnull=False).distinct()
     used = refs(given) & set(dataset.ids)
@@ -388,7 +400,7 @@ def _check_free(closed: Round, ids: Iterable[str]) -> None:
     ).exclude(pk=closed.pk)
     if other := others.first():
         raise InputError(
-            f"the round {other.name!r} is open and has some of these problems; close it first"
+            _("the round %r is open and has some of these problems; close it first") % other.name
         )
 
 

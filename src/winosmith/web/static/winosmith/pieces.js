@@ -6,6 +6,8 @@
 
   const TRIES = 5;  // of one piece
   const PAUSE = 1000;  // milliseconds before the second; each further one waits as long again
+  const FIRST = 100000, LEAST = 10000;  // bytes: the server waits 30 s for a piece, however slow the line
+  const GOAL = 5000;  // milliseconds that a piece is to take
   const form = document.querySelector("form[data-pieces]");
   if (!form) return;
   const { pieces, piece, most } = form.dataset;
@@ -18,13 +20,20 @@
   const newMark = () => [...crypto.getRandomValues(new Uint8Array(16))]
     .map((byte) => byte.toString(16).padStart(2, "0")).join("");
   const nothing = { file: null, mark: "", at: 0 };
+  let size = FIRST;
   let under = nothing;
   let stopped = null;
 
   class Refused extends Error {}
 
-  const put = async (body, signal) => {
+  // The next piece is as large as went in the time of the last one, at most four times as large;
+  // one that does not arrive is halved.
+  const fitted = (wanted) => Math.round(Math.min(Number(piece), Math.max(LEAST, wanted)));
+
+  const put = async (file, signal) => {
     for (let tried = 1; ; tried += 1) {
+      const body = file.slice(under.at, under.at + size);
+      const began = performance.now();
       try {
         const answer = await fetch(`${pieces}${under.mark}/?at=${under.at}`, {
           method: "POST",
@@ -36,21 +45,26 @@
             "X-CSRFToken": form.elements.csrfmiddlewaretoken.value,
           },
         });
-        if (answer.status === 204) return;
+        if (answer.status === 204) {
+          under.at += body.size;
+          size = fitted(size * Math.min(4, GOAL / (performance.now() - began)));
+          return;
+        }
         if (answer.status === 422) throw new Refused(await answer.text());
       } catch (error) {
         if (error instanceof Refused || signal.aborted || tried === TRIES) throw error;
       }
       if (tried === TRIES) throw new Error("no answer");
+      size = fitted(size / 2);
       await new Promise((later) => { setTimeout(later, PAUSE * tried); });
     }
   };
 
-  const tell = (size) => {
+  const tell = (all) => {
     const bar = part("sending").querySelector("progress");
-    bar.max = size;
+    bar.max = all;
     bar.value = under.at;
-    part("share").textContent = `${Math.floor((100 * under.at) / size)} %`;
+    part("share").textContent = `${Math.floor((100 * under.at) / all)} %`;
   };
 
   form.addEventListener("submit", async (event) => {
@@ -68,10 +82,7 @@
     buttons.forEach((button) => { button.disabled = true; });
     show("sending", true);
     try {
-      for (tell(file.size); under.at < file.size; tell(file.size)) {
-        await put(file.slice(under.at, under.at + Number(piece)), signal);
-        under.at = Math.min(file.size, under.at + Number(piece));
-      }
+      for (tell(file.size); under.at < file.size; tell(file.size)) await put(file, signal);
       field("sent").value = under.mark;
       field("sent_name").value = file.name;
       field("sent_bytes").value = file.size;
