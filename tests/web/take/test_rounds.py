@@ -261,20 +261,23 @@ def test_codes_tell_nothing(opened: Maker, person: Maker) -> None:
 def test_a_sheet_filled_in_no_time_is_in_no_figures_until_it_may(
     db: Any, rules: Any, opened: Any, person: Any, visit: Any
 ) -> None:
-    """A sheet handed in at once is held; the round's page lets it count, and figures follow."""
+    """A sheet handed in at once is held; another moderator lets it count, and figures follow."""
     from winosmith.web.take.rounds import close_round
     from winosmith.web.take.sheets import enrol
 
     made = opened(twins(8))
     rules(hold_pace_seconds=3)
-    sitting = enrol(person("ann"), made, {})
-    fill(sitting.subject.person, sitting)
+    ann = person("ann", is_moderator=True)
+    sitting = enrol(ann, made, {})
+    fill(ann, sitting)
     sitting.refresh_from_db()
     assert sitting.held
     assert close_round(made.name).figures is None
     eva = visit(person("eva", is_moderator=True))
     path = f"/tests/progress/{made.name}/"
     assert "1 sheet is held" in eva.get(path).content.decode()
+    own = visit(ann).post(f"{path}count/", {"sheet": sitting.ref})
+    assert (own.status_code, "other moderators" in own.content.decode()) == (422, True)
     sent = eva.post(f"{path}count/", {"sheet": sitting.ref})
     assert sent.headers["Location"] == path
     made.refresh_from_db()

@@ -317,10 +317,12 @@ def let_count(round_: Round, ref: str, by: Person) -> None:
     """Let a sheet count that was held for its pace; a closed round's figures are taken anew.
 
     Raises:
-        InputError: it is not held.
+        InputError: it is not held, or is `by`'s own.
     """
     with writing():
         rows = Sitting.objects.filter(subject__round=round_, ref=ref, held=True)
+        if rows.filter(subject__person=by).exists():
+            raise InputError(_("Your own sheet is looked at by other moderators."))
         if not rows.update(held=False, looked_by=by):
             raise InputError(_("This sheet is not held; open the page again."))
     if round_.state == Round.State.CLOSED:
