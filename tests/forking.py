@@ -12,16 +12,20 @@ import faulthandler
 import json
 import multiprocessing
 import os
+import runpy
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import traceback
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
+
+from tests.waiting import LONGEST
 
 PATIENCE = 540
 """Seconds after which a process tells where each of its threads is: a minute before the time limit
@@ -88,6 +92,27 @@ def run(
         return subprocess.CompletedProcess(words, code, out.read_text(), errors.read_text())
 
 
+def script(
+    code: str | Path, *arguments: str, cwd: Path | None = None, strict: bool = False
+) -> subprocess.CompletedProcess[str]:
+    """Run `python -c CODE ARGUMENTS`, or `python FILE ARGUMENTS`; return what `subprocess` would.
+
+    Args:
+        code: Python, or the path of a file of it.
+        arguments: what follows it.
+        cwd: the folder to run in; where the tests were started, unless it is given.
+        strict: warnings are errors, as with `-W error`.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        out, errors = Path(folder) / "out", Path(folder) / "errors"
+        where = str(cwd or Path.cwd())
+        told = (code, arguments, where, strict, dict(os.environ), str(out), str(errors))
+        exit_code = Forked(_script, *told).wait(LONGEST)
+        return subprocess.CompletedProcess(
+            [code, *arguments], exit_code, out.read_text(), errors.read_text()
+        )
+
+
 def talking(talk: Callable[[Connection], None], environment: Mapping[str, str]) -> Connection:
     """Start a process that calls `talk` with its end of a connection; return the other end."""
     here, there = _CONTEXT.Pipe()
@@ -122,18 +147,45 @@ def _talk(
 
 def _winosmith(words: tuple[str, ...], environment: dict[str, str], out: str, errors: str) -> None:
     _take_on(environment)
+    _print_into(out, errors)
+    sys.exit(_called(words))
+
+
+def _script(
+    code: str | Path, arguments: tuple[str, ...], folder: str, strict: bool,
+    environment: dict[str, str], out: str, errors: str,
+) -> None:  # fmt: skip
+    _take_on(environment)
+    _print_into(out, errors)
+    _reopen()
+    os.chdir(folder)
+    if strict:
+        warnings.simplefilter("error")
+    sys.argv = [str(code) if isinstance(code, Path) else "-c", *arguments]
+    if isinstance(code, Path):
+        sys.path.insert(0, str(code.parent))
+        runpy.run_path(str(code), run_name="__main__")
+    else:
+        exec(compile(code, "<script>", "exec"), {"__name__": "__main__"})  # noqa: S102
+
+
+def _print_into(out: str, errors: str) -> None:
     for stream, path in ((1, out), (2, errors)):
         opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         os.dup2(opened, stream)
         os.close(opened)
-    sys.exit(_called(words))
+
+
+def _reopen() -> None:
+    """Let Python use the streams that have taken the place of those at the start."""
+    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stdout = open(1, "w", 1, encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", 1, encoding="utf-8", closefd=False)  # noqa: SIM115
 
 
 def _called(words: Sequence[str]) -> int:
     """Run `winosmith WORDS` on the streams that have taken the place of those at the start."""
-    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
-    sys.stdout = open(1, "w", 1, encoding="utf-8", closefd=False)  # noqa: SIM115
-    sys.stderr = open(2, "w", 1, encoding="utf-8", closefd=False)  # noqa: SIM115
+    _reopen()
     sys.argv = ["winosmith", *words]
     from winosmith.cli import main
 
@@ -169,7 +221,8 @@ def make_command(folder: Path) -> Forked:
 
 def _obey_each(door: socket.socket) -> None:
     """Fork for each command that comes through the door."""
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps them
+    # Not ignored, else the kernel reaps them, and what they have used is nobody's (`tests.times`).
+    signal.signal(signal.SIGCHLD, _reap)
     faulthandler.cancel_dump_traceback_later()  # it lives for many tests
     while True:
         asked, _ = door.accept()
@@ -179,6 +232,12 @@ def _obey_each(door: socket.socket) -> None:
             door.close()
             _obey(asked)
         asked.close()
+
+
+def _reap(_sign: int, _frame: object) -> None:
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
 
 
 def _obey(asked: socket.socket) -> None:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests import forking
 from tests.conftest import need_wordnet
 
 FOLDER = Path(__file__).resolve().parents[1] / "examples"
@@ -23,14 +21,7 @@ def run(tmp_path: Path) -> Run:
     """Return a function that runs an example in a new folder and returns what it prints."""
 
     def run_it(name: str, *arguments: str) -> str:
-        done = subprocess.run(
-            [sys.executable, "-W", "error", FOLDER / name, *arguments],
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONUTF8": "1"},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = forking.script(FOLDER / name, *arguments, cwd=tmp_path, strict=True)
         assert done.returncode == 0, done.stderr
         assert not done.stderr
         return done.stdout

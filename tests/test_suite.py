@@ -19,28 +19,24 @@ from tests.conftest import needed
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def _tests_of(text: str, folder: Path, *options: str) -> str:
+def _tests_of(text: str, folder: Path, *options: str, afresh: bool = False) -> str:
     """Run tests under this project's settings, in a process of their own; return what it prints."""
     file = folder / "test_made.py"
     file.write_text(text, "utf-8")
-    settings = [
-        "-c",
-        str(ROOT / "pyproject.toml"),
-        "-p",
-        "tests.conftest",
-        "-p",
-        "no:cacheprovider",
-    ]
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", *settings, "--rootdir", str(folder), *options, str(file)],
+    words = ["-c", str(ROOT / "pyproject.toml"), "-p", "tests.conftest", "-p", "no:cacheprovider",
+             "--rootdir", str(folder), *options, str(file)]  # fmt: skip
+    if not afresh:
+        done = forking.script("import sys, pytest; sys.exit(pytest.main())", *words, cwd=ROOT)
+        return done.stdout + done.stderr
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", *words],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
         timeout=300,
         check=False,
-    )
-    return done.stdout
+    ).stdout
 
 
 WAITING = """
@@ -89,7 +85,7 @@ def test_it():
 @pytest.mark.long
 def test_a_child_that_hangs_tells_where_it_waits(tmp_path: Path) -> None:
     """What a forked process waits for is printed with the test that waits for it."""
-    printed = _tests_of(FORKED, tmp_path)
+    printed = _tests_of(FORKED, tmp_path, afresh=True)
     assert "1 failed" in printed
     assert "in waits_in_a_child" in printed
 
@@ -184,7 +180,7 @@ def test_ctrl_c_reaches_what_tests_start_in_the_background_of_a_shell(tmp_path: 
     """Where SIGINT is ignored, the tests do that too, and what they start has Python's handler."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # as a shell does in its background
     try:
-        printed = _tests_of(IGNORING, tmp_path)
+        printed = _tests_of(IGNORING, tmp_path, afresh=True)
     finally:
         signal.signal(signal.SIGINT, before)
     assert "3 passed" in printed, printed

@@ -14,6 +14,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tests import forking
 from tests.waiting import LONGEST, until
 from winosmith import Dataset, formats, practice
 from winosmith.cli import main
@@ -345,9 +346,11 @@ def test_ctrl_c_ends_with_130_and_the_same_command_goes_on(tmp_path):
     run = [sys.executable, "-m", "winosmith"]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     pool = tmp_path / "pool"
-    subprocess.run([*run, "practice", "--out", pool, "--twins", "100"], check=True)
+    made = forking.run(("practice", "--out", str(pool), "--twins", "100"), os.environ)
+    assert made.returncode == 0
     recipe = pool / "recipe.toml"
-    recipe.write_text(recipe.read_text() + "[filter]\nensemble_size = 32\ncutoff = 2\n")
+    recipe.write_text(recipe.read_text() + "[filter]\nensemble_size = 32\ncutoff = 2\n"
+                      "again = false\n[measure]\nsplits = 1\n")  # fmt: skip
     build = [*run, "build", recipe, "--out"]
     started = subprocess.Popen(
         [*build, tmp_path / "stopped"], stderr=subprocess.PIPE, text=True, env=environment
@@ -359,8 +362,9 @@ def test_ctrl_c_ends_with_130_and_the_same_command_goes_on(tmp_path):
     assert started.returncode == 130
     assert "Run the same command again" in told
     assert not (tmp_path / "stopped" / "report.html").exists()
-    subprocess.run([*build, tmp_path / "stopped"], check=True, capture_output=True)
-    subprocess.run([*build, tmp_path / "whole"], check=True, capture_output=True)
+    for folder in ("stopped", "whole"):
+        again = ("build", str(recipe), "--out", str(tmp_path / folder))
+        assert forking.run(again, os.environ).returncode == 0
     for path in sorted((tmp_path / "whole").rglob("*")):
         if path.is_file() and path.name != "run.json":
             other = tmp_path / "stopped" / path.relative_to(tmp_path / "whole")

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests import forking  # type: ignore[import-not-found]
 from winosmith.errors import RecipeError
 from winosmith.web import SiteRules
 from winosmith.web._site import SiteRules as Rules
@@ -22,12 +23,7 @@ RUN = "import sys; from winosmith.web import Site, hosting; site = Site.open(sys
 
 
 def _run(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", RUN + code, str(folder)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return forking.script(RUN + code, str(folder))
 
 
 def test_the_first_settings_show_every_rule_as_it_is_built_in(tmp_path: Path) -> None:
@@ -49,7 +45,9 @@ def test_the_first_settings_show_every_rule_as_it_is_built_in(tmp_path: Path) ->
 def test_setting_a_site_up_loads_no_engine(tmp_path: Path) -> None:
     """A command that only sets a site up loads none of what builds, solves or makes rounds."""
     heavy = {f"winosmith.{name}" for name in ("build", "debias", "rounds", "solve", "study")}
-    done = _run(f"site.activate(); print(sorted({heavy!r} & set(sys.modules)))", tmp_path)
+    code = f"{RUN}site.activate(); print(sorted({heavy!r} & set(sys.modules)))"
+    new = [sys.executable, "-c", code, str(tmp_path)]
+    done = subprocess.run(new, capture_output=True, text=True, check=False)
     assert done.stdout.strip() == "[]", done.stderr
 
 
