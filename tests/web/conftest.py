@@ -157,12 +157,22 @@ def database(request: pytest.FixtureRequest, ready_site: Any) -> Iterator[Any]:
 
 
 @pytest.fixture
-def trials(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def trials(
+    request: pytest.FixtureRequest, prepared_site: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
     """Make the trials' harness importable, here and in the processes that it starts."""
     monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "trials"))
     for module in ("django", "psycopg"):
         if importlib.util.find_spec(module) is None:
             absent(f"{module} is not installed")
+    from crowd import scenario
+
+    def ready() -> tuple[Any, str]:
+        server, name = request.getfixturevalue("postgres"), f"trial_{os.getpid()}_{next(_numbers)}"
+        server.create(name, PREPARED)
+        return server, name
+
+    scenario.ready, scenario.ready_database = prepared_site, ready
     yield
     for name in [name for name in sys.modules if name.partition(".")[0] == "crowd"]:
         del sys.modules[name]
@@ -200,6 +210,21 @@ def rules(usual: dict[str, Any]) -> Iterator[Callable[..., None]]:
         yield change
 
 
+@pytest.fixture(scope="module")
+def refs(ready_site: Any) -> Iterator[dict[str, str]]:
+    """Make the small site of `visits` once; all of it is rolled back at the end."""
+    from django.conf import settings
+    from django.db import transaction
+    from django.test import override_settings
+
+    from tests.web import visits  # type: ignore[import-not-found]
+
+    usual = replace(settings.RULES, gold_every=0, open_judging=False)
+    with override_settings(RULES=usual), transaction.atomic():
+        yield visits.staged()
+        transaction.set_rollback(True)
+
+
 @pytest.fixture
 def person() -> Callable[..., Any]:
     """Return a maker of people, `person("ann", is_judge=True)`, whose password is PASSWORD."""
@@ -207,6 +232,19 @@ def person() -> Callable[..., Any]:
 
     def make(name: str, **fields: Any) -> Any:
         return get_user_model().objects.create_user(name, PASSWORD, **fields)
+
+    return make
+
+
+@pytest.fixture
+def contributor(person: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a maker of people who have agreed to the texts that hold now."""
+    from winosmith.web.people.privacy import agree
+
+    def make(name: str = "ann", **fields: Any) -> Any:
+        somebody = person(name, **fields)
+        agree(somebody)
+        return somebody
 
     return make
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from tests.conftest import axe_faults  # type: ignore[import-not-found]
+
+CUT = "^(Failed to load resource|htmx:(afterRequest|sendError|sendAbort))"
+"""How the browser and htmx tell of a request that did not come through."""
 
 DESK, PHONE = 1200, 320
 """Pixels."""
@@ -21,6 +25,58 @@ SETTLED = """Promise.all(document.getAnimations().map(one => one.finished.catch(
 WIDEST = """width => [...document.querySelectorAll("main *, header *, footer *")]
     .filter(one => one.getBoundingClientRect().right > width)
     .slice(0, 4).map(one => one.outerHTML.slice(0, 160))"""
+
+
+def heard(page: Any, said: list[str], but: str = "^$") -> list[str]:
+    """Return a list to which a page's faults, and its console's errors, are added as they come.
+
+    Args:
+        page: of playwright.
+        said: the list.
+        but: a regular expression; what it finds something in is left out.
+    """
+
+    def hear(told: Any) -> None:
+        if told.type == "error" and not re.search(but, told.text):
+            said.append(told.text)
+
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("console", hear)
+    return said
+
+
+class Windows:
+    """Windows of a browser, and what their pages complain of (`heard`)."""
+
+    def __init__(self, browser: Any, but: str = "^$"):
+        self.browser, self.but = browser, but
+        self.complaints: list[str] = []
+        self.contexts: list[Any] = []
+
+    def open(self, session: tuple[str, str] | None = None, **settings: Any) -> Any:
+        """Open a window in a context of its own; `session` is a key, and the site's address."""
+        context = self.browser.new_context(**settings)
+        if session:
+            key, url = session
+            context.add_cookies([{"name": "session", "value": key, "url": url}])
+        self.contexts.append(context)
+        return self.another(context)
+
+    def another(self, context: Any) -> Any:
+        """Open one more window of a context."""
+        page = context.new_page()
+        heard(page, self.complaints, self.but)
+        return page
+
+    def close(self) -> None:
+        """Close all of them.
+
+        Raises:
+            AssertionError: a page has complained.
+        """
+        for context in self.contexts:
+            context.close()
+        assert self.complaints == []
 
 
 def press(page: Any, target: str) -> None:

@@ -15,6 +15,7 @@ import pytest
 
 from tests.web import world as w  # type: ignore[import-not-found]
 from tests.web.api import visits as api  # type: ignore[import-not-found]
+from tests.web.forms import form, none, ref  # type: ignore[import-not-found]
 from tests.web.market import visits as market  # type: ignore[import-not-found]
 from tests.web.rounds import visits as rounds  # type: ignore[import-not-found]
 from tests.web.run import visits as run  # type: ignore[import-not-found]
@@ -24,32 +25,12 @@ from tests.web.visits import routes  # type: ignore[import-not-found]
 Row = tuple[str, str, tuple[Any, ...], Callable[[Any], dict[str, Any]], str]
 
 
-def _none(_: Any) -> dict[str, Any]:
-    return {}
-
-
-def _key(**data: Any) -> Callable[[Any], dict[str, Any]]:
-    """Return a form with a new key; values that are callable are asked for by the world."""
-
-    def form(world: Any) -> dict[str, Any]:
-        from winosmith.web.people.gates import new_key
-
-        filled = {k: v(world) if callable(v) else v for k, v in data.items()}
-        return {"key": new_key(), **filled}
-
-    return form
-
-
-def _ref(name: str) -> Callable[[Any], Any]:
-    return lambda world: world.refs[name]
-
-
 def _half_way(world: Any) -> dict[str, Any]:
     """Let the judge have answered from the local context; return the form of the whole."""
     from winosmith.web.judge.turns import answer_local
 
     answer_local(world.people["judge"], world.refs["held"], 0)
-    return _key(problem=world.refs["held"], choice="0")(world)
+    return form(problem=world.refs["held"], choice="0")(world)
 
 
 def _answered(world: Any) -> dict[str, Any]:
@@ -58,14 +39,14 @@ def _answered(world: Any) -> dict[str, Any]:
 
     _half_way(world)
     answer(world.people["judge"], world.refs["held"], 0)
-    return _key(problem=world.refs["held"])(world)
+    return form(problem=world.refs["held"])(world)
 
 
 BENT = "The public kettle missed the cupboard because the _ was much too large."
 
 
 def _typed(sentence: str, do: str = "submit") -> Callable[[Any], dict[str, Any]]:
-    return _key(do=do, sentence=sentence, option_1="kettle", option_2="cupboard", answer="0")
+    return form(do=do, sentence=sentence, option_1="kettle", option_2="cupboard", answer="0")
 
 
 def _announced(world: Any) -> dict[str, Any]:
@@ -75,170 +56,170 @@ def _announced(world: Any) -> dict[str, Any]:
     from winosmith.web.predict.asking import announce
 
     announce(settings.RULES.models)
-    return _key()(world)
+    return form()(world)
 
 
 ROUTES: list[Row] = [
-    ("read:home", "get", (), _none, "ooooooo"),
-    ("read:browse", "get", (), _none, "ooooooo"),
-    ("read:problem", "get", ("public-a",), _none, "ooooooo"),
-    ("read:download", "get", (), _none, "ooooooo"),
-    ("read:file", "get", ("problems.csv",), _none, "ooooooo"),
-    ("read:guidelines", "get", (), _none, "ooooooo"),
-    ("read:card", "get", (), _none, "ooooooo"),
-    ("read:card_text", "get", (), _none, "ooooooo"),
-    ("language", "get", (), _none, "ooooooo"),
-    ("language", "post", (), _key(language="de"), "ddddddd"),
-    ("people:me", "get", (), _none, "loooooo"),
-    ("people:data", "get", (), _none, "loooooo"),
-    ("people:news", "get", (), _none, "lOOOOOO"),
-    ("people:hide", "get", (), _none, "mmmmmmm"),
-    ("people:hide", "post", (), _key(), "lDDDDDD"),
-    ("people:erase", "get", (), _none, "loooooo"),
-    ("people:erase", "post", (), _key(sure="on", password=w.PASSWORD), "lOOOOOx"),
-    ("people:erase_other", "get", (_ref("number"),), _none, "llffffo"),
+    ("read:home", "get", (), none, "ooooooo"),
+    ("read:browse", "get", (), none, "ooooooo"),
+    ("read:problem", "get", ("public-a",), none, "ooooooo"),
+    ("read:download", "get", (), none, "ooooooo"),
+    ("read:file", "get", ("problems.csv",), none, "ooooooo"),
+    ("read:guidelines", "get", (), none, "ooooooo"),
+    ("read:card", "get", (), none, "ooooooo"),
+    ("read:card_text", "get", (), none, "ooooooo"),
+    ("language", "get", (), none, "ooooooo"),
+    ("language", "post", (), form(language="de"), "ddddddd"),
+    ("people:me", "get", (), none, "loooooo"),
+    ("people:data", "get", (), none, "loooooo"),
+    ("people:news", "get", (), none, "lOOOOOO"),
+    ("people:hide", "get", (), none, "mmmmmmm"),
+    ("people:hide", "post", (), form(), "lDDDDDD"),
+    ("people:erase", "get", (), none, "loooooo"),
+    ("people:erase", "post", (), form(sure="on", password=w.PASSWORD), "lOOOOOx"),
+    ("people:erase_other", "get", (ref("number"),), none, "llffffo"),
     (
         "people:erase_other",
         "post",
-        (_ref("number"),),
-        _key(sure="on", password=w.PASSWORD),
+        (ref("number"),),
+        form(sure="on", password=w.PASSWORD),
         "llffffD",
     ),
-    ("people:join", "get", (), _none, "ooooooo"),
+    ("people:join", "get", (), none, "ooooooo"),
     (
         "people:join",
         "post",
         (),
-        _key(name="new", password="cups-jugs", again="cups-jugs"),
+        form(name="new", password="cups-jugs", again="cups-jugs"),
         "DDooooo",
     ),
-    ("people:invited", "get", (_ref("token"),), _none, "ooooooo"),
+    ("people:invited", "get", (ref("token"),), none, "ooooooo"),
     (
         "people:invited",
         "post",
-        (_ref("token"),),
-        _key(name="new", password="cups-jugs", again="cups-jugs"),
+        (ref("token"),),
+        form(name="new", password="cups-jugs", again="cups-jugs"),
         "DDooooo",
     ),
-    ("people:login", "get", (), _none, "ooddddd"),
-    ("people:login", "post", (), _key(name="the-admin", password="wrong"), "xxxxxxx"),
-    ("people:logout", "get", (), _none, "mmmmmmm"),
-    ("people:logout", "post", (), _key(), "ddddddd"),
-    ("people:password", "get", (), _none, "llooooo"),
+    ("people:login", "get", (), none, "ooddddd"),
+    ("people:login", "post", (), form(name="the-admin", password="wrong"), "xxxxxxx"),
+    ("people:logout", "get", (), none, "mmmmmmm"),
+    ("people:logout", "post", (), form(), "ddddddd"),
+    ("people:password", "get", (), none, "llooooo"),
     (
         "people:password",
         "post",
         (),
-        _key(old=w.PASSWORD, password="cups-jugs", again="cups-jugs"),
+        form(old=w.PASSWORD, password="cups-jugs", again="cups-jugs"),
         "llDDDDD",
     ),
-    ("people:reset", "get", (), _none, "nnnnnnn"),
-    ("people:mail", "get", (), _none, "nnnnnnn"),
-    ("people:mail_confirm", "get", ("token",), _none, "nnnnnnn"),
-    ("people:consent", "get", (), _none, "odddddd"),
-    ("people:consent", "post", (), _key(agree="yes", shown=lambda _: _documents()), "Ddddddd"),
-    ("people:texts", "get", (), _none, "ooooooo"),
-    ("people:text", "get", ("consent", 1), _none, "ooooooo"),
-    ("people:invitations", "get", (), _none, "llfffoo"),
-    ("people:invitations", "post", (), _key(role="judge", days=1), "llfffOO"),
-    ("people:take_back", "get", (_ref("invitation"),), _none, "llfffmm"),
-    ("people:take_back", "post", (_ref("invitation"),), _key(), "llfffnD"),
-    ("write:start", "get", (), _none, "coooooo"),
-    ("write:start", "post", (), _key(), "cDDDDDD"),
-    ("write:mine", "get", (), _none, "ooooooo"),
-    ("write:twin", "get", ("twin-rejected",), _none, "nnonnnn"),
-    ("write:withdraw", "get", ("twin-rejected",), _none, "mmmmmmm"),
-    ("write:withdraw", "post", ("twin-rejected",), _key(), "nnDnnnn"),
-    ("write:revise", "get", ("twin-rejected",), _none, "mmmmmmm"),
-    ("write:revise", "post", ("twin-rejected",), _key(), "nnDnnnn"),
-    ("write:appeal", "get", ("twin-rejected",), _none, "mmmmmmm"),
+    ("people:reset", "get", (), none, "nnnnnnn"),
+    ("people:mail", "get", (), none, "nnnnnnn"),
+    ("people:mail_confirm", "get", ("token",), none, "nnnnnnn"),
+    ("people:consent", "get", (), none, "odddddd"),
+    ("people:consent", "post", (), form(agree="yes", shown=lambda _: _documents()), "Ddddddd"),
+    ("people:texts", "get", (), none, "ooooooo"),
+    ("people:text", "get", ("consent", 1), none, "ooooooo"),
+    ("people:invitations", "get", (), none, "llfffoo"),
+    ("people:invitations", "post", (), form(role="judge", days=1), "llfffOO"),
+    ("people:take_back", "get", (ref("invitation"),), none, "llfffmm"),
+    ("people:take_back", "post", (ref("invitation"),), form(), "llfffnD"),
+    ("write:start", "get", (), none, "coooooo"),
+    ("write:start", "post", (), form(), "cDDDDDD"),
+    ("write:mine", "get", (), none, "ooooooo"),
+    ("write:twin", "get", ("twin-rejected",), none, "nnonnnn"),
+    ("write:withdraw", "get", ("twin-rejected",), none, "mmmmmmm"),
+    ("write:withdraw", "post", ("twin-rejected",), form(), "nnDnnnn"),
+    ("write:revise", "get", ("twin-rejected",), none, "mmmmmmm"),
+    ("write:revise", "post", ("twin-rejected",), form(), "nnDnnnn"),
+    ("write:appeal", "get", ("twin-rejected",), none, "mmmmmmm"),
     (
         "write:appeal",
         "post",
         ("twin-rejected",),
-        _key(problem="rejected-a", text="It is fair."),
+        form(problem="rejected-a", text="It is fair."),
         "nnDnnnn",
     ),
-    ("write:draft", "get", (_ref("draft"),), _none, "nnonnnn"),
-    ("write:draft", "post", (_ref("draft"),), _key(version=0, do="topic"), "nnDnnnn"),
-    ("write:check", "get", (_ref("draft"),), _none, "mmmmmmm"),
-    ("write:check", "post", (_ref("draft"),), _key(), "nnonnnn"),
-    ("write:save", "get", (_ref("draft"),), _none, "mmmmmmm"),
-    ("write:save", "post", (_ref("draft"),), _key(version=0, option_1="cup"), "ggOgggg"),
-    ("write:discard", "get", (_ref("draft"),), _none, "mmmmmmm"),
-    ("write:discard", "post", (_ref("draft"),), _key(), "ddDdddd"),
-    ("families:index", "get", (), _none, "ooooooo"),
-    ("families:models", "get", (), _none, "ooooooo"),
-    ("families:board", "get", (), _none, "ooooooo"),
-    ("families:file", "get", ("problems.jsonl",), _none, "ooooooo"),
-    ("families:file", "get", ("nothing.jsonl",), _none, "nnnnnnn"),
-    ("families:family", "get", ("public-a",), _none, "ooooooo"),
-    ("families:family", "get", ("judging-a",), _none, "nnOnnOO"),
-    ("families:family", "get", ("embargoed-a",), _none, "nnonnoo"),
-    ("families:family", "get", ("gold-a",), _none, "nnnnnOO"),
-    ("families:family", "get", (_ref("version"),), _none, "nndnndd"),
-    ("families:below", "get", ("public-a", "public-a"), _none, "ddddddd"),
-    ("families:below", "get", ("public-a", "judging-a"), _none, "nnnnnnn"),
-    ("perturb:start", "get", (), _none, "ooooooo"),
-    ("perturb:build", "get", ("public-a",), _none, "coooooo"),
-    ("perturb:build", "get", ("judging-a",), _none, "cnOnnnn"),
-    ("perturb:build", "get", ("embargoed-a",), _none, "cnnnnnn"),
-    ("perturb:build", "get", ("gold-a",), _none, "cnnnnnn"),
-    ("perturb:build", "get", (_ref("version"),), _none, "cnOnnnn"),
+    ("write:draft", "get", (ref("draft"),), none, "nnonnnn"),
+    ("write:draft", "post", (ref("draft"),), form(version=0, do="topic"), "nnDnnnn"),
+    ("write:check", "get", (ref("draft"),), none, "mmmmmmm"),
+    ("write:check", "post", (ref("draft"),), form(), "nnonnnn"),
+    ("write:save", "get", (ref("draft"),), none, "mmmmmmm"),
+    ("write:save", "post", (ref("draft"),), form(version=0, option_1="cup"), "ggOgggg"),
+    ("write:discard", "get", (ref("draft"),), none, "mmmmmmm"),
+    ("write:discard", "post", (ref("draft"),), form(), "ddDdddd"),
+    ("families:index", "get", (), none, "ooooooo"),
+    ("families:models", "get", (), none, "ooooooo"),
+    ("families:board", "get", (), none, "ooooooo"),
+    ("families:file", "get", ("problems.jsonl",), none, "ooooooo"),
+    ("families:file", "get", ("nothing.jsonl",), none, "nnnnnnn"),
+    ("families:family", "get", ("public-a",), none, "ooooooo"),
+    ("families:family", "get", ("judging-a",), none, "nnOnnOO"),
+    ("families:family", "get", ("embargoed-a",), none, "nnonnoo"),
+    ("families:family", "get", ("gold-a",), none, "nnnnnOO"),
+    ("families:family", "get", (ref("version"),), none, "nndnndd"),
+    ("families:below", "get", ("public-a", "public-a"), none, "ddddddd"),
+    ("families:below", "get", ("public-a", "judging-a"), none, "nnnnnnn"),
+    ("perturb:start", "get", (), none, "ooooooo"),
+    ("perturb:build", "get", ("public-a",), none, "coooooo"),
+    ("perturb:build", "get", ("judging-a",), none, "cnOnnnn"),
+    ("perturb:build", "get", ("embargoed-a",), none, "cnnnnnn"),
+    ("perturb:build", "get", ("gold-a",), none, "cnnnnnn"),
+    ("perturb:build", "get", (ref("version"),), none, "cnOnnnn"),
     ("perturb:build", "post", ("public-a",), _typed(BENT), "xDDDDDD"),
     ("perturb:build", "post", ("public-a",), _typed(BENT, "check"), "ooooooo"),
     ("perturb:build", "post", ("judging-a",), _typed(BENT), "nnDnnnn"),
     ("perturb:build", "post", ("withdrawn-a",), _typed(BENT), "nnnnnnn"),
-    ("perturb:check", "get", ("public-a",), _none, "mmmmmmm"),
+    ("perturb:check", "get", ("public-a",), none, "mmmmmmm"),
     ("perturb:check", "post", ("public-a",), _typed(BENT), "ooooooo"),
     ("perturb:check", "post", ("held-a",), _typed(BENT), "nnonnnn"),
-    ("perturb:made", "get", (_ref("version"),), _none, "nnOnnOO"),
-    ("perturb:predictions", "get", (_ref("version"),), _none, "nnonnoo"),
-    ("perturb:revise", "get", (_ref("version"),), _none, "cnonnnn"),
-    ("perturb:revise", "post", (_ref("version"),), _typed(BENT), "nnDnnnn"),
-    ("perturb:check_revision", "get", (_ref("version"),), _none, "mmmmmmm"),
-    ("perturb:check_revision", "post", (_ref("version"),), _typed(BENT), "nnonnnn"),
-    ("judge:turn", "get", (), _none, "llffooo"),
-    ("judge:next", "get", (), _none, "mmmmmmm"),
-    ("judge:next", "post", (), _key(), "llffDDD"),
-    ("judge:local", "get", (), _none, "mmmmmmm"),
-    ("judge:local", "post", (), _key(problem=_ref("held"), choice="0"), "llffDxx"),
-    ("judge:answer", "get", (), _none, "mmmmmmm"),
+    ("perturb:made", "get", (ref("version"),), none, "nnOnnOO"),
+    ("perturb:predictions", "get", (ref("version"),), none, "nnonnoo"),
+    ("perturb:revise", "get", (ref("version"),), none, "cnonnnn"),
+    ("perturb:revise", "post", (ref("version"),), _typed(BENT), "nnDnnnn"),
+    ("perturb:check_revision", "get", (ref("version"),), none, "mmmmmmm"),
+    ("perturb:check_revision", "post", (ref("version"),), _typed(BENT), "nnonnnn"),
+    ("judge:turn", "get", (), none, "llffooo"),
+    ("judge:next", "get", (), none, "mmmmmmm"),
+    ("judge:next", "post", (), form(), "llffDDD"),
+    ("judge:local", "get", (), none, "mmmmmmm"),
+    ("judge:local", "post", (), form(problem=ref("held"), choice="0"), "llffDxx"),
+    ("judge:answer", "get", (), none, "mmmmmmm"),
     ("judge:answer", "post", (), _half_way, "llffDxx"),
-    ("judge:skip", "get", (), _none, "mmmmmmm"),
-    ("judge:skip", "post", (), _key(problem=_ref("held"), reason="known"), "llffDxx"),
-    ("judge:undo", "get", (), _none, "mmmmmmm"),
+    ("judge:skip", "get", (), none, "mmmmmmm"),
+    ("judge:skip", "post", (), form(problem=ref("held"), reason="known"), "llffDxx"),
+    ("judge:undo", "get", (), none, "mmmmmmm"),
     ("judge:undo", "post", (), _answered, "llffDxx"),
-    ("judge:checked", "get", ("gold-a",), _none, "llffonn"),
-    ("judge:contest", "get", ("gold-a",), _none, "mmmmmmm"),
-    ("judge:contest", "post", ("gold-a",), _key(text="It does fit."), "llffDnn"),
-    ("judge:agreement", "get", (), _none, "ooooooo"),
-    ("judge:history", "get", (), _none, "llffooo"),
-    ("predict:models", "get", (), _none, "ooooooo"),
+    ("judge:checked", "get", ("gold-a",), none, "llffonn"),
+    ("judge:contest", "get", ("gold-a",), none, "mmmmmmm"),
+    ("judge:contest", "post", ("gold-a",), form(text="It does fit."), "llffDnn"),
+    ("judge:agreement", "get", (), none, "ooooooo"),
+    ("judge:history", "get", (), none, "llffooo"),
+    ("predict:models", "get", (), none, "ooooooo"),
     ("predict:model", "get", ("association",), _announced, "ooooooo"),
     ("predict:again", "get", ("association",), _announced, "mmmmmmm"),
     ("predict:again", "post", ("association",), _announced, "llfffDD"),
-    ("moderate:queue", "get", (), _none, "llfffOO"),
-    ("moderate:problem", "get", ("embargoed-a",), _none, "llfffoo"),
-    ("moderate:ask", "get", (), _key(action="reject", pick="judging-b:0"), "llfffoo"),
-    ("moderate:act", "get", (), _none, "mmmmmmm"),
-    ("moderate:act", "post", (), _key(action="reject", pick="judging-b:0", text="So."), "llfffDD"),
-    ("moderate:undo", "get", (), _none, "mmmmmmm"),
-    ("moderate:undo", "post", (), _key(batch=_ref("batch"), reason="So."), "llfffDD"),
-    ("moderate:batch", "get", (_ref("batch"),), _none, "llfffoo"),
-    ("moderate:go_on", "get", (_ref("batch"),), _none, "mmmmmmm"),
-    ("moderate:go_on", "post", (_ref("batch"),), _key(), "llfffdd"),
-    ("moderate:contests", "get", (), _none, "llfffoo"),
-    ("moderate:settle", "get", (_ref("contest"),), _none, "mmmmmmm"),
-    ("moderate:settle", "post", (_ref("contest"),), _key(upheld="1", answer="So."), "llfffDD"),
-    ("moderate:log", "get", (), _none, "llfffoo"),
-    ("moderate:log_csv", "get", (), _none, "llfffoo"),
-    ("moderate:people", "get", (), _none, "llfffoo"),
-    ("moderate:agreement", "get", (), _none, "llfffoo"),
-    ("moderate:agreement_csv", "get", (), _none, "llfffoo"),
-    ("moderate:person", "get", (_ref("owner"),), _none, "llfffoo"),
-    ("moderate:appoint", "get", (_ref("owner"),), _none, "mmmmmmm"),
-    ("moderate:appoint", "post", (_ref("owner"),), _key(kind="judge", reason="So."), "llfffDD"),
+    ("moderate:queue", "get", (), none, "llfffOO"),
+    ("moderate:problem", "get", ("embargoed-a",), none, "llfffoo"),
+    ("moderate:ask", "get", (), form(action="reject", pick="judging-b:0"), "llfffoo"),
+    ("moderate:act", "get", (), none, "mmmmmmm"),
+    ("moderate:act", "post", (), form(action="reject", pick="judging-b:0", text="So."), "llfffDD"),
+    ("moderate:undo", "get", (), none, "mmmmmmm"),
+    ("moderate:undo", "post", (), form(batch=ref("batch"), reason="So."), "llfffDD"),
+    ("moderate:batch", "get", (ref("batch"),), none, "llfffoo"),
+    ("moderate:go_on", "get", (ref("batch"),), none, "mmmmmmm"),
+    ("moderate:go_on", "post", (ref("batch"),), form(), "llfffdd"),
+    ("moderate:contests", "get", (), none, "llfffoo"),
+    ("moderate:settle", "get", (ref("contest"),), none, "mmmmmmm"),
+    ("moderate:settle", "post", (ref("contest"),), form(upheld="1", answer="So."), "llfffDD"),
+    ("moderate:log", "get", (), none, "llfffoo"),
+    ("moderate:log_csv", "get", (), none, "llfffoo"),
+    ("moderate:people", "get", (), none, "llfffoo"),
+    ("moderate:agreement", "get", (), none, "llfffoo"),
+    ("moderate:agreement_csv", "get", (), none, "llfffoo"),
+    ("moderate:person", "get", (ref("owner"),), none, "llfffoo"),
+    ("moderate:appoint", "get", (ref("owner"),), none, "mmmmmmm"),
+    ("moderate:appoint", "post", (ref("owner"),), form(kind="judge", reason="So."), "llfffDD"),
     *take.ROUTES,
     *rounds.ROUTES,
     *market.ROUTES,
@@ -281,7 +262,7 @@ def world(stood: Any) -> Iterator[Any]:
         yield stood
 
 
-def _all(world: Any, method: str, url: str, data: Any = _none) -> str:
+def _all(world: Any, method: str, url: str, data: Any = none) -> str:
     return "".join(w.ask(world, role, method, url, data) for role in w.ROLES)
 
 
@@ -321,10 +302,10 @@ def test_what_is_hidden_looks_like_what_is_not_there(world: Any, state: str) -> 
     """A hidden problem's page is, but for the form's token, that of an id never given."""
     for role in ("visitor", "anonymous", "other", "judge"):
         browser, pages = w.browser_of(world, role), []
-        for ref in (f"{state}-a", "nothing-a"):
-            answer = browser.get(f"/problems/{ref}/")
+        for name in (f"{state}-a", "nothing-a"):
+            answer = browser.get(f"/problems/{name}/")
             assert answer.status_code == 404
-            page = answer.content.decode().replace(ref, "")
+            page = answer.content.decode().replace(name, "")
             pages.append((re.sub(r'value="\w{64}"', "", page), answer.headers))
         assert pages[0] == pages[1]
 
@@ -416,7 +397,7 @@ def test_what_one_writes_is_ones_own_whatever_the_form_says(world: Any) -> None:
 
     owner = world.people["owner"]
     forged = {"person": owner.pk, "contributor": owner.pk, "writer": owner.pk}
-    answer = w.browser_of(world, "other").post("/write/", _key(**forged)(world))
+    answer = w.browser_of(world, "other").post("/write/", form(**forged)(world))
     assert answer.status_code == 302
     assert Draft.objects.latest("pk").person == world.people["other"]
 

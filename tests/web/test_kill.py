@@ -10,7 +10,7 @@ import pytest
 
 from tests.conftest import absent  # type: ignore[import-not-found]
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.timeout(1800)]
 
 DATABASES = ("sqlite", pytest.param("postgresql", marks=pytest.mark.postgres))
 

@@ -69,6 +69,7 @@ def made(database: Any) -> Iterator[Any]:
 
 
 @pytest.mark.long
+@pytest.mark.timeout(1800)
 def test_no_form_fails(made: Any) -> None:
     """Too long, no text, a key of another form or none: all of it is told, none of it a fault."""
     from django.db import transaction

@@ -23,7 +23,7 @@ def raced(database: str, fault: str = "", judges: int = 12) -> dict[str, Any]:
 
     if database == "postgresql" and find_postgres() is None:
         absent("PostgreSQL is not installed")
-    with place(database) as where:
+    with place(database, shared=True) as where:
         how = Race(judges=judges, problems=10, fault=fault)
         found: dict[str, Any] = apart(race, where.folder, where.database, how)
         return found
@@ -71,7 +71,7 @@ def test_nobody_reads_an_answer_while_judges_hold_the_other_half(database: str) 
         absent("PostgreSQL is not installed")
     read = []
     for days in (14, 0):
-        with place(database) as where:
+        with place(database, shared=True) as where:
             found = apart(look_on, where.folder, where.database, 8, wait_days=days)
         read.append((found["answers_read"] + found["pages_read"], found["public"] > 0))
     assert read[0] == (0, True)

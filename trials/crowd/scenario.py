@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -35,21 +36,39 @@ class Place:
     folder: Path
     postgres: PostgresServer | None = None
     cuts: PowerCut | None = None
+    name: str = "winosmith"
 
     @property
     def database(self) -> str | None:
         """The address of the PostgreSQL database; None for SQLite."""
-        return self.postgres.url("winosmith") if self.postgres else None
+        return self.postgres.url(self.name) if self.postgres else None
+
+
+ready: Path | None = None
+"""The folder of a site whose tables are made, of which places are copies; else they are new."""
+
+ready_database: Callable[[], tuple[PostgresServer, str]] | None = None
+"""Makes a PostgreSQL database with these tables, for places whose server nobody stops."""
 
 
 @contextmanager
-def place(database: str, *, cut: bool = False, **settings: str) -> Iterator[Place]:
-    """Make a folder, and for "postgresql" a server, with what cuts its power; all of it goes."""
+def place(
+    database: str, *, cut: bool = False, shared: bool = False, **settings: str
+) -> Iterator[Place]:
+    """Make a folder, and for "postgresql" a server, with what cuts its power; all of it goes.
+
+    With `shared`, a database on the server of others (`ready_database`) will do.
+    """
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="winosmith-trial-")))
         made = Place(folder / "site")
-        made.folder.mkdir(mode=0o700)
-        if database == "postgresql":
+        if ready:
+            shutil.copytree(ready, made.folder)
+        else:
+            made.folder.mkdir(mode=0o700)
+        if database == "postgresql" and shared and ready_database:
+            made.postgres, made.name = ready_database()
+        elif database == "postgresql":
             made.postgres = stack.enter_context(postgres_server(**settings))
             made.postgres.create("winosmith")
         if cut and can_cut():
@@ -70,9 +89,9 @@ def databases(asked: str = "") -> tuple[str, ...]:
 
 
 def apart(scenario: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-    """Run a scenario in a new process, and return what it returns."""
-    spawned = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(1, mp_context=spawned) as process:
+    """Run a scenario in a process that has set up no Django, and return what it returns."""
+    forked = multiprocessing.get_context("forkserver")
+    with ProcessPoolExecutor(1, mp_context=forked) as process:
         return process.submit(scenario, *arguments, **named).result()
 
 

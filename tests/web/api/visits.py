@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-KEY = "{:032x}"
+from tests.web.forms import KEY, form, none  # type: ignore[import-not-found]
 
 MADE = {"name": "nightly download", "scope": "read", "days": "90"}
 
@@ -28,35 +28,22 @@ NO_PAGE = {
 """Routes that show no page of their own, and what they do instead."""
 
 
-def _none(_: Any) -> dict[str, Any]:
-    return {}
-
-
-def _key(**data: Any) -> Callable[[Any], dict[str, Any]]:
-    def form(_: Any) -> dict[str, Any]:
-        from winosmith.web.people.gates import new_key
-
-        return {"key": new_key(), **data}
-
-    return form
-
-
 def _token(world: Any) -> Any:
     return world.refs["token of owner"]
 
 
 ROUTES: list[tuple[str, str, tuple[Any, ...], Callable[[Any], dict[str, Any]], str]] = [
-    ("api:index", "get", (), _none, "ooooooo"),
-    ("api:openapi", "get", (), _none, "ooooooo"),
-    ("api:v1", "get", ("problems",), _none, "ooooooo"),
-    ("api:v1", "get", ("me",), _none, "uuuuuuu"),
-    ("api:v1", "get", ("moderation/queue",), _none, "ggggggg"),
-    ("tokens:mine", "get", (), _none, "llooooo"),
-    ("tokens:mine", "post", (), _key(**MADE), "llOOOOO"),
-    ("tokens:revoke", "get", (_token,), _none, "mmmmmmm"),
-    ("tokens:revoke", "post", (_token,), _key(), "llDnnnn"),
-    ("tokens:revoke_all", "get", (), _none, "mmmmmmm"),
-    ("tokens:revoke_all", "post", (), _key(), "llDdddd"),
+    ("api:index", "get", (), none, "ooooooo"),
+    ("api:openapi", "get", (), none, "ooooooo"),
+    ("api:v1", "get", ("problems",), none, "ooooooo"),
+    ("api:v1", "get", ("me",), none, "uuuuuuu"),
+    ("api:v1", "get", ("moderation/queue",), none, "ggggggg"),
+    ("tokens:mine", "get", (), none, "llooooo"),
+    ("tokens:mine", "post", (), form(**MADE), "llOOOOO"),
+    ("tokens:revoke", "get", (_token,), none, "mmmmmmm"),
+    ("tokens:revoke", "post", (_token,), form(), "llDnnnn"),
+    ("tokens:revoke_all", "get", (), none, "mmmmmmm"),
+    ("tokens:revoke_all", "post", (), form(), "llDdddd"),
 ]
 """Rows of the table of who may do what by their session, which is nobody to the API (`u`)."""
 

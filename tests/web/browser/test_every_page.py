@@ -101,6 +101,7 @@ def phones(
 
 
 @pytest.mark.long
+@pytest.mark.timeout(1800)
 def test_every_page_is_accessible_and_fits_a_phone(
     site: Any, phones: Callable[..., Any], axe_source: str
 ) -> None:
@@ -184,6 +185,7 @@ NOT_SHOWN = {
 
 
 @pytest.mark.long
+@pytest.mark.timeout(1800)
 def test_djangos_admin_is_accessible_and_fits_a_phone(
     site: Any, phones: Callable[..., Any], axe_source: str
 ) -> None:

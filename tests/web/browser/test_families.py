@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.web.hostile import TEXTS  # type: ignore[import-not-found]
-from tests.web.looks import DESK, PHONE, press, wrong_with  # type: ignore[import-not-found]
+from tests.web.looks import DESK, PHONE, Windows, press, wrong_with  # type: ignore[import-not-found]
 
 pytestmark = pytest.mark.browser
 
@@ -70,21 +70,9 @@ def reader(served: Callable[..., Any], browser: Any) -> Iterator[Any]:
     site = served(models=[])
     refs = site.do(GROWN)
     site.do(CURRENT)
-    contexts: list[Any] = []
-    complaints: list[str] = []
-
-    def window(**settings: Any) -> Any:
-        context = browser.new_context(**settings)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("console", lambda m: complaints.append(m.text) if m.type == "error" else None)
-        return page
-
-    yield site, window, refs
-    for context in contexts:
-        context.close()
-    assert complaints == []
+    windows = Windows(browser)
+    yield site, windows.open, refs
+    windows.close()
 
 
 def test_branches_open_in_place(reader: Any) -> None:

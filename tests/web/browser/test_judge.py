@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.web.looks import PHONE, press, wrong_with  # type: ignore[import-not-found]
+from tests.web.looks import PHONE, heard, press, wrong_with  # type: ignore[import-not-found]
 from tests.web.serving import PASSWORD  # type: ignore[import-not-found]
 
 TWINS = """
@@ -76,9 +76,7 @@ def _press(page: Any, *keys: str) -> None:
 def test_three_problems_by_keys_alone(judging: Any) -> None:
     """1, 2, A, S, C, Enter, N and U judge, mark, comment, send, pass on and take back, in place."""
     site, page = judging()
-    faults: list[str] = []
-    page.on("pageerror", lambda error: faults.append(str(error)))
-    page.on("console", lambda said: faults.append(said.text) if said.type == "error" else None)
+    faults = heard(page, [])
     page.evaluate("window.opened = 'once'")
     _press(page, "Enter")
     for marks in ((), ("a",), ("s",)):

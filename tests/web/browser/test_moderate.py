@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.web.looks import DESK, PHONE, press, wrong_with  # type: ignore[import-not-found]
+from tests.web.looks import DESK, PHONE, heard, press, wrong_with  # type: ignore[import-not-found]
 from tests.web.serving import PASSWORD  # type: ignore[import-not-found]
 
 pytestmark = pytest.mark.browser
@@ -64,9 +64,7 @@ def open_page(browser: Any) -> Iterator[Callable[..., Any]]:
         context = browser.new_context(**options)
         contexts.append(context)
         page = context.new_page()
-        page.faults = []
-        page.on("console", lambda said: page.faults.append(said.text) if _is_fault(said) else None)
-        page.on("pageerror", lambda error: page.faults.append(str(error)))
+        page.faults = heard(page, [], "409|422")
         page.goto(f"{site.url}/people/login/?next=/moderate/")
         page.fill("input[name=name]", name)
         page.fill("input[name=password]", PASSWORD)
@@ -76,10 +74,6 @@ def open_page(browser: Any) -> Iterator[Callable[..., Any]]:
     yield make
     for context in contexts:
         context.close()
-
-
-def _is_fault(said: Any) -> bool:
-    return said.type == "error" and "409" not in said.text and "422" not in said.text
 
 
 def test_keys_alone_moderate(moderated: Any, open_page: Callable[..., Any]) -> None:

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.waiting import until  # type: ignore[import-not-found]
-from tests.web.looks import DESK, PHONE, press, wrong_with  # type: ignore[import-not-found]
+from tests.web.looks import CUT, DESK, PHONE, Windows, press, wrong_with  # type: ignore[import-not-found]
 from tests.web.serving import BUILT_IN  # type: ignore[import-not-found]
 
 pytestmark = pytest.mark.browser
@@ -17,9 +17,6 @@ pytestmark = pytest.mark.browser
 ROOT = "The city councilmen refused the demonstrators a permit because _ feared violence."
 CHILD = ROOT.replace("feared", "advocated")
 GRANDCHILD = CHILD.replace("because", "although")
-
-CUT = ("Failed to load resource", "htmx:afterRequest", "htmx:sendError", "htmx:sendAbort")
-"""How the browser and htmx tell of a request that did not come through."""
 
 _READY = """
 from django.conf import settings
@@ -53,31 +50,14 @@ class Desk:
     """Ann at her desk: a server with its models, a browser that is logged in, an original."""
 
     def __init__(self, site: Any, browser: Any):
-        self.site, self.browser = site, browser
+        self.site, self.windows = site, Windows(browser, CUT)
         site.people("ann")
         self.session = site.do(_READY.format(root=ROOT))
         self.address = f"{site.url}/perturb/root/"
-        self.complaints: list[str] = []
-        self.contexts: list[Any] = []
 
     def page(self, **settings: Any) -> Any:
         """Open a window in a context of its own."""
-        context = self.browser.new_context(**{"bypass_csp": False, **settings})
-        context.add_cookies([{"name": "session", "value": self.session, "url": self.site.url}])
-        self.contexts.append(context)
-        return self.window(context)
-
-    def window(self, context: Any) -> Any:
-        """Open one more window of a context; what its console complains of is kept."""
-        page = context.new_page()
-        page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        page.on("console", self.hear)
-        return page
-
-    def hear(self, said: Any) -> None:
-        """Keep an error of the console, but for a connection that was cut or left on purpose."""
-        if said.type == "error" and not said.text.startswith(CUT):
-            self.complaints.append(said.text)
+        return self.windows.open((self.session, self.site.url), **settings)
 
     def made(self) -> list[str]:
         """Return the sentences that were sent."""
@@ -89,9 +69,7 @@ def desk(served: Callable[..., Any], browser: Any) -> Iterator[Desk]:
     """Seat Ann; afterwards no page may have complained."""
     made = Desk(served(models=BUILT_IN), browser)
     yield made
-    for context in made.contexts:
-        context.close()
-    assert made.complaints == []
+    made.windows.close()
 
 
 def _type(page: Any, sentence: str = CHILD, answer: int = 1) -> None:
@@ -159,7 +137,7 @@ def test_what_was_typed_survives_a_closed_tab_and_a_lost_connection(desk: Desk) 
     page.wait_for_selector("#saved:has-text('Not connected')")
     page.close()
     page.context.set_offline(False)
-    again = desk.window(page.context)
+    again = desk.windows.another(page.context)
     again.goto(desk.address)
     assert again.input_value("#sentence") == CHILD
     assert again.is_checked("#answer_1")
@@ -198,7 +176,7 @@ def test_two_tabs_send_two_sentences(desk: Desk) -> None:
     """What one tab sends takes nothing from what is typed in the other."""
     page = desk.page()
     page.goto(desk.address)
-    other = desk.window(page.context)
+    other = desk.windows.another(page.context)
     other.goto(desk.address)
     _type(page)
     _type(other, GRANDCHILD)

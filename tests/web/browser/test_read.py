@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.web.hostile import TEXTS  # type: ignore[import-not-found]
-from tests.web.looks import DESK, PHONE, press, wrong_with  # type: ignore[import-not-found]
+from tests.web.looks import DESK, PHONE, Windows, press, wrong_with  # type: ignore[import-not-found]
 from tests.web.serving import PASSWORD  # type: ignore[import-not-found]
 
 pytestmark = pytest.mark.browser
@@ -73,29 +73,15 @@ def reader(served: Callable[..., Any], browser: Any) -> Iterator[Any]:
     """Return a server with problems on it, and an opener of windows that keeps complaints."""
     site = served()
     ref = site.do(_FILL)
-    contexts: list[Any] = []
-    complaints: list[str] = []
+    windows = Windows(browser, "status of 4")
 
     def window(**settings: Any) -> Any:
-        context = browser.new_context(**settings)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("dialog", lambda dialog: (complaints.append(dialog.message), dialog.dismiss()))
-        page.on(
-            "console",
-            lambda said: (
-                complaints.append(said.text)
-                if said.type == "error" and "status of 4" not in said.text
-                else None
-            ),
-        )
+        page = windows.open(**settings)
+        page.on("dialog", lambda told: (windows.complaints.append(told.message), told.dismiss()))
         return page
 
     yield site, window, ref
-    for context in contexts:
-        context.close()
-    assert complaints == []
+    windows.close()
 
 
 def test_search_details_and_the_way_back(reader: Any) -> None:

@@ -8,13 +8,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.web.looks import DESK, PHONE, press, wrong_with  # type: ignore[import-not-found]
+from tests.web.looks import CUT, DESK, PHONE, Windows, press, wrong_with  # type: ignore[import-not-found]
 from tests.web.write.conftest import FORM  # type: ignore[import-not-found]
 
 pytestmark = pytest.mark.browser
-
-CUT = ("Failed to load resource", "htmx:afterRequest", "htmx:sendError", "htmx:sendAbort")
-"""How the browser and htmx tell of a request that did not come through."""
 
 _SESSION = """
 from django.conf import settings
@@ -64,31 +61,14 @@ class Desk:
     """Ann at her desk: a server, a browser that is logged in, and a draft on a topic."""
 
     def __init__(self, site: Any, browser: Any):
-        self.site, self.browser = site, browser
+        self.site, self.windows = site, Windows(browser, CUT)
         site.people("ann")
         self.session, self.ref = site.do(_SESSION)
         self.address = f"{site.url}/write/{self.ref}/"
-        self.complaints: list[str] = []
-        self.contexts: list[Any] = []
 
     def page(self, **settings: Any) -> Any:
         """Open a window in a context of its own."""
-        context = self.browser.new_context(**{"bypass_csp": False, **settings})
-        context.add_cookies([{"name": "session", "value": self.session, "url": self.site.url}])
-        self.contexts.append(context)
-        return self.window(context)
-
-    def window(self, context: Any) -> Any:
-        """Open one more window of a context; what its console complains of is kept."""
-        page = context.new_page()
-        page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        page.on("console", self.hear)
-        return page
-
-    def hear(self, said: Any) -> None:
-        """Keep an error of the console, but for a connection that was cut or left on purpose."""
-        if said.type == "error" and not said.text.startswith(CUT):
-            self.complaints.append(said.text)
+        return self.windows.open((self.session, self.site.url), **settings)
 
     def twins(self) -> Any:
         """Return the sentences of each twin that was sent, by their answers."""
@@ -100,9 +80,7 @@ def desk(served: Callable[..., Any], browser: Any) -> Iterator[Desk]:
     """Seat Ann; afterwards no page may have complained."""
     made = Desk(served(goal=1000), browser)
     yield made
-    for context in made.contexts:
-        context.close()
-    assert made.complaints == []
+    made.windows.close()
 
 
 def _type_all(page: Any) -> None:
@@ -162,7 +140,7 @@ def test_what_was_typed_offline_survives_a_closed_tab(desk: Desk) -> None:
     page.wait_for_selector("#saved:has-text('Not connected')")
     page.close()
     page.context.set_offline(False)
-    again = desk.window(page.context)
+    again = desk.windows.another(page.context)
     again.goto(desk.address)
     assert again.input_value("#sentence_1") == FORM["sentence_1"]
     _saved(again)
@@ -204,7 +182,7 @@ def test_double_clicks_and_the_back_button_send_one_twin(desk: Desk) -> None:
 def test_two_tabs_choose_which_text_to_keep(desk: Desk) -> None:
     """The later tab is shown both texts and overwrites only when told; the other one then sees."""
     one = desk.page()
-    two = desk.window(one.context)
+    two = desk.windows.another(one.context)
     one.goto(desk.address)
     two.goto(desk.address)
     one.fill("#option_1", "kettle")
@@ -286,7 +264,7 @@ def _walk(desk: Desk, page: Any, look: Callable[[str], None]) -> None:
     page.wait_for_selector(".meter")
     look("checks")
     _saved(page)
-    other = desk.window(page.context)
+    other = desk.windows.another(page.context)
     other.goto(desk.address)
     other.fill("#option_1", "pot")
     _saved(other)

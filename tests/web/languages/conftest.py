@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import polib
 import pytest
-
-from tests.web import visits as v  # type: ignore[import-not-found]
 
 OWN = Path(__file__).parents[3] / "src/winosmith/web/locale"
 
@@ -72,21 +69,6 @@ def arabic(right_to_left: dict[str, Any]) -> Iterator[None]:
 
     with override_settings(**right_to_left):
         yield
-
-
-USUAL = {"gold_every": 0, "open_judging": False}
-
-
-@pytest.fixture(scope="module")
-def refs(ready_site: Any) -> Iterator[dict[str, str]]:
-    """Make the small site once; all of it is rolled back at the end."""
-    from django.conf import settings
-    from django.db import transaction
-    from django.test import override_settings
-
-    with override_settings(RULES=replace(settings.RULES, **USUAL)), transaction.atomic():
-        yield v.staged()
-        transaction.set_rollback(True)
 
 
 @pytest.fixture(autouse=True)

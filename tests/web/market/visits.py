@@ -6,7 +6,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
-KEY = "{:032x}"
+from tests.web.forms import KEY, form, none  # type: ignore[import-not-found]
 
 
 def _ids(n: int) -> str:
@@ -50,19 +50,6 @@ NO_PAGE = {
 }
 
 
-def _form(**data: Any) -> Callable[[Any], dict[str, Any]]:
-    def form(_: Any) -> dict[str, Any]:
-        from winosmith.web.people.gates import new_key
-
-        return {"key": new_key(), **data}
-
-    return form
-
-
-def _none(_: Any) -> dict[str, Any]:
-    return {}
-
-
 def _token(world: Any) -> Any:
     return world.refs["study"]
 
@@ -72,18 +59,18 @@ def _hit(world: Any) -> Any:
 
 
 ROUTES: list[tuple[str, str, tuple[Any, ...], Callable[[Any], dict[str, Any]], str]] = [
-    ("market:work", "get", (), _none, "ooooooo"),
-    ("market:welcome", "get", (), _none, "ddddddd"),
-    ("market:welcome", "post", (), _none, "ddddddd"),
-    ("market:finish", "get", (), _none, "mmmmmmm"),
-    ("market:finish", "post", (), _form(), "ddddddd"),
-    ("market:leave", "get", (), _none, "mmmmmmm"),
-    ("market:leave", "post", (), _form(), "ddddddd"),
-    ("market:enter", "get", (_token,), _none, "ddddddd"),
-    ("market:frame", "get", (_hit,), _none, "ooooooo"),
-    ("market:studies", "get", (), _none, "llffffo"),
-    ("market:ledger", "get", ("judging",), _none, "llffffo"),
-    ("market:table", "get", ("judging",), _none, "llffffo"),
+    ("market:work", "get", (), none, "ooooooo"),
+    ("market:welcome", "get", (), none, "ddddddd"),
+    ("market:welcome", "post", (), none, "ddddddd"),
+    ("market:finish", "get", (), none, "mmmmmmm"),
+    ("market:finish", "post", (), form(), "ddddddd"),
+    ("market:leave", "get", (), none, "mmmmmmm"),
+    ("market:leave", "post", (), form(), "ddddddd"),
+    ("market:enter", "get", (_token,), none, "ddddddd"),
+    ("market:frame", "get", (_hit,), none, "ooooooo"),
+    ("market:studies", "get", (), none, "llffffo"),
+    ("market:ledger", "get", ("judging",), none, "llffffo"),
+    ("market:table", "get", ("judging",), none, "llffffo"),
 ]
 """Rows of the table of who may do what; see `test_authorisation`."""
 

@@ -60,19 +60,6 @@ def text(answer: Any) -> str:
 
 
 @pytest.fixture
-def contributor(person: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a maker of people who have agreed to the texts that hold now."""
-    from winosmith.web.people.privacy import agree
-
-    def make(name: str = "ann", **fields: Any) -> Any:
-        somebody = person(name, **fields)
-        agree(somebody)
-        return somebody
-
-    return make
-
-
-@pytest.fixture
 def original() -> Callable[..., Any]:
     """Return a maker of originals: public unless told otherwise."""
     from winosmith.web.problems.models import Problem, Twin

@@ -2,28 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from django.db import connection
-from django.test import override_settings
 from django.test.utils import CaptureQueriesContext
 
 from tests.web.predict.making import asked, row  # type: ignore[import-not-found]
-from winosmith.solver_rule import SolverRule
-
-RULES = (SolverRule("zeta", "random"), SolverRule("alpha", "majority"))
-
-
-@pytest.fixture
-def models(db: Any) -> Any:
-    """Return the site with two models that are known by their names alone."""
-    from winosmith.web.predict.asking import announce
-
-    with override_settings(RULES=replace(db.rules, models=RULES)):
-        announce(RULES)
-        yield db
 
 
 def test_each_current_model_is_asked_by_two_statements(models: Any) -> None:

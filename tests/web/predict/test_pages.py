@@ -5,25 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-from django.test import override_settings
-
 from tests.web.predict.making import asked, row  # type: ignore[import-not-found]
-from winosmith.solver_rule import SolverRule
-
-RULES = (SolverRule("zeta", "random"), SolverRule("alpha", "majority"))
-
-
-@pytest.fixture
-def models(db: Any) -> Any:
-    """Return the site with two models that are known by their names alone, and nothing else."""
-    from dataclasses import replace
-
-    from winosmith.web.predict.asking import announce
-
-    with override_settings(RULES=replace(db.rules, models=RULES)):
-        announce(RULES)
-        yield db
 
 
 def _failed(number: int) -> Any:

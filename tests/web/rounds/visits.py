@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-KEY = "{:032x}"
+from tests.web.forms import KEY, form, none  # type: ignore[import-not-found]
 
 VISITS: tuple[tuple[str, str, tuple[Any, ...], dict[str, Any]], ...] = (
     ("visitor", "rounds:index", (), {}),
@@ -35,35 +35,22 @@ NO_PAGE = {
 }
 
 
-def _form(**data: Any) -> Callable[[Any], dict[str, Any]]:
-    def form(_: Any) -> dict[str, Any]:
-        from winosmith.web.people.gates import new_key
-
-        return {"key": new_key(), **data}
-
-    return form
-
-
-def _none(_: Any) -> dict[str, Any]:
-    return {}
-
-
 ROUTES: list[tuple[str, str, tuple[Any, ...], Callable[[Any], dict[str, Any]], str]] = [
-    ("rounds:index", "get", (), _none, "ooooooo"),
-    ("rounds:mine", "get", (), _none, "ooooooo"),
-    ("rounds:one", "get", ("published",), _none, "ooooooo"),
-    ("rounds:one", "get", ("done",), _none, "nnnnnoo"),
-    ("rounds:one", "get", ("failed",), _none, "nnnnnoo"),
-    ("rounds:one", "get", ("nothing",), _none, "nnnnnnn"),
-    ("rounds:progress", "get", ("running",), _none, "nnnnnoo"),
-    ("rounds:publish", "get", ("done",), _none, "mmmmmmm"),
-    ("rounds:publish", "post", ("done",), _form(), "llffffD"),
-    ("rounds:report", "get", ("published",), _none, "ooooooo"),
-    ("rounds:report", "get", ("done",), _none, "nnnnnoo"),
-    ("rounds:build_report", "get", ("done",), _none, "llfffnn"),
-    ("rounds:file", "get", ("published", "kept.jsonl"), _none, "ooooooo"),
-    ("rounds:file", "get", ("published", "secret.jsonl"), _none, "nnnnnnn"),
-    ("rounds:file", "get", ("done", "dropped.jsonl"), _none, "nnnnnoo"),
+    ("rounds:index", "get", (), none, "ooooooo"),
+    ("rounds:mine", "get", (), none, "ooooooo"),
+    ("rounds:one", "get", ("published",), none, "ooooooo"),
+    ("rounds:one", "get", ("done",), none, "nnnnnoo"),
+    ("rounds:one", "get", ("failed",), none, "nnnnnoo"),
+    ("rounds:one", "get", ("nothing",), none, "nnnnnnn"),
+    ("rounds:progress", "get", ("running",), none, "nnnnnoo"),
+    ("rounds:publish", "get", ("done",), none, "mmmmmmm"),
+    ("rounds:publish", "post", ("done",), form(), "llffffD"),
+    ("rounds:report", "get", ("published",), none, "ooooooo"),
+    ("rounds:report", "get", ("done",), none, "nnnnnoo"),
+    ("rounds:build_report", "get", ("done",), none, "llfffnn"),
+    ("rounds:file", "get", ("published", "kept.jsonl"), none, "ooooooo"),
+    ("rounds:file", "get", ("published", "secret.jsonl"), none, "nnnnnnn"),
+    ("rounds:file", "get", ("done", "dropped.jsonl"), none, "nnnnnoo"),
 ]
 """Rows of the table of who may do what; see `test_authorisation`."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-KEY = "{:032x}"
+from tests.web.forms import KEY, form, none, ref  # type: ignore[import-not-found]
 
 HEAD = "sentence,option1,option2,answer"
 
@@ -71,22 +71,13 @@ NO_PAGE = {
 }
 
 
-def _form(**data: Any) -> Callable[[Any], dict[str, Any]]:
-    def form(_: Any) -> dict[str, Any]:
-        from winosmith.web.people.gates import new_key
-
-        return {"key": new_key(), **data}
-
-    return form
-
-
 def _with_file(**data: Any) -> Callable[[Any], dict[str, Any]]:
-    def form(_: Any) -> dict[str, Any]:
+    def made(_: Any) -> dict[str, Any]:
         from django.core.files.uploadedfile import SimpleUploadedFile
 
-        return {**_form(**data)(_), "file": SimpleUploadedFile("cups.csv", CUPS.encode())}
+        return {**form(**data)(_), "file": SimpleUploadedFile("cups.csv", CUPS.encode())}
 
-    return form
+    return made
 
 
 def choices(**others: Any) -> dict[str, Any]:
@@ -99,60 +90,52 @@ def choices(**others: Any) -> dict[str, Any]:
 
 
 def _chosen(_: Any) -> dict[str, Any]:
-    return _form(**choices(title="Twins of Leeds"))(_)
-
-
-def _none(_: Any) -> dict[str, Any]:
-    return {}
-
-
-def _ref(name: str) -> Callable[[Any], Any]:
-    return lambda world: world.refs[name]
+    return form(**choices(title="Twins of Leeds"))(_)
 
 
 ROUTES: list[tuple[str, str, tuple[Any, ...], Callable[[Any], dict[str, Any]], str]] = [
-    ("run:start", "get", (), _none, "llffffo"),
-    ("run:dashboard", "get", (), _none, "llffffo"),
-    ("run:settings", "get", (), _none, "llffffo"),
+    ("run:start", "get", (), none, "llffffo"),
+    ("run:dashboard", "get", (), none, "llffffo"),
+    ("run:settings", "get", (), none, "llffffo"),
     ("run:settings", "post", (), _chosen, "llffffD"),
-    ("run:import", "get", (), _none, "llffffo"),
+    ("run:import", "get", (), none, "llffffo"),
     ("run:import", "post", (), _with_file(as_="judging", new_ids="on"), "llffffD"),
-    ("run:tests", "get", (), _none, "llffffo"),
+    ("run:tests", "get", (), none, "llffffo"),
     ("run:tests", "post", (), _with_file(name="new", title="x", orders="1", new_ids="on"),
      "llffffD"),
-    ("run:close_test", "get", ("open",), _none, "mmmmmmm"),
-    ("run:close_test", "post", ("open",), _form(), "llffffx"),
-    ("run:close_test", "post", ("open",), _form(drop="1"), "llffffD"),
-    ("run:close_test", "post", ("nothing",), _form(), "llffffn"),
-    ("run:publish_test", "get", ("closed",), _none, "mmmmmmm"),
-    ("run:publish_test", "post", ("closed",), _form(), "llffffD"),
-    ("run:publish_test", "post", ("open",), _form(), "llffffx"),
-    ("run:study", "get", ("judging",), _none, "llffffo"),
-    ("run:study", "get", ("nothing",), _none, "llffffn"),
-    ("run:study", "post", ("judging",), _form(**{"do": "places", "places-places": "60"}),
+    ("run:close_test", "get", ("open",), none, "mmmmmmm"),
+    ("run:close_test", "post", ("open",), form(), "llffffx"),
+    ("run:close_test", "post", ("open",), form(drop="1"), "llffffD"),
+    ("run:close_test", "post", ("nothing",), form(), "llffffn"),
+    ("run:publish_test", "get", ("closed",), none, "mmmmmmm"),
+    ("run:publish_test", "post", ("closed",), form(), "llffffD"),
+    ("run:publish_test", "post", ("open",), form(), "llffffx"),
+    ("run:study", "get", ("judging",), none, "llffffo"),
+    ("run:study", "get", ("nothing",), none, "llffffn"),
+    ("run:study", "post", ("judging",), form(**{"do": "places", "places-places": "60"}),
      "llffffD"),
-    ("run:study", "post", ("judging",), _form(do="list"), "llffffx"),
-    ("run:study", "post", ("judging",), _form(do="paid"), "llffffx"),
-    ("run:piece", "get", ("0" * 32,), _none, "mmmmmmm"),
-    ("run:piece", "post", ("0" * 32,), _none, "llffffn"),
-    ("run:studies", "get", (), _none, "llffffo"),
-    ("run:studies", "post", (), _form(**STUDY), "llffffO"),
-    ("run:new_link", "get", ("judging",), _none, "mmmmmmm"),
-    ("run:new_link", "post", ("judging",), _form(), "llffffO"),
-    ("run:close_study", "get", ("judging",), _none, "mmmmmmm"),
-    ("run:close_study", "post", ("judging",), _form(), "llffffD"),
-    ("run:backups", "get", (), _none, "llffffo"),
-    ("run:backups", "post", (), _form(), "llffffD"),
-    ("run:deed", "get", (_ref("shown import"),), _none, "llffffo"),
-    ("run:confirm", "get", (_ref("shown import"),), _none, "mmmmmmm"),
-    ("run:confirm", "post", (_ref("shown import"),), _form(do="confirm"), "llffffD"),
-    ("run:confirm", "post", (_ref("shown import"),), _form(do="drop"), "llffffD"),
-    ("run:confirm", "post", (_ref("shown publishing"),), _form(do="confirm"), "llffffD"),
-    ("run:confirm", "post", (_ref("shown paid"),), _form(do="confirm"), "llffffD"),
-    ("run:confirm", "post", (_ref("busy import"),), _form(do="stop"), "llffffD"),
-    ("run:confirm", "post", (_ref("done import"),), _form(do="stop"), "llffffx"),
-    ("run:progress", "get", (_ref("busy import"),), _none, "llffffo"),
-    ("run:log", "get", (), _none, "llffffo"),
+    ("run:study", "post", ("judging",), form(do="list"), "llffffx"),
+    ("run:study", "post", ("judging",), form(do="paid"), "llffffx"),
+    ("run:piece", "get", ("0" * 32,), none, "mmmmmmm"),
+    ("run:piece", "post", ("0" * 32,), none, "llffffn"),
+    ("run:studies", "get", (), none, "llffffo"),
+    ("run:studies", "post", (), form(**STUDY), "llffffO"),
+    ("run:new_link", "get", ("judging",), none, "mmmmmmm"),
+    ("run:new_link", "post", ("judging",), form(), "llffffO"),
+    ("run:close_study", "get", ("judging",), none, "mmmmmmm"),
+    ("run:close_study", "post", ("judging",), form(), "llffffD"),
+    ("run:backups", "get", (), none, "llffffo"),
+    ("run:backups", "post", (), form(), "llffffD"),
+    ("run:deed", "get", (ref("shown import"),), none, "llffffo"),
+    ("run:confirm", "get", (ref("shown import"),), none, "mmmmmmm"),
+    ("run:confirm", "post", (ref("shown import"),), form(do="confirm"), "llffffD"),
+    ("run:confirm", "post", (ref("shown import"),), form(do="drop"), "llffffD"),
+    ("run:confirm", "post", (ref("shown publishing"),), form(do="confirm"), "llffffD"),
+    ("run:confirm", "post", (ref("shown paid"),), form(do="confirm"), "llffffD"),
+    ("run:confirm", "post", (ref("busy import"),), form(do="stop"), "llffffD"),
+    ("run:confirm", "post", (ref("done import"),), form(do="stop"), "llffffx"),
+    ("run:progress", "get", (ref("busy import"),), none, "llffffo"),
+    ("run:log", "get", (), none, "llffffo"),
 ]  # fmt: skip
 """Rows of the table of who may do what; see `test_authorisation`."""
 

@@ -13,6 +13,7 @@ from playwright.sync_api import Error, expect
 
 from tests.conftest import axe_faults  # type: ignore[import-not-found]
 from tests.waiting import LONGEST, until  # type: ignore[import-not-found]
+from tests.web.looks import heard  # type: ignore[import-not-found]
 from tests.web.serving import PASSWORD  # type: ignore[import-not-found]
 from winosmith import formats, practice
 
@@ -84,9 +85,7 @@ def _press(page: Any, letter: str) -> None:
 def test_a_whole_test_by_keys_alone(testing: Any) -> None:
     """From the consent to handing in, no mouse; every letter is stored with its seconds."""
     site, page = testing()
-    faults: list[str] = []
-    page.on("pageerror", lambda error: faults.append(str(error)))
-    page.on("console", lambda said: faults.append(said.text) if said.type == "error" else None)
+    faults = heard(page, [])
     page.goto("/tests/round/spring/")
     page.locator("#t-native-1").focus()
     page.keyboard.press("Space")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-KEY = "{:032x}"
+from tests.web.forms import KEY, form, none  # type: ignore[import-not-found]
 
 IN_A_TEST = """
 from winosmith.web.people.models import Person
@@ -51,37 +51,24 @@ VISITS: tuple[tuple[str, str, tuple[Any, ...], dict[str, Any]], ...] = (
 """Role, route, arguments, and what else a `visits.Visit` takes."""
 
 
-def _form(**data: Any) -> Callable[[Any], dict[str, Any]]:
-    def form(_: Any) -> dict[str, Any]:
-        from winosmith.web.people.gates import new_key
-
-        return {"key": new_key(), **data}
-
-    return form
-
-
-def _none(_: Any) -> dict[str, Any]:
-    return {}
-
-
 def _sheet(world: Any) -> Any:
     return world.refs["sheet"]
 
 
 ROUTES: list[tuple[str, str, tuple[Any, ...], Callable[[Any], dict[str, Any]], str]] = [
-    ("take:start", "get", (), _none, "ooooooo"),
-    ("take:about", "get", ("open",), _none, "ooooooo"),
-    ("take:about", "post", ("open",), _form(agree="yes"), "llDDDDD"),
-    ("take:sheet", "get", (_sheet,), _none, "llnonnn"),
-    ("take:question", "get", (_sheet, 1), _none, "llnonnn"),
-    ("take:question", "post", (_sheet, 1), _form(letter="A"), "llnDnnn"),
-    ("take:end", "get", (_sheet,), _none, "llnonnn"),
-    ("take:end", "post", (_sheet,), _form(do="finish"), "llnDnnn"),
-    ("take:give_up", "get", (_sheet,), _none, "llnonnn"),
-    ("take:give_up", "post", (_sheet,), _form(), "llnDnnn"),
-    ("take:progress", "get", (), _none, "llfffoo"),
-    ("take:round", "get", ("closed",), _none, "llfffoo"),
-    ("take:count", "post", ("closed",), _form(sheet="none"), "llfffxx"),
+    ("take:start", "get", (), none, "ooooooo"),
+    ("take:about", "get", ("open",), none, "ooooooo"),
+    ("take:about", "post", ("open",), form(agree="yes"), "llDDDDD"),
+    ("take:sheet", "get", (_sheet,), none, "llnonnn"),
+    ("take:question", "get", (_sheet, 1), none, "llnonnn"),
+    ("take:question", "post", (_sheet, 1), form(letter="A"), "llnDnnn"),
+    ("take:end", "get", (_sheet,), none, "llnonnn"),
+    ("take:end", "post", (_sheet,), form(do="finish"), "llnDnnn"),
+    ("take:give_up", "get", (_sheet,), none, "llnonnn"),
+    ("take:give_up", "post", (_sheet,), form(), "llnDnnn"),
+    ("take:progress", "get", (), none, "llfffoo"),
+    ("take:round", "get", ("closed",), none, "llfffoo"),
+    ("take:count", "post", ("closed",), form(sheet="none"), "llfffxx"),
 ]
 """Rows of the table of who may do what; see `test_authorisation`."""
 

@@ -50,19 +50,6 @@ def rules(**changes: Any) -> Any:
 
 
 @pytest.fixture
-def contributor(person: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a maker of people who have agreed to the texts that hold now."""
-    from winosmith.web.people.privacy import agree
-
-    def make(name: str = "ann", **fields: Any) -> Any:
-        somebody = person(name, **fields)
-        agree(somebody)
-        return somebody
-
-    return make
-
-
-@pytest.fixture
 def draft() -> Callable[..., Any]:
     """Return a maker of drafts whose anchor words are "water", "garden" and "hose"."""
     from winosmith.topics import Topic
