@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from tests.conftest import examples
 from winosmith import Dataset, Problem, debias
+from winosmith.debias._mirror import _by_unit
+from winosmith.debias._units import Choices
 from winosmith.errors import DataError
 
 Drawn = tuple[NDArray[np.float32], NDArray[np.intp], NDArray[np.intp]]
@@ -173,6 +175,26 @@ def test_options_that_tie_earn_one_over_their_number() -> None:
 
 
 HALF = Problem("a", "Why did it get dark? _", ("night", "noon", "rain"), 0, "t")
+
+
+def test_of_equal_options_the_key_goes_first() -> None:
+    """Which of them was right can't be told from where it stood, nor by rounding."""
+    found = Choices.of(np.ones((3, 3, 2)), [0, 1, 2], [3, 3, 3])
+    assert found.key.tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("columns", [2, 3, 80])
+def test_options_that_differ_in_one_column_have_an_order(columns: int) -> None:
+    """Whichever column that is, and however many there are, they come in the same order."""
+    for column in range(columns):
+        rows = np.zeros((2, columns), np.float32)
+        rows[1, column] = 1
+        one, other = (
+            _by_unit(rows[turn], np.zeros(2, np.intp), np.array([turn[0]]), np.array([2]))
+            for turn in (np.array([0, 1]), np.array([1, 0]))
+        )
+        assert one[0].tolist() == other[0].tolist()
+        assert one[1].tolist() == other[1].tolist()
 
 
 def test_a_twin_of_three_options_is_one_unit_of_six_keys() -> None:

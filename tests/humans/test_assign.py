@@ -237,6 +237,7 @@ def test_a_ledger_comes_back_from_its_file(materials: Materials, tmp_path: Path)
     for name in ("S1", "S2", "S3"):
         ledger, _ = assign(ledger, sheets, name)
     ledger = ledger.marked("S2", "dropped")
+    assert [given.state for given in ledger.given] == ["given", "dropped", "given"]
     write_ledger(ledger, path)
     assert read_ledger(path) == ledger
 

@@ -275,6 +275,18 @@ def test_shares_stay_within_their_tolerance() -> None:
     assert abs(sum(p.origin == Origin(domain="social") for p in kept) / 50 - 133 / 200) <= 0.02
 
 
+def test_nobody_guesses_an_option_that_is_not_there() -> None:
+    """Two problems of two options and four of four are balanced: no two-option one can be D."""
+    data = Dataset(
+        replace(
+            problem(str(at), str(at)), answer=answer, options=("cup", "jug", "pot", "can")[:size]
+        )
+        for at, (answer, size) in enumerate([(0, 2), (1, 2), *((of, 4) for of in range(4))])
+    )
+    found = select(data, counted(data, [9] * 6), Rules(floor=0, balance={"answer": 0.0}))
+    assert len(found.filtered.kept) == 6
+
+
 @pytest.mark.parametrize(
     ("rules", "message"),
     [

@@ -40,6 +40,9 @@ def test_every_problem_is_on_one_test_and_halves_are_apart(
              {sheet.test for sheet in made.sheets}}  # fmt: skip
     for sheet in made.sheets:
         assert {item.problem_id for item in sheet.items} == asked[sheet.test]
+        assert all(
+            item.sentence == data[data.row(item.problem_id)].sentence for item in sheet.items
+        )
     for one, other in data.twins:
         assert (data[one].id in asked["a"]) != (data[one].id in asked["b"])
         assert (data[one].id in asked["a"]) == (data[other].id in asked["b"])

@@ -24,6 +24,9 @@ def test_the_change_is_the_mean_of_the_subjects_lines(seed: int, orders: int) ->
     found = course(right, places, seconds, 8)
     assert found is not None
     assert found.adjusted == (orders > 1)
+    unasked = (np.ones(6), np.zeros(6, int), np.full(6, 9.0))
+    wider = (np.column_stack(pair) for pair in zip((right, places, seconds), unasked, strict=True))
+    assert course(*wider, 8) == found
     others = [np.nanmean(np.delete(right, row, axis=0), axis=0) for row in range(6)]
     for values, line in ((right - (np.array(others) if orders > 1 else 0), found.right),
                          (np.where(np.isnan(right), np.nan, seconds), found.time)):  # fmt: skip
@@ -43,7 +46,8 @@ def test_the_change_is_the_mean_of_the_subjects_lines(seed: int, orders: int) ->
 def test_a_share_of_people_and_items_has_the_variance_of_both(shape: tuple[int, int]) -> None:
     """The variances of both means less the residual's, with Student's t for the smaller side."""
     k, m = shape
-    right = np.random.default_rng(5).integers(0, 2, shape).astype(float)
+    able, easy = np.linspace(0, 1, k)[:, None], np.linspace(0, 1, m)
+    right = (np.random.default_rng(5).random(shape) < (able + easy) / 2).astype(float)
     right[0, 0], right[-1, -1] = 0, 1
     value, n = right.mean(), k * m
     of_people = [right[i].mean() for i in range(k)]

@@ -172,3 +172,4 @@ def test_ties_among_any_numbers_of_options_are_compared() -> None:
     exact = (np.abs(signs @ gained) >= abs(gained.sum()) - 1e-9).mean()
     assert compare_pair(first, second, np.arange(12)) == pytest.approx(exact, abs=0.01)
     assert compare_pair(first, first, np.arange(12)) == 1
+    assert compare_pair(ties, np.roll(ties, 1), np.arange(10)) == 1  # every drawn sum is as large

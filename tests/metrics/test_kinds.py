@@ -140,10 +140,12 @@ def test_a_problem_without_its_root_is_left_out_and_counted() -> None:
 
 
 def test_every_token_needs_its_tag() -> None:
-    """A sentence without tags, or with one too few, is named."""
+    """A sentence without tags, or with one too few or too many, is named."""
     data = family({"out": CHILDREN["out"]})
     tagged = tags_of(data)
     with pytest.raises(DataError, match="'out' has 9 tags for its 10 tokens"):
         edit_kinds(answered(data, set()), {**tagged, "out": tagged["out"][1:]})
+    with pytest.raises(DataError, match="'out' has 11 tags for its 10 tokens"):
+        edit_kinds(answered(data, set()), {**tagged, "out": [*tagged["out"], "."]})
     with pytest.raises(DataError, match="'r' has no tags for its 11 tokens"):
         edit_kinds(answered(data, set()), {"out": tagged["out"]})

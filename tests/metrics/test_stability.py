@@ -54,6 +54,22 @@ def test_three_error_depths_by_hand() -> None:
     assert found.mean.interval is None  # three families tell too little
 
 
+def test_coin_flippers_err_as_all_their_flips_say() -> None:
+    """At depths 1 and 2 those who err do so first at 4/3 on average, and at 3/2 in the mean."""
+    found = stability(answered(made_families([1, 2]), lambda p: False))
+    for figure, expected in ((found.first, 4 / 3), (found.family_mean, 3 / 2)):
+        assert figure.null.coin == pytest.approx(expected, abs=0.05)
+        assert figure.null.coin_interval == (1, 2)
+
+
+@pytest.mark.parametrize("wrong", [False, True])
+def test_a_root_is_recorded_as_right_or_wrong(wrong: bool) -> None:
+    """Without a tie JSON has true or false, no number."""
+    found = stability(answered(made_families([1, 2]), lambda p: wrong and p.lineage is None))
+    (family,) = found.record()["families"]
+    assert family["root_right"] is not wrong
+
+
 def test_without_an_error_there_is_no_error_depth() -> None:
     """Whoever is right everywhere has error depths of None, and the null of guessing still."""
     found = stability(answered(MANY, lambda p: False))
