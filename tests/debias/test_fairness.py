@@ -86,10 +86,13 @@ def test_a_filter_against_agreement_is_seen(corpus):
 
 
 def test_the_alpha_is_that_of_the_metrics(corpus):
-    """Krippendorff's alpha of all problems is what `metrics.krippendorff_alpha` gives."""
-    pool = corpus.dataset
-    found = debias.fairness(pool, {"kept": range(120)}, votes=corpus.votes, draws=20)
-    said = [[v.choice for v in corpus.votes if v.purpose == "validate" and v.problem_id == name]
+    """Krippendorff's alpha of all problems is what `metrics.krippendorff_alpha` gives.
+
+    Some have two votes alone.
+    """
+    pool, votes = corpus.dataset, [vote for at, vote in enumerate(corpus.votes) if at % 7]
+    found = debias.fairness(pool, {"kept": range(120)}, votes=votes, draws=20)
+    said = [[v.choice for v in votes if v.purpose == "validate" and v.problem_id == name]
             for name in pool.ids]  # fmt: skip
     known = metrics.krippendorff_alpha(metrics.answer_table(said)).value
     assert _by_name(found)["Krippendorff's alpha of the judges"].pool == pytest.approx(known)

@@ -298,6 +298,16 @@ def test_a_find_that_turned_keys_match_is_not_removed() -> None:
     assert mirror(V, key=key, blocks=blocks, folds=8).removed.size == 0
 
 
+def test_what_thinning_finds_is_beyond_what_wrong_guesses_say() -> None:
+    """Of three options each wrong guess stands for half a right one; the rest is found."""
+    rng = np.random.default_rng(4)
+    V, key = rng.normal(size=(900, 4)), rng.integers(0, 3, 300)
+    V[3 * np.arange(300) + key, 0] += 2
+    found = mirror(V, items=np.arange(900) // 3, key=key, aim="chance")  # type: ignore[arg-type]
+    right, wrong = ((sign * found.margins > 0).sum() for sign in (1, -1))
+    assert found.found == round(right - wrong / 2) > 50
+
+
 def test_thinning_leaves_as_many_for_as_against_at_every_margin() -> None:
     """Of what the aim "chance" keeps, agreeing and disagreeing units are equally many."""
     V, key = planted(8, 6000, 0.4)
