@@ -12,6 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from winosmith import Dataset, Origin, Problem, audit
+from winosmith.audit import _audit
 from winosmith.errors import DataError, InputError
 from winosmith.problem import Extra
 
@@ -384,3 +385,14 @@ def test_a_cue_that_is_named_given_others_alone_is_explained() -> None:
     assert f"{told} {100 * other.right:.1f}" in page(0.8)
     assert "(p = 0.800). It is named for what it adds" in page(0.8)
     assert told not in page(0.025)
+
+
+def test_a_large_set_says_what_memory_it_needs() -> None:
+    """Before anything is tried: by the words that probes pair, and less without them."""
+    asked, said = " ".join("abcdefgh" * 8), " and ".join("word" for _ in range(750))
+    data = Dataset(
+        Problem(f"{at}", f"{asked} {at}?", (said, f"{said} end"), 0, blank=None)
+        for at in range(220)
+    )
+    assert _audit._room(data, probes=True).startswith(" (this takes about 3 GiB of memory")
+    assert _audit._room(data, probes=False) == _audit._room(_worded(80, 0.5), probes=True) == ""

@@ -15,7 +15,7 @@ from winosmith.audit._cues import CUES, Cue
 from winosmith.audit._items import Items
 from winosmith.audit._null import Battery, Found, battery
 from winosmith.audit._overlap import Overlap
-from winosmith.audit._probes import Probe, probes
+from winosmith.audit._probes import ASKED, Probe, probes
 from winosmith.audit._review import Declared, Review, across, review, shared
 from winosmith.audit._triage import Triage, triage
 from winosmith.dataset import Dataset
@@ -213,7 +213,7 @@ def audit(
         raise DataError(f"two cues are named {twice!r}" if twice else "there is no cue to try")
     parts = []
     for name, dataset in splits.items():
-        step(f"{name}: cues{_room(dataset, len(cues))}")
+        step(f"{name}: cues{_room(dataset, probes=probe_draws > 0)}")
         try:
             items = Items.of(dataset)
         except DataError as error:
@@ -242,11 +242,22 @@ def audit(
     return Audit(tuple(parts), across(splits), seed, determined)
 
 
-def _room(dataset: Dataset, cues: int) -> str:
+_ITEM, _PAIR = 6_000, 110
+"""Bytes that an item takes, and a word of an option beside a word of the question: measured."""
+
+
+def _room(dataset: Dataset, *, probes: bool) -> str:
     """Return how much memory a large set takes; nothing for others."""
-    most = max((len(problem.options) for problem in dataset), default=0)
-    needed = 24 * len(dataset) * most * (cues + most) / 2**30
-    return f" ({needed:.0f} GiB of memory)" if needed >= 2 else ""
+    pairs = sum(
+        (2 + min(len(problem.sentence.split()), ASKED)) * len(option.split())
+        for problem in dataset
+        for option in problem.options
+    )
+    cues, learnt = (_ITEM * len(dataset) / 2**30, _PAIR * pairs * probes / 2**30)
+    if cues + learnt < 2:
+        return ""
+    alone = f"; without probes {cues:.1f}" if probes else ""
+    return f" (this takes about {cues + learnt:.0f} GiB of memory{alone})"
 
 
 LEAST = 50

@@ -42,7 +42,7 @@ _SMOOTHING = 3.0
 _CELLS = 4_000_000
 """Features times draws that are held at once."""
 
-_ASKED = 40
+ASKED = 40
 """So many content words of a question are paired with an option's, the last: of a long passage with
 a question at its end, those of the question. All of them would be gigabytes."""
 
@@ -302,7 +302,7 @@ def _of_question(view: View) -> Iterator[set[str]]:
 
 def _of_both(view: View) -> Iterator[set[str]]:
     words = list(dict.fromkeys(reversed(_cut(view, view.question))))
-    asked = [word for word in words if word not in FUNCTION_WORDS][:_ASKED] or words[:_ASKED]
+    asked = [word for word in words if word not in FUNCTION_WORDS][:ASKED] or words[:ASKED]
     for option, features in zip(view.options, _of_options(view), strict=True):
         said = set(_cut(view, option))
         yield features | {f"{word} ~ {other}" for word in asked for other in said}
@@ -401,9 +401,11 @@ def _fitted(on: Floats, expected: Floats, right: Floats) -> Floats:
     """
     known = on > 0
     chance = np.where(known, expected / np.where(known, on, 1), 0.5)[:, None]
-    found = (right + _SMOOTHING * chance) / (on[:, None] + _SMOOTHING)
-    weights = np.log(found) - np.log1p(-found) - np.log(chance) + np.log1p(-chance)
-    return np.where(known[:, None], weights, 0.0)
+    found = right + _SMOOTHING * chance
+    found /= on[:, None] + _SMOOTHING - found
+    found *= (1 - chance) / chance
+    weights: Floats = np.log(found, out=found)
+    return weights
 
 
 def _right(items: Items, scores: Floats, keys: Ints) -> Floats:
