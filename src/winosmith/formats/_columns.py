@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from string import ascii_uppercase
 from typing import Any, Literal, get_args
 
@@ -182,8 +183,14 @@ def plainly(name: str) -> str:
 
 def first(wanted: Iterable[str], names: Sequence[str]) -> str | None:
     """Return the first of the wanted names that is there, as it is written there."""
-    written = {plainly(name): name for name in reversed(names)}
+    written = _written(tuple(names))
     return next((written[name] for name in wanted if name in written), None)
+
+
+@lru_cache(maxsize=16)
+def _written(names: tuple[str, ...]) -> dict[str, str]:
+    """Return names by how they are compared: a header of thousands is looked at many times."""
+    return {plainly(name): name for name in reversed(names)}
 
 
 def empty(value: Any) -> bool:

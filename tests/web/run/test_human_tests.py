@@ -28,7 +28,7 @@ def _deed(answer: Any) -> Any:
 def test_a_test_is_opened_once_its_sheets_were_shown(
     db: Any, send: Callable[..., Any], done: Callable[[Any], Any]
 ) -> None:
-    """The preview writes nothing; confirmed, there is a round with these sheets, under embargo."""
+    """The preview writes nothing; confirmed, the round is there, under embargo, and its address."""
     from winosmith.web.problems.models import Problem
     from winosmith.web.take.models import Round
 
@@ -42,6 +42,10 @@ def test_a_test_is_opened_once_its_sheets_were_shown(
     assert (opened.name, opened.title, opened.consent) == ("spring", "Which one?", "Read on.")
     assert ended.came["sheets"] == [[s.code, len(s.record["items"])] for s in opened.sheets.all()]
     assert set(Problem.objects.values_list("embargo", "state")) == {(True, "valid")}
+    for path in (f"/admin/deeds/{deed.mark}/", "/admin/tests/"):
+        assert (
+            ">http://testserver/tests/round/spring/<" in send(path, method="get").content.decode()
+        )
 
 
 def test_a_test_that_was_opened_before_the_plug_was_pulled_is_open(

@@ -392,7 +392,8 @@ def _deed(
 ) -> HttpResponse:
     if found.busy:
         go_on()
-    context = {"deed": found, "error": error, "key": new_key()}
+    address = _address(request).rstrip("/")
+    context = {"deed": found, "error": error, "key": new_key(), "address": address}
     return render(request, "run/deed.html", context, status=status)
 
 
@@ -435,5 +436,6 @@ def _done(request: HttpRequest, form: Form, act: Callable[[], str], part: str = 
 def _form(
     request: HttpRequest, page: str, form: Form, *, status: int = 200, **context: Any
 ) -> HttpResponse:
-    told = {"form": form, "key": new_key(), "piece": PIECE, "most": most(), **context}
-    return render(request, page, told, status=422 if form.errors else status)
+    address = _address(request).rstrip("/")
+    told = {"form": form, "key": new_key(), "piece": PIECE, "most": most(), "address": address}
+    return render(request, page, {**told, **context}, status=422 if form.errors else status)
