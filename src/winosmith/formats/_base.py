@@ -19,11 +19,11 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import islice
+from functools import cached_property, partial
+from itertools import groupby, islice
 from pathlib import Path
 from types import UnionType
-from typing import IO, Any
+from typing import IO, Any, TypeAlias, TypeVar
 from xml.etree.ElementTree import Element, ParseError, TreeBuilder, indent, tostring
 
 from defusedxml import DefusedXmlException
@@ -94,6 +94,33 @@ def entry(line: int, raw: str, build: Callable[[], Item]) -> Entry:
         return Entry(line, raw, reason=str(error))
     except KeyError as error:
         return Entry(line, raw, reason=f"the record has no {error.args[0]!r}")
+
+
+T = TypeVar("T")
+
+Told: TypeAlias = tuple[int, str, T | None, str | None]
+"""A record of a file: its line and text, and what it holds, or why that can't be read."""
+
+
+def built(told: Iterable[Told[T]], build: Callable[[T, int], Item]) -> Iterator[Entry]:
+    """Yield the entry of each record; `build` gets what it holds and its 0-based position."""
+    for position, (line, raw, held, reason) in enumerate(told):
+        if held is None:
+            yield Entry(line, raw, reason=reason)
+        else:
+            yield entry(line, raw, partial(build, held, position))
+
+
+def together(
+    told: Iterable[Told[T]], key: Callable[[T], object], between: str
+) -> Iterator[Told[list[T]]]:
+    """Yield records with one key that follow each other as one; one that is bad makes it bad."""
+    for _, group in groupby(told, lambda found: None if found[2] is None else key(found[2])):
+        found = list(group)
+        line, raw = found[0][0], between.join(raw for _, raw, _, _ in found)
+        reason = next((reason for _, _, _, reason in found if reason), None)
+        held = [held for _, _, held, _ in found if held is not None]
+        yield line, raw, None if reason else held, reason
 
 
 def option_number(value: object, options: int) -> int | None:
@@ -388,20 +415,22 @@ _SPACE = re.compile(r"\s*")
 
 def json_lines(source: Source, build: Callable[[Record, int], Item]) -> Iterator[Entry]:
     """Yield the entry of each line; `build` gets the object and its 0-based position."""
-    for position, (number, line) in enumerate(source.lines()):
+    return built(line_records(source), build)
+
+
+def line_records(source: Source) -> Iterator[Told[Record]]:
+    """Yield line, text, object and reason for each line."""
+    for number, line in source.lines():
         try:
             record = parsed(line)
         except ValueError as error:
-            yield Entry(number, line, reason=f"the line is not JSON: {error}")
+            yield number, line, None, f"the line is not JSON: {error}"
             continue
         reason = _no_object(record, line)
-        if reason:
-            yield Entry(number, line, reason=reason)
-        else:
-            yield entry(number, line, lambda: build(record, position))  # noqa: B023 - called here
+        yield number, line, None if reason else record, reason
 
 
-def array_records(source: Source) -> Iterator[tuple[int, str, Record | None, str | None]]:
+def array_records(source: Source) -> Iterator[Told[Record]]:
     """Yield line, text, object and reason for each element of a JSON array.
 
     After an element that is not JSON nothing more can be told apart: the rest is one bad element.
@@ -480,16 +509,10 @@ def table(
     source: Source, build: Callable[[Row, int], Item], needed: Iterable[str] = ()
 ) -> Iterator[Entry]:
     """Yield the entry of each row; `build` gets its cells and its 0-based position."""
-    for position, (line, raw, row, reason) in enumerate(rows(source, needed)):
-        if row is None:
-            yield Entry(line, raw, reason=reason)
-        else:
-            yield entry(line, raw, lambda: build(row, position))  # noqa: B023 - called here
+    return built(rows(source, needed), build)
 
 
-def rows(
-    source: Source, needed: Iterable[str] = (), *, quoted: bool = True
-) -> Iterator[tuple[int, str, Row | None, str | None]]:
+def rows(source: Source, needed: Iterable[str] = (), *, quoted: bool = True) -> Iterator[Told[Row]]:
     """Yield line, text, cells by column and reason for each row under the header.
 
     A cell that `write_rows` kept from running as a formula is as it was before.
@@ -575,8 +598,8 @@ _DECLARATION = re.compile(r"\s*<\?xml[^>]*\?>")
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def elements(source: Source, tag: str) -> Iterator[tuple[int, str, Element] | Entry]:
-    """Yield line, text and element of each record, and an `Entry` where the XML breaks.
+def elements(source: Source, tag: str) -> Iterator[Told[Element]]:
+    """Yield line, text, element and reason for each record; a reason alone where the XML breaks.
 
     A document type is passed over, not fetched; declared entities are refused. After a place
     that is not well-formed nothing more can be read, by the rules of XML.
@@ -597,9 +620,9 @@ def elements(source: Source, tag: str) -> Iterator[tuple[int, str, Element] | En
         line = parser.parser.CurrentLineNumber
         reason = f"the XML declares entities, which are refused: {type(error).__name__}"
     for first, last, element in builder.found:
-        yield first, source.slice(first, last), element
+        yield first, source.slice(first, last), element, None
     if reason:
-        yield Entry(line, source.slice(line, line), reason=reason)
+        yield line, source.slice(line, line), None, reason
 
 
 class _Located(TreeBuilder):

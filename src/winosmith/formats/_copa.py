@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import IO, Any
 from xml.etree.ElementTree import Element, SubElement
 
 from winosmith.errors import ProblemError
 from winosmith.formats import _base
-from winosmith.formats._base import Entry, Format, Item, Source
+from winosmith.formats._base import Format, Item
 from winosmith.problem import BLANK, Problem
 
 _LINKS = {"cause": "because", "effect": "so"}
@@ -93,7 +93,7 @@ def _write_superglue(items: Sequence[Item], file: IO[str]) -> None:
         file.write(json.dumps(record) + "\n")
 
 
-def _xml_problem(item: Element) -> Problem:
+def _xml_problem(item: Element, position: int) -> Problem:
     if item.get("id") is None:
         raise ProblemError("the item has no 'id'")
     return _joined(
@@ -103,15 +103,6 @@ def _xml_problem(item: Element) -> Problem:
         question=item.get("asks-for", ""),
         answer=_base.option_number(item.get("most-plausible-alternative"), 2),
     )
-
-
-def _read_xml(source: Source) -> Iterator[Entry]:
-    for found in _base.elements(source, "item"):
-        if isinstance(found, Entry):
-            yield found
-        else:
-            line, raw, item = found
-            yield _base.entry(line, raw, lambda: _xml_problem(item))  # noqa: B023 - called here
 
 
 def _write_xml(items: Sequence[Item], file: IO[str]) -> None:
@@ -143,7 +134,7 @@ COPA_XML = Format(
     name="copa-xml",
     title="COPA 1.0 as its authors' XML",
     recognises=lambda source: "<copa-corpus" in source.start,
-    read=_read_xml,
+    read=lambda source: _base.built(_base.elements(source, "item"), _xml_problem),
     write=_write_xml,
     suffix=".xml",
     keeps=frozenset({"id", "sentence", "options", "answer"}),

@@ -18,7 +18,6 @@ its option in it**, and the other end is in `extra`; better read the `dpr` files
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 from typing import IO
 
 from winosmith.errors import ProblemError
@@ -136,6 +135,8 @@ _COLUMNS = ("index", "sentence1", "sentence2", "label", "candidate0", "candidate
 
 
 def _problem_of_rows(found: Sequence[Row]) -> Problem:
+    if len(found) != 2:
+        raise ProblemError(f"the index has {len(found)} rows; 2 are needed, one an option")
     options = (found[0]["candidate0"], found[0]["candidate1"])
     before, other_before = (
         _before(row["sentence1"], option) for row, option in zip(found, options, strict=True)
@@ -166,20 +167,9 @@ def _answer(labels: Sequence[str]) -> int | None:
     raise ProblemError(f"the labels are {labels}; one must be 1 and the other 0")
 
 
-def _entries(source: Source) -> Iterator[Entry]:
-    for _, group in groupby(
-        _base.rows(source, _COLUMNS), key=lambda found: found[2] and found[2]["index"]
-    ):
-        found = list(group)
-        line, raw = found[0][0], "\n".join(raw for _, raw, _, _ in found)
-        reason = next((reason for _, _, _, reason in found if reason), None)
-        if reason is None and len(found) != 2:
-            reason = f"the index has {len(found)} rows; 2 are needed, one an option"
-        if reason:
-            yield Entry(line, raw, reason=reason)
-        else:
-            cells = [row for _, _, row, _ in found if row is not None]
-            yield _base.entry(line, raw, lambda: _problem_of_rows(cells))  # noqa: B023 - called here
+def _read_table(source: Source) -> list[Entry]:
+    pairs = _base.together(_base.rows(source, _COLUMNS), lambda row: row["index"], "\n")
+    return paired(_base.built(pairs, lambda rows, _: _problem_of_rows(rows)))
 
 
 def _write_table(items: Sequence[Item], file: IO[str]) -> None:
@@ -198,7 +188,7 @@ DPR_TSV = Format(
     title="DPR and WSC273 of KnowRef-60k: two rows a problem",
     recognises=lambda source: _base.has_columns(source, _COLUMNS),
     needs=frozenset(_COLUMNS),
-    read=lambda source: paired(_entries(source)),
+    read=_read_table,
     write=_write_table,
     suffix=".tsv",
     keeps=frozenset({"id", "sentence", "options", "answer"}),

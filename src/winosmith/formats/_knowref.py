@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import IO, Any
 
 from winosmith.errors import ProblemError
 from winosmith.formats import _base
-from winosmith.formats._base import Entry, Format, Item, Source
+from winosmith.formats._base import Format, Item
 from winosmith.problem import BLANK, Extra, Problem
 
 _KEY = "knowref"
@@ -64,14 +64,6 @@ def _alone(value: object) -> object:
     return value
 
 
-def _read(source: Source) -> Iterator[Entry]:
-    for position, (line, raw, record, reason) in enumerate(_base.array_records(source)):
-        if record is None:
-            yield Entry(line, raw, reason=reason)
-        else:
-            yield _base.entry(line, raw, lambda: _problem(record, position))  # noqa: B023 - called here
-
-
 def _write(items: Sequence[Item], file: IO[str]) -> None:
     lines = [json.dumps(_record(problem)) for problem in _base.problems_of(items, options=2)]
     file.write("[\n" + ",\n".join(lines) + "\n]\n")
@@ -114,7 +106,7 @@ KNOWREF = Format(
     title="KnowRef: a JSON array with the pronoun in brackets",
     recognises=lambda source: "sentence_with_pronoun" in source.first_element,
     needs=frozenset(_CORE),
-    read=_read,
+    read=lambda source: _base.built(_base.array_records(source), _problem),
     write=_write,
     suffix=".json",
     keeps=frozenset({"sentence", "options", "answer", "pronoun"}),

@@ -28,9 +28,9 @@ from winosmith.formats._base import Entry, Format, Item, Source
 from winosmith.formats._choices import SERIES, flagged, listed, lists, spoken, written
 from winosmith.formats._columns import Columns, Plan, Row, empty, plainly, plan
 from winosmith.problem import Extra, Problem, Scalar
-from winosmith.records import canonical, parsed
+from winosmith.records import canonical
 
-Told = tuple[int, str, Row | None, str | None]
+Told = _base.Told[Row]
 """Line, text, cells by column, and why there are none."""
 
 _WORDS = {
@@ -140,14 +140,7 @@ def source_rows(source: Source) -> Iterator[Told]:
     if source.start.startswith("["):
         yield from _base.array_records(source)
     elif source.start.startswith("{"):
-        for number, line in source.lines():
-            try:
-                record = parsed(line)
-            except ValueError as error:
-                yield number, line, None, f"the line is not JSON: {error}"
-                continue
-            good = isinstance(record, dict)
-            yield number, line, record if good else None, None if good else "no JSON object"
+        yield from _base.line_records(source)
     else:
         yield from _base.rows(source)
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
 from typing import IO, Any
 
 from winosmith.errors import ProblemError
@@ -31,6 +30,8 @@ Row = Mapping[str, Any]
 
 
 def _problem(rows: Sequence[Row]) -> Problem:
+    if rows[0].get("question_id") is None:
+        raise ProblemError("the record has no 'question_id'")
     fillings = [_base.text_field(row, "substitution") for row in rows]
     rights = {filling for row, filling in zip(rows, fillings, strict=True) if _is_right(row)}
     if len(rights) > 1:
@@ -87,22 +88,10 @@ def _common(fillings: Sequence[Sequence[str]], most: int) -> int:
     )
 
 
-def _questions(source: Source) -> Iterator[Entry]:
-    for key, group in groupby(_base.array_records(source), key=_question_id):
-        found = list(group)
-        line, raw = found[0][0], ",\n".join(raw for _, raw, _, _ in found)
-        reason = next((reason for _, _, _, reason in found if reason), None)
-        rows = [record for _, _, record, _ in found if record is not None]
-        if reason:
-            yield Entry(line, raw, reason=reason)
-        elif key is None:
-            yield Entry(line, raw, reason="the record has no 'question_id'")
-        else:
-            yield _base.entry(line, raw, lambda: _problem(rows))  # noqa: B023 - called here
-
-
-def _question_id(found: tuple[int, str, Row | None, str | None]) -> Any:
-    return found[2].get("question_id") if found[2] else None
+def _read(source: Source) -> Iterator[Entry]:
+    records = _base.array_records(source)
+    questions = _base.together(records, lambda row: row.get("question_id"), ",\n")
+    return _base.built(questions, lambda rows, _: _problem(rows))
 
 
 def _write(items: Sequence[Item], file: IO[str]) -> None:
@@ -144,7 +133,7 @@ SUBSTITUTIONS = Format(
     title="wsc273.json, pdp60.json: each option filled in",
     recognises=lambda source: {"question_id", "substitution"} <= source.first_element.keys(),
     needs=frozenset({"question_id", "substitution"}),
-    read=lambda source: paired(_questions(source)),
+    read=lambda source: paired(_read(source)),
     write=_write,
     suffix=".json",
     keeps=frozenset({"id", "answer"}),

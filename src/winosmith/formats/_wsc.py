@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import partial
 from typing import IO
 from xml.etree.ElementTree import Element, SubElement
 
@@ -95,12 +94,10 @@ def _kept(schema: Element) -> dict[str, Scalar]:
 def _entries(source: Source, first_id: int) -> Iterator[Entry]:
     # Files of ours declare what they are, and an "Â" in them is meant.
     mistaken = bool(_DECLARES_LATIN.match(source.start))
-    for position, found in enumerate(_base.elements(source, "schema"), start=first_id):
-        if isinstance(found, Entry):
-            yield found
-        else:
-            line, raw, schema = found
-            yield _base.entry(line, raw, partial(_problem, schema, str(position), mistaken))
+    return _base.built(
+        _base.elements(source, "schema"),
+        lambda schema, position: _problem(schema, str(first_id + position), mistaken),
+    )
 
 
 def _is_collection(source: Source) -> bool:
