@@ -14,9 +14,11 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 from django.db import connection
+from django.utils.translation import gettext as _
 
 from winosmith.answers import Prediction
 from winosmith.metrics import DepthKind, counted, error_depth
+from winosmith.web._bars import Bars, drawn
 from winosmith.web.families.trees import DEPTHS, Bools, Floats, Ints, Tree
 from winosmith.web.predict.models import Model, Stand
 from winosmith.web.predict.models import Prediction as Row
@@ -308,93 +310,35 @@ def _table(errors: Floats, ends: Floats, ties: Ints) -> list[Ends]:
     ]
 
 
-WIDTH, HEIGHT = 400, 170
-"""Of the drawing; it shrinks to the screen."""
-
-_LEFT, _RIGHT, _TOP, _BOTTOM = 44, 8, 10, 36
-"""Around the bars, for the axes."""
-
 MOST_BARS = 40
 """Depths that are drawn; the table has all."""
 
 LABELS = 14
 """Depths that have a number under them; of more, some."""
 
-
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """One depth: the bar, and what stands under it ("" for nothing)."""
-
-    x: float
-    y: float
-    width: float
-    height: float
-    middle: float
-    label: str
-    few: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Chart:
-    """The drawing.
-
-    Attributes:
-        bars: from the least depth on.
-        guessing: the height of the line that guessing reaches; None where it is not known.
-        ticks: (height, percent) of the lines across.
-        told: the accuracies in words.
-    """
-
-    bars: Sequence[Bar]
-    guessing: float | None
-    ticks: Sequence[tuple[float, int]]
-    told: str
-    width: int = WIDTH
-    height: int = HEIGHT
-    left: int = _LEFT
-    end: int = WIDTH - _RIGHT
-    base: int = HEIGHT - _BOTTOM
-    middle: float = (WIDTH - _RIGHT + _LEFT) / 2
-
-
 FEW = 5
 """Fewer versions than this say little: their bars are pale."""
 
 
-def chart(rows: Sequence[AtDepth], chance: float | None) -> Chart | None:
-    """Return the drawing of accuracies by depth; None where there is nothing to draw.
+def chart(name: str, rows: Sequence[AtDepth], chance: float | None) -> Bars | None:
+    """Return the drawing of a model's accuracies by depth; None where there is nothing to draw.
 
     Args:
+        name: of the model.
         rows: from the least depth on.
         chance: what guessing gives, 0–1.
     """
     shown = rows[:MOST_BARS]
     if not shown:
         return None
-    slot = (WIDTH - _LEFT - _RIGHT) / len(shown)
-    width = round(min(0.72 * slot, 34), 2)
     every = -(-len(shown) // LABELS)
-    bars = [
-        _bar(row, _LEFT + slot * (at + 0.5), width, label=at % every == 0)
-        for at, row in enumerate(shown)
-    ]
     told = ", ".join(f"{row.percent:.0f} % ({row.right}/{row.n}) · {row.depth}" for row in shown)
-    ticks = [(_height(percent / 100), percent) for percent in (0, 50, 100)]
-    return Chart(bars, None if chance is None else _height(chance), ticks, told)
-
-
-def _bar(row: AtDepth, middle: float, width: float, *, label: bool) -> Bar:
-    top = _height(row.right / row.n)
-    return Bar(
-        round(middle - width / 2, 2),
-        top,
-        width,
-        round(HEIGHT - _BOTTOM - top, 2),
-        round(middle, 2),
-        str(row.depth) if label else "",
-        row.n < FEW,
+    return drawn(
+        [[(100 * row.right / row.n, row.n < FEW)] for row in shown],
+        [str(row.depth) if at % every == 0 else "" for at, row in enumerate(shown)],
+        _("Accuracy of %(name)s by depth: %(told)s") % {"name": name, "told": told},
+        top=100,
+        unit=" %",
+        line=None if chance is None else 100 * chance,
+        axis=_("depth"),
     )
-
-
-def _height(share: float) -> float:
-    return round(HEIGHT - _BOTTOM - share * (HEIGHT - _BOTTOM - _TOP), 2)

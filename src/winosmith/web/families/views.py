@@ -97,7 +97,10 @@ def family(request: HttpRequest, ref: str) -> HttpResponseBase:
         "kind": pages.DEPTH_NAMES[look.kind],
         "depths": rows,
         "edits": measuring.kinds_in(root, tree, answers) if answers else None,
-        "drawn": [(model, by, figures.chart(by, _chance(tree)), ends) for model, by, ends in drawn],
+        "drawn": [
+            (model, by, figures.chart(model.name, by, _chance(tree)), ends)
+            for model, by, ends in drawn
+        ],
     }
     return render(request, "families/family.html", context)
 

@@ -19,6 +19,7 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
 from winosmith.web._background import Kept, cached
+from winosmith.web._bars import Bars, drawn
 from winosmith.web.judge.models import Slot, Verdict
 from winosmith.web.pages import fixed
 from winosmith.web.problems.models import Event, Problem, State, Twin
@@ -162,25 +163,8 @@ def _sets(pairs: Iterable[tuple[date, int]], at: Callable[[date], int]) -> dict[
     return found
 
 
-WIDTH, HEIGHT = 480, 190
-"""Of a drawing; it shrinks to the screen."""
-
-LEFT, RIGHT, TOP, BOTTOM = 46, 6, 10, 26
-"""Around the bars, for the axes."""
-
 LABELS = 6
 """Bars that have their day under them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """A part of a bar; `second` stands on top of the first part."""
-
-    x: float
-    y: float
-    width: float
-    height: float
-    second: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,10 +177,7 @@ class Plot:
         hint: how it is to be read.
         parts: what each number of a row is called; of two, the second stands on the first.
         rows: a row a span, the newest first: its day, and its numbers as they are told.
-        bars: the drawing's.
-        ticks: (height, number) of the lines across.
-        labels: (middle, day) under the bars.
-        told: the drawing in words.
+        drawing: the bars.
     """
 
     key: str
@@ -204,15 +185,7 @@ class Plot:
     hint: str
     parts: Sequence[str]
     rows: Sequence[tuple[date, Sequence[str]]]
-    bars: Sequence[Bar]
-    ticks: Sequence[tuple[float, str]]
-    labels: Sequence[tuple[float, str]]
-    told: str
-    width: int = WIDTH
-    height: int = HEIGHT
-    left: int = LEFT
-    end: int = WIDTH - RIGHT
-    base: int = HEIGHT - BOTTOM
+    drawing: Bars
 
 
 def plots(found: Counts) -> list[Plot]:
@@ -275,22 +248,9 @@ def _plot(
 ) -> Plot:
     names, columns = list(parts), list(parts.values())
     totals = [sum(column[at] or 0 for column in columns) for at in range(len(first))]
-    top = 100.0 if percent else _round_up(max(totals, default=0))
-    slot = (WIDTH - LEFT - RIGHT) / max(1, len(first))
-    width = round(0.74 * slot, 2)
-    scale = (HEIGHT - TOP - BOTTOM) / top
-    bars = []
-    for at in range(len(first)):
-        foot = float(HEIGHT - BOTTOM)
-        for number, column in enumerate(columns):
-            if value := column[at]:
-                foot -= value * scale
-                x = LEFT + slot * at + (slot - width) / 2
-                bars.append(
-                    Bar(round(x, 2), round(foot, 2), width, round(value * scale, 2), number > 0)
-                )
-    every = max(1, -(-len(first) // LABELS))
     unit = " %" if percent else ""
+    every = max(1, -(-len(first) // LABELS))
+    labelled = [(len(first) - 1 - at) % every == 0 for at in range(len(first))]
     return Plot(
         key,
         title,
@@ -300,17 +260,19 @@ def _plot(
             (day, [_told(column[at], unit) for column in columns])
             for at, day in reversed(list(enumerate(first)))
         ],
-        bars,
-        [
-            (round(HEIGHT - BOTTOM - share * top * scale, 2), f"{share * top:g}{unit}")
-            for share in (0, 0.5, 1)
-        ],
-        [
-            (round(LEFT + slot * (at + 0.5), 2), date_format(day, _("j M")))
-            for at, day in enumerate(first)
-            if (len(first) - 1 - at) % every == 0
-        ],
-        f"{title}: " + (_in_words(first, totals, unit) or _("nothing yet")),
+        drawn(
+            [
+                [(value, part > 0) for part, column in enumerate(columns) if (value := column[at])]
+                for at in range(len(first))
+            ],
+            [
+                date_format(day, _("j M")) if told else ""
+                for day, told in zip(first, labelled, strict=True)
+            ],
+            f"{title}: " + (_in_words(first, totals, unit) or _("nothing yet")),
+            top=100.0 if percent else _round_up(max(totals, default=0)),
+            unit=unit,
+        ),
     )
 
 
