@@ -14,10 +14,11 @@ import click
 from winosmith.cli._main import Group
 from winosmith.cli._options import FILE, json_option
 from winosmith.cli._printing import print_json, print_table, say
-from winosmith.cli.admin import address_option, database_option, existing_site, site_argument
+from winosmith.cli.admin import address_option, on_site, site_argument
 from winosmith.outputs import guarded
 
 if TYPE_CHECKING:
+    from winosmith.web import Site
     from winosmith.web.market.exports import Plan
     from winosmith.web.market.models import Study
 
@@ -97,9 +98,8 @@ def _money(_: click.Context, option: click.Parameter, text: str | None) -> Decim
 @click.option("--trust", is_flag=True, help="Votes count at once, before the market confirms who "
               "gave them.")  # fmt: skip
 @address_option
-@database_option
-@click.pass_obj
-def create(folder: str, /, name: str, **options: Any) -> None:
+@on_site
+def create(site: Site, /, name: str, **options: Any) -> None:
     """Make the study NAME, and print its link; it is shown this once.
 
     Votes of its people take their places, and count when `reconcile` has read from the market's
@@ -117,7 +117,6 @@ def create(folder: str, /, name: str, **options: Any) -> None:
         raise click.UsageError("MTurk shows pages of https addresses alone; give --address")
     if options["require"] and not options["only"]:
         raise click.UsageError("--require asks for columns of --only FILE")
-    existing_site(folder, options["database"])
     from winosmith.web.market.ledger import planned_wage
     from winosmith.web.market.studies import Requirement, create_study, read_ids
 
@@ -151,12 +150,10 @@ def create(folder: str, /, name: str, **options: Any) -> None:
 
 
 @command.command("list", short_help="the studies, and how far each is")
-@database_option
+@on_site
 @json_option
-@click.pass_obj
-def list_(folder: str, database: str | None, as_json: bool) -> None:
+def list_(site: Site, as_json: bool) -> None:
     """Show the studies of DIR: how many began, finished, and were confirmed by the market."""
-    existing_site(folder, database)
     from winosmith.web.market.models import Study
     from winosmith.web.market.studies import progress
 
@@ -194,20 +191,12 @@ def list_(folder: str, database: str | None, as_json: bool) -> None:
 @click.option("--places", type=click.IntRange(min=1), metavar="N",
               help="Let the market send N people from now on.")  # fmt: skip
 @address_option
-@database_option
+@on_site
 @json_option
-@click.pass_obj
 def show(
-    folder: str,
-    name: str,
-    new_link: bool,
-    places: int | None,
-    address: str,
-    database: str | None,
-    as_json: bool,
+    site: Site, name: str, new_link: bool, places: int | None, address: str, as_json: bool
 ) -> None:
     """Show what the study NAME asks and pays, and how far it is."""
-    existing_site(folder, database)
     from winosmith.web.market import studies
     from winosmith.web.market.studies import progress
 
@@ -226,7 +215,7 @@ def show(
     if record["places"] is None and record["closed"] is None:
         click.echo(
             "The study was made without places, so that any number may begin: ids in links are not "
-            f"signed. Set a bound with: winosmith admin study {folder} show {name} --places N"
+            f"signed. Set a bound with: winosmith admin study {site.folder} show {name} --places N"
         )
 
 
@@ -244,17 +233,10 @@ def _words(value: object) -> str:
 @click.option("--final", is_flag=True, help="EXPORT holds all submissions there will be: whoever "
               "is not in it did not come from the market.")  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
-@database_option
+@on_site
 @json_option
-@click.pass_obj
 def reconcile(
-    folder: str,
-    name: str,
-    export: str,
-    final: bool,
-    dry_run: bool,
-    database: str | None,
-    as_json: bool,
+    site: Site, name: str, export: str, final: bool, dry_run: bool, as_json: bool
 ) -> None:
     """Read the market's table of submissions of the study NAME from the file EXPORT (CSV).
 
@@ -262,7 +244,6 @@ def reconcile(
     decided. Votes of rejected and returned ones don't, and other people judge these problems;
     twins that they wrote are withdrawn. Read again, the same file changes nothing.
     """
-    existing_site(folder, database)
     from winosmith.web.market.exports import apply, plan, read_export
     from winosmith.web.market.studies import study_named
 
@@ -309,20 +290,12 @@ def _list(export: str, told: Sequence[tuple[int, str]]) -> None:
               "amounts. Delete FILE when it is paid.")  # fmt: skip
 @click.option("--paid", type=FILE, metavar="FILE",
               help="Note the bonuses of FILE as paid.")  # fmt: skip
-@database_option
+@on_site
 @json_option
-@click.pass_obj
 def pay(
-    folder: str,
-    name: str,
-    table: str | None,
-    bonuses: str | None,
-    paid: str | None,
-    database: str | None,
-    as_json: bool,
+    site: Site, name: str, table: str | None, bonuses: str | None, paid: str | None, as_json: bool
 ) -> None:
     """Show who did what in the study NAME, in how long, for what pay, and an hour's wage."""
-    existing_site(folder, database)
     from winosmith.web.market.ledger import COLUMNS, bonus_lines, ledger, record_bonuses
     from winosmith.web.market.studies import study_named
 
@@ -366,11 +339,9 @@ def _write(path: str, rows: object) -> None:
 
 @command.command("close", short_help="nobody new may come")
 @click.argument("name")
-@database_option
-@click.pass_obj
-def close(folder: str, name: str, database: str | None) -> None:
+@on_site
+def close(site: Site, name: str) -> None:
     """Let nobody new come to the study NAME; whoever is at work may finish."""
-    existing_site(folder, database)
     from winosmith.web.market.studies import close_study, progress, study_named
 
     study = study_named(name)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from winosmith.cli._main import Group
 from winosmith.cli._options import FILE, asked, data_argument, format_option, json_option, read_data
 from winosmith.cli._printing import print_json, print_table, say
-from winosmith.cli.admin import database_option, existing_site, site_argument
+from winosmith.cli.admin import on_site, site_argument
 from winosmith.humans import DECLARED, TITLE
+
+if TYPE_CHECKING:
+    from winosmith.web import Site
 
 
 @click.group(cls=Group)
@@ -50,10 +53,9 @@ REASONS = 5
 @click.option("--public-too", is_flag=True, help="Ask also what is public on the site already.")
 @click.option("--new-ids", is_flag=True, help="Under ids that tell nothing and clash with none.")
 @format_option
-@database_option
+@on_site
 @json_option
-@click.pass_obj
-def open_(folder: str, /, **options: Any) -> None:
+def open_(site: Site, /, **options: Any) -> None:
     """Make sheets of the problems of FILE, and let people take them at /tests/.
 
     Problems that the site does not have enter it under embargo; those that it has by their id go
@@ -64,7 +66,6 @@ def open_(folder: str, /, **options: Any) -> None:
     Example:
         winosmith admin test DIR open schemas.jsonl --name spring --orders 4
     """  # noqa: D301
-    site = existing_site(folder, options["database"])
     from winosmith.web import hosting
     from winosmith.web.take.rounds import open_round
 
@@ -102,12 +103,10 @@ def open_(folder: str, /, **options: Any) -> None:
 
 
 @command.command("list", short_help="the rounds, and how far each is")
-@database_option
+@on_site
 @json_option
-@click.pass_obj
-def list_(folder: str, database: str | None, as_json: bool) -> None:
+def list_(site: Site, as_json: bool) -> None:
     """Show the rounds of DIR: how many sheets are out, handed in and given up."""
-    existing_site(folder, database)
     from winosmith.web.take.models import Round
     from winosmith.web.take.rounds import standing
 
@@ -152,14 +151,12 @@ def list_(folder: str, database: str | None, as_json: bool) -> None:
 @command.command("close", short_help="nobody takes it any more; the results are found")
 @click.argument("name")
 @click.option("--drop", is_flag=True, help="Sheets that are still out count as given up.")
-@database_option
-@click.pass_obj
-def close(folder: str, name: str, drop: bool, database: str | None) -> None:
+@on_site
+def close(site: Site, name: str, drop: bool) -> None:
     """Let nobody take the round NAME any more, and find its results.
 
     Moderators see them on the site from then on.
     """
-    existing_site(folder, database)
     from winosmith.web.take.rounds import close_round, standing
 
     row = standing(close_round(name, drop=drop))
@@ -178,19 +175,15 @@ def close(folder: str, name: str, drop: bool, database: str | None) -> None:
 @click.argument("name")
 @click.argument("out", type=click.Path(file_okay=False))
 @click.option("--force", is_flag=True, help="Replace what an earlier look at the round wrote.")
-@database_option
+@on_site
 @json_option
-@click.pass_obj
-def results(
-    folder: str, name: str, out: str, force: bool, database: str | None, as_json: bool
-) -> None:
+def results(site: Site, name: str, out: str, force: bool, as_json: bool) -> None:
     """Write what people handed in so far in the round NAME to the folder OUT.
 
     OUT gets the sheets, a file of answers for each (as a form for a browser saves them), what
     `winosmith humans enter` makes of them (responses.jsonl, subjects.jsonl), ledger.json, and the
     problems with their answers in private/schemas.jsonl. People stand under random codes.
     """
-    existing_site(folder, database)
     from winosmith.web.take.results import write_results
     from winosmith.web.take.rounds import round_named
 
@@ -213,16 +206,14 @@ def results(
     "publish", short_help="what a closed round asked becomes public, the rest does not"
 )
 @click.argument("name")
-@database_option
+@on_site
 @json_option
-@click.pass_obj
-def publish(folder: str, name: str, database: str | None, as_json: bool) -> None:
+def publish(site: Site, name: str, as_json: bool) -> None:
     """Make public what the closed round NAME asked, with the other halves.
 
     The rest of its problems stays under embargo, for a later round. All of them carry a canary
     string from then on. It can't be taken back: what is public has been read.
     """
-    existing_site(folder, database)
     from dataclasses import asdict
 
     from winosmith.web.take.rounds import publish_round

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -83,6 +84,20 @@ def database_option(function: Callable[..., Any]) -> Callable[..., Any]:
     )(function)
 
 
+def on_site(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add `--database`; the command gets the site of DIR first, which is its own or its group's.
+
+    It raises what `existing_site` raises.
+    """
+
+    @wraps(function)
+    @click.pass_obj
+    def run(given: str | None, /, *, folder: str = "", database: str | None, **rest: Any) -> Any:
+        return function(existing_site(given or folder, database), **rest)
+
+    return database_option(run)
+
+
 def address_option(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add `--address`, with which printed links begin."""
     return click.option(
@@ -120,15 +135,8 @@ MOST_MINUTES = 90 * 24 * 60
 @click.option("--minutes", default=30, show_default=True, type=click.IntRange(1, MOST_MINUTES),
               help="For how long it works.")  # fmt: skip
 @address_option
-@database_option
-def invite(
-    folder: str,
-    role: str | None,
-    name: str | None,
-    minutes: int,
-    address: str,
-    database: str | None,
-) -> None:
+@on_site
+def invite(site: Site, role: str | None, name: str | None, minutes: int, address: str) -> None:
     """Print a link with which one person makes an account, or sets a new password.
 
     It works once. Only a digest of it is stored: whoever reads the database, or a backup, can't
@@ -136,7 +144,6 @@ def invite(
     """
     if (role is None) == (name is None):
         raise click.UsageError("give --role for a new account, or --for NAME for a new password")
-    existing_site(folder, database)
     from winosmith.web.people.accounts import invite, reset
 
     path = (
@@ -158,11 +165,10 @@ def _person(name: str):  # type: ignore[no-untyped-def]
 
 @click.command("people")
 @site_argument
-@database_option
+@on_site
 @_options.json_option
-def people(folder: str, database: str | None, as_json: bool) -> None:
+def people(site: Site, as_json: bool) -> None:
     """Count the people of DIR by role; nobody is named. Who has several roles counts in each."""
-    existing_site(folder, database)
     from django.db.models import Count, Q
 
     from winosmith.web.people.models import Person
@@ -187,13 +193,12 @@ def people(folder: str, database: str | None, as_json: bool) -> None:
 @click.command("models")
 @site_argument
 @click.option("--retry", metavar="NAME", help="Let a model try the late and failed ones again.")
-@database_option
-def models(folder: str, retry: str | None, database: str | None) -> None:
+@on_site
+def models(site: Site, retry: str | None) -> None:
     """Show how the models of the site of DIR stand: state, progress, speed, troubles.
 
     What a model can't be loaded for is told here in full, and nowhere on the site.
     """
-    site = existing_site(folder, database)
     from winosmith.web.predict import asking
 
     known = asking.all_figures()
@@ -231,14 +236,13 @@ def _tell(stand: Figures, folder: Path) -> None:
 
 @click.command("tidy")
 @site_argument
-@database_option
-def tidy(folder: str, database: str | None) -> None:
+@on_site
+def tidy(site: Site) -> None:
     """Delete from the site of DIR what is older than it keeps (retention_days in site.toml).
 
     A running server does so once a day by itself. Sentences and judgements are never deleted. What
     has waited long enough for its other half (wait_days) becomes public; a server looks every hour.
     """
-    existing_site(folder, database)
     from winosmith.web.people.privacy import tidy as delete_old
     from winosmith.web.problems.states import publish_due
 
@@ -250,8 +254,8 @@ def tidy(folder: str, database: str | None) -> None:
 @click.command("backup")
 @site_argument
 @click.argument("file", type=click.Path(dir_okay=False))
-@database_option
-def backup(folder: str, file: str, database: str | None) -> None:
+@on_site
+def backup(site: Site, file: str) -> None:
     """Save the site of DIR into FILE (.tar, or .tar.gz to compress it).
 
     FILE holds the database as it is at one moment, the key and the settings: keep it as safe as
@@ -259,7 +263,7 @@ def backup(folder: str, file: str, database: str | None) -> None:
     """
     from winosmith.web import hosting
 
-    contents = hosting.backup(existing_site(folder, database), file)
+    contents = hosting.backup(site, file)
     size = Path(file).stat().st_size
     click.echo(f"{file}: {size:,} bytes, {contents.database}, {contents.made}")
 
@@ -289,11 +293,9 @@ def restore(file: str, folder: str, database: str | None) -> None:
 @click.option("--format", "format_name", default="winosmith", show_default=True, help="Of the "
               "public problems; those of `winosmith convert --to`.")  # fmt: skip
 @click.option("--public", is_flag=True, help="The public problems alone, nothing private.")
-@database_option
+@on_site
 @_options.json_option
-def export(
-    folder: str, out: str, format_name: str, public: bool, database: str | None, as_json: bool
-) -> None:
+def export(site: Site, out: str, format_name: str, public: bool, as_json: bool) -> None:
     """Write the set of DIR as files: the public problems, and below private/ all the rest.
 
     The rest is what moderators know: every problem and where it stands, the judgements by
@@ -304,7 +306,6 @@ def export(
 
     from winosmith.web import hosting
 
-    existing_site(folder, database)
     exported = hosting.export(out, format_name=format_name, public=public)
     if as_json:
         print_json(asdict(exported))
@@ -324,23 +325,21 @@ def export(
 @click.option("--embargo", is_flag=True, help="Keep them out of everything public.")
 @click.option("--new-ids", is_flag=True, help="Under ids that tell nothing and clash with none.")
 @_options.format_option
-@database_option
+@on_site
 def import_(
-    folder: str,
+    site: Site,
     file: str,
     as_: str,
     source: str | None,
     embargo: bool,
     new_ids: bool,
     format_name: str | None,
-    database: str | None,
 ) -> None:
     """Put the problems of FILE, in any known format, into the site of DIR.
 
     People may work meanwhile. What is there already stays as it is; after an interrupt, the same
     command goes on.
     """
-    site = existing_site(folder, database)
     dataset = _options.read_data(file, format_name)
     if as_ == "published":
         added = _published(dataset, source or dataset.name)
@@ -383,10 +382,8 @@ def _published(dataset: Dataset, source: str) -> int:
 @_options.data_argument("file")
 @click.option("--new-ids", is_flag=True, help="Under ids that tell nothing and clash with none.")
 @_options.format_option
-@database_option
-def gold(
-    folder: str, file: str, new_ids: bool, format_name: str | None, database: str | None
-) -> None:
+@on_site
+def gold(site: Site, file: str, new_ids: bool, format_name: str | None) -> None:
     """Add the problems of FILE as questions that show whether judges read with care.
 
     Each needs an answer, and `gold.explanation` in its extra: why that answer is right, which the
@@ -395,7 +392,6 @@ def gold(
     """
     from winosmith.web import hosting
 
-    site = existing_site(folder, database)
     dataset = _options.read_data(file, format_name)
     if new_ids:
         dataset = hosting.with_new_ids(dataset, site.secret)
@@ -419,12 +415,10 @@ def rounds(context: click.Context, folder: str) -> None:
 
 
 @rounds.command("list", short_help="the rounds, and how far each is")
-@database_option
+@on_site
 @_options.json_option
-@click.pass_obj
-def list_(folder: str, database: str | None, as_json: bool) -> None:
+def list_(site: Site, as_json: bool) -> None:
     """Show the rounds of DIR: their states, and how many problems they kept."""
-    existing_site(folder, database)
     from winosmith.web.rounds.models import Round
     from winosmith.web.rounds.results import sizes
 
@@ -455,12 +449,10 @@ def list_(folder: str, database: str | None, as_json: bool) -> None:
 
 @rounds.command("show", short_help="one round: how far it is, why it failed, or its figures")
 @click.argument("name")
-@database_option
+@on_site
 @_options.json_option
-@click.pass_obj
-def show(folder: str, name: str, database: str | None, as_json: bool) -> None:
+def show(site: Site, name: str, as_json: bool) -> None:
     """Show the round NAME: how far it is, why it failed, or its figures beside the last round's."""
-    existing_site(folder, database)
     from winosmith.web.rounds.running import round_named
 
     found = round_named(name)
@@ -469,15 +461,15 @@ def show(folder: str, name: str, database: str | None, as_json: bool) -> None:
         return
     click.echo(f"{found.name}: {found.get_state_display()}")
     if found.busy:
-        _how_far(folder, found)
+        _how_far(site.folder, found)
     elif found.state == found.State.FAILED:
         click.echo(found.error)
-        say(f"Let it go on with: winosmith round --site {folder} --name {name}")
+        say(f"Let it go on with: winosmith round --site {site.folder} --name {name}")
     elif found.state == found.State.DONE:
         _figures(found)
 
 
-def _how_far(folder: str, found: Round) -> None:
+def _how_far(folder: Path, found: Round) -> None:
     from winosmith.web.rounds.running import progress_of
 
     progress = progress_of(found)
@@ -508,32 +500,28 @@ def _figures(found: Round) -> None:
 
 @rounds.command("cancel", short_help="give up the round that waits or runs")
 @click.argument("name")
-@database_option
-@click.pass_obj
-def cancel(folder: str, name: str, database: str | None) -> None:
+@on_site
+def cancel(site: Site, name: str) -> None:
     """Give the round NAME up. What it has finished is kept, and it can go on from there.
 
     A process that is at it stops before its next step; Ctrl-C stops it at once.
     """
-    existing_site(folder, database)
     from winosmith.web.rounds import running
 
     running.cancel(running.round_named(name))
     click.echo(f"{name} is cancelled")
-    say(f"Let it go on with: winosmith round --site {folder} --name {name}")
+    say(f"Let it go on with: winosmith round --site {site.folder} --name {name}")
 
 
 @rounds.command("publish", short_help="let everyone see what came of a round")
 @click.argument("name")
-@database_option
-@click.pass_obj
-def publish(folder: str, name: str, database: str | None) -> None:
+@on_site
+def publish(site: Site, name: str) -> None:
     """Let everyone see what came of the round NAME.
 
     Contributors learn what its filter left out of theirs, with the score and the reason; its roots
     are offered to be perturbed; the next round is compared with it. It can't be taken back.
     """
-    existing_site(folder, database)
     from winosmith.web.rounds import running
 
     running.publish(None, running.round_named(name))
