@@ -56,7 +56,14 @@ class FileForm(forms.Form):
     """A form with a file, which a script sends in pieces beforehand where one request is too small.
 
     Where it did, `sent` is the mark under which the pieces lie, and no file comes with the form.
+
+    Attributes:
+        kind: of the deed that comes of it.
+        asks: the fields that the deed keeps, beside the name of the file.
     """
+
+    kind = ""
+    asks: tuple[str, ...] = ()
 
     file = forms.FileField(label=gettext_lazy("File"), required=False)
     sent = forms.RegexField("^[0-9a-f]{32}$", required=False, widget=forms.HiddenInput)
@@ -80,6 +87,23 @@ class FileForm(forms.Form):
         elif not self.errors and not typed["sent"]:
             self.add_error("file", forms.Field.default_error_messages["required"])
         return typed
+
+    def proposed(self, person: Person, **beside: str) -> Deed:
+        """Keep the file; return what would come of it, a deed to be saved.
+
+        It may take seconds: it is called in no transaction, so that others can write meanwhile.
+
+        Args:
+            person: an admin.
+            beside: what else is asked for, such as the study.
+
+        Raises:
+            InputError: it can't be read, or nothing can come of it.
+        """
+        typed = self.cleaned_data
+        asked = {"file": file_name(typed), **beside}
+        asked |= {name.rstrip("_"): typed[name] for name in self.asks}
+        return taken(Deed(actor=person, kind=self.kind, asked=asked), typed)
 
 
 class DataForm(FileForm):
@@ -106,6 +130,8 @@ class DataForm(FileForm):
 class ImportForm(DataForm):
     """What is asked for with a file that comes in."""
 
+    kind = IMPORT
+    asks = ("as_", "format", "new_ids", "embargo", "source")
     as_ = forms.ChoiceField(
         label=gettext_lazy("What becomes of them"),
         choices=AS,
@@ -198,23 +224,6 @@ def _is_parquet(path: Path) -> bool:
     """Tell whether a file is packed, so that it may hold far more than its size says."""
     with path.open("rb") as file:
         return file.read(4) == b"PAR1"
-
-
-def propose(person: Person, form: ImportForm) -> Deed:
-    """Keep a file that was sent; return what would come of it, which is to be saved.
-
-    It may take seconds: it is called in no transaction, so that others can write meanwhile.
-
-    Raises:
-        InputError: it can't be read, or nothing of it can come in.
-    """
-    typed = form.cleaned_data
-    asked = {
-        "file": file_name(typed),
-        "as": typed["as_"],
-        **{name: typed[name] for name in ("format", "new_ids", "embargo", "source")},
-    }
-    return taken(Deed(actor=person, kind=IMPORT, asked=asked), typed)
 
 
 def look(deed: Deed, reading: Reading) -> None:

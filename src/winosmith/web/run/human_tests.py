@@ -11,8 +11,8 @@ from django.utils.translation import gettext_lazy
 from winosmith.errors import InputError
 from winosmith.humans import TITLE
 from winosmith.web.people.models import Person
-from winosmith.web.run.deeds import Progress, Reading, begun, note, taken
-from winosmith.web.run.files import TOLD, DataForm, Look, file_name, look_at, there, told
+from winosmith.web.run.deeds import Progress, Reading, begun, note
+from winosmith.web.run.files import TOLD, DataForm, Look, look_at, there, told
 from winosmith.web.run.models import TEST, TEST_CLOSE, TEST_PUBLISH, Deed
 from winosmith.web.take.models import Round
 from winosmith.web.take.rounds import (
@@ -35,6 +35,8 @@ LONGEST_CONSENT = 20_000
 class TestForm(DataForm):
     """What is asked for with the problems of a test."""
 
+    kind = TEST
+    asks = ("name", "title", "orders", "consent", "public_too", "format", "new_ids")
     name = forms.SlugField(
         label=gettext_lazy("Name of the test"),
         help_text=gettext_lazy("Letters, digits and dashes; it is part of its address."),
@@ -62,20 +64,6 @@ class TestForm(DataForm):
         help_text=gettext_lazy("Anybody may have read both halves of it."),
         required=False,
     )
-
-
-def propose_test(person: Person, form: TestForm) -> Deed:
-    """Keep the file of a test; return the sheets that it would have, a deed to be saved.
-
-    It may take seconds: it is called in no transaction, so that others can write meanwhile.
-
-    Raises:
-        InputError: it can't be read as a whole, or no test can be made of it.
-    """
-    typed = form.cleaned_data
-    names = ("name", "title", "orders", "consent", "public_too", "format", "new_ids")
-    asked = {"file": file_name(typed), **{name: typed[name] for name in names}}
-    return taken(Deed(actor=person, kind=TEST, asked=asked), typed)
 
 
 def look_test(deed: Deed, reading: Reading) -> None:

@@ -30,8 +30,8 @@ from winosmith.web.market.studies import (
     study_named,
 )
 from winosmith.web.people.models import Person
-from winosmith.web.run.deeds import Progress, Reading, note, taken
-from winosmith.web.run.files import TOLD, FileForm, file_name, there
+from winosmith.web.run.deeds import Progress, Reading, note
+from winosmith.web.run.files import TOLD, FileForm, there
 from winosmith.web.run.models import (
     STUDY,
     STUDY_CLOSE,
@@ -190,10 +190,27 @@ class PlacesForm(forms.Form):
         label=gettext_lazy("People that the market sends"), min_value=1, max_value=MOST_PLACES
     )
 
+    def proposed(self, person: Person, *, name: str) -> Deed:
+        """Return what other places of a study would come to, a deed to be saved."""
+        places = self.cleaned_data["places"]
+        return Deed(
+            actor=person,
+            kind=STUDY_PLACES,
+            state=Deed.State.SHOWN,
+            asked={"name": name, "places": places},
+            came={
+                "before": study_named(name).places,
+                "places": places,
+                "may_begin": Study(places=places).most,
+            },
+        )
+
 
 class ListForm(FileForm):
     """Who may come, or may not."""
 
+    kind = STUDY_LIST
+    asks = ("allowed", "require")
     allowed = forms.ChoiceField(
         label=gettext_lazy("What the list says"),
         choices=[
@@ -228,6 +245,8 @@ class ListForm(FileForm):
 class PaidForm(FileForm):
     """What the market says of those who came."""
 
+    kind = STUDY_PAID
+    asks = ("final",)
     final = forms.BooleanField(
         label=gettext_lazy("These are all submissions there will be"),
         help_text=gettext_lazy("Whoever is not among them did not come from the market."),
@@ -239,35 +258,10 @@ class PaidForm(FileForm):
         self.fields["file"].help_text = _("The market’s table of submissions (CSV).")
 
 
-def propose_places(person: Person, study: Study, form: PlacesForm) -> Deed:
-    """Return what other places would come to, a deed to be saved."""
-    places = form.cleaned_data["places"]
-    then = Study(places=places)
-    return Deed(
-        actor=person,
-        kind=STUDY_PLACES,
-        state=Deed.State.SHOWN,
-        asked={"name": study.name, "places": places},
-        came={"before": study.places, "places": places, "may_begin": then.most},
-    )
-
-
 def change_places(deed: Deed, progress: Progress) -> dict[str, Any]:
     """Carry out a change of places."""
     give_places(study_named(deed.asked["name"]), deed.asked["places"])
     return dict(deed.came)
-
-
-def propose_list(person: Person, study: Study, form: ListForm) -> Deed:
-    """Return what a list of people would come to, a deed to be saved.
-
-    Raises:
-        InputError: it can't be read, or nobody is on it.
-    """
-    typed = form.cleaned_data
-    asked = {"name": study.name, "file": file_name(typed)}
-    asked |= {name: typed[name] for name in ("allowed", "require")}
-    return taken(Deed(actor=person, kind=STUDY_LIST, asked=asked), typed)
 
 
 def look_list(deed: Deed, _reading: Reading) -> None:
@@ -285,17 +279,6 @@ def let_come(deed: Deed, progress: Progress) -> dict[str, Any]:
     """Carry out a list: those on it alone may come, or may not; again, it changes nothing."""
     study = study_named(deed.asked["name"])
     return {**deed.came, "listed": screen(study, _ids(deed, study), allowed=_alone(deed))}
-
-
-def propose_paid(person: Person, study: Study, form: PaidForm) -> Deed:
-    """Return what the market's word would change, a deed to be saved.
-
-    Raises:
-        InputError: it is no export of this market; with each fault's line.
-    """
-    typed = form.cleaned_data
-    asked = {"name": study.name, "file": file_name(typed), "final": typed["final"]}
-    return taken(Deed(actor=person, kind=STUDY_PAID, asked=asked), typed)
 
 
 def look_paid(deed: Deed, _reading: Reading) -> None:

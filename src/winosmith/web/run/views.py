@@ -28,7 +28,7 @@ from winosmith.web.run import studies as paid
 from winosmith.web.run.choices import Choices, choose, turn_to_choose
 from winosmith.web.run.dashboard import as_context
 from winosmith.web.run.deeds import PIECE, confirm, drop, file_of, go_on, most, put, stop
-from winosmith.web.run.models import BACKUP, IMPORT, TEST, Deed
+from winosmith.web.run.models import BACKUP, TEST, Deed
 from winosmith.web.run.steps import left, steps
 from winosmith.web.take.models import Round
 from winosmith.web.take.rounds import standing
@@ -90,37 +90,30 @@ def import_(request: HttpRequest) -> HttpResponseBase:
     """Take a file of problems, and show what would come of it."""
     initial = {"as_": request.GET.get("as", "judging")}
     form = files.ImportForm(request.POST or None, request.FILES or None, initial=initial)
-    return _proposed(request, form, files.propose, IMPORT, "run/import.html")
+    return _proposed(request, form, "run/import.html")
 
 
 @admins_only
 def tests(request: HttpRequest) -> HttpResponseBase:
     """Show the human tests, and take the file of another one."""
     form = human_tests.TestForm(request.POST or None, request.FILES or None)
-    return _proposed(request, form, human_tests.propose_test, TEST, "run/tests.html")
+    return _proposed(request, form, "run/tests.html")
 
 
-def _proposed(
-    request: HttpRequest,
-    form: Any,
-    propose: Callable[[Person, Any], Deed],
-    kind: str,
-    page: str,
-) -> HttpResponseBase:
-    if request.method == "POST" and form.is_valid() and (mark := _shown(request, form, propose)):
+def _proposed(request: HttpRequest, form: files.FileForm, page: str) -> HttpResponseBase:
+    if request.method == "POST" and form.is_valid() and (mark := _shown(request, form)):
         return redirect("run:deed", mark)
-    return _form(request, page, form, deeds=_deeds().filter(kind=kind)[:LAST], **_beside(kind))
+    deeds = _deeds().filter(kind=form.kind)[:LAST]
+    return _form(request, page, form, deeds=deeds, **_beside(form.kind))
 
 
-def _shown(
-    request: HttpRequest, form: Any, propose: Callable[[Person, Any], Deed], part: str = ""
-) -> str:
+def _shown(request: HttpRequest, form: Any, part: str = "", **beside: str) -> str:
     """Keep what is to be confirmed; return the mark of its deed, or "" as `_done` does."""
     sent = form.cleaned_data.get("sent", "")
     if sent and _deeds().filter(mark=sent).exists():
         return str(sent)
     try:
-        deed = propose(_person(request), form)
+        deed = form.proposed(_person(request), **beside)
     except WinosmithError as error:
         _tell(form, "file" if "file" in form.fields else None, error)
         return ""
@@ -231,12 +224,12 @@ def studies(request: HttpRequest) -> HttpResponseBase:
     return _studies(request, form)
 
 
-STUDY_FORMS: dict[str, tuple[type[Form], Callable[[Person, Study, Any], Deed]]] = {
-    "places": (paid.PlacesForm, paid.propose_places),
-    "list": (paid.ListForm, paid.propose_list),
-    "paid": (paid.PaidForm, paid.propose_paid),
+STUDY_FORMS: dict[str, type[Any]] = {
+    "places": paid.PlacesForm,
+    "list": paid.ListForm,
+    "paid": paid.PaidForm,
 }
-"""What a study's page offers: a form, and what makes of it a deed that is to be confirmed."""
+"""What a study's page offers; each makes a deed that is to be confirmed."""
 
 
 @admins_only
@@ -254,12 +247,11 @@ def study(request: HttpRequest, name: str) -> HttpResponseBase:
             prefix=do,
             initial=first.get(do),
         )
-        for do, (form, _propose) in STUDY_FORMS.items()
+        for do, form in STUDY_FORMS.items()
     }
     asked = forms.get(which)
     if asked is not None and asked.is_valid():
-        propose = STUDY_FORMS[which][1]
-        mark = _shown(request, asked, lambda person, form: propose(person, found, form), which)
+        mark = _shown(request, asked, which, name=name)
         if mark:
             return redirect("run:deed", mark)
     deeds = _deeds().filter(asked__name=name, kind__startswith="study")[:LAST]
