@@ -131,7 +131,7 @@ def measure(args):
     while not association.association(asked[0][0]).readings:
         time.sleep(0.01)
     found = sum(
-        bool({near.ref for near in lookalikes(half.sentence, half.options)} & ids)
+        bool({near.ref for near in lookalikes([half])} & ids)
         for halves, ids in asked
         for half in halves
     )
@@ -143,7 +143,7 @@ def measure(args):
         association.association(halves)
 
     ways = {
-        "lookalikes": lambda halves: lookalikes(halves[0].sentence, halves[0].options),
+        "lookalikes": lambda halves: lookalikes(halves[:1]),
         "hints": live_hints,
         "meter": association.association,
         "live": live,

@@ -133,7 +133,7 @@ def fill(folder: Path) -> None:
 def _family(people: dict[str, Any], moderator: Any) -> str:
     """Let people perturb the root, and a moderator find all but the last valid; name the last."""
     from winosmith.web.people.gates import new_key
-    from winosmith.web.perturb.rules import Typed, perturb
+    from winosmith.web.perturb.rules import Place, Typed, write
     from winosmith.web.problems.models import Problem, State
     from winosmith.web.problems.states import move
 
@@ -144,7 +144,7 @@ def _family(people: dict[str, Any], moderator: Any) -> str:
     family = [root]
     for parent, sentence, options, answer, who in GROWN:
         typed = Typed(sentence, options, answer)
-        version = perturb(people[who], family[parent], typed, new_key())
+        version = write(Place.below(people[who], family[parent]), typed, new_key())
         family.append(version)
         if sentence is GROWN[-1][1]:
             break

@@ -107,7 +107,7 @@ def test_imported_problems_are_compared_with(database: Any) -> None:
     from winosmith.web.problems.lookalikes import lookalikes
 
     _import(_twins(3), "valid")
-    found = lookalikes(_twins(3)[4].sentence, _twins(3)[4].options)
+    found = lookalikes([_twins(3)[4]])
     assert found
     assert found[0].share == 1.0
 

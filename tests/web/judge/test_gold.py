@@ -147,7 +147,7 @@ def test_votes_of_a_held_judge_wait_until_a_moderator_decides(
     db: Any, rules: Any, person: Maker
 ) -> None:
     """A hold for gold lets undecided votes wait; a moderator lets them count, measuring anew."""
-    from winosmith.web.judge.exclusion import confirm_votes, resume
+    from winosmith.web.judge.exclusion import change_votes, resume
     from winosmith.web.judge.models import Judge
     from winosmith.web.judge.trust import record
     from winosmith.web.judge.turns import go_on
@@ -163,7 +163,7 @@ def test_votes_of_a_held_judge_wait_until_a_moderator_decides(
     assert _paused(ann)
     assert votes_of(problem) == []
     resume(ann, eva)
-    assert confirm_votes(ann, eva, "a bad day") == 1
+    assert change_votes(ann, "confirm", eva, "a bad day") == 1
     assert len(votes_of(problem)) == 1
     assert go_on(ann) is not None
     assert record(ann, Judge.objects.get(person=ann).since) == (0, 0)
@@ -269,14 +269,15 @@ def test_an_import_is_looked_for_as_other_problems_are(db: Any, rules: Any, pers
     """Who types an imported gold question is told that a problem is alike, as for any other."""
     from winosmith import Dataset, Problem
     from winosmith.web._import import import_problems
-    from winosmith.web.problems.lookalikes import lookalikes
+    from winosmith.web.problems.lookalikes import Half, lookalikes
 
     text = "The kettle did not fit into the cupboard by the door because the _ was too {}."
     for kind, end in (("judging", "wide and much too heavy"), ("gold", "full of plates and cups")):
         extra = {"gold.explanation": "Big things fill small ones."}
         one = Problem(kind, text.format(end), ("kettle", "cupboard"), 0, extra=extra)
         import_problems(Dataset([one]), kind)
-    near = [lookalikes(text.format(end), ()) for end in ("wide and heavy", "full of plates")]
+    ends = ("wide and heavy", "full of plates")
+    near = [lookalikes([Half(text.format(end))]) for end in ends]
     assert [[one.sentence for one in found] for found in near] == [[None], [None]]
 
 

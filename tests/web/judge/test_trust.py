@@ -38,7 +38,7 @@ def test_clicks_decide_nothing_before_a_moderator_looked(
     database: Any, rules: Any, person: Maker
 ) -> None:
     """Three judges who click at once fill all places of ten problems, and none is decided."""
-    from winosmith.web.judge.exclusion import confirm_votes, resume
+    from winosmith.web.judge.exclusion import change_votes, resume
     from winosmith.web.judge.models import Slot
 
     rules(hold_pace_seconds=3)
@@ -54,7 +54,7 @@ def test_clicks_decide_nothing_before_a_moderator_looked(
     eva = person("eva", is_moderator=True)
     for who in clicking:
         resume(who, eva)
-        assert confirm_votes(who, eva, "they know them by heart") == 10
+        assert change_votes(who, "confirm", eva, "they know them by heart") == 10
     assert set(_states(problems)) == {"valid"}
 
 
@@ -194,7 +194,7 @@ def test_a_moderator_lets_two_of_one_address_count(
     database: Any, rules: Any, person: Maker
 ) -> None:
     """Counted again, the vote decides in the place that was kept; theirs are left out no more."""
-    from winosmith.web.judge.exclusion import include_votes
+    from winosmith.web.judge.exclusion import change_votes
     from winosmith.web.judge.models import Slot
 
     rules(hold_accounts=3)
@@ -204,7 +204,7 @@ def test_a_moderator_lets_two_of_one_address_count(
         give_in(who, 9.0, address="192.0.2.7")
     give_in(person("dora"), 9.0, address="198.51.100.9")
     assert _states(problems) == ["judging", "judging"]
-    assert include_votes(pair[1], eva, "they share a flat") == 1
+    assert change_votes(pair[1], "include", eva, "they share a flat") == 1
     assert _states(problems) == ["valid", "judging"]
     for who in pair:
         give_in(who, 9.0, address="192.0.2.7")
@@ -481,7 +481,7 @@ def test_a_paid_job_that_is_held_waits_for_moderator_and_market(
     db: Any, rules: Any, person: Maker
 ) -> None:
     """The market's word alone lets no vote count that waits for a moderator, nor the other way."""
-    from winosmith.web.judge.exclusion import confirm, confirm_votes, resume
+    from winosmith.web.judge.exclusion import change_votes, confirm, resume
     from winosmith.web.judge.models import Judge
 
     rules(hold_pace_seconds=3, judges=1)
@@ -494,9 +494,9 @@ def test_a_paid_job_that_is_held_waits_for_moderator_and_market(
     assert confirm(ann.pk, "approved") == 0
     assert _states(problems) == ["judging", "judging"]
     resume(ann, eva)
-    assert confirm_votes(ann, eva, "looked") == 1
+    assert change_votes(ann, "confirm", eva, "looked") == 1
     resume(bob, eva)
-    assert confirm_votes(bob, eva, "looked") == 0
+    assert change_votes(bob, "confirm", eva, "looked") == 0
     assert _states(problems) == ["valid", "judging"]
     assert confirm(bob.pk, "approved") == 1
     assert _states(problems) == ["valid", "valid"]

@@ -112,7 +112,7 @@ def test_a_judge_is_one_participant_in_the_data(db: Any, rules: Any, person: Mak
 
 def test_excluded_votes_bring_the_problem_back(db: Any, rules: Any, person: Maker) -> None:
     """A decided problem that loses a vote is judged on by one more; counted again it is decided."""
-    from winosmith.web.judge.exclusion import exclude_votes, include_votes
+    from winosmith.web.judge.exclusion import change_votes
     from winosmith.web.judge.votes import responses, votes_of
 
     eva = person("eva", is_moderator=True)
@@ -120,7 +120,7 @@ def test_excluded_votes_bring_the_problem_back(db: Any, rules: Any, person: Make
     judges = [person(name) for name in ("a", "b", "c")]
     for judge in judges:
         give(judge)
-    assert exclude_votes(judges[0], eva, "guesses") == 1
+    assert change_votes(judges[0], "exclude", eva, "guesses") == 1
     problem.refresh_from_db()
     assert (problem.state, problem.slots.filter(open=True).count()) == ("judging", 1)
     assert len(votes_of(problem)) == 2
@@ -129,7 +129,7 @@ def test_excluded_votes_bring_the_problem_back(db: Any, rules: Any, person: Make
     give(person("dan"))
     problem.refresh_from_db()
     assert problem.state == "valid"
-    assert include_votes(judges[0], eva, "it was a mistake") == 1
+    assert change_votes(judges[0], "include", eva, "it was a mistake") == 1
     problem.refresh_from_db()
     assert (problem.state, len(votes_of(problem))) == ("valid", 4)
     kinds = set(problem.events.values_list("kind", flat=True))
@@ -138,7 +138,7 @@ def test_excluded_votes_bring_the_problem_back(db: Any, rules: Any, person: Make
 
 def test_votes_that_count_again_leave_no_slot_too_many(db: Any, rules: Any, person: Maker) -> None:
     """Taken out and counted again at once, the votes decide as before, and nobody is asked more."""
-    from winosmith.web.judge.exclusion import exclude_votes, include_votes
+    from winosmith.web.judge.exclusion import change_votes
 
     eva = person("eva", is_moderator=True)
     (problem,) = twin(halves=1)
@@ -146,11 +146,11 @@ def test_votes_that_count_again_leave_no_slot_too_many(db: Any, rules: Any, pers
     for judge in judges:
         give(judge)
     for judge in judges[:2]:
-        exclude_votes(judge, eva, "guesses")
+        change_votes(judge, "exclude", eva, "guesses")
     problem.refresh_from_db()
     assert (problem.state, problem.slots.filter(open=True).count()) == ("judging", 2)
     for judge, left in zip(judges[:2], (1, 0), strict=True):
-        include_votes(judge, eva, "it was a mistake")
+        change_votes(judge, "include", eva, "it was a mistake")
         assert problem.slots.filter(open=True).count() == left
     problem.refresh_from_db()
     assert problem.state == "valid"
@@ -158,7 +158,7 @@ def test_votes_that_count_again_leave_no_slot_too_many(db: Any, rules: Any, pers
 
 def test_a_recount_can_turn_the_verdict(db: Any, rules: Any, person: Maker) -> None:
     """Where enough votes are left without the excluded ones, the verdict follows them at once."""
-    from winosmith.web.judge.exclusion import exclude_votes
+    from winosmith.web.judge.exclusion import change_votes
     from winosmith.web.judge.votes import open_slots
     from winosmith.web.problems.models import State
     from winosmith.web.problems.states import move
@@ -174,20 +174,20 @@ def test_a_recount_can_turn_the_verdict(db: Any, rules: Any, person: Maker) -> N
     give(bob, 1), give(person("cat"), 0)
     problem.refresh_from_db()
     assert problem.state == "rejected"
-    exclude_votes(bob, eva, "guesses")
-    exclude_votes(person("a2"), eva, "has none")
+    change_votes(bob, "exclude", eva, "guesses")
+    change_votes(person("a2"), "exclude", eva, "has none")
     problem.refresh_from_db()
     assert problem.state == "rejected"  # one against one is no majority
     from winosmith.web.people.models import Person
 
-    exclude_votes(Person.objects.get(name="a"), eva, "guesses")
+    change_votes(Person.objects.get(name="a"), "exclude", eva, "guesses")
     problem.refresh_from_db()
     assert problem.state == "valid"
 
 
 def test_what_a_moderator_decided_stays(db: Any, rules: Any, person: Maker) -> None:
     """Votes taken out of the count don't move a problem that a moderator accepted."""
-    from winosmith.web.judge.exclusion import exclude_votes
+    from winosmith.web.judge.exclusion import change_votes
     from winosmith.web.problems.models import State
     from winosmith.web.problems.states import move
 
@@ -197,19 +197,19 @@ def test_what_a_moderator_decided_stays(db: Any, rules: Any, person: Maker) -> N
     give(ann, 1)
     problem.refresh_from_db()
     move(problem, State.VALID, by=eva, kind="accept", reason="the judge erred")
-    exclude_votes(ann, eva, "guesses")
+    change_votes(ann, "exclude", eva, "guesses")
     problem.refresh_from_db()
     assert problem.state == "valid"
 
 
 def test_only_another_moderator_excludes(db: Any, rules: Any, person: Maker) -> None:
     """Neither a judge nor the person themselves takes votes out, and not without a reason."""
-    from winosmith.web.judge.exclusion import exclude_votes
+    from winosmith.web.judge.exclusion import change_votes
 
     ann, eva = person("ann"), person("eva", is_moderator=True)
     for somebody, by, reason in ((eva, ann, "x"), (eva, eva, "x"), (ann, eva, "  ")):
         with pytest.raises(InputError):
-            exclude_votes(somebody, by, reason)
+            change_votes(somebody, "exclude", by, reason)
 
 
 def test_agreement_is_that_of_the_votes(db: Any, rules: Any, person: Maker) -> None:

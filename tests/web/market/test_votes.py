@@ -105,13 +105,13 @@ def test_provisional_votes_wait_among_others(db: Any, rules: Any, person: Any) -
 
 def test_what_a_moderator_took_out_stays_out(db: Any, rules: Any, person: Any) -> None:
     """The market's word does not bring back a vote that a moderator excluded."""
-    from winosmith.web.judge.exclusion import confirm, exclude_votes
+    from winosmith.web.judge.exclusion import change_votes, confirm
 
     made, _ = m.study(1)
     half = m.twin(halves=1)[0]
     part = m.working(made)
     m.give(part.person, 1)
-    assert exclude_votes(part.person, person("eva", is_moderator=True), "guesses") == 1
+    assert change_votes(part.person, "exclude", person("eva", is_moderator=True), "guesses") == 1
     assert confirm(part.pk, "approved") == 0
     assert _state(half) == "judging"
     m.give(person("ann"))
@@ -122,7 +122,7 @@ def test_no_moderator_counts_what_the_market_did_not_confirm(
     db: Any, rules: Any, person: Any
 ) -> None:
     """Votes of a rejected submission stay out; confirmed ones come back as any vote does."""
-    from winosmith.web.judge.exclusion import confirm, exclude_votes, include_votes, refuse
+    from winosmith.web.judge.exclusion import change_votes, confirm, refuse
 
     made, _ = m.study(1)
     half = m.twin(halves=1)[0]
@@ -130,12 +130,12 @@ def test_no_moderator_counts_what_the_market_did_not_confirm(
     m.give(part.person)
     eva = person("eva", is_moderator=True)
     refuse(part.pk, "rejected")
-    assert include_votes(part.person, eva, "why not") == 0
+    assert change_votes(part.person, "include", eva, "why not") == 0
     confirm(part.pk, "approved after all", refused=True)
     assert _state(half) == "valid"
-    assert exclude_votes(part.person, eva, "guesses") == 1
+    assert change_votes(part.person, "exclude", eva, "guesses") == 1
     assert _state(half) == "judging"
-    assert include_votes(part.person, eva, "no guesses") == 1
+    assert change_votes(part.person, "include", eva, "no guesses") == 1
     assert _state(half) == "valid"
 
 

@@ -49,9 +49,10 @@ def rules(**changes: Any) -> Any:
 def send(person: Any, parent: Any, what: Any = None, key: str = "", **arguments: Any) -> Any:
     """Perturb as a person does, by a form of its own."""
     from winosmith.web.people.gates import new_key
-    from winosmith.web.perturb.rules import perturb
+    from winosmith.web.perturb.rules import Place, write
 
-    return perturb(person, parent, what or typed(), key or new_key(), **arguments)
+    place = Place.below(person, parent)
+    return write(place, what or typed(), key or new_key(), **arguments)
 
 
 def text(answer: Any) -> str:

@@ -331,7 +331,7 @@ def test_a_revision_takes_the_place(
 ) -> None:
     """It hangs below the same parent; who read the old one knows it; children stay put."""
     from winosmith.web.judge.models import Seen, Slot, note_seen
-    from winosmith.web.perturb.rules import revisable, revise
+    from winosmith.web.perturb.rules import Place, revisable, write
     from winosmith.web.problems.family import path_to
     from winosmith.web.problems.models import Problem
 
@@ -342,8 +342,8 @@ def test_a_revision_takes_the_place(
     assert revisable(ann, old)
     assert not revisable(bob, old)
     assert not revisable(ann, root)
-    new = revise(ann, old, typed(CHILD, 0), KEY)
-    assert revise(ann, old, typed(CHILD, 0), KEY) == new
+    new = write(Place.of(ann, old), typed(CHILD, 0), KEY)
+    assert write(Place.of(ann, old), typed(CHILD, 0), KEY) == new
     assert new.twin.revises == old.twin
     assert (new.sentence, new.answer, new.version.parent) == (CHILD, 0, root)
     old.refresh_from_db()
@@ -352,16 +352,19 @@ def test_a_revision_takes_the_place(
     assert Seen.objects.filter(person=bob, twin=new.twin).exists()
     assert [row.pk for row in path_to(below)] == [root.pk, old.pk, below.pk]
     with pytest.raises(InputError, match="can't be revised"):
-        revise(ann, old, typed(GRANDCHILD), "m" * 32)
+        write(Place.of(ann, old), typed(GRANDCHILD), "m" * 32)
     Problem.objects.filter(pk=new.pk).update(state="rejected")
-    assert revise(ann, Problem.objects.get(pk=new.pk), typed(CHILD), "n" * 32).state == "judging"
+    assert (
+        write(Place.of(ann, Problem.objects.get(pk=new.pk)), typed(CHILD), "n" * 32).state
+        == "judging"
+    )
 
 
 def test_a_revision_under_embargo_stays_so(
     db: Any, contributor: Callable[..., Any], original: Callable[..., Any], models: Any
 ) -> None:
     """What replaces an embargoed version is embargoed, and no model sees it."""
-    from winosmith.web.perturb.rules import revise
+    from winosmith.web.perturb.rules import Place, write
     from winosmith.web.predict.models import Prediction
     from winosmith.web.problems.models import Problem
 
@@ -369,7 +372,7 @@ def test_a_revision_under_embargo_stays_so(
     ann, root = contributor(), original()
     old = send(ann, root)
     Problem.objects.filter(pk=old.pk).update(embargo=True)
-    new = revise(ann, Problem.objects.get(pk=old.pk), typed(GRANDCHILD), KEY)
+    new = write(Place.of(ann, Problem.objects.get(pk=old.pk)), typed(GRANDCHILD), KEY)
     assert new.embargo
     assert not Prediction.objects.filter(problem=new).exists()
 

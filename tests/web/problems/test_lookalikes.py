@@ -41,9 +41,9 @@ def problem() -> Callable[..., Any]:
 
 
 def _near(sentence: str = TEXT, options: Any = OPTIONS, **has: Any) -> list[Any]:
-    from winosmith.web.problems.lookalikes import lookalikes
+    from winosmith.web.problems.lookalikes import Half, lookalikes
 
-    return lookalikes(sentence, options, **has)
+    return lookalikes([Half(sentence, options)], **has)
 
 
 @pytest.mark.parametrize(

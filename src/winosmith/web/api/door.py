@@ -424,15 +424,6 @@ def done_before(request: HttpRequest, key: str) -> dict[str, Any] | None:
     return dict(found.result["result"])
 
 
-def note(request: HttpRequest, key: str, result: dict[str, Any]) -> None:
-    """Write down what comes of this request, in a transaction that does what it asks.
-
-    Raises:
-        Mismatch: another request was sent with this key.
-    """
-    acted(request, key, lambda: result)
-
-
 def _mismatch() -> Mismatch:
     return Mismatch(_("This Idempotency-Key was sent with another request; make a new one."))
 

@@ -208,8 +208,7 @@ def submit(request: HttpRequest, ref: Ref, sent: DraftVersion, key: Key) -> dict
         revises=draft.revises,
         before=before,
     )
-    door.note(request, key, {"twin": twin.ref})
-    return {"twin": twin.ref}
+    return door.acted(request, key, lambda: {"twin": twin.ref})
 
 
 def _sent(person: Person, ref: str) -> dict[str, Any] | None:

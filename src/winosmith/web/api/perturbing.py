@@ -5,7 +5,6 @@ The shapes of what is asked and told come first, then the operations.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Annotated, Any
 
 from django.conf import settings
@@ -20,7 +19,7 @@ from winosmith.web.judge.models import note_read
 from winosmith.web.people.gates import new_key, rate_limit
 from winosmith.web.people.models import Person
 from winosmith.web.perturb import rules
-from winosmith.web.perturb.page import Shown, checked, outcome
+from winosmith.web.perturb.page import Shown, checked, outcome, own_version, perturbable
 from winosmith.web.perturb.rules import Place, Typed
 from winosmith.web.problems.family import may_perturb, path_to
 from winosmith.web.problems.models import Problem as ProblemRow
@@ -127,15 +126,12 @@ class MadeVersion(Shape):
 router = Router(tags=["perturb"])
 
 
-Write = Callable[[Person, Typed, str, Callable[[], None]], ProblemRow]
-
-
 @router.post(
     "/problems/{ref}/perturb/check", response=ExaminedVersion, summary="Check", **asks("write")
 )
 def check(request: HttpRequest, ref: Ref, bent: Bent) -> dict[str, Any]:
     """Tell what the rules say of a perturbed sentence, and write nothing."""
-    place = _below(owner(request), _parent(owner(request), ref))
+    place = _below(owner(request), ref)
     return _examined(place, bent.typed(place.parent))
 
 
@@ -147,13 +143,8 @@ def check(request: HttpRequest, ref: Ref, bent: Bent) -> dict[str, Any]:
 )
 def perturb(request: HttpRequest, ref: Ref, bent: Bent, key: Key) -> dict[str, Any]:
     """Make a version of a problem; judges and moderators get it, and every model is asked."""
-    parent = _parent(owner(request), ref)
-    _below(owner(request), parent)
-
-    def write(person: Person, typed: Typed, new: str, limit: Callable[[], None]) -> ProblemRow:
-        return rules.perturb(person, parent, typed, new, before=limit)
-
-    return _made(request, key, bent.typed(parent), write)
+    place = _below(owner(request), ref)
+    return _made(request, key, bent.typed(place.parent), place)
 
 
 @router.get("/versions/{ref}", response=Version, summary="A version", **asks("read", public=True))
@@ -189,8 +180,7 @@ def read_version(request: HttpRequest, ref: Ref) -> dict[str, Any]:
 )
 def check_revision(request: HttpRequest, ref: Ref, bent: Bent) -> dict[str, Any]:
     """Tell what the rules say of a revision, and write nothing."""
-    old = _old(owner(request), ref)
-    place = Place(owner(request), path_to(old)[:-1], old)
+    place = Place.of(owner(request), own_version(owner(request), ref))
     return _examined(place, bent.typed(place.parent))
 
 
@@ -202,46 +192,27 @@ def check_revision(request: HttpRequest, ref: Ref, bent: Bent) -> dict[str, Any]
 )
 def revise(request: HttpRequest, ref: Ref, bent: Bent, key: Key) -> dict[str, Any]:
     """Replace a version of your own that waits or was rejected."""
-    old = _old(owner(request), ref)
-
-    def write(person: Person, typed: Typed, new: str, limit: Callable[[], None]) -> ProblemRow:
-        return rules.revise(person, old, typed, new, before=limit)
-
-    return _made(request, key, bent.typed(old), write)
+    place = Place.of(owner(request), own_version(owner(request), ref))
+    return _made(request, key, bent.typed(place.parent), place)
 
 
-def _made(request: HttpRequest, key: str, typed: Typed, write: Write) -> dict[str, Any]:
+def _made(request: HttpRequest, key: str, typed: Typed, place: Place) -> dict[str, Any]:
     """Write a version once for a key; the rule keeps a key of its own in the same transaction."""
     person = owner(request)
 
     def limit() -> None:
         rate_limit(person, "perturb", settings.RULES.perturbs_per_hour)
 
-    return door.acted(request, key, lambda: {"version": write(person, typed, new_key(), limit).ref})
+    return door.acted(
+        request, key, lambda: {"version": rules.write(place, typed, new_key(), before=limit).ref}
+    )
 
 
-def _parent(person: Person, ref: str) -> ProblemRow:
-    """Return what somebody may perturb; of anything else nobody learns that it exists."""
-    found = ProblemRow.objects.select_related("twin__contributor").filter(ref=ref).first()
-    if found is None or not may_perturb(person, found):
-        raise Http404
-    return found
-
-
-def _below(person: Person, parent: ProblemRow) -> Place:
+def _below(person: Person, ref: str) -> Place:
     """Return the place below a problem; whoever writes there knows the way to it."""
-    place = Place(person, path_to(parent))
+    place = Place.below(person, perturbable(person, ref))
     note_read(person, [row for row in place.path if visible_to(person, row)])
     return place
-
-
-def _old(person: Person, ref: str) -> ProblemRow:
-    """Return somebody's own version; of anybody else's nobody learns that it exists."""
-    rows = ProblemRow.objects.filter(ref=ref, gold=False, version__parent__isnull=False)
-    found = rows.select_related("twin__contributor").first()
-    if found is None or found.twin.contributor_id != person.pk:
-        raise Http404
-    return found
 
 
 def _examined(place: Place, typed: Typed) -> dict[str, Any]:

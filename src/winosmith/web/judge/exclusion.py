@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from datetime import datetime
+from typing import Literal
 
 from django.conf import settings
 from django.db.models import F, QuerySet
@@ -24,7 +25,7 @@ from winosmith.web.problems.states import move, stay
 def resume(person: Person, by: Person) -> None:
     """Let a judge who is held go on; pace and gold questions are measured anew from now.
 
-    What they vote from now on counts; `confirm_votes` lets those count that wait. Who was held for
+    What they vote from now on counts; `change_votes` lets those count that wait. Who was held for
     their address is never held for it again.
 
     Raises:
@@ -55,123 +56,49 @@ def pause(person: Person, by: Person) -> None:
         hold(Judge.objects.select_for_update().get(person=person), MODERATOR)
 
 
-def exclude_votes(
+Change = Literal["exclude", "include", "confirm", "discard"]
+"""What a moderator does with the votes of a judge.
+
+- exclude: all leave the count.
+- include: those that were excluded count again; from then on none of theirs is left out for the
+  address that it came from.
+- confirm: those that wait for a moderator count; `resume` comes first. What a market has not
+  confirmed waits on.
+- discard: those that wait leave the count. What was decided by their other votes stays decided.
+"""
+
+
+def change_votes(
     person: Person,
+    kind: Change,
     by: Person,
     reason: str,
     *,
     until: datetime | None = None,
     seconds: float = math.inf,
 ) -> int:
-    """Take all votes of a judge out of the count; problems that lack votes then are judged on.
+    """Take votes of a judge out of the count or into it; problems that lack votes are judged on.
 
     A problem that was decided by votes is decided again where enough are left, and goes back to
-    the judges where not. What a moderator decided, withdrew or holds stays as it is.
+    the judges where not; one that waited for these votes alone is decided. What a moderator
+    decided, withdrew or holds stays as it is.
 
     Each problem is a transaction of its own: called again, it goes on where it was left.
 
     Args:
         person: the judge.
+        kind: see `Change`.
         by: a moderator.
         reason: for the audit log.
-        until: votes given later stay in the count; None for all.
+        until: votes given later stay as they are; None for all.
         seconds: after so many it stops before the next problem.
 
     Returns:
-        How many votes were taken out now.
+        On how many problems a vote changed now.
 
     Raises:
         InputError: `by` may not, or there is no reason.
     """
-    return _change(person, by, reason, until, seconds, "exclude")
-
-
-def include_votes(
-    person: Person,
-    by: Person,
-    reason: str,
-    *,
-    until: datetime | None = None,
-    seconds: float = math.inf,
-) -> int:
-    """Count the votes of a judge again that were taken out, as `exclude_votes` takes them out.
-
-    From then on none of theirs is left out for the address that it came from.
-
-    Raises:
-        InputError: `by` may not, or there is no reason.
-    """
-    return _change(person, by, reason, until, seconds, "include")
-
-
-def confirm_votes(
-    person: Person,
-    by: Person,
-    reason: str,
-    *,
-    until: datetime | None = None,
-    seconds: float = math.inf,
-) -> int:
-    """Let the votes of a judge count that waited for a moderator; `resume` comes first.
-
-    Problems that waited for them alone are decided. What a market has not confirmed waits on.
-
-    Raises:
-        InputError: `by` may not, or there is no reason.
-    """
-    return _change(person, by, reason, until, seconds, "confirm")
-
-
-def discard_votes(
-    person: Person,
-    by: Person,
-    reason: str,
-    *,
-    until: datetime | None = None,
-    seconds: float = math.inf,
-) -> int:
-    """Take the votes of a judge out of the count that wait for a moderator; others judge then.
-
-    What was decided by their other votes stays decided.
-
-    Raises:
-        InputError: `by` may not, or there is no reason.
-    """
-    return _change(person, by, reason, until, seconds, "discard")
-
-
-def drop_waiting(person: Person) -> None:
-    """Take the votes out of the count that wait for a look at somebody who is being erased."""
-    judge = Judge.objects.filter(person=person, held__isnull=False).first()
-    for slot in waiting(judge) if judge is not None else ():
-        problem = locked(slot.problem_id)
-        Slot.objects.filter(pk=slot.pk).update(excluded=True)
-        count_again(problem, None, "the judge was erased before a moderator looked", "exclude")
-
-
-def votes_to_change(person: Person, until: datetime | None, kind: str) -> QuerySet[Slot]:
-    """Return the votes of a judge that a change would change.
-
-    What a market has not confirmed, no moderator brings into the count.
-
-    Args:
-        person: the judge.
-        until: votes given later stay as they are; None for all.
-        kind: "exclude", "include", "confirm" or "discard".
-    """
-    rows = Slot.objects.filter(holder=person, excluded=kind == "include").votes()
-    if kind == "include":
-        rows = rows.filter(provisional=False)
-    elif kind != "exclude":
-        rows = rows.filter(provisional=True)
-    if kind == "confirm":
-        rows = rows.exclude(holder__judging__provisional=True)
-    return rows if until is None else rows.filter(answered_at__lte=until)
-
-
-def _change(
-    person: Person, by: Person, reason: str, until: datetime | None, seconds: float, kind: str
-) -> int:
     _check_moderator(person, by)
     if not (reason := reason.strip()):
         raise InputError(_("Say why; it goes into the audit log."))
@@ -179,7 +106,7 @@ def _change(
         with writing():
             Judge.objects.filter(person=person).update(cleared=True)
     over, changed = time.monotonic() + seconds, 0
-    rows = votes_to_change(person, until, kind)
+    rows = votes_to_change(person, kind, until)
     out = kind in ("exclude", "discard")
     market = Judge.objects.filter(person=person, provisional=True).exists()
     to = {"excluded": out, "provisional": out and market}
@@ -192,6 +119,35 @@ def _change(
                 count_again(problem, by, reason, "exclude" if out else "include")
                 changed += 1
     return changed
+
+
+def drop_waiting(person: Person) -> None:
+    """Take the votes out of the count that wait for a look at somebody who is being erased."""
+    judge = Judge.objects.filter(person=person, held__isnull=False).first()
+    for slot in waiting(judge) if judge is not None else ():
+        problem = locked(slot.problem_id)
+        Slot.objects.filter(pk=slot.pk).update(excluded=True)
+        count_again(problem, None, "the judge was erased before a moderator looked", "exclude")
+
+
+def votes_to_change(person: Person, kind: Change, until: datetime | None) -> QuerySet[Slot]:
+    """Return the votes of a judge that a change would change.
+
+    What a market has not confirmed, no moderator brings into the count.
+
+    Args:
+        person: the judge.
+        kind: see `Change`.
+        until: votes given later stay as they are; None for all.
+    """
+    rows = Slot.objects.filter(holder=person, excluded=kind == "include").votes()
+    if kind == "include":
+        rows = rows.filter(provisional=False)
+    elif kind != "exclude":
+        rows = rows.filter(provisional=True)
+    if kind == "confirm":
+        rows = rows.exclude(holder__judging__provisional=True)
+    return rows if until is None else rows.filter(answered_at__lte=until)
 
 
 def count_again(problem: Problem, by: Person | None, reason: str, kind: str) -> None:

@@ -190,8 +190,7 @@ def dossier(reader: Person, problem: Problem) -> dict[str, Any]:
         "near": [
             (one, round(100 * one.share))
             for one in lookalikes(
-                problem.sentence,
-                problem.options,
+                [problem],
                 without=problem.twin_id,
                 family=family["root"] if family else None,
                 reader=reader,

@@ -360,8 +360,9 @@ def carry_out(appointment: Appointment, *, seconds: float = SECONDS) -> None:
     kind = Kind(appointment.kind)
     kinds = next((kinds for kinds in (_COUNTED, _WAITING) if kind in kinds), None)
     if kind in _CHANGES and kinds and appointment == _last(appointment.person, kinds):
-        _CHANGES[kind][1](
+        exclusion.change_votes(
             appointment.person,
+            _CHANGES[kind],
             appointment.actor,
             appointment.reason,
             until=appointment.at,
@@ -377,18 +378,18 @@ def unfinished(other: Person) -> tuple[Appointment, int] | None:
     for kinds in (_COUNTED, _WAITING):
         last = _last(other, kinds)
         if last is not None and last.actor is not None and last.kind in _CHANGES:
-            name = _CHANGES[Kind(last.kind)][0]
-            left = exclusion.votes_to_change(other, last.at, name).count()
+            change = _CHANGES[Kind(last.kind)]
+            left = exclusion.votes_to_change(other, change, last.at).count()
             if left:
                 return last, left
     return None
 
 
-_CHANGES: dict[Any, tuple[str, Any]] = {
-    Kind.EXCLUDE: ("exclude", exclusion.exclude_votes),
-    Kind.INCLUDE: ("include", exclusion.include_votes),
-    Kind.RESUME: ("confirm", exclusion.confirm_votes),
-    Kind.DISCARD: ("discard", exclusion.discard_votes),
+_CHANGES: dict[Any, exclusion.Change] = {
+    Kind.EXCLUDE: "exclude",
+    Kind.INCLUDE: "include",
+    Kind.RESUME: "confirm",
+    Kind.DISCARD: "discard",
 }
 """What changes votes, and how."""
 

@@ -12,7 +12,7 @@ from typing import Any
 from django import forms
 from django.conf import settings
 from django.db.models import Count
-from django.http import QueryDict
+from django.http import Http404, QueryDict
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -27,7 +27,7 @@ from winosmith.web.perturb.rules import Place, Typed, examine, measured, usable
 from winosmith.web.predict.asking import current_models, of, state_of
 from winosmith.web.predict.models import Model, Prediction, Stand
 from winosmith.web.problems.checks import LONGEST_OPTION, LONGEST_SENTENCE, live_hints
-from winosmith.web.problems.family import folded, steps
+from winosmith.web.problems.family import folded, may_perturb, steps
 from winosmith.web.problems.lookalikes import Half
 from winosmith.web.problems.models import Problem, State, Version
 from winosmith.web.problems.states import public_problems, visible_to
@@ -450,3 +450,20 @@ def _pace(shown: Sequence[Shown]) -> int:
         return 0
     age = timezone.now() - max(asked)
     return next((pace for until, pace in PACE if age < until), SLOWEST)
+
+
+def perturbable(person: Person | None, ref: str) -> Problem:
+    """Return what somebody may perturb; Http404, as if there were nothing, for anything else."""
+    found = Problem.objects.select_related("twin__contributor").filter(ref=ref).first()
+    if found is None or not may_perturb(person, found):
+        raise Http404
+    return found
+
+
+def own_version(person: Person | None, ref: str) -> Problem:
+    """Return somebody's own version; Http404, as if there were none, for anybody else's."""
+    rows = Problem.objects.filter(ref=ref, gold=False, version__parent__isnull=False)
+    found = rows.select_related("twin__contributor").first()
+    if found is None or person is None or found.twin.contributor_id != person.pk:
+        raise Http404
+    return found

@@ -26,7 +26,8 @@ from winosmith.web.predict.asking import ask
 from winosmith.web.predict.models import Model
 from winosmith.web.problems import checks
 from winosmith.web.problems.checks import Check, Verdict, by_field
-from winosmith.web.problems.family import depths_of, digest_of, lock, may_perturb, path_to, place
+from winosmith.web.problems.family import depths_of, digest_of, lock, may_perturb, path_to
+from winosmith.web.problems.family import place as enter_family
 from winosmith.web.problems.lookalikes import Half
 from winosmith.web.problems.models import Problem, State, Twin, Version, new_ref
 from winosmith.web.problems.states import GONE, locked, visible_to
@@ -113,6 +114,16 @@ class Place:
     person: Person | None
     path: Sequence[Problem]
     revises: Problem | None = None
+
+    @classmethod
+    def below(cls, person: Person | None, parent: Problem) -> Place:
+        """Return the place of a new version of a problem."""
+        return cls(person, path_to(parent))
+
+    @classmethod
+    def of(cls, person: Person | None, old: Problem) -> Place:
+        """Return the place of a version that takes another one's."""
+        return cls(person, path_to(old)[:-1], old)
 
     @property
     def root(self) -> Problem:
@@ -303,14 +314,8 @@ def revisable(person: Person | None, problem: Problem) -> bool:
     return person is not None and may_revise(person, problem.twin) and version.exists()
 
 
-def perturb(
-    person: Person,
-    parent: Problem,
-    typed: Typed,
-    key: str,
-    *,
-    against: str | None = None,
-    before: Callable[[], object] | None = None,
+def write(
+    place: Place, typed: Typed, key: str, *, before: Callable[[], object] | None = None
 ) -> Problem:
     """Make a version of what was typed, once for a key, and ask every model about it.
 
@@ -318,70 +323,45 @@ def perturb(
     before any model reads it, so that none can lose or delay it.
 
     Args:
-        person: the contributor, who has agreed to the texts that hold now.
-        parent: what is perturbed.
+        place: where it goes; its person is there, and has agreed to the texts that hold now.
         typed: the new sentence, its options, its answer.
         key: of the form; sent again, it returns the same problem.
-        against: the name of the model to fool; None for the one that was typed.
         before: what must succeed first, in the same transaction (a rate limit).
 
     Raises:
         Refused: a rule is broken; nothing was written.
-        InputError: the person has not agreed to the texts, or may not perturb that problem.
+        InputError: the person has not agreed to the texts, may not perturb that problem, or what
+            is revised was decided or replaced meanwhile.
     """
+    person = place.person
+    assert person is not None  # noqa: S101 - nobody else writes
 
     def act() -> dict[str, str]:
-        _check_agreed(person)
-        lock(parent)
-        now = locked(parent.pk)
-        if not may_perturb(person, now):
-            raise InputError(_("This sentence can't be perturbed any more: it was withdrawn."))
-        goes = Place(person, path_to(now))
-        _check(typed, goes)
+        if not has_agreed(person):
+            raise InputError(_("Agree to the site's texts first; what you typed is kept."))
+        now = _still(place)
+        _check(typed, now)
         if before:
             before()
-        return {"problem": _made(typed, goes, against).ref}
+        return {"problem": _made(person, typed, now).ref}
 
-    return _done(person, key, f"perturb {parent.ref}", act)
+    what = f"revise {place.revises.ref}" if place.revises else f"perturb {place.parent.ref}"
+    result, _new = once(person, key, what, act)
+    return Problem.objects.select_related("twin").get(ref=result["problem"])
 
 
-def revise(
-    person: Person,
-    old: Problem,
-    typed: Typed,
-    key: str,
-    *,
-    against: str | None = None,
-    before: Callable[[], object] | None = None,
-) -> Problem:
-    """Replace one's own version, below the same parent, once for a key.
-
-    Args:
-        person: the contributor.
-        old: the version that is replaced.
-        typed: what takes its place.
-        key: of the form; sent again, it returns the same problem.
-        against: the name of the model to fool; None for the one that was typed.
-        before: what must succeed first, in the same transaction.
-
-    Raises:
-        Refused: a rule is broken; nothing was written.
-        InputError: the person has not agreed, or the version was decided or replaced meanwhile.
-    """
-
-    def act() -> dict[str, str]:
-        _check_agreed(person)
-        lock(old)
-        now = locked(old.pk)
+def _still(place: Place) -> Place:
+    """Return the place as it is now, its problem locked; raises InputError where it is gone."""
+    person, old = place.person, place.revises
+    lock(old or place.parent)
+    now = locked((old or place.parent).pk)
+    if old:
         if not revisable(person, now):
             raise InputError(_("This was decided or replaced meanwhile; it can't be revised."))
-        goes = Place(person, path_to(now)[:-1], now)
-        _check(typed, goes)
-        if before:
-            before()
-        return {"problem": _made(typed, goes, against).ref}
-
-    return _done(person, key, f"revise {old.ref}", act)
+        return Place.of(person, now)
+    if not may_perturb(person, now):
+        raise InputError(_("This sentence can't be perturbed any more: it was withdrawn."))
+    return Place.below(person, now)
 
 
 def sent(person: Person | None, key: str) -> str:
@@ -390,26 +370,15 @@ def sent(person: Person | None, key: str) -> str:
     return str(done.result.get("problem", "")) if done else ""
 
 
-def _done(person: Person, key: str, form: str, act: Callable[[], dict[str, str]]) -> Problem:
-    result, _new = once(person, key, form, act)
-    return Problem.objects.select_related("twin").get(ref=result["problem"])
-
-
-def _check_agreed(person: Person) -> None:
-    if not has_agreed(person):
-        raise InputError(_("Agree to the site's texts first; what you typed is kept."))
-
-
 def _check(typed: Typed, goes: Place) -> None:
     faults = by_field(one for one in examine(typed, goes) if one.verdict in ("fail", "todo"))
     if faults:
         raise checks.Refused(faults)
 
 
-def _made(typed: Typed, goes: Place, against: str | None) -> Problem:
+def _made(person: Person, typed: Typed, goes: Place) -> Problem:
     """Write the version with its place in the family, and what it replaces."""
-    person, old = goes.person, goes.revises
-    assert person is not None  # noqa: S101 - the rules take no one else
+    old = goes.revises
     embargo = replace(person, old.twin) and not old.version.covered if old else False
     twin = Twin.objects.create(
         ref=new_ref(),
@@ -422,8 +391,8 @@ def _made(typed: Typed, goes: Place, against: str | None) -> Problem:
     half = Half(typed.sentence, typed.options, typed.answer)
     found = checks.hints([half], person, without=twin.revises_id, family=goes.root)
     (problem,) = enter(twin, [half], found, embargo=embargo, record=_record(typed, goes))
-    name = typed.against if against is None else against
-    place(problem, goes.parent, against=Model.objects.filter(name=name, current=True).first())
+    against = Model.objects.filter(name=typed.against, current=True).first()
+    enter_family(problem, goes.parent, against=against)
     ask(problem, urgent=True)
     return problem
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import wraps
 from typing import Concatenate, ParamSpec
 from urllib.parse import urlencode
@@ -21,7 +22,16 @@ from winosmith.web.people.gates import TooMany, agreed, existing_writer, new_key
 from winosmith.web.people.models import Person
 from winosmith.web.people.privacy import missing
 from winosmith.web.perturb import rules
-from winosmith.web.perturb.page import Choices, checked, examples, listed, outcome, page
+from winosmith.web.perturb.page import (
+    Choices,
+    checked,
+    examples,
+    listed,
+    outcome,
+    own_version,
+    page,
+    perturbable,
+)
 from winosmith.web.perturb.rules import Place, Typed
 from winosmith.web.problems.checks import Refused
 from winosmith.web.problems.family import folded, may_perturb, path_to, steps
@@ -33,7 +43,6 @@ from winosmith.web.read.public import page as page_of
 
 P = ParamSpec("P")
 View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
-Write = Callable[[Person, Typed, str], Problem]
 
 
 @require_safe
@@ -77,24 +86,20 @@ def _agreed(view: View[P]) -> View[P]:
 def build(request: HttpRequest, ref: str) -> HttpResponse:
     """Show a sentence to perturb, and do what the form's buttons say."""
     person = existing_writer(request)
-    parent = _parent(person, ref)
-    place = Place(person, path_to(parent))
+    parent = perturbable(person, ref)
+    place = Place.below(person, parent)
     note_read(person, [row for row in place.path if visible_to(person, row)])
     if request.method != "POST":
         first = Typed.copied(parent, _against(request))
         return _shown(request, page(place, first, new_key()))
-
-    def write(somebody: Person, typed: Typed, key: str) -> Problem:
-        return rules.perturb(somebody, parent, typed, key, before=_limit(request))
-
-    return _act(request, place, write)
+    return _act(request, place)
 
 
 @require_POST
 def check(request: HttpRequest, ref: str) -> HttpResponse:
     """Answer the form as somebody types, and write nothing."""
     person = existing_writer(request)
-    return _checked(request, Place(person, path_to(_parent(person, ref))))
+    return _checked(request, Place.below(person, perturbable(person, ref)))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -102,7 +107,7 @@ def check(request: HttpRequest, ref: str) -> HttpResponse:
 def revise(request: HttpRequest, ref: str) -> HttpResponse:
     """Show one's own version to revise it, and do what the form's buttons say."""
     person = existing_writer(request)
-    old = _old(person, ref)
+    old = own_version(person, ref)
     if not rules.revisable(person, old):
         done = rules.sent(person, request.POST.get("key", ""))
         if done:
@@ -111,27 +116,22 @@ def revise(request: HttpRequest, ref: str) -> HttpResponse:
             request, _("This was decided, replaced or withdrawn; it can't be revised any more.")
         )
         return redirect("perturb:made", ref)
-    place = Place(person, path_to(old)[:-1], old)
+    place = Place.of(person, old)
     if request.method != "POST":
         version = Version.objects.select_related("against").get(problem=old)
         against = version.against.name if version.against else ""
         return _shown(request, page(place, Typed.again(old, against), new_key()))
-
-    def write(somebody: Person, typed: Typed, key: str) -> Problem:
-        return rules.revise(somebody, old, typed, key, before=_limit(request))
-
-    return _act(request, place, write)
+    return _act(request, place)
 
 
 @require_POST
 def check_revision(request: HttpRequest, ref: str) -> HttpResponse:
     """Answer the form of a revision as somebody types, and write nothing."""
     person = existing_writer(request)
-    old = _old(person, ref)
-    return _checked(request, Place(person, path_to(old)[:-1], old))
+    return _checked(request, Place.of(person, own_version(person, ref)))
 
 
-def _act(request: HttpRequest, place: Place, write: Write) -> HttpResponse:
+def _act(request: HttpRequest, place: Place) -> HttpResponse:
     """Check or submit what was typed; whatever happens, the form keeps it."""
     typed = Typed.of(request.POST, len(place.parent.options))
     key = request.POST.get("key", "")
@@ -140,7 +140,8 @@ def _act(request: HttpRequest, place: Place, write: Write) -> HttpResponse:
     try:
         if (place.person or settings.RULES.anonymous) and missing(place.person):
             return _shown(request, {**page(place, typed, key), "consent": _consent(request)}, 422)
-        made = write(writer(request), typed, key)
+        goes = replace(place, person=writer(request))
+        made = rules.write(goes, typed, key, before=_limit(request))
     except Refused as refused:
         return _shown(request, page(place, typed, key, faults=refused.faults), 422)
     except TooMany as many:
@@ -162,23 +163,6 @@ AGAINST = "perturb.against"
 def _checked(request: HttpRequest, place: Place) -> HttpResponse:
     typed = Typed.of(request.POST, len(place.parent.options))
     return render(request, "perturb/checks.html", checked(place, typed))
-
-
-def _parent(person: Person | None, ref: str) -> Problem:
-    """Return what somebody may perturb; of anything else nobody learns that it exists."""
-    found = Problem.objects.select_related("twin__contributor").filter(ref=ref).first()
-    if found is None or not may_perturb(person, found):
-        raise Http404
-    return found
-
-
-def _old(person: Person | None, ref: str) -> Problem:
-    """Return somebody's own version; of anybody else's nobody learns that it exists."""
-    rows = Problem.objects.filter(ref=ref, gold=False, version__parent__isnull=False)
-    found = rows.select_related("twin__contributor").first()
-    if found is None or person is None or found.twin.contributor_id != person.pk:
-        raise Http404
-    return found
 
 
 def _limit(request: HttpRequest) -> Callable[[], None]:

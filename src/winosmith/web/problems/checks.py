@@ -22,7 +22,7 @@ from winosmith.errors import InputError
 from winosmith.problem import BLANK
 from winosmith.text import FUNCTION_WORDS, words
 from winosmith.web.people.models import Person, latin
-from winosmith.web.problems.lookalikes import AnyHalf, Lookalike, lookalikes_of
+from winosmith.web.problems.lookalikes import AnyHalf, Lookalike, lookalikes
 from winosmith.web.problems.models import Problem
 
 _CONTACTS = re.compile(
@@ -289,7 +289,14 @@ def hints(
         family: the root of the family that these belong to; nothing of it is worth a hint.
     """
     with translation.override(settings.LANGUAGE_CODE):
-        near = _near(halves, contributor, without, family, everything=True)
+        near = lookalikes(
+            halves,
+            without=without,
+            family=family,
+            reader=contributor,
+            hidden_too=True,
+            most=MOST_NAMED,
+        )
         return [*text_hints(halves, settings.RULES.words_to_flag), *lookalike_hints(near)]
 
 
@@ -301,7 +308,7 @@ def live_hints(
     family: Problem | None = None,
 ) -> list[str]:
     """Return what the contributor may know while writing, in the language of the page."""
-    near = _near(halves, contributor, without, family, everything=False)
+    near = lookalikes(halves, without=without, family=family, reader=contributor, most=MOST_NAMED)
     return [*text_hints(halves, settings.RULES.words_to_flag), *lookalike_hints(near)]
 
 
@@ -343,25 +350,6 @@ def _found(
 def lookalike_hints(near: Sequence[Lookalike]) -> list[str]:
     """Return a text for each near-duplicate, as much as its reader may know."""
     return list(dict.fromkeys(map(_lookalike_hint, near)))
-
-
-def _near(
-    halves: Sequence[AnyHalf],
-    reader: Person | None,
-    without: int | None,
-    family: Problem | None,
-    *,
-    everything: bool,
-) -> list[Lookalike]:
-    """Return the near-duplicates of all halves, each once, the nearest first."""
-    return lookalikes_of(
-        halves,
-        without=without,
-        family=family,
-        reader=reader,
-        hidden_too=everything,
-        most=MOST_NAMED,
-    )
 
 
 def _lookalike_hint(one: Lookalike) -> str:

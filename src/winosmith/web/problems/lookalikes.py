@@ -107,48 +107,6 @@ class Lookalike:
 
 
 def lookalikes(
-    sentence: str,
-    options: Sequence[str],
-    *,
-    without: int | None = None,
-    family: Problem | None = None,
-    reader: Person | None = None,
-    hidden_too: bool = False,
-    least: float = LEAST,
-    most: int = 5,
-) -> list[Lookalike]:
-    """Return the near-duplicates of a sentence, the nearest first; one for each twin of the site.
-
-    Words are compared without marks and capitals, and with a gap for each option: other names
-    make no new sentence. What was withdrawn or revised does not count. A reader who does not
-    moderate gets the text of public problems, of published ones and of their own; that other
-    problems come near is told without text or share, and of those under embargo nothing. A gold
-    question is told of as a problem that is being judged, or who judges could tell it by that.
-
-    Args:
-        sentence: perhaps still being written.
-        options: perhaps none yet.
-        without: the key of a twin whose halves do not count, nor those that it revises.
-        family: the root of a family to which the sentence belongs; nothing of the family counts,
-            nor what is as near to the root, such as the root itself where it is published.
-        reader: for whom; None for somebody without an account.
-        hidden_too: tell, without text or share, of those under embargo, too: for what moderators
-            read.
-        least: the least share, 0–1.
-        most: how many.
-    """
-    return lookalikes_of(
-        [Half(sentence, tuple(options))],
-        without=without,
-        family=family,
-        reader=reader,
-        hidden_too=hidden_too,
-        least=least,
-        most=most,
-    )
-
-
-def lookalikes_of(
     halves: Sequence[AnyHalf],
     *,
     without: int | None = None,
@@ -158,9 +116,24 @@ def lookalikes_of(
     least: float = LEAST,
     most: int = 5,
 ) -> list[Lookalike]:
-    """Return the near-duplicates of any of a twin's halves, as `lookalikes` does of a sentence.
+    """Return the near-duplicates of any of some halves, the nearest first; one a twin of the site.
 
-    That there are some which the reader may not see is told once.
+    Words are compared without marks and capitals, and with a gap for each option: other names
+    make no new sentence. What was withdrawn or revised does not count. A reader who does not
+    moderate gets the text of public problems, of published ones and of their own; that other
+    problems come near is told once, without text or share, and of those under embargo nothing. A
+    gold question is told of as a problem that is being judged, or who judges could tell it by that.
+
+    Args:
+        halves: sentences, perhaps still being written, with the options that there are.
+        without: the key of a twin whose halves do not count, nor those that it revises.
+        family: the root of a family to which the halves belong; nothing of the family counts,
+            nor what is as near to the root, such as the root itself where it is published.
+        reader: for whom; None for somebody without an account.
+        hidden_too: tell, without text or share, of those under embargo, too: for what moderators
+            read.
+        least: the least share, 0–1.
+        most: how many.
     """
     asked = [compared(half.sentence, half.options) for half in halves]
     numbers = [shingles(words)[:MOST_NUMBERS] for words in asked]

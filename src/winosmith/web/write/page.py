@@ -28,7 +28,7 @@ from winosmith.web.problems import checks
 from winosmith.web.problems.association import association
 from winosmith.web.problems.checks import Check, text_hints
 from winosmith.web.problems.family import root_of
-from winosmith.web.problems.lookalikes import lookalikes_of
+from winosmith.web.problems.lookalikes import lookalikes
 from winosmith.web.problems.models import Event, Problem, State, Twin, Version
 from winosmith.web.problems.states import LATE, public_problems, visible_to, waits_until
 from winosmith.web.write import rules
@@ -199,7 +199,7 @@ def _near(draft: Draft, typed: Typed, person: Person) -> list[dict[str, Any]]:
     begun = [half for half in typed.halves() if len(half.sentence.split()) >= 5]
     if not begun:
         return []
-    near = lookalikes_of(begun, without=draft.revises_id, reader=person, most=MOST_NEAR)
+    near = lookalikes(begun, without=draft.revises_id, reader=person, most=MOST_NEAR)
     return [{"one": one, "percent": round(one.share * 100)} for one in near]
 
 
