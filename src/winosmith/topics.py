@@ -520,7 +520,7 @@ def _topic_of_text(text: str, source: str, title: str = "") -> Topic:
 
 
 def _shown_safely(title: str, text: str, domain: str | None, source: str) -> Topic:
-    title, text = _one_line(title), _paragraphs(text)
+    title, text = _one_line(title), re.sub(r"\s*\n\s*\n\s*", "\n\n", _visible(text)).strip()
     if not title or not text:
         raise InputError(f"the topic {title!r} has no {'text' if title else 'title'}")
     return Topic(_cut_to(title, MOST_TITLE), _cut_to(text, MOST_TEXT), (), domain, source)
@@ -529,10 +529,6 @@ def _shown_safely(title: str, text: str, domain: str | None, source: str) -> Top
 def _one_line(text: str) -> str:
     """Return the text on one line, without what can't be seen or stored."""
     return " ".join(_visible(text).split())
-
-
-def _paragraphs(text: str) -> str:
-    return re.sub(r"\s*\n\s*\n\s*", "\n\n", _visible(text)).strip()
 
 
 def _visible(text: str) -> str:

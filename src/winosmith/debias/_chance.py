@@ -226,7 +226,9 @@ def chance(
     for draw in range(settings.null_draws):
         labels = ensemble.y.copy()
         labels[left] = flipped(
-            ensemble.y[left], twins[left], _generator(settings.seed, draw, phase)
+            ensemble.y[left],
+            twins[left],
+            np.random.default_rng([settings.seed, draw, FLIPS, phase]),
         )
         other = ensemble.with_labels(labels)
         votes = other.vote(left, phase, other.first_start(left))
@@ -260,11 +262,6 @@ def by_chance(drawn: Sequence[NDArray[np.float64]], chosen: Selection) -> float:
         (score > chosen.lowest).sum() + share * (score == chosen.lowest).sum() for score in drawn
     ]
     return float(np.minimum(reached, len(chosen.removed)).mean())
-
-
-def _generator(seed: int, draw: int, phase: int) -> np.random.Generator:
-    """Return the generator of one draw's flips in one phase."""
-    return np.random.default_rng([seed, draw, FLIPS, phase])
 
 
 Z = 1.959963984540054

@@ -105,11 +105,8 @@ def leaks(dataset: Dataset, seed: int = 0) -> tuple[Leak, ...] | None:
     found: dict[str, list[Leak]] = {"options": list(_skew(dataset))}
     for field, tell, of in _all_tells(dataset):
         tried += 1
-        seen = _evidence([of[row] for row in rows], answers, groups, folds)
-        if seen is not None and seen.accuracy >= seen.chance + FLOOR:
-            leak = Leak(
-                field, tell, seen.accuracy, seen.problems, seen.chance, seen.p_value, seen.says
-            )
+        leak = _leak(field, tell, [of[row] for row in rows], answers, groups, folds)
+        if leak is not None and leak.accuracy >= leak.chance + FLOOR:
             found.setdefault(field, []).append(leak)
     telling = ([leak for leak in of if leak.p_value * tried < ALPHA] for of in found.values())
     return tuple(max(of, key=_gain) for of in telling if of)
@@ -146,18 +143,9 @@ SHOWN = 3
 """How many values of a tell are spelt out."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Evidence:
-    """What a tell predicts; the attributes are those of `Leak`."""
-
-    accuracy: float
-    problems: int
-    chance: float
-    p_value: float
-    says: tuple[tuple[str, int], ...]
-
-
-def _evidence(of: Sequence[Hashable], answers: Ints, groups: Ints, folds: Ints) -> _Evidence | None:
+def _leak(
+    field: str, tell: str, of: Sequence[Hashable], answers: Ints, groups: Ints, folds: Ints
+) -> Leak | None:
     """Return how well a tell predicts, or None when it has fewer than two values.
 
     It is fitted by putting each of its values down for the answer that goes with it most often in
@@ -166,6 +154,8 @@ def _evidence(of: Sequence[Hashable], answers: Ints, groups: Ints, folds: Ints) 
     together is not independent.
 
     Args:
+        field: the name of the field.
+        tell: what is looked at in it.
         of: the tell's value for each row; rows with None are left out.
         answers: (n,) the 0-based answer of each row.
         groups: (n,) the number of each row's group.
@@ -179,7 +169,9 @@ def _evidence(of: Sequence[Hashable], answers: Ints, groups: Ints, folds: Ints) 
     coded = np.array([codes[value] for value in of if value is not None])
     answers, groups, folds = answers[has], groups[has], folds[has]
     table = _table(coded, folds, answers, len(codes))
-    return _Evidence(
+    return Leak(
+        field,
+        tell,
         accuracy=_accuracy(table, coded, folds, answers),
         problems=len(answers),
         chance=float(np.bincount(answers).max() / len(answers)),

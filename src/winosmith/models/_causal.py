@@ -150,12 +150,8 @@ def load_causal_model(
         InputError: it is not there, its weights are incomplete, or it is no causal model.
         MissingExtraError: torch or transformers is not installed.
     """
-    folder, network, tokeniser, device = _network.load_language_model(
-        model, "a causal language model", device=device, dtype=dtype
-    )
-    return CausalModel(
-        folder, network, tokeniser, device, _network.longest_input(network, tokeniser)
-    )
+    kind = "a causal language model"
+    return CausalModel(*_network.load_language_model(model, kind, device=device, dtype=dtype))
 
 
 Encode = Callable[[Sequence[str]], list[list[int]]]

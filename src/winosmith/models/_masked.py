@@ -133,15 +133,11 @@ def load_masked_model(
         InputError: it is not there, its weights are incomplete, or it fills no masks.
         MissingExtraError: torch or transformers is not installed.
     """
-    folder, network, tokeniser, device = _network.load_language_model(
-        model, "a masked language model", device=device, dtype=dtype
-    )
-    if tokeniser.mask_token_id is None or tokeniser.pad_token_id is None:
-        raise InputError(f"{folder}: the tokeniser has no mask or no padding token")
-    with _network.quiet():
-        return MaskedModel(
-            folder, network, tokeniser, device, _network.longest_input(network, tokeniser)
-        )
+    kind = "a masked language model"
+    loaded = MaskedModel(*_network.load_language_model(model, kind, device=device, dtype=dtype))
+    if loaded.tokeniser.mask_token_id is None or loaded.tokeniser.pad_token_id is None:
+        raise InputError(f"{loaded.folder}: the tokeniser has no mask or no padding token")
+    return loaded
 
 
 Span = tuple[int, int]

@@ -180,8 +180,8 @@ _OTHERS = {
 
 def load_language_model(
     model: str | Path, kind: str, *, device: str | None, dtype: Precision
-) -> tuple[Path, Any, Any, str]:
-    """Load the folder, the network and the tokeniser of a language model, and settle its device.
+) -> tuple[Path, Any, Any, str, int]:
+    """Load a language model: its folder, network, tokeniser, device, and the tokens it reads.
 
     Args:
         model: a folder or hub id.
@@ -211,7 +211,8 @@ def load_language_model(
             f"{folder}: this model was saved without its output layer ({new[0]!r} is missing), so "
             f"it gives no probabilities; name {kind} that was saved whole"
         )
-    return folder, *_placed(network, device, folder)
+    network, tokeniser, device = _placed(network, device, folder)
+    return folder, network, tokeniser, device, _longest_input(network, tokeniser)
 
 
 def best_device() -> str:
@@ -241,7 +242,7 @@ def _placed(network: Any, device: str | None, folder: Path) -> tuple[Any, Any, s
         raise InputError(f"the device {device!r} can't be used: {first}") from error
 
 
-def longest_input(network: Any, tokeniser: Any) -> int:
+def _longest_input(network: Any, tokeniser: Any) -> int:
     """Return the tokens that a model reads at most."""
     limits = [int(tokeniser.model_max_length)]
     positions = getattr(network.config, "max_position_embeddings", None)

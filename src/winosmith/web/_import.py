@@ -373,7 +373,7 @@ def add_versions(data: Iterable[Datum]) -> tuple[int, int]:
     if not perturbed:
         return 0, 0
     rows = _families(perturbed)
-    family = Dataset(_as_data(rows.values()))
+    family = Dataset(map(as_problem, rows.values()))
     steps = _steps(family)
     _write_versions(_versions(rows, family, steps))
     _cover([rows[name].pk for name in steps if rows[name].embargo])
@@ -394,10 +394,6 @@ def _families(perturbed: Mapping[str, str]) -> dict[str, Problem]:
         known = Version.objects.filter(root__in=keys).values("problem")
         found += query.filter(pk__in=known)
     return {row.ref: row for row in sorted(found, key=lambda row: row.pk)}
-
-
-def _as_data(rows: Iterable[Problem]) -> Iterator[Datum]:
-    return map(as_problem, rows)
 
 
 def _steps(family: Dataset) -> dict[str, int]:

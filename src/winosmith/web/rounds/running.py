@@ -250,11 +250,7 @@ def publish(by: Person | None, round_: Round) -> None:
 def _only_one() -> None:
     busy = Round.objects.filter(busy=True).first()
     if busy is not None:
-        raise _busy(busy.name)
-
-
-def _busy(name: str) -> BusyError:
-    return BusyError(_("The round %s is not over; wait for it, or cancel it first.") % name)
+        raise BusyError(_("The round %s is not over; wait for it, or cancel it first.") % busy.name)
 
 
 def _saved(round_: Round) -> None:
