@@ -76,7 +76,7 @@ def test_vectors_find_what_words_find() -> None:
     assert question.p > 0.05
     assert len(options.solved) == pytest.approx(options.right * 200, abs=2)
     html = audit.page(found)
-    assert "mine, by vectors from the options alone" in html
+    assert "mine, from the options alone, by vectors" in html
     assert "solved from the options alone, by vectors" in html
     assert "embedder:places" in audit.signature(found)
     assert found.record()["splits"]["mine"]["probes"][3]["by"] == "vectors"

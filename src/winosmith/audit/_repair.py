@@ -442,8 +442,8 @@ def _elsewhere(data: Dataset, later: Mapping[str, Dataset]) -> dict[int, tuple[s
     twins = {twin: data[row].id for row in gone if (twin := data[row].twin_id)}
     for row, problem in enumerate(data):
         if problem.twin_id in twins and row not in gone:
-            half = twins[problem.twin_id]
-            gone[row] = ("in a later split", f"its half {half} is in a later split, or nearly so")
+            half = f"the other half of {twins[problem.twin_id]}, which a later split has"
+            gone[row] = ("in a later split", half)
     return gone
 
 

@@ -181,7 +181,8 @@ def repair_sections(repaired: Repair, of_several: bool = False) -> list[report.S
                 report.Text(list(_done(repaired)), "list"),
                 report.Drawing(
                     "What each cue gets right of the kept items; the grey bars are 3 points each "
-                    "way of guessing.",
+                    "way of guessing, and diamonds lie beyond. Where the order of options is free, "
+                    "positions are dealt by lot: what they are off there is chance.",
                     lambda: [report.dots(dots, title="Cues after the repair")],
                     table,
                 ),
@@ -285,7 +286,8 @@ def _verdict(audit: Audit) -> Iterator[report.Block]:
         figures.append(report.KeyFigure(part.name, strongest.right, note, ".1%"))
         figures += [
             report.KeyFigure(
-                f"{part.name}, by {probe.by} from {SEEN[probe.sees]}",
+                f"{part.name}, from {SEEN[probe.sees]}"
+                + ("" if probe.by == "words" else f", by {probe.by}"),
                 probe.right,
                 f"{_percent(probe.expected)} is expected",
                 ".1%",
@@ -329,10 +331,8 @@ def _advice(audit: Audit) -> Iterator[str]:
         for leak in part.review.leaks or ():
             yield f"{part.name}: {leak}."
         if part.refused:
-            yield (
-                f"{part.name}: {len(part.refused):,} records are no items and were left out, as "
-                f"{part.refused[0]}."
-            )
+            are = "records are no items and were" if len(part.refused) > 1 else "record is no item, it was"
+            yield f"{part.name}: {len(part.refused):,} {are} left out, as {part.refused[0]}."
     for (one, other), pairs in audit.shared.items():
         yield (
             f"{one} has {shared(pairs):,} items of {other}, copies or nearly so, as "
