@@ -331,7 +331,11 @@ def _advice(audit: Audit) -> Iterator[str]:
         for leak in part.review.leaks or ():
             yield f"{part.name}: {leak}."
         if part.refused:
-            are = "records are no items and were" if len(part.refused) > 1 else "record is no item, it was"
+            are = (
+                "records are no items and were"
+                if len(part.refused) > 1
+                else "record is no item, it was"
+            )
             yield f"{part.name}: {len(part.refused):,} {are} left out, as {part.refused[0]}."
     for (one, other), pairs in audit.shared.items():
         yield (
