@@ -41,6 +41,10 @@ class Confused(AssertionError):  # noqa: N818 - it tells of the site, not of the
     """The site answered what it never should."""
 
 
+class Away(Confused):
+    """The site said for longer than a visitor waits that it is away."""
+
+
 @dataclass
 class Visitor:
     """One person at their browser.
@@ -114,7 +118,8 @@ class Visitor:
             if page.status != AWAY:
                 self.errors.append(f"{what}: {page.status} {page.path}")
             if time.monotonic() > start + self.patience:
-                raise Confused(f"{what}: {page.status} {page.text[:2000]}")
+                sort = Away if page.status == AWAY else Confused
+                raise sort(f"{what}: {page.status} {page.text[:2000]}")
             time.sleep(0.05)
 
     @contextmanager

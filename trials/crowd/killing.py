@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .acts import Confused, Visitor, judge_once, moderate_once, write_twin
+from .acts import Away, Confused, Visitor, judge_once, moderate_once, write_twin
 from .browser import Browser, Unanswered
 from .scenario import Place, apart, opened
 from .server import Server
@@ -167,15 +167,16 @@ class Crowd:
         for thread in self.threads:
             thread.start()
 
-    def wait_for(self, writes: int, most: float = 60) -> None:
+    def wait_for(self, writes: int, most: float = 300, faults: int = 100) -> None:
         """Wait until so many more writes were acknowledged.
 
         Raises:
-            Confused: they were not, within `most` seconds.
+            Confused: they were not, within `most` seconds, or before so many faults were met.
         """
         goal, until = self.told + writes, time.monotonic() + most
+        bound = len(self.errors) + len(self.refusals()) + faults
         while self.told < goal:
-            if time.monotonic() > until:
+            if time.monotonic() > until or len(self.errors) + len(self.refusals()) > bound:
                 raise Confused(f"no {writes} writes in {most} s; {self.errors[-1:]}")
             time.sleep(0.01)
 
@@ -203,7 +204,7 @@ class Crowd:
             try:
                 if not act(visitor):
                     time.sleep(0.05)
-            except Unanswered:
+            except (Unanswered, Away):  # it is away for long: what has stopped is `wait_for`'s
                 continue
             except Confused as error:
                 self.errors.append(str(error))
