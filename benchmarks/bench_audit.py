@@ -9,8 +9,8 @@
 
   Both give 95 % intervals (Wilson). With --draws 199, one in twenty is still what is meant. The
   sets of a cell are shared out among 20 texts.
-- *time*: seconds and memory for 10,000 items with 4 options (or --items), cues and probes and
-  all. Seconds are those of the processor, which a machine that is shared tells as one that is not.
+- *time*: seconds and memory until each step, for 10,000 items with 4 options (or --items), with
+  --draws and --probe-draws. Seconds are the processor's; a machine in demand takes more of them.
 - *shared*: the table of the shared sets, with the time of each.
 - *repair*: what a repair does to the shared sets, and what is shown of it.
 - *proof*: sets with a planted rule are repaired beside many items that no repair saw; in how many
@@ -231,15 +231,19 @@ def planted(asked: argparse.Namespace) -> None:
               f"{told(of['some'], asked.sets)} | {of['seconds']:.0f} |", flush=True)  # fmt: skip
 
 
-def seconds(n: int) -> None:
+def seconds(n: int, draws: int, probe_draws: int) -> None:
+    """Tell, before each step, the processor's seconds until then and the most memory."""
     data = made(4, n, 3)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     began = time.process_time()
-    audit.audit(data)
-    took = time.process_time() - began
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    print(f"{n:,} items with 4 options: {took:.0f} s; {most / 2**20:.1f} GiB of memory at most, "
-          f"{before / 2**20:.1f} GiB of it before the audit")  # fmt: skip
+
+    def tell(step: str) -> None:
+        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+        print(
+            f"{n:,} items: {time.process_time() - began:.0f} s, {most:.2f} GiB: {step}", flush=True
+        )
+
+    audit.audit(data, draws=draws, probe_draws=probe_draws, step=tell)
+    tell("done")
 
 
 def read(folder: Path, name: str) -> Dataset:
@@ -355,6 +359,7 @@ def main() -> None:
     parser.add_argument("folder", nargs="?", type=Path)
     parser.add_argument("--sets", type=int, default=400)
     parser.add_argument("--draws", type=int, default=400)
+    parser.add_argument("--probe-draws", type=int, default=200)
     parser.add_argument("--copies", type=int, default=1)
     parser.add_argument("--items", type=int, default=10_000)
     parser.add_argument("--uneven", action="store_true")
@@ -363,7 +368,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=1)
     asked = parser.parse_args()
     if asked.what == "time":
-        seconds(asked.items)
+        seconds(asked.items, asked.draws, asked.probe_draws)
     elif asked.what == "repair":
         repair(asked.folder, asked.draws)
     elif asked.what == "shared":
