@@ -183,3 +183,14 @@ def test_files_have_names_of_ours(filled: list[dict[str, str]], visit: Callable[
         assert answer["X-Content-Type-Options"] == "nosniff"
         for line in b"".join(answer.streaming_content).splitlines():
             json.loads(line)
+
+
+def test_no_address_writes_a_line_of_the_log(site: Any, caplog: pytest.LogCaptureFixture) -> None:
+    """What a program asks for when the site fails stands in one line, whatever signs it has."""
+    from django.test import RequestFactory
+
+    from winosmith.web.api.door import _failed
+
+    asked = RequestFactory().get("/api/v1/problems/x%0AERROR%20forged%1B%5B2J/")
+    _failed(asked, ValueError("a fault"))
+    assert caplog.messages == [r"Internal Server Error: '/api/v1/problems/x\nERROR forged\x1b[2J/'"]

@@ -173,7 +173,7 @@ def _away(request: HttpRequest, error: Exception) -> HttpResponse:
 def _failed(request: HttpRequest, error: Exception) -> HttpResponse:
     """Tell the log of a fault, as Django does for pages; the program learns that there is one."""
     got_request_exception.send(sender=None, request=request)
-    _LOG.error("Internal Server Error: %s", request.path, exc_info=error)
+    _LOG.error("Internal Server Error: %a", request.path, exc_info=error)  # %a: one line
     made = answer(500)
     made._has_been_logged = True
     return made
