@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from winosmith import Dataset, Lineage, Origin, Problem, formats
 from winosmith.blocks import (
     Side,
+    _place,
     blocks,
     contradictions,
     copies,
@@ -57,6 +58,8 @@ def test_a_shuffled_set_is_its_blocks_one_after_the_other(seed, twins, singles):
     """Its rows are those of the shuffled blocks, which keep their sizes and leave out no row."""
     data = made_twins(twins, singles=singles)
     order = shuffled_blocks(data, seed)
+    firsts = [_place(data[block[0]], seed) for block in order]
+    assert firsts == sorted(firsts)
     moved, now = shuffled(data, seed)
     assert moved.ids == tuple(data.ids[row] for block in order for row in block)
     assert [row for block in now for row in block] == list(range(len(data)))
@@ -446,7 +449,7 @@ def test_a_side_is_too_large_by_so_much_and_no_more(sizes, wanted, keys, sides) 
     data = list(made_twins(0, singles=sum(sizes)))
     for group in order:
         for row in group:
-            data[row] = replace(data[row], origin=Origin(author=f"a{group[0]}"))
+            data[row] = replace(data[row], origin=Origin(author=f"a{group[0]}", domain=f"d{row}"))
     found = placed(Dataset(data), order, wanted, keys=keys)
     assert [part.side for part in found] == sides.split()
 

@@ -134,8 +134,8 @@ def test_progress_tells_every_draw():
 
 def test_without_twins_the_labels_are_permuted():
     """Rows without twins or groups have another null than twins have; groups stand for twins."""
-    X, y, twin = twins(60, planted=10)
-    chosen = {"train_size": 40, "target_size": 110}
+    X, y, twin = twins(130, planted=10)
+    chosen = {"train_size": 40, "target_size": 250}
     flipped, free = run(X, y, twin, **chosen), run(X, y, None, **chosen)
     assert flipped.phases[0].chance != free.phases[0].chance
     grouped = run(X, y, None, groups=twin, **chosen)

@@ -221,6 +221,9 @@ def test_groups_are_compared_as_scipy_does_and_small_ones_get_a_caution() -> Non
     same = compare_groups([0.5] * 3, others)
     assert same is not None
     assert same.welch == pytest.approx(ttest_1samp(others, 0.5).pvalue)
+    turned = compare_groups(others, [0.5] * 3)
+    assert turned is not None
+    assert turned.welch == same.welch
     alone = compare_groups([1.0], others)
     assert alone is not None
     assert (alone.permutation, alone.welch, alone.interval) == (0.5, None, None)

@@ -42,7 +42,7 @@ def test_the_change_is_the_mean_of_the_subjects_lines(seed: int, orders: int) ->
         )
 
 
-@pytest.mark.parametrize("shape", [(3, 6), (2, 7), (6, 3), (9, 9), (1, 5), (5, 1)])
+@pytest.mark.parametrize("shape", [(3, 6), (2, 7), (6, 3), (8, 12), (9, 9), (1, 5), (5, 1)])
 def test_a_share_of_people_and_items_has_the_variance_of_both(shape: tuple[int, int]) -> None:
     """The variances of both means less the residual's, with Student's t for the smaller side."""
     k, m = shape

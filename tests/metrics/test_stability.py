@@ -55,11 +55,17 @@ def test_three_error_depths_by_hand() -> None:
 
 
 def test_coin_flippers_err_as_all_their_flips_say() -> None:
-    """At depths 1 and 2 those who err do so first at 4/3 on average, and at 3/2 in the mean."""
+    """At depths 1 and 2 those who err do so first at 4/3 on average, and at 3/2 in the mean.
+
+    One error that falls on either is at 3/2.
+    """
     found = stability(answered(made_families([1, 2]), lambda p: False))
     for figure, expected in ((found.first, 4 / 3), (found.family_mean, 3 / 2)):
         assert figure.null.coin == pytest.approx(expected, abs=0.05)
         assert figure.null.coin_interval == (1, 2)
+    early = stability(answered(made_families([1, 2]), lambda p: depth(p) == 1)).first
+    assert early.value == 1
+    assert early.null.shuffled == pytest.approx(3 / 2, abs=0.05)
 
 
 @pytest.mark.parametrize("wrong", [False, True])
