@@ -33,8 +33,7 @@ HOME = "/home/you"
 
 _BLOCK = re.compile(r"^```(\w+)(?: (\d+)%| (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _PROGRESS = re.compile(
-    r"^((again, [\w ]+|filtering halves apart|\w+): [\d,]+( of [\d,]+)?"
-    r"( phase \d+(, draw \d+ of its null)?)?"
+    r"^((again, [\w ]+|filtering halves apart|\w+): [\d,]+( of [\d,]+)?( (phase|run) \d.*)?"
     r"|(Choosing|Fine-tuning|Indexing|Perturbing|Setting|Solving|Training)\b[^:\n]*: \d.*)\n",
     re.MULTILINE,
 )
@@ -123,6 +122,8 @@ def without_progress(text: str) -> str:
 
     >>> without_progress("filtering: 4 of 90 phase 2, draw 5 of its null\nagain, shaken: 7\nok")
     'ok'
+    >>> without_progress("filtering: 9 of 40 run 1 of 20, 9 of them with turned keys\n1 of 9: 2")
+    '1 of 9: 2'
     >>> without_progress("Setting sheets: 8 of 12 b-1.html\nSheets in sheets\n")
     'Sheets in sheets\n'
     """
