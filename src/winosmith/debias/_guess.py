@@ -27,15 +27,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from winosmith.debias._chance import Z
-from winosmith.debias._logit import Logit
+from winosmith.debias._logit import Logit, blurred, longest
 from winosmith.debias._rows import canonical_order, checked_rows, numbered
 from winosmith.debias._units import Choices, Judged
 from winosmith.errors import DataError, InputError
 from winosmith.parallel import one_thread
-
-ROUNDING = 1e-6
-"""Cosines of a problem's vector and a model's weights that are ties: sixteen times the rounding of
-single precision (2^-24). On twins with the light embedder none lay from 1e-9 to 1e-5."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,15 +149,8 @@ def _fitted(
 
 
 def _untied(margins: Floats, rows: NDArray[Any], W: Floats) -> Floats:
-    """Return products of rows with weights, (n, c); 0 where rounding alone may have made them.
-
-    What a model has learnt nothing of is orthogonal to its weights. In single precision the two
-    are so but for the last digits, whose sign is a coin's that falls the same way on one machine.
-    """
-    long = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
-    steep = np.sqrt(np.einsum("ij,ij->j", W, W, dtype=np.float64))
-    near = ROUNDING * long[:, None] * steep
-    return np.where(np.abs(margins) <= near, 0.0, margins)
+    """Return products of rows with weights, (n, c); 0 where rounding alone may have made them."""
+    return np.where(np.abs(margins) <= blurred(longest(rows), W), 0.0, margins)
 
 
 def _probed(right: NDArray[np.float64], group_of: NDArray[np.intp], chance: float) -> Probe:

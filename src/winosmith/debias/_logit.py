@@ -53,6 +53,11 @@ processor's cache."""
 GRAM = 4 * CHUNK
 """Rows whose products with each other are summed in single precision: enough for a bound."""
 
+ROUNDING = 1e-6
+"""Cosines of the longest row and a model's weights that tell nothing: sixteen times what single
+precision rounds off (2^-24). What a model has learnt nothing of is orthogonal to its weights but
+for that, and the sign of what is left is a coin's that falls the same way on one machine."""
+
 NARROW = 16, 64
 """Up to so many columns, so many rows are multiplied at a time: BLAS is quicker at both products
 of a part that it need not pack."""
@@ -60,6 +65,19 @@ of a part that it need not pack."""
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 Rows = NDArray[np.intp]
+
+
+def longest(V: NDArray[Any]) -> float:
+    """Return the length of the longest of (n, d) rows."""
+    return float(np.sqrt(np.einsum("ij,ij->i", V, V, dtype=np.float64).max(initial=0.0)))
+
+
+def blurred(length: float, W: Floats) -> Floats:
+    """Return how far rounding alone may part the products of rows with (d, c) weights, (c,).
+
+    The length is that of the longest row: a short one may be what two long ones left of each other.
+    """
+    return ROUNDING * length * np.sqrt(np.einsum("ij,ij->j", W, W))
 
 
 class Logit:
@@ -142,6 +160,7 @@ class CrossLogit:
         there = sizes[np.argsort(fold, kind="stable")]
         self.V, self.scale = _scaled(V[self.order])
         self.C = C / self.scale**2
+        self.longest = longest(self.V)
         self.held = [slice(a, b) for a, b in zip([0, *ends[:-1]], ends, strict=True)]
         first = None if starts is None else np.cumsum(there) - there
         self.chunks = list(_chunks(ends.tolist(), first))
@@ -156,16 +175,18 @@ class CrossLogit:
         parts = iter(parts)
         return [_summed(islice(parts, len(list(chunks)))) for _, chunks in groupby(self.of)]
 
-    def scores(self, keys: Rows) -> Floats:
+    def scores(self, keys: Rows) -> tuple[Floats, Floats]:
         """Return the (n, r) products of rows with the weights of models that have not seen them.
 
-        Equal rows of a fold have products with the same bits.
+        Equal rows of a fold have products with the same bits. With them comes how far rounding
+        alone may move each.
 
         Args:
             keys: (U, r) for each of r runs the key of each unit: ±1 where a row is a unit, else the
                 place of the right option.
         """
-        runs, found = keys.shape[1], np.empty((len(self.V), keys.shape[1]))
+        runs = keys.shape[1]
+        found, blur = np.empty((2, len(self.V), runs))
         if self.starts is None:
             turns = keys[self.order].astype(np.float32)
         else:
@@ -176,9 +197,10 @@ class CrossLogit:
             weights = self._fitted(turns, threads)
             own = weights.reshape(len(self.held), runs, -1)
             told = threads.map(_products, (self.V[rows] for rows in self.held), own)
-            for rows, products in zip(self.held, told, strict=True):
+            for rows, W, products in zip(self.held, own, told, strict=True):
                 found[self.order[rows]] = products
-        return found
+                blur[self.order[rows]] = blurred(self.longest, W.T)
+        return found, blur
 
     def _fitted(self, turns: Singles, threads: ThreadPoolExecutor) -> Floats:
         """Return the (folds · r, d) weights, by fold and then by run.

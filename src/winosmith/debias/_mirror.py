@@ -49,9 +49,6 @@ parts of the usual nineteen, so that two processors have one each."""
 DIGESTED = 256
 """Units whose vectors are digested at a time."""
 
-ROUNDING = 1e-9
-"""Leads below this part of the largest one are ties."""
-
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 
@@ -65,7 +62,7 @@ class MirrorResult:
         removed: ascending units that were removed; with `kept` they are all units.
         margins: (U,) the lead of the highest-scoring option over the runner-up, by models that
             never saw the unit's block; positive where it is the key, negative where it is not,
-            0 where options tie.
+            0 where options tie but for rounding.
         options: (U,) the options of each unit.
         leaving: (U,) the probability with which a unit was to go; 0 for all that did not agree.
             With the aim "error" 1 from the threshold on.
@@ -453,13 +450,12 @@ class _Scorer:
 
     def margins(self, keys: Numbers) -> Floats:
         """Return the (U, r) margins of every unit by each of r ways to key them."""
-        scores = np.mean([deal.scores(keys) for deal in self.deals], axis=0)
-        return np.stack(
-            [_led(self.units, run, key) for run, key in zip(scores.T, keys.T, strict=True)], 1
-        )
+        scores, blur = np.mean([deal.scores(keys) for deal in self.deals], axis=0)
+        runs = zip(scores.T, blur.T, keys.T, strict=True)
+        return np.stack([_led(self.units, *run) for run in runs], 1)
 
 
-def _led(units: _Units, scores: Floats, key: NDArray[np.intp]) -> Floats:
+def _led(units: _Units, scores: Floats, blur: Floats, key: Numbers) -> Floats:
     """Return the lead of each unit's highest option, negative where that is not the key."""
     if units.starts is None:
         margins = scores * key
@@ -473,7 +469,8 @@ def _led(units: _Units, scores: Floats, key: NDArray[np.intp]) -> Floats:
         others[leader] = -np.inf
         lead = top - np.maximum.reduceat(others, starts)
         margins = np.where(leader == starts + key, lead, -lead)
-    margins[np.abs(margins) <= ROUNDING * np.abs(margins).max(initial=0.0)] = 0
+        blur = blur[starts]
+    margins[np.abs(margins) <= blur] = 0
     return margins
 
 

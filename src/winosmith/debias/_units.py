@@ -18,13 +18,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from winosmith.blocks import blocks, copies, plain, whole_twins
 from winosmith.dataset import Dataset
-from winosmith.debias._logit import Floats, Logit, Rows
+from winosmith.debias._logit import Floats, Logit, Rows, blurred, longest
 from winosmith.debias._rows import problem_labels
 from winosmith.errors import DataError
 from winosmith.parallel import one_thread
-
-TIED = 1e-9
-"""Scores that are nearer to each other than this part of the largest one are ties."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +125,9 @@ class Choices:
         V, starts = self._stacked
         with one_thread():
             scores = V @ W
-        near = TIED * np.abs(scores).max(initial=0.0)
         top = np.maximum.reduceat(scores, starts)
-        tied = scores >= np.repeat(top, self.options, axis=0) - near
+        near = blurred(longest(V), W)
+        tied = scores >= np.repeat(top - near, self.options, axis=0)
         ties = np.add.reduceat(tied.astype(np.intp), starts)
         credit = tied[starts + self.key] / ties
         place = np.arange(len(V))[:, None]
