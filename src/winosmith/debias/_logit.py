@@ -77,7 +77,7 @@ def blurred(length: float, W: Floats) -> Floats:
 
     The length is that of the longest row: a short one may be what two long ones left of each other.
     """
-    return ROUNDING * length * np.sqrt(np.einsum("ij,ij->j", W, W))
+    return np.asarray(ROUNDING * length * np.sqrt(np.einsum("ij,ij->j", W, W)))
 
 
 class Logit:
