@@ -97,6 +97,8 @@ def test_what_the_answers_do_not_tell_is_asked_for(
     [
         ({"answer": 4}, "the answer is 4; answers are numbers from 0 on here"),
         ({"answer": "B"}, "the answer is 'B'; answers are numbers from 0 on here"),
+        ({"answer": 10**400}, "answers are numbers from 0 on here, and it is none of its 4"),
+        ({"answer": "*" * 10_000}, "answers are numbers from 0 on here, and it is none of its 4"),
         ({"answer": [0, 2]}, r"it has 2 right answers ([0, 2]); one is needed"),
         ({"choices": ["w"]}, "there are 1 options; 2 to 26 are needed"),
         ({"choices": ["w", " w"]}, "two options are equal: 'w', ' w'"),

@@ -550,8 +550,11 @@ def _prefixed(draft: _Draft) -> tuple[str, ...] | None:
     return None
 
 
-def _readings(draft: _Draft, value: Any) -> dict[str, int]:
-    """Return what an answer would be, by what an answer may be; what does not fit is left out."""
+def _readings(draft: _Draft, value: Any, decks: int = 2) -> dict[str, int]:
+    """Return what an answer would be, by what an answer may be; what does not fit is left out.
+
+    At most so many decks are taken off.
+    """
     count = len(draft.options)
     said = " ".join(str(value).split())
     found: dict[str, int] = {}
@@ -566,13 +569,13 @@ def _readings(draft: _Draft, value: Any) -> dict[str, int]:
         found["text"] = text
     if isinstance(value, bool):
         return found
-    if not found and (bare := _DECKED.fullmatch(said)):
-        return _readings(draft, bare[1] or bare[2])
+    if decks and not found and (bare := _DECKED.fullmatch(said)):
+        return _readings(draft, bare[1] or bare[2], decks - 1)
     if isinstance(value, str) and (letter := _LETTER.fullmatch(value)):
         at = ascii_uppercase.index(letter[1].upper())
         found |= {"letter": at} if at < count else {}
     if isinstance(value, int) or re.fullmatch(r"[0-9]{1,4}(\.0)?", said):
-        number = int(float(said))
+        number = value if isinstance(value, int) else int(float(said))
         found |= {"0": number} if 0 <= number < count else {}
         found |= {"1": number - 1} if 1 <= number <= count else {}
     return found
