@@ -173,8 +173,9 @@ def alike(expected: str, got: str, near: float = 0.0) -> bool:
     Args:
         expected: what a page says.
         got: what is printed.
-        near: how far a figure may be off: this share of it, for a count one more; what is a share
-            itself, below 1 or in percent, by this share of all.
+        near: how far a figure may be off: this share of it, for a count one more, but none for
+            one of nothing; what is a share itself, below 1 or in percent, by this share of all; but
+            no figure below 1 is more than twice what it was, for it may be a p.
 
     >>> alike("1,699 of 4,073 left (41.7 %)", "1,699  of 4,073 left (41.7 %)")
     True
@@ -184,6 +185,8 @@ def alike(expected: str, got: str, near: float = 0.0) -> bool:
     True
     >>> [alike(a, b, 0.02) for a, b in [("1,699", "1,740"), ("1.7 %", "4 %"), ("0.4", "0.43")]]
     [False, False, False]
+    >>> [alike(a, b, 0.02) for a, b in [("0 answers", "1 answers"), ("p ≤ 0.002", "p ≤ 0.02")]]
+    [False, False]
     """
     expected, got = (_ONCE.sub("", text) for text in (expected, got))
     expected, got = (" ".join(_VERSION.sub("version", text).split()) for text in (expected, got))
@@ -195,8 +198,11 @@ def alike(expected: str, got: str, near: float = 0.0) -> bool:
 
 def _near(expected: str, got: str, near: float, percent: bool) -> bool:
     a, b = (float(figure.replace(",", "")) for figure in (expected, got))
-    whole = "." not in expected + got
-    return abs(a - b) <= near * (100 if percent else max(1.0, a, b)) + (whole and not percent)
+    if percent:
+        return abs(a - b) <= 100 * near
+    if "." in expected + got:
+        return abs(a - b) <= (near * max(a, b) if max(a, b) >= 1 else min(near, max(a, b) / 2))
+    return a == b or (min(a, b) > 0 and abs(a - b) <= near * max(a, b) + 1)
 
 
 def write(path: Path, folder: Path) -> None:
