@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from string import ascii_uppercase
 from typing import Any
 
 import pytest
@@ -104,11 +105,13 @@ def test_what_the_answers_do_not_tell_is_asked_for(
         ({"choices": ["w", " w"]}, "two options are equal: 'w', ' w'"),
         ({"choices": ["w", ""]}, "an option is empty"),
         ({"choices": [f"{n}" for n in range(1000)]}, "there are 1000 options; 2 to 26 are needed"),
+        ({"choices": " ".join(f"{sign}) w" for sign in f"{ascii_uppercase}A")},
+         "'choices' must be a list of choices, not 'A) w B) w"),
         ({"choices": 7}, "'choices' must be a list of choices, not '7'"),
         ({"question": " "}, "the question is empty"),
         ({"question": None}, "the row has no 'question'"),
     ],
-)
+)  # fmt: skip
 def test_a_bad_row_is_named_and_the_others_are_read(
     tmp_path: Path, record: dict[str, Any], reason: str
 ) -> None:

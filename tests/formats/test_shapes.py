@@ -201,6 +201,21 @@ def test_a_reward_set_is_read_as_two_options(tmp_path: Path) -> None:
         assert {*item.options} == {"a long answer", "short"}
 
 
+@pytest.mark.parametrize("said", ["1. Boil it. 2. Drink it.", "[Name], boil it.", "a; b"])
+def test_a_rejected_text_is_one_option_however_it_is_laid_out(tmp_path: Path, said: str) -> None:
+    """Numbered steps, brackets and semicolons of one answer cut it into no further options."""
+    row = {"prompt": "Tea?", "chosen": "1. Buy tea. 2. Boil it.", "rejected": said}
+    [item] = formats.read(put(tmp_path, jsonl([row])))
+    assert {*item.options} == {row["chosen"], said}
+
+
+def test_columns_of_too_many_choices_are_refused(tmp_path: Path) -> None:
+    """No choice beyond the 26th is left out in silence."""
+    named = {f"option{at}": f"w{at}" for at in range(1, 28)}
+    found = formats.scan(put(tmp_path, jsonl([{"question": "Why?", **named, "answer": "w2"}])))
+    assert [bad.reason for bad in found.bad] == ["there are 27 options; 2 to 26 are needed"]
+
+
 def test_a_choice_that_is_missing_between_others_is_told_by_its_column(tmp_path: Path) -> None:
     """Only choices at the end may be missing: of others nobody knows which one an answer names."""
     rows = [{"question": "Why?", "A": "w", "B": "x" * n, "C": "y", "answer": "C"} for n in (0, 1)]

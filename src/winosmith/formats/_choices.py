@@ -201,8 +201,7 @@ def _cut(cell: str) -> Choices | None:
     series = next((one for one in SERIES if signs[0] == one[0]), None)
     if series is None:
         return None
-    count = next((n for n, sign in enumerate(signs) if sign != series[n : n + 1][0]), len(signs))
-    if count < 2 or count < len(signs):
+    if len(signs) < 2 or signs != list(series[: len(signs)]):
         return None
     ends = [*(one.start() for one in found[1:]), len(cell)]
     texts = (cell[one.end() : end] for one, end in zip(found, ends, strict=True))

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import count, takewhile
 from string import ascii_uppercase
 from typing import Any, Literal, get_args
 
@@ -235,11 +236,12 @@ def _series(names: Sequence[str]) -> tuple[str, ...]:
     for name in names:
         if found := _CHOICE.fullmatch(name):
             stem, sign = name[:-1], found[1]
-            following = ascii_uppercase if sign in "aA" else map(str, range(int(sign), 27))
-            series = [f"{stem}{s.lower() if sign == 'a' else s}" for s in following]
-            there = next((n for n, one in enumerate(series) if one not in names), len(series))
-            if there >= 2:
-                return tuple(series[:there])
+            # as many as there are, so that too many are refused and none is left out
+            signs = ascii_uppercase if sign in "aA" else map(str, count(int(sign)))
+            series = (f"{stem}{s.lower() if sign == 'a' else s}" for s in signs)
+            there = tuple(takewhile(set(names).__contains__, series))
+            if len(there) >= 2:
+                return there
     return ()
 
 

@@ -452,10 +452,15 @@ def _wrong_ones(cell: Any, name: str) -> Sequence[Any]:
     """Return the wrong choices of one cell: a list, a chat's last turn, or texts with ; between."""
     if turns := spoken(cell):
         return turns[-1:]
+    several = plainly(name).endswith("s")  # "Incorrect Answers", as TruthfulQA's table has them
+    if isinstance(cell, str) and not several:  # one text, though steps of it are numbered
+        try:
+            return listed(cell, name).options if cell.lstrip()[:1] in ("[", "{") else [cell]
+        except ProblemError:  # "[Name], …"
+            return [cell]
     if not isinstance(cell, str) or lists(cell):
         return listed(cell, name).options
-    several = plainly(name).endswith("s")  # "Incorrect Answers", as TruthfulQA's table has them
-    return [text.strip() for text in cell.split(";")] if several else [cell]
+    return [text.strip() for text in cell.split(";")]
 
 
 def _one_of(answer: Any, count: int) -> Any:
