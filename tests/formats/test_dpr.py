@@ -96,3 +96,22 @@ def test_a_block_of_another_length_is_named(tmp_path: Path) -> None:
     path.write_text(block + "Tom saw Bob and he hid.\nhe\nTom,Bob\n")
     with pytest.raises(FormatError, match=r"dpr\.txt:6: the block has 3 lines; 4 are needed"):
         formats.read(path)
+
+
+def test_two_bad_rows_are_two(tmp_path: Path) -> None:
+    """In the table each row that can't be read has its own line and reason."""
+    rows = [
+        "index sentence1 sentence2 label candidate0 candidate1",
+        "1 a b",
+        "2 a",
+        "",
+        "3 x a 1 a b",
+    ]
+    path = tmp_path / "bad.tsv"
+    path.write_text("\n".join(rows).replace(" ", "\t"))
+    found = formats.scan(path, "dpr-tsv")
+    assert [(bad.line, str(bad.reason).partition(";")[0]) for bad in found.bad] == [
+        (2, "the row has 3 cells"),
+        (3, "the row has 2 cells"),
+        (5, "the index has 1 rows"),
+    ]

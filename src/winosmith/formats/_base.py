@@ -114,13 +114,12 @@ def built(told: Iterable[Told[T]], build: Callable[[T, int], Item]) -> Iterator[
 def together(
     told: Iterable[Told[T]], key: Callable[[T], object], between: str
 ) -> Iterator[Told[list[T]]]:
-    """Yield records with one key that follow each other as one; one that is bad makes it bad."""
-    for _, group in groupby(told, lambda found: None if found[2] is None else key(found[2])):
+    """Yield records with one key that follow each other as one; a bad one is by itself."""
+    for _, group in groupby(told, lambda found: object() if found[2] is None else key(found[2])):
         found = list(group)
-        line, raw = found[0][0], between.join(raw for _, raw, _, _ in found)
-        reason = next((reason for _, _, _, reason in found if reason), None)
+        line, _, _, reason = found[0]
         held = [held for _, _, held, _ in found if held is not None]
-        yield line, raw, None if reason else held, reason
+        yield line, between.join(raw for _, raw, _, _ in found), held or None, reason
 
 
 def option_number(value: object, options: int) -> int | None:
