@@ -73,7 +73,7 @@ def test_a_root_is_recorded_as_right_or_wrong(wrong: bool) -> None:
     """Without a tie JSON has true or false, no number."""
     found = stability(answered(made_families([1, 2]), lambda p: wrong and p.lineage is None))
     (family,) = found.record()["families"]
-    assert family["root_right"] is not wrong
+    assert family["root_right"] is (not wrong)
 
 
 def test_without_an_error_there_is_no_error_depth() -> None:
