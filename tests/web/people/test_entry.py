@@ -174,6 +174,20 @@ def test_guessing_a_password_ends_after_ten_tries(
     assert visit().post("/people/login/", {**right, "name": "bob"}).status_code == 302
 
 
+def test_who_is_refused_for_others_guesses_has_not_guessed(
+    db: Any, visit: Any, person: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who asks again and again while their network is full may come in when it is not."""
+    monkeypatch.setattr("winosmith.web.people.accounts.WRONG_NETWORK", 2)
+    person("ann")
+    right = {"name": "ann", "password": PASSWORD}
+    for name in ("x", "y"):
+        assert visit().post("/people/login/", {**right, "name": name}).status_code == 422
+    assert {visit().post("/people/login/", right).status_code for _ in range(11)} == {429}
+    monkeypatch.undo()
+    assert visit().post("/people/login/", right).status_code == 302
+
+
 def test_log_ins_that_succeed_are_not_counted(db: Any, visit: Any, person: Any) -> None:
     """A person may log in as often as they like."""
     person("ann")

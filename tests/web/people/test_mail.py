@@ -298,6 +298,17 @@ def test_an_address_is_confirmed_by_its_owner_alone(db: Any, person: Any) -> Non
         mail.confirm_address(ann, token)
 
 
+def test_a_wish_for_news_brings_no_address_back(db: Any, person: Any) -> None:
+    """What another request of theirs made of the address meanwhile stays."""
+    from winosmith.web.people import news as mail
+    from winosmith.web.people.models import Person
+
+    ann = person("ann", email=ADDRESS)
+    mail.forget_address(Person.objects.get(pk=ann.pk))
+    mail.choose_news(ann, news=True)
+    assert Person.objects.get(pk=ann.pk).email == ""
+
+
 def test_a_mailed_link_ends_with_all_that_opens_the_account(db: Any, person: Any) -> None:
     """Logging out everywhere, a new password and another address end it; another mail does not."""
     from winosmith.web.people import news as mail

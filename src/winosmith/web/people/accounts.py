@@ -28,7 +28,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
-from winosmith.web.people.gates import address, network, rate_limit, uncount
+from winosmith.web.people.gates import TooMany, address, network, rate_limit, uncount
 from winosmith.web.people.models import Agreement, Invitation, Person, look, new_salt, token_digest
 
 Role = Literal["contributor", "judge", "moderator", "admin"]
@@ -265,8 +265,13 @@ def enter(request: HttpRequest, name: str, password: str) -> Person | None:
         (f"name {name.lower()}", WRONG_NAME),
         (f"network {network(address(request))}", WRONG_NETWORK),
     )
-    for somebody, most in tries:
-        rate_limit(somebody, "log-in", most)
+    for at, (somebody, most) in enumerate(tries):
+        try:
+            rate_limit(somebody, "log-in", most)
+        except TooMany:  # no guess: nothing is looked at
+            for narrower, _most in tries[:at]:
+                uncount(narrower, "log-in")
+            raise
     found = authenticate(request, username=name, password=password)
     if found is None:
         return None

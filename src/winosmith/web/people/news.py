@@ -237,7 +237,9 @@ def _whose(person: Person) -> str:
 
 def choose_news(person: Person, news: bool) -> None:
     """Mail a person their news from now on, or no more, at the address that is theirs already."""
-    _keep(person, person.email, news=news)
+    with writing():  # and no address: another one may be confirmed at this moment
+        person.mail_news, person.mailed = news, timezone.now()
+        person.save(update_fields=["mail_news", "mailed"])
 
 
 def forget_address(person: Person) -> None:

@@ -56,6 +56,10 @@ FAULT = gettext_noop("It failed by a fault of the program; the site’s log says
 AT_ONCE = 5
 """Files of the largest size that may lie there together, whoever sent them."""
 
+IDLE = timedelta(minutes=10)
+"""After which a file of no deed, to which no piece comes, goes where there is no room for others:
+its sending was cancelled, or broke off."""
+
 PIECE = 900_000
 """Bytes of a file that one request holds; it has no more than a million with all else."""
 
@@ -101,12 +105,18 @@ def put(mark: str, at: int, data: bytes) -> None:
         raise InputError(_("This file was sent already; open the page again."))
     if at + len(data) > most():
         raise InputError(too_large(at + len(data)))
+    room = AT_ONCE * most() - at - len(data)
+    if _lies(path) > room:
+        _forget_unnoted(timezone.now() - IDLE)
+    if _lies(path) > room:
+        raise InputError(
+            _(
+                "Files that were sent before take all the room; confirm, drop or stop some of "
+                "them. What was cancelled makes room after ten minutes."
+            )
+        )
     if at and (not path.exists() or path.stat().st_size < at):
         raise InputError(_("A part of the file is missing; send it again."))
-    if _lies(path) + at + len(data) > AT_ONCE * most():
-        raise InputError(
-            _("Files that were sent before take all the room; confirm, drop or stop some of them.")
-        )
     try:
         path.parent.mkdir(mode=0o700, exist_ok=True)
         flags = os.O_WRONLY | os.O_CREAT | (0 if at else os.O_TRUNC)
@@ -266,7 +276,8 @@ def _reading(deed: Deed) -> Reading:
         nonlocal told
         if time.monotonic() >= told + EVERY:
             told = time.monotonic()
-            _write(deed, came={"read": int(100 * share)})
+            with suppress(OperationalError):  # a note that can't be written now is left out
+                _write(deed, came={"read": int(100 * share)})
 
     return tell
 
@@ -305,10 +316,15 @@ def forget_files(now: datetime, before: datetime) -> int:
     for deed in old:
         with suppress(InputError):
             drop(deed)
+    _forget_unnoted(now - DAY)
+    return len(old)
+
+
+def _forget_unnoted(before: datetime) -> None:
+    """Delete files that belong to no deed and to which nothing came since a time."""
     states = (Deed.State.SHOWN, *BUSY)
     open_ = set(Deed.objects.filter(state__in=states).values_list("mark", flat=True))
     for path in Path(settings.SITE.folder, UPLOADS).glob("*"):
         with suppress(FileNotFoundError):  # its deed has ended meanwhile
-            if path.name not in open_ and path.stat().st_mtime < (now - DAY).timestamp():
+            if path.name not in open_ and path.stat().st_mtime < before.timestamp():
                 path.unlink()
-    return len(old)
