@@ -285,6 +285,37 @@ def test_a_sheet_filled_in_no_time_is_in_no_figures_until_it_may(
     assert eva.post(f"{path}count/", {"sheet": sitting.ref}).status_code == 422
 
 
+def test_a_sheet_that_comes_to_count_while_a_round_is_closed_is_in_its_figures(
+    db: Any, rules: Any, opened: Any, person: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither one let count just before, nor one let count while the figures are found, is lost."""
+    from winosmith.web.take import rounds
+    from winosmith.web.take.sheets import enrol
+
+    open_ = opened(twins(8))
+    rules(hold_pace_seconds=3)
+    sheets = [enrol(person(name), open_, {}) for name in ("ann", "bob")]
+    for sheet in sheets:
+        fill(sheet.subject.person, sheet)
+    eva, real = person("eva", is_moderator=True), rounds.figures_of
+    closed = rounds.close_round(open_.name)
+    rounds.let_count(open_, sheets[0].ref, eva)
+    assert open_.figures["answers"] == 8
+
+    def figures_of(round_: Any) -> Any:
+        found = real(round_)
+        with monkeypatch.context() as patch:
+            patch.setattr(rounds, "figures_of", real)
+            if rounds.Sitting.objects.filter(held=True).exists():
+                rounds.let_count(closed, sheets[1].ref, eva)
+        return found
+
+    monkeypatch.setattr(rounds, "figures_of", figures_of)
+    rounds.keep_figures(open_)
+    open_.refresh_from_db()
+    assert open_.figures["answers"] == 16
+
+
 def test_a_sheet_filled_in_with_care_is_held_by_nobody(
     db: Any, rules: Any, opened: Any, person: Any
 ) -> None:

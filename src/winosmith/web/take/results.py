@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db.models import Prefetch
 from django.utils.translation import gettext as _
@@ -23,9 +23,6 @@ from winosmith.web.problems.models import Problem
 from winosmith.web.problems.records import as_problem
 from winosmith.web.take.models import Answer, Remark, Round, Sitting
 from winosmith.web.take.sheets import sheet_of
-
-if TYPE_CHECKING:
-    pass
 
 Gathered = tuple[Dataset, tuple[Response, ...], tuple[humans.Subject, ...]]
 """The problems with their answers, the responses, and the subjects: what `humans.results` takes."""

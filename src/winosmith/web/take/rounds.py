@@ -24,7 +24,7 @@ from winosmith.web.problems.models import Problem, State
 from winosmith.web.problems.records import as_problem
 from winosmith.web.problems.states import stay
 from winosmith.web.take.models import Material, Round, Sheet, Sitting
-from winosmith.web.take.results import dataset_of, figures_of
+from winosmith.web.take.results import dataset_of, figures_of, sittings_of
 from winosmith.web.take.sheets import minutes, refs
 
 if TYPE_CHECKING:
@@ -307,10 +307,17 @@ def end_round(name: str, *, drop: bool = False) -> Round:
 
 
 def keep_figures(round_: Round) -> None:
-    """Find the results of a closed round, and keep them."""
-    round_.figures = figures_of(round_)
-    with writing():
-        round_.save(update_fields=["figures"])
+    """Find the results of a closed round, and keep them, of what counts when they are kept.
+
+    Others write while they are found: a sheet comes to count, or somebody is erased.
+    """
+    kept = False
+    while not kept:
+        counted, round_.figures = sittings_of(round_), figures_of(round_)
+        with writing():
+            Round.objects.select_for_update(no_key=True).get(pk=round_.pk)
+            if kept := sittings_of(round_) == counted:
+                round_.save(update_fields=["figures"])
 
 
 def let_count(round_: Round, ref: str, by: Person) -> None:
@@ -325,6 +332,7 @@ def let_count(round_: Round, ref: str, by: Person) -> None:
             raise InputError(_("Your own sheet is looked at by other moderators."))
         if not rows.update(held=False, looked_by=by):
             raise InputError(_("This sheet is not held; open the page again."))
+    round_.refresh_from_db(fields=["state"])  # it may have been closed meanwhile
     if round_.state == Round.State.CLOSED:
         keep_figures(round_)
 
