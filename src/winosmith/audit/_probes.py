@@ -265,9 +265,12 @@ def _vector_probe(items: Items, sees: str, rows: Singles, draws: int, seed: int)
     same = np.searchsorted(learnt, _same_option(items))
 
     def scored(keys: Ints) -> Floats:
-        scores = model.scores(keys[first] - items.starts[first, None])[same]
+        scores, blur = model.scores(keys[first] - items.starts[first, None])
+        behind = np.repeat(np.maximum.reduceat(scores, starts), items.counts[first], axis=0)
+        behind -= scores
+        np.add(scores, behind, out=scores, where=behind <= blur)  # rounding alone makes no leader
         largest = np.abs(scores).max(axis=0)
-        return (scores / np.where(largest > 0, largest, 1)).round(9)
+        return (scores / np.where(largest > 0, largest, 1)).round(9)[same]
 
     return _probed(items, "vectors", sees, scored, _SCORES // len(learnt), draws, seed)
 
