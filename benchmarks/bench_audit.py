@@ -4,14 +4,16 @@
   in how many of them a cue is named, which should be one in twenty. With --uneven, keys stand at
   the first position more often than elsewhere, over options that are sorted by length: how many of
   these sets have a cue of content named. With --copies, each item is there five times.
-- *planted*: the longest option is the key 5 points more often than by chance; how often it is
-  named, and how often any cue is.
+- *planted*: the longest option, which is one in each item, is the key 5 points more often than by
+  chance; how often it is named, and how often any cue is.
 
   Both give 95 % intervals (Wilson). With --draws 199, one in twenty is still what is meant. The
   sets of a cell are shared out among 20 texts.
 - *time*: seconds and memory until each step, for 10,000 items with 4 options (or --items), with
   --draws and --probe-draws. Seconds are the processor's; a machine in demand takes more of them.
 - *shared*: the table of the shared sets, with the time of each.
+- *encoded*: what an encoder's vectors guess of the shared sets (--embed: light, or a model), beside
+  words; in brackets what is expected, the range of 95 of 100 draws, and p; the encoder's seconds.
 - *repair*: what a repair does to the shared sets, and what is shown of it.
 - *proof*: sets with a planted rule are repaired beside many items that no repair saw; in how many
   of them the bounds hold, all at once, what the halves' rules leave there. 95 of 100 are meant.
@@ -25,6 +27,7 @@ Options are words drawn by Zipf's law, 1 to 12 an option; the shared sets need t
     python benchmarks/bench_audit.py planted --sets 200 --draws 199 --kept planted.jsonl
     python benchmarks/bench_audit.py time
     python benchmarks/bench_audit.py shared "$WINOSMITH_DATA"
+    python benchmarks/bench_audit.py encoded "$WINOSMITH_DATA" --embed light --probe-draws 200
     python benchmarks/bench_audit.py repair "$WINOSMITH_DATA"
     python benchmarks/bench_audit.py proof --sets 100 --draws 199 --kept proof.jsonl
 """
@@ -44,7 +47,7 @@ from pathlib import Path
 
 import numpy as np
 
-from winosmith import Dataset, Problem, audit, formats, metrics
+from winosmith import Dataset, Problem, audit, embed, formats, metrics
 from winosmith.audit._repair import Thinning
 from winosmith.parallel import ordered_map
 
@@ -80,8 +83,18 @@ def told(named: int, sets: int) -> str:
     return f"{100 * named / sets:.1f} % ({100 * low:.1f}–{100 * high:.1f})"
 
 
-def made(options: int, n: int, seed: int, copies: int = 1, by_length: bool = False) -> Dataset:
-    """Make items of words that mean nothing; all keys are the first option."""
+def made(
+    options: int,
+    n: int,
+    seed: int,
+    copies: int = 1,
+    by_length: bool = False,
+    untied: bool = False,
+) -> Dataset:
+    """Make items of words that mean nothing; all keys are the first option.
+
+    `untied`: of an item's options no two are of one length, so that the longest is one.
+    """
     rng = np.random.default_rng(seed)
     up_to = np.cumsum(1 / np.arange(1, 3001))
 
@@ -95,7 +108,7 @@ def made(options: int, n: int, seed: int, copies: int = 1, by_length: bool = Fal
         texts: list[str] = []
         while len(texts) < count:
             text = said(int(rng.integers(1, 13)))
-            if text not in texts:
+            if text not in texts and not (untied and len(text) in map(len, texts)):
                 texts.append(text)
         if by_length:
             texts.sort(key=len)
@@ -131,7 +144,8 @@ class Job:
     def items(self, more: int = 0) -> audit.Items:
         """Return the text, with so many items more."""
         seed = {"null": 1, "planted": 2, "proof": 4}[self.what] + 10 * self.text
-        return text(self.options, self.n + more, seed, self.copies, self.uneven)
+        untied = self.what == "planted"
+        return text(self.options, self.n + more, seed, self.copies, self.uneven, untied)
 
     def rngs(self) -> Iterator[tuple[int, np.random.Generator]]:
         """Yield the number of each set, with what it is drawn by."""
@@ -140,8 +154,8 @@ class Job:
 
 
 @lru_cache(TEXTS)
-def text(options: int, n: int, seed: int, copies: int, by_length: bool) -> audit.Items:
-    return audit.Items.of(made(options, n, seed, copies, by_length))
+def text(*of: int) -> audit.Items:
+    return audit.Items.of(made(*of))
 
 
 def counts(job: Job) -> dict[str, float]:
@@ -353,10 +367,30 @@ def shared(folder: Path) -> None:
         )
 
 
+def encoded(folder: Path, encoder: str, draws: int) -> None:
+    """Tell what an encoder's vectors find beside what words do, and what is expected of them."""
+    embedder = embed.OptionsEmbedder() if encoder == "light" else embed.EncoderEmbedder(encoder)
+    print("| set | n | words, options | vectors, options | and the question | question alone | "
+          "seconds |\n|---|---|---|---|---|---|---|")  # fmt: skip
+    for name in SHARED:
+        items = audit.Items.of(read(folder, name))
+        words = audit.probes(items, draws=draws)[0]
+        began = time.process_time()
+        found = {one.sees: one for one in audit.probes(items, embedder, draws=draws)}
+        took = time.process_time() - began
+        told = (
+            f"{100 * one.right:.1f} % ({100 * one.expected:.1f}; "
+            f"{100 * one.low:.1f}–{100 * one.high:.1f}; p {one.p:.3f})"
+            for one in (words, *(found[sees] for sees in ("options", "both", "question")))
+        )
+        print(f"| {name} | {len(items):,} | {' | '.join(told)} | {took:.0f} |", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("what", choices=["null", "planted", "time", "shared", "repair", "proof"])
+    parser.add_argument("what", choices=[*COUNTED, "time", "shared", "encoded", "repair"])
     parser.add_argument("folder", nargs="?", type=Path)
+    parser.add_argument("--embed", default="light", help="light, or an encoder's id or folder")
     parser.add_argument("--sets", type=int, default=400)
     parser.add_argument("--draws", type=int, default=400)
     parser.add_argument("--probe-draws", type=int, default=200)
@@ -373,6 +407,8 @@ def main() -> None:
         repair(asked.folder, asked.draws)
     elif asked.what == "shared":
         shared(asked.folder)
+    elif asked.what == "encoded":
+        encoded(asked.folder, asked.embed, asked.probe_draws)
     else:
         {"null": null, "planted": planted, "proof": proof}[asked.what](asked)
 

@@ -50,6 +50,8 @@ MIRROR = {
     "mirror, error 0.2": {"aim": "error", "error": 0.2},
     "mirror, chance": {"aim": "chance"},
 }
+DEALS = {f"{way}, five deals": {**aim, "repeats": 5} for way, aim in MIRROR.items()}
+"""Margins that are the mean of five deals of folds; only where --ways asks for them."""
 ORDER = "mirror's order"
 RUNS = ("", "another seed", "shaken")
 AGAIN_FROM = 0.25
@@ -72,7 +74,12 @@ def by_mirror(way, pool, X, seed):
     """Return the rows that mirror removes, and all that agree, by margin, a unit at a time."""
     units = debias.twin_units(pool, X)
     found = debias.mirror(
-        units.V, blocks=units.blocks, kinds=units.kinds, ids=units.ids, seed=seed, **MIRROR[way]
+        units.V,
+        blocks=units.blocks,
+        kinds=units.kinds,
+        ids=units.ids,
+        seed=seed,
+        **(MIRROR | DEALS)[way],
     )
     order = np.lexsort((units.ids, -found.margins))
     agreeing = [unit for unit in order if found.margins[unit] > 0]
@@ -314,7 +321,7 @@ def main():
     parser.add_argument("--twins", type=int, default=3_000)
     parser.add_argument("--strengths", type=float, nargs="+", default=STRENGTHS)
     parser.add_argument("--vectors", nargs="+", default=names, choices=names)
-    parser.add_argument("--ways", nargs="+", default=list(every), choices=list(every))
+    parser.add_argument("--ways", nargs="+", default=list(every), choices=[*every, *DEALS])
     parser.add_argument("--again", action="store_true", help="also another seed and shaken vectors")
     parser.add_argument("--symmetric", action="store_true", help="sound twins that are symmetric")
     parser.add_argument("--quick", action="store_true", help="a minute: two seeds, few twins")
