@@ -394,6 +394,7 @@ V_OK = np.random.default_rng(0).normal(size=(30, 2))
         (V_OK, {"blocks": [0] * 30}, "1 blocks, fewer than the 10 folds"),
         (V_OK[:5], {}, "5 blocks, fewer than the 10 folds"),
         (V_OK, {"ids": ["a"] * 30}, "ids occur twice"),
+        (planted(0)[0] * np.where(np.arange(400) == 9, 1e9, 1)[:, None], {}, "far longer than the"),
     ],
 )
 def test_bad_data_is_refused(V: Any, how: dict[str, Any], told: str) -> None:

@@ -30,6 +30,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from winosmith.errors import DataError
 from winosmith.parallel import one_thread
 
 CHUNK = 1024
@@ -101,7 +102,7 @@ class Logit:
         self.chunks = list(_chunks([len(V)], starts))
         with _threads() as threads:
             gram = _summed(threads.map(partial(_gram, self.V), self.chunks))
-        self.factor = _factor(gram, self.C, starts is not None)
+        self.factor = _factor(gram, self.V, C, self.scale, starts is not None)
 
     def fit(self, weights: Singles, turns: Singles | None = None) -> Floats:
         """Return the (d, c) weights of every column.
@@ -168,7 +169,7 @@ class CrossLogit:
         with _threads() as threads:
             large = _chunks([len(V)], first, GRAM)
             gram = _summed(threads.map(partial(_gram, self.V), large))
-        self.factor = _factor(gram, self.C, starts is not None)
+        self.factor = _factor(gram, self.V, C, self.scale, starts is not None)
 
     def _by_fold(self, parts: Iterable[Singles]) -> list[Floats]:
         """Return the sums of what was made of the chunks of each fold."""
@@ -353,13 +354,26 @@ def _scaled(V: Singles) -> tuple[Singles, float]:
     return V * np.float32(scale), scale
 
 
-def _factor(gram: Floats, C: float, options: bool) -> Floats:
-    """Return the Cholesky factor of a Hessian that none of the loss is above."""
-    from scipy.linalg import cholesky
+def _factor(gram: Floats, V: Singles, C: float, scale: float, options: bool) -> Floats:
+    """Return the Cholesky factor of a Hessian that none of the loss is above.
+
+    Raises:
+        DataError: single precision does not tell it from one that has none.
+    """
+    from scipy.linalg import LinAlgError, cholesky
 
     bound = gram * (0.5 if options else 0.25)
-    bound[np.diag_indices_from(bound)] += 1 / C
-    return np.asarray(cholesky(bound, lower=True, overwrite_a=True, check_finite=False))
+    bound[np.diag_indices_from(bound)] += scale**2 / C
+    try:
+        return np.asarray(cholesky(bound, lower=True, overwrite_a=True, check_finite=False))
+    except LinAlgError:
+        lengths = np.linalg.norm(V, axis=1) / scale
+        raise DataError(
+            f"no model can be fitted to vectors of which the longest has a length of "
+            f"{lengths.max():.3g}, and half one of at most {np.median(lengths):.3g}, with a C of "
+            f"{C:g}: leave out or shorten those that are far longer than the others, or give a "
+            "smaller C"
+        ) from None
 
 
 @contextmanager

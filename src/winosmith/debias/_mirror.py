@@ -194,7 +194,8 @@ def mirror(
 
     Raises:
         DataError: V is not two-dimensional, empty, not real or not finite; lengths differ; a key is
-            out of range; a unit has one option; ids occur twice; fewer blocks than folds.
+            out of range; a unit has one option; ids occur twice; fewer blocks than folds; vectors
+            far longer than the others, or a C too large, for single precision.
         InputError: a parameter is out of its range.
 
     >>> rng = np.random.default_rng(0)
