@@ -46,6 +46,9 @@ def test_shares_percentages_and_seeds_are_read(capsys: TEXT) -> None:
         (640, 0.586, 1),
         (2558, 0.669, 1),
     ]
+    for level in ("0.941", "94.1"):
+        assert main(["curve", "runs.csv", "--human", level, "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["human"] == pytest.approx(0.941)
     assert main(["curve", "runs.csv", "--take", "mean", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["points"][0]["taken"] == pytest.approx(0.5075)
 
@@ -78,6 +81,7 @@ def test_the_page_has_both_drawings(capsys: TEXT) -> None:
         (TABLE_4 + "many,80\n", "bad.csv:7: 'many,80' has no size"),
         (TABLE_4 + "99999,180\n", "bad.csv:7: the size 99999 must be 1 or more, and the accuracy"),
         ("size,accuracy\n160,51\n640,58\n", "there are 2 training sizes; a curve needs three"),
+        ("size,accuracy\n160,51\n", "there is 1 training size; a curve needs three"),
         ("", "bad.csv: the file is empty"),
     ],
 )

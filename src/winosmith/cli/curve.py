@@ -33,7 +33,7 @@ AtChance = tuple[int, int, float, float]
 @click.command()
 @click.argument("file", metavar="FILE.csv", type=FILE)
 @click.option("--human", default=94.0, show_default=True, type=click.FloatRange(0, 100),
-              help="The level to reach, in percent; 94.1 on WinoGrande's dev.")  # fmt: skip
+              help="The level to reach, a share or in percent; 94.1 on WinoGrande's.")  # fmt: skip
 @click.option("--take", type=click.Choice(["best", "mean"]), default="best", show_default=True,
               help="Which accuracy stands for the runs of one size.")  # fmt: skip
 @click.option("--problems", type=click.IntRange(min=1), metavar="N", help="How many problems the "
@@ -54,6 +54,7 @@ def command(
         winosmith curve runs.csv --human 94.1 --problems 1267 --out curve.html
     """  # noqa: D301
     runs = _read(Path(file))
+    human = human if human > 1 else round(100 * human, 9)
     by_size: dict[int, list[float]] = {}
     for _, size, accuracy in runs:
         by_size.setdefault(size, []).append(accuracy)

@@ -130,7 +130,8 @@ def learning_curve(
 
 def _check(runs: Mapping[int, Sequence[float]], human: float) -> None:
     if len(runs) < 3:
-        raise DataError(f"there are {len(runs)} training sizes; a curve needs three or more")
+        there = "is 1 training size" if len(runs) == 1 else f"are {len(runs)} training sizes"
+        raise DataError(f"there {there}; a curve needs three or more")
     if min(runs) < 1 or not all(runs.values()):
         raise DataError("every training size must be 1 or more, and have a run")
     values = [human, *(value for own in runs.values() for value in own)]
