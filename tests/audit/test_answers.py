@@ -194,6 +194,21 @@ def test_a_row_finds_its_item_by_its_texts_alone(tmp_path: Path) -> None:
     assert set(turned.values()) == {2}
 
 
+def test_of_copies_a_row_is_that_of_its_id(tmp_path: Path) -> None:
+    """Two items of the same words keep their own answers; rows without ids are of both, a draw."""
+    first = _quiz(1).problems[0]
+    data = Dataset([first, replace(first, id="copy")])
+    scores = {"q0": [-1, -2, -3, -4], "copy": [-2, -1, -3, -4]}
+    rows = [_sample({"id": p.id, **_doc(p)}, scores[p.id], p.options) for p in data]
+    path = _written(tmp_path / "m" / "samples_quiz.jsonl", rows)
+    assert audit.read_answers(path, data) == {"m": {"q0": 0, "copy": 1}}
+    sure = _quiz(5).problems[4]
+    rows = [_sample(_doc(p), scores.get(p.id, [-1, -2, -3, -4]), p.options) for p in [*data, sure]]
+    path = _written(tmp_path / "m" / "samples_quiz.jsonl", rows)
+    found = audit.read_answers(path, Dataset([*data, sure]))
+    assert found == {"m": {"q0": None, "copy": None, "q4": 0}}
+
+
 def test_the_scored_text_tells_the_option_whatever_the_order(tmp_path: Path) -> None:
     """A task that scores the options in another order than its record has them is read aright."""
     data = _quiz(4)

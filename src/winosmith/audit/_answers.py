@@ -200,7 +200,7 @@ def _told(text: str) -> str:
 
 
 class _Matcher:
-    """Finds the items of a row, several where they are copies."""
+    """Finds the items of a row; where they are copies, its id's, or else all."""
 
     def __init__(self, dataset: Dataset):
         self.by_options: dict[frozenset[str], list[Problem]] = defaultdict(list)
@@ -219,7 +219,7 @@ class _Matcher:
             return [own] if own and asked and known and _lists(row.text, own) else []
         options = frozenset(map(_told, row.options))
         if found := self.by_text.get((_told(row.question), options)):
-            return found
+            return [own] if own in found else found
         alike = self.by_options.get(options, [])
         if len(alike) == 1 and alike[0] is own:
             return alike
