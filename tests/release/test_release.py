@@ -102,18 +102,25 @@ def test_the_card_has_the_hubs_sections_and_settings(small: Released) -> None:
 
 
 def test_the_datasheet_says_not_stated(small: Released, tmp_path: Path) -> None:
-    """The datasheet has the seven sections, fills in what is known, and invents nothing."""
+    """The datasheet has the seven sections, fills in what is known, and invents nothing.
+
+    The source of all others, "*", has words on the card.
+    """
     text = (small.folder / "DATASHEET.md").read_text("utf-8")
     assert re.findall(r"^## (.*)$", text, re.MULTILINE) == [
         "Motivation", "Composition", "Collection process", "Preprocessing, cleaning, labelling",
         "Uses", "Distribution", "Maintenance"]  # fmt: skip
     assert "**Who paid for it?**\n\nnot stated\n" in text
     source = write_sets(tmp_path / "source", sets())
-    told = about(datasheet={"funding": "Nobody did."})
+    sources = [ABOUT["source"][0], {"name": "*", "licence": "CC0-1.0"}]
+    told = about(datasheet={"funding": "Nobody did."}, source=sources)
     other = release(source, told, tmp_path / "out")
     assert "**Who paid for it?**\n\nNobody did.\n" in (other.folder / "DATASHEET.md").read_text(
         "utf-8"
     )
+    card = (other.folder / "README.md").read_text("utf-8")
+    assert "- **Sources:** practice\n" in card
+    assert "| Everything of no other source | CC0-1.0 | not stated |" in card
 
 
 def test_contributors_get_credit_by_pseudonym(tmp_path: Path) -> None:

@@ -56,8 +56,8 @@ def _cards(built: Built) -> list[report.KeyFigure]:
     kept = report.KeyFigure(
         "problems kept",
         funnel.kept.problems,
-        f"of {funnel.collected.problems:,} collected; {funnel.kept.twins:,} whole twins and "
-        f"{funnel.kept.singles:,} singles",
+        f"of {funnel.collected.problems:,} collected; "
+        f"{report.whole_and_single(funnel.kept.twins, funnel.kept.singles)}",
     )
     guessed, *more = key_figures(built.run, built.measures)
     return [guessed, kept, *more]

@@ -60,6 +60,7 @@ def tell_build(folder: Path, as_json: bool) -> None:
     if _printed(folder, as_json):
         return
     from winosmith.build import columns_sentences, copies_sentences, sides_sentences
+    from winosmith.report import whole_and_single
 
     record = _record(folder)
     _figure(record["figures"][0])
@@ -71,7 +72,7 @@ def tell_build(folder: Path, as_json: bool) -> None:
     click.echo(
         f"{kept['problems']:,} problems kept of {funnel['collected']['problems']:,} collected,"
     )
-    click.echo(f"  {kept['twins']:,} whole twins and {kept['singles']:,} singles")
+    click.echo(f"  {whole_and_single(kept['twins'], kept['singles'])}")
     _figures(folder, record)
     for line in copies_sentences(record.get("copies")):
         say(f"{line}.")

@@ -210,8 +210,8 @@ def _figures(name: str, kept: KeptSet, found: Fairness) -> report.Table:
         for figure in kept.figures
     ]
     title = (
-        f"{name}: {kept.size:,} of {found.pool:,} kept, {kept.twins:,} whole twins and "
-        f"{kept.singles:,} singles"
+        f"{name}: {kept.size:,} of {found.pool:,} kept, "
+        f"{report.whole_and_single(kept.twins, kept.singles)}"
     )
     heads = ["", "all", "kept", "random", "p"]
     return report.Table(title, heads, rows, _note(kept, found.draws))

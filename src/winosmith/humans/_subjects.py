@@ -346,8 +346,9 @@ class Groups:
         if min(self.native, self.others) >= FEW:
             return ""
         return (
-            f"With {self.native} native speakers and {self.others} others only a large difference "
-            "shows; the absence of a significant one says little."
+            f"With {self.native} native speaker{'s' * (self.native != 1)} and {self.others} "
+            f"other{'s' * (self.others != 1)} only a large difference shows; the absence of a "
+            "significant one says little."
         )
 
     def record(self) -> dict[str, Any]:

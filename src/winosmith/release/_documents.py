@@ -17,7 +17,7 @@ from typing import Any
 
 from winosmith.metrics import detectable_by_share
 from winosmith.outputs import guarded
-from winosmith.release._about import SECTIONS, hub_licence
+from winosmith.release._about import SECTIONS, DataSource, hub_licence
 from winosmith.release._content import (
     DESCRIPTIONS,
     TEST,
@@ -29,7 +29,7 @@ from winosmith.release._content import (
 )
 from winosmith.release._interchange import COLUMNS, columns_of
 from winosmith.release._source import tombstone_lines
-from winosmith.report import shown
+from winosmith.report import shown, whole_and_single
 
 
 def documents(content: Content) -> Mapping[str, str]:
@@ -46,6 +46,10 @@ def documents(content: Content) -> Mapping[str, str]:
     }
 
 
+def _titled(source: DataSource) -> str:
+    return "Everything of no other source" if source.name == "*" else source.name
+
+
 def licences(content: Content) -> str:
     """Return LICENCES.md: the whole's licence, then each source's with its attribution."""
     about = content.about
@@ -56,8 +60,7 @@ def licences(content: Content) -> str:
     lines = [comment(content.canary), "", f"# Licences of {about.title}, {about.version}", ""]
     lines += [f"The whole is under **{about.licence}**.", ""]
     for source in about.source:
-        title = "Everything of no other source" if source.name == "*" else source.name
-        lines += [f"## {title}", "", f"- problems: {held[source.name]:,}"]
+        lines += [f"## {_titled(source)}", "", f"- problems: {held[source.name]:,}"]
         lines += [f"- licence: {source.licence}"]
         lines += [f"- asks for: {', '.join(sorted(source.asks)) or 'nothing'}"]
         lines += [f"- attribution: {or_not_stated(source.attribution)}"]
@@ -184,7 +187,7 @@ def _details(content: Content) -> Iterator[str]:
     yield from ("", "### Dataset Sources", "")
     yield from _list(
         ("Homepage", about.homepage),
-        ("Sources", "; ".join(source.name for source in about.source)),
+        ("Sources", "; ".join(source.name for source in about.source if source.name != "*")),
     )
     yield ""
 
@@ -278,7 +281,7 @@ def _creation(content: Content) -> Iterator[str]:
     yield from ("### Sources and licences", "")
     yield from table(
         ["source", "licence", "attribution"],
-        [(s.name, s.licence, or_not_stated(s.attribution)) for s in about.source],
+        [(_titled(s), s.licence, or_not_stated(s.attribution)) for s in about.source],
     )
     yield ""
 
@@ -402,8 +405,8 @@ def _known(content: Content) -> Iterator[tuple[str, str]]:
     yield "instances", f"{asked}, and {options} options of which one is right."
     yield (
         "counts",
-        f"{everything['problems']:,} problems: {everything['twins']:,} whole twins and "
-        f"{everything['singles']:,} singles; "
+        f"{everything['problems']:,} problems: "
+        f"{whole_and_single(everything['twins'], everything['singles'])}; "
         + ", ".join(f"{part} {counts[part]['problems']:,}" for part in content.parts)
         + ".",
     )

@@ -437,7 +437,10 @@ def read_secrets(folder: str | Path) -> Secrets:
     """
     folder = Path(folder)
     if not (folder / "test.jsonl").is_file():
-        raise InputError(f"{folder} holds no test.jsonl; name the folder private/ of the build")
+        raise InputError(
+            f"{folder} holds no test.jsonl; name the folder private/ of the build, or the "
+            "release's own one in private/ beside it"
+        )
     solved = formats.read(folder / "test.jsonl", as_written=True)
     names = sorted(path for path in folder.iterdir() if path.is_file())
     return Secrets(

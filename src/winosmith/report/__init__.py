@@ -81,7 +81,7 @@ from winosmith.report._page import (
     page,
 )
 from winosmith.report._svg import Svg
-from winosmith.report._text import Signature, Value, shown, sign
+from winosmith.report._text import Signature, Value, shown, sign, whole_and_single
 
 __all__ = [
     "ALONG",
@@ -140,4 +140,5 @@ __all__ = [
     "sign",
     "subject_scores",
     "survival",
+    "whole_and_single",
 ]

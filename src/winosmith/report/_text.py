@@ -43,6 +43,15 @@ def cut(text: object, most: int) -> str:
     return line if len(line) <= most else line[: most - 1].rstrip() + "…"
 
 
+def whole_and_single(twins: int, singles: int) -> str:
+    """Return how many twins are whole and how many problems are singles, in words.
+
+    >>> whole_and_single(1, 1_022)
+    '1 whole twin and 1,022 singles'
+    """
+    return f"{twins:,} whole twin{'s' * (twins != 1)} and {singles:,} single{'s' * (singles != 1)}"
+
+
 def shown(value: object, form: str = "") -> str:
     r"""Return a value as the report prints it.
 
