@@ -80,7 +80,9 @@ def test_the_page_has_the_tables(capsys: TEXT) -> None:
 def test_one_file_is_no_comparison(capsys: TEXT) -> None:
     """A single file, and an unknown baseline, are bad input."""
     assert main(["compare", "dev.jsonl", "good.lst"]) == 2
-    assert "a comparison needs 2 to 26 files" in capsys.readouterr().err
+    assert (
+        "a comparison needs the predictions of 2 to 26 solvers, not of 1" in capsys.readouterr().err
+    )
     assert main(["compare", "dev.jsonl", "good.lst", "poor.lst", "--baseline", "best"]) == 2
     assert "the baseline 'best' is not one of 'good', 'poor'" in capsys.readouterr().err
 

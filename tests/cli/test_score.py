@@ -18,6 +18,7 @@ import pytest
 from winosmith import Dataset, Prediction, Problem, Response, formats
 from winosmith.cli import main
 from winosmith.metrics import switched
+from winosmith.records import problem_record
 from winosmith.testing import made_twins
 from winosmith.validate import write_votes
 
@@ -40,6 +41,17 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("list.lst").write_text("".join(f"{c + 1}\n" for c in CHOICES))
     rows = [f"{p.id},{c + 1}" for p, c in zip(DATA, CHOICES, strict=True)]
     Path("table.csv").write_text("\n".join(["qID,prediction", *rows, ",,"]) + "\n")
+    letters = ["AB"[c] for c in CHOICES]
+    Path("letters.lst").write_text("\n".join(letters))
+    rows = [f"{p.id},{letter}" for p, letter in zip(DATA, letters, strict=True)]
+    Path("letters.csv").write_text("\n".join(["id,choice", *rows]))
+    Path("answers.csv").write_text("\n".join(["ID,m", *rows]))
+    Path("models.csv").write_text("\n".join(["id,m1,m2", *(f"{row},A" for row in rows)]))
+    samples = [
+        {"doc": problem_record(p), "filtered_resps": [[-c, False], [c - 1, False]]}
+        for p, c in zip(DATA, CHOICES, strict=True)
+    ]
+    Path("samples_dev_1.jsonl").write_text("".join(json.dumps(one) + "\n" for one in samples))
     return tmp_path
 
 
@@ -79,14 +91,35 @@ def test_the_tables_fit_a_terminal_and_are_signed(capsys: TEXT) -> None:
     assert "|predictions:" in signatures
 
 
-@pytest.mark.parametrize("path", ["ours.jsonl", "list.lst", "table.csv"])
+@pytest.mark.parametrize(
+    "path",
+    ["ours.jsonl", "list.lst", "table.csv", "letters.lst", "letters.csv", "answers.csv",
+     "samples_dev_1.jsonl"],
+)  # fmt: skip
 def test_every_form_of_predictions_is_read(path: str, capsys: TEXT) -> None:
-    """Our JSON Lines, a list of labels and a table give the same accuracy."""
+    """JSON Lines, lists, tables, in numbers or letters, and samples give the same accuracy."""
     found = report(capsys, "dev.jsonl", path)["solvers"]
     (one,) = found.values()
     right = sum(c == p.answer for c, p in zip(CHOICES, DATA, strict=True))
     assert (one["accuracy"]["right"], one["accuracy"]["n"]) == (right, 64)
     assert (one["calibration"] is not None) == (path == "ours.jsonl")
+
+
+def test_a_table_with_a_column_a_model_is_several_solvers(capsys: TEXT) -> None:
+    """Each is scored, one file is enough to compare them, and an empty cell is no prediction."""
+    found = report(capsys, "dev.jsonl", "models.csv", "answers.csv")["solvers"]
+    right = [sum(c == p.answer for c, p in zip(CHOICES, DATA, strict=True)),
+             sum(p.answer == 0 for p in DATA)]  # fmt: skip
+    assert list(found) == ["m1", "m2", "answers"]
+    assert [found[name]["accuracy"]["right"] for name in found] == [*right, right[0]]
+    assert main(["compare", "dev.jsonl", "models.csv"]) == 0
+    assert "m1 " in capsys.readouterr().out
+    Path("copy.csv").write_text(Path("models.csv").read_text())
+    again = report(capsys, "dev.jsonl", "models.csv", "copy.csv")["solvers"]
+    assert list(again) == ["models: m1", "models: m2", "copy: m1", "copy: m2"]
+    Path("gap.csv").write_text(Path("models.csv").read_text()[:-1])
+    assert main(["score", "dev.jsonl", "gap.csv"]) == 2
+    assert f"m2: 1 of 64 problems have no prediction ({DATA[-1].id!r})" in capsys.readouterr().err
 
 
 def test_a_table_of_questions_names_options_by_number(tmp_path: Path, capsys: TEXT) -> None:

@@ -166,7 +166,7 @@ LINE = '{"id":"0-0","choice":0}'
         ('{"id":7,"choice":0}\n', "the id must be text, not 7"),
         ('{"predictions":"m","n":"9"}\n', ":1: the header's 'n' can't be '9'"),
         ("1\n3\n", "a list without ids can be read only beside its data set"),
-        ("1\nx\n", ":2: 'x' is not a label, such as 1 or 2"),
+        ("1\nx\n", ":2: 'x' is not a label, such as 1 or A"),
         ("1;[ 0.5 abc ]\n", ":1: the scores ' 0.5 abc ' are not numbers"),
         ("1,2,1,1,2\n", ":1: the line has several labels, as a leaderboard submission has"),
         ("\n", "the file is empty"),

@@ -14,7 +14,7 @@ import click
 
 from winosmith import formats
 from winosmith.answers import Prediction
-from winosmith.cli._options import FILE, read_data
+from winosmith.cli._options import FILE, named_columns, read_data
 from winosmith.cli._printing import say
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, FormatError, InputError, OtherDataError, ProblemError
@@ -80,26 +80,28 @@ def graded(
 ) -> dict[str, Graded]:
     """Return what each file of predictions is worth, by the solver's name.
 
-    Files of one solver are told apart by their own names. With `partial`, problems without a
-    prediction are left out, and so are predictions without a problem; how many is told. None is for
-    what has no `--partial`.
+    A file may hold several. Files of one solver are told apart by their own names. With `partial`,
+    problems without a prediction are left out, and so are predictions without a problem; how many
+    is told. None is for what has no `--partial`.
 
     Raises:
         FormatError: a file that can't be read.
         DataError: predictions that don't fit the data set.
     """
     try:
-        read = [(Path(path), _read(Path(path), None if partial else dataset)) for path in paths]
+        read = [(Path(path), one) for path in paths for one in _read(Path(path), dataset, partial)]
     except OtherDataError as error:
         if partial is None or not error.common:
             raise
         raise DataError(f"{error} If not, --partial measures what is in both.") from None
-    names = [predictions.solver for _, predictions in read]
+    files, names = [path for path, _ in read], [predictions.solver for _, predictions in read]
     found: dict[str, Graded] = {}
     shared = None if partial else clusters(dataset)
     for path, predictions in read:
-        name = predictions.solver if names.count(predictions.solver) == 1 else path.stem
-        name = name if name not in found else str(path)
+        model = "" if files.count(path) == 1 else f": {predictions.solver}"
+        once = names.count(predictions.solver) == 1
+        name = predictions.solver if once else f"{path.stem}{model}"
+        name = name if name not in found else f"{path}{model}"
         asked = dataset
         if partial:
             asked, predictions = _shared(dataset, predictions, path)
@@ -126,17 +128,36 @@ def _shared(dataset: Dataset, predictions: Predictions, path: Path) -> tuple[Dat
     return asked, replace(predictions, predictions=kept)
 
 
-def _read(path: Path, dataset: Dataset | None) -> Predictions:
-    source = formats.Source(path)
-    columns = [cell.strip().lower() for cell in source.headers[","]]
-    if not source.start.startswith("{") and set(columns) & set(_CHOICES):
-        found = Predictions(tuple(_of_table(source, columns)), path.stem)
-        return found if dataset is None else found.of(dataset)
-    return formats.read_predictions(path, dataset)
+def _read(path: Path, dataset: Dataset, partial: bool | None) -> list[Predictions]:
+    """Return what each solver of a file predicts: checked to be complete, or not with `partial`."""
+    source = None if path.suffix == ".eval" else formats.Source(path)
+    if source and not _of_models(source):
+        columns = [cell.strip().lower() for cell in source.headers[","]]
+        if source.start.startswith("{") or not set(columns) & set(_CHOICES):
+            return [formats.read_predictions(path, None if partial else dataset)]
+        found = [Predictions(tuple(_of_table(source, columns)), path.stem)]
+    else:
+        from winosmith.audit import read_answers
+
+        found = [
+            Predictions(tuple(Prediction(i, c) for i, c in chosen.items() if c is not None), model)
+            for model, chosen in read_answers(path, dataset, named_columns()).items()
+        ]
+        if path.suffix == ".csv" and len(found) == 1:
+            found = [replace(found[0], solver=path.stem)]
+    return found if partial else [predictions.of(dataset) for predictions in found]
+
+
+def _of_models(source: formats.Source) -> bool:
+    """Tell whether a file is a table with a column a model, or another harness's samples."""
+    if source.start.startswith("{"):
+        return not {"resps", "filtered_resps"}.isdisjoint(source.first_record)
+    names = [cell.strip().lower() for cell in source.headers[","]]
+    return len(names) > 1 and names[0] in _IDS and not set(names) & set(_CHOICES)
 
 
 def _of_table(source: formats.Source, columns: Sequence[str]) -> Iterator[Prediction]:
-    """Yield the predictions of a CSV table: an id, a choice from 1, and a score an option if any.
+    """Yield the predictions of a CSV table: an id, a choice, and a score an option if any.
 
     Scores stand under "score1", "score_2", …, in any order of the columns. Rows with neither id nor
     choice, such as a summary at the end, are passed over.
@@ -160,15 +181,18 @@ def _of_table(source: formats.Source, columns: Sequence[str]) -> Iterator[Predic
                 f"the id {cells[ids]!r} already has a prediction", source.path, number
             )
         seen.add(cells[ids])
-        if not re.fullmatch(r"[1-9]\d?", cells[choices]):
+        if not re.fullmatch(r"[1-9]\d?|[A-Z]", cells[choices]):
             raise FormatError(
-                f"the choice must be the number of an option, from 1, not {cells[choices]!r}",
+                "the choice must be the number of an option, from 1, or its letter, not "
+                f"{cells[choices]!r}",
                 source.path,
                 number,
             )
         given = [cells[at] for _, at in scores if cells[at]]
         try:
-            yield Prediction(cells[ids], int(cells[choices]) - 1, tuple(map(float, given)))
+            yield Prediction(
+                cells[ids], formats.option_at(cells[choices]), tuple(map(float, given))
+            )
         except (ProblemError, ValueError) as error:
             raise FormatError(str(error), source.path, number) from None
 

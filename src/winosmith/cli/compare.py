@@ -57,10 +57,13 @@ def command(**options: Any) -> None:
     from winosmith.metrics import compare
 
     paths = options["predictions"]
-    if not 2 <= len(paths) <= len(LETTERS):
-        raise InputError(f"a comparison needs 2 to {len(LETTERS)} files of predictions")
     dataset = _predictions.answered(options["data"], options["format_name"], options["labels"])
     solvers = _predictions.graded(dataset, paths, options["partial"])
+    if not 2 <= len(solvers) <= len(LETTERS):
+        raise InputError(
+            f"a comparison needs the predictions of 2 to {len(LETTERS)} solvers, not of "
+            f"{len(solvers)}"
+        )
     if options["partial"]:
         solvers = _in_common(solvers)
     _tell_what_was_seen(solvers)

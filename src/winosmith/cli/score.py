@@ -82,8 +82,9 @@ def command(**options: Any) -> None:
     depth, families without an error, errors by kind of edit, how annotators (--people) do; any
     other --by then compares problems with their roots. The report has the families as trees.
 
-    PREDICTIONS are files of `winosmith solve`, lists of one label a line in the order of DATA, or
-    CSV tables with the columns id and choice (from 1).
+    PREDICTIONS are files of `winosmith solve`; lists of one label (2 or B) a line in the order of
+    DATA; CSV tables with the columns id and choice, or with ids and a column of letters a model;
+    samples of lm-evaluation-harness; `.eval` logs of inspect_ai.
 
     \b
     Example:

@@ -16,6 +16,7 @@ from winosmith.formats._detect import FORMATS, detect, format_named
 from winosmith.formats._jsonl import frame, lines
 from winosmith.formats._predictions import (
     Predictions,
+    option_at,
     prediction_header,
     prediction_record,
     read_predictions,
@@ -55,6 +56,7 @@ __all__ = [
     "frame",
     "lines",
     "losses",
+    "option_at",
     "prediction_header",
     "prediction_record",
     "read",

@@ -10,8 +10,8 @@ Our own are JSON Lines. The header says what was run on what; then comes one lin
 `data` is the digest of the problems as the solver saw them, without their answers: it can be
 published beside a test set, and it fits whether the reader has the answers or not.
 
-A list without ids is read given the data set whose order it is in: one 1-based label a line, alone
-("2") or before its options' scores ("2;[ -5.1 9.3 ]").
+A list without ids is read given the data set whose order it is in: one label a line, a number from
+1 or a letter from A, alone ("2") or before its options' scores ("2;[ -5.1 9.3 ]").
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from string import ascii_uppercase
 from typing import Any
 
 from winosmith._version import __version__
@@ -143,7 +144,7 @@ def _first(ids: Sequence[str]) -> str:
     return ", ".join(map(repr, ids[:3])) + (", …" if len(ids) > 3 else "")
 
 
-_LISTED = re.compile(r"([1-9]\d?)(?:\s*;\s*\[([^\]]*)\])?")
+_LISTED = re.compile(r"([1-9]\d?|[A-Z])(?:\s*;\s*\[([^\]]*)\])?")
 _KEYS = {"id", "choice", "scores", "tied"}
 
 
@@ -270,6 +271,11 @@ def _of_list(path: Path, lines: Sequence[tuple[int, str]], dataset: Dataset | No
     return Predictions(tuple(found), path.stem)
 
 
+def option_at(label: str) -> int:
+    """Return the index of the option that a number, from 1, or a letter stands for."""
+    return int(label) - 1 if label.isdecimal() else ascii_uppercase.index(label)
+
+
 def _listed(line: str, path: Path, number: int) -> tuple[int, tuple[float, ...]]:
     match = _LISTED.fullmatch(line.strip())
     if match is None:
@@ -280,9 +286,13 @@ def _listed(line: str, path: Path, number: int) -> tuple[int, tuple[float, ...]]
                 path,
                 number,
             )
-        raise FormatError(f"{line[:40]!r} is not a label, such as 1 or 2", path, number)
+        raise FormatError(
+            f"{line[:40]!r} is not a label, such as 1 or A, of which a list has one a line",
+            path,
+            number,
+        )
     try:
         scores = tuple(map(float, (match[2] or "").split()))
     except ValueError:
         raise FormatError(f"the scores {match[2]!r} are not numbers", path, number) from None
-    return int(match[1]) - 1, scores
+    return option_at(match[1]), scores
