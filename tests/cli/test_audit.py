@@ -268,6 +268,19 @@ def test_splits_that_would_be_mixed_up_are_refused(
     assert "not UTF-8" in capsys.readouterr().err
 
 
+def test_what_is_read_is_not_written_over(told: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither a page nor a sheet takes the place of the items; a page takes that of a page."""
+    before = told.read_bytes()
+    asked = ["audit", str(told), "--draws", "19", "--no-probes"]
+    assert main([*asked, "--out", str(told)]) == 2
+    assert "is there, and is no page" in capsys.readouterr().err
+    assert main([*asked, "--answers", str(told), "--to-sheet", str(told)]) == 2
+    assert "which is read: name another" in capsys.readouterr().err
+    assert told.read_bytes() == before
+    page = told.with_suffix(".html")
+    assert [main([*asked, "--out", str(page)]) for _ in range(2)] == [0, 0]
+
+
 def test_a_repair_takes_enough_items(
     told: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

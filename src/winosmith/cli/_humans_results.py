@@ -10,7 +10,7 @@ import click
 
 from winosmith import humans, report
 from winosmith.answers import Response
-from winosmith.cli._options import FILE, data_argument, format_option, json_option, read_data
+from winosmith.cli._options import FILE, PAGE, data_argument, format_option, json_option, read_data
 from winosmith.cli._printing import Result, Rows, percent, probability, span
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, InputError
@@ -28,7 +28,7 @@ from winosmith.report import Signature, sign
 @click.option("--without", "weakest", type=click.IntRange(min=0), default=3, show_default=True,
               help="Lowest scores to leave out in the second reading.")  # fmt: skip
 @click.option("--seed", default=0, show_default=True, help="Of bootstraps and permutations.")
-@click.option("--out", metavar="FILE.html", help="Write a report with figures there.")
+@click.option("--out", type=PAGE, metavar="FILE.html", help="Write a report with figures there.")
 @json_option
 def tell_results(**options: Any) -> None:
     """Tell how people did on DATA, by their RESPONSES.

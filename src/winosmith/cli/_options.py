@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -22,6 +24,25 @@ if TYPE_CHECKING:
 
 FILE = click.Path(exists=True, dir_okay=False)
 FOLDER = click.Path(exists=True, file_okay=False)
+
+
+class _Page(click.Path):
+    """A file to write a page to; one that is there must be a page, too, not the data."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> str | bytes | os.PathLike[str]:
+        given = super().convert(value, param, ctx)
+        path = Path(os.fsdecode(given))
+        if path.is_file():
+            with path.open("rb") as file:
+                start = file.read(64).lstrip().lower()
+            if start and not start.startswith(b"<!doctype html"):
+                self.fail(f"File {str(path)!r} is there, and is no page: name another.", param, ctx)
+        return given
+
+
+PAGE = _Page(dir_okay=False)
 
 _PAIR_BY = "pair_by"
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from winosmith.cli._options import format_option, json_option, named_columns, pairing_column
+from winosmith.cli._options import PAGE, format_option, json_option, named_columns, pairing_column
 from winosmith.cli._printing import Result, say
 from winosmith.cli.admin import database_option, existing_site
 from winosmith.dataset import Dataset
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
               "what was left out and why; each of several files into a folder of its name. What "
               "several hold stays in the last one: give the test set last.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Replace another repair in that folder.")
-@click.option("--out", metavar="FILE.html", help="Write the page there.")
+@click.option("--out", type=PAGE, metavar="FILE.html", help="Write the page there.")
 @json_option
 @database_option
 @click.pass_context
@@ -109,6 +109,9 @@ def command(
         raise click.UsageError(
             "--to-judge and --to-sheet need models' answers, which tell the suspects: --answers"
         )
+    read = {Path(path).resolve() for path in (*data, *answers, *texts)}
+    if sheet and Path(sheet).resolve() in read:
+        raise click.UsageError(f"--to-sheet would write over {sheet}, which is read: name another")
     if repaired:
         _check_splits([Path(path).stem for path in data])
     judged = existing_site(site, database) if site else None

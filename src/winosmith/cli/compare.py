@@ -9,7 +9,7 @@ import click
 
 from winosmith import report
 from winosmith.cli import _predictions
-from winosmith.cli._options import data_argument, format_option, json_option
+from winosmith.cli._options import PAGE, data_argument, format_option, json_option
 from winosmith.cli._printing import (
     TIES,
     Result,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 @_predictions.depth_option
 @click.option("--baseline", metavar="NAME", help="Compare the others with this solver only.")
 @click.option("--seed", default=0, show_default=True, help="Of the bootstrap.")
-@click.option("--out", metavar="FILE.html", help="Write the tables as a report there.")
+@click.option("--out", type=PAGE, metavar="FILE.html", help="Write the tables as a report there.")
 @json_option
 def command(**options: Any) -> None:
     """Compare two solvers or more by their PREDICTIONS for the problems of DATA.

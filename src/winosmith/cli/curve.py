@@ -12,7 +12,7 @@ import click
 import numpy as np
 
 from winosmith import metrics, report
-from winosmith.cli._options import FILE, json_option
+from winosmith.cli._options import FILE, PAGE, json_option
 from winosmith.cli._printing import Result, Rows, percent, probability, span
 from winosmith.errors import FormatError, InputError
 from winosmith.metrics import FORMS, Extrapolation, LearningCurve, Proportion
@@ -38,7 +38,7 @@ AtChance = tuple[int, int, float, float]
               help="Which accuracy stands for the runs of one size.")  # fmt: skip
 @click.option("--problems", type=click.IntRange(min=1), metavar="N", help="How many problems the "
               "accuracies were measured on: runs at chance are named.")  # fmt: skip
-@click.option("--out", metavar="FILE.html", help="Write a report with figures there.")
+@click.option("--out", type=PAGE, metavar="FILE.html", help="Write a report with figures there.")
 @json_option
 def command(
     file: str, human: float, take: Any, problems: int | None, out: str | None, as_json: bool
@@ -267,7 +267,7 @@ def _span(found: Extrapolation) -> str:
 @click.option("--data", type=FILE, metavar="DATA", help="The problems: their answers in place of "
               "labels, and their twins for the intervals.")  # fmt: skip
 @click.option("--seed", default=0, show_default=True, help="Of the bootstrap.")
-@click.option("--out", metavar="FILE.html", help="Write a report with a figure there.")
+@click.option("--out", type=PAGE, metavar="FILE.html", help="Write a report with a figure there.")
 @json_option
 def leaderboard(
     predictions: str,

@@ -10,7 +10,7 @@ import click
 
 from winosmith import report
 from winosmith.cli import _printing
-from winosmith.cli._options import FILE, data_argument, format_option, json_option, read_data
+from winosmith.cli._options import FILE, PAGE, data_argument, format_option, json_option, read_data
 from winosmith.cli._predictions import graded
 from winosmith.cli._printing import Result, Rows
 from winosmith.errors import DataError, FormatError, InputError
@@ -46,7 +46,7 @@ MOST = 6
               "more: whether models stay in their order.")  # fmt: skip
 @click.option("--draws", default=999, show_default=True, help="Random subsets for each kept set.")
 @click.option("--seed", default=0, show_default=True, help="Of the random subsets.")
-@click.option("--out", metavar="FILE.html", help="Write the tables and a picture there.")
+@click.option("--out", type=PAGE, metavar="FILE.html", help="Write the tables and a picture there.")
 @format_option
 @json_option
 def command(**options: Any) -> None:

@@ -17,7 +17,7 @@ import click
 from winosmith import formats, metrics, report
 from winosmith.answers import Response
 from winosmith.cli import _predictions
-from winosmith.cli._options import FILE, data_argument, format_option, json_option
+from winosmith.cli._options import FILE, PAGE, data_argument, format_option, json_option
 from winosmith.cli._printing import (
     TIES,
     Result,
@@ -68,7 +68,7 @@ from winosmith.records import parsed
 @click.option("--occupations", type=FILE, metavar="FILE.tsv", help="Winogender's "
               "occupations-stats.tsv: the gender gap in both readings.")  # fmt: skip
 @click.option("--seed", default=0, show_default=True, help="Of bootstraps and nulls.")
-@click.option("--out", metavar="FILE.html", help="Write a report with figures there.")
+@click.option("--out", type=PAGE, metavar="FILE.html", help="Write a report with figures there.")
 @json_option
 def command(**options: Any) -> None:
     """Score PREDICTIONS beside the answers of DATA.

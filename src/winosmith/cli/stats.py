@@ -22,7 +22,7 @@ from winosmith.report import shown
 @_options.format_option
 @_options.skip_bad_option
 @click.option("--seed", default=0, show_default=True, help="Of the search for leaks.")
-@click.option("--out", metavar="FILE.html", help="Write a report there.")
+@click.option("--out", type=_options.PAGE, metavar="FILE.html", help="Write a report there.")
 @_options.json_option
 def command(
     data: tuple[str, ...],
