@@ -31,8 +31,8 @@ if TYPE_CHECKING:
               help="Of the null of the cues; p is never under 1 / (1 + draws).")  # fmt: skip
 @click.option("--no-probes", is_flag=True, help="Leave the models of words out.")
 @click.option("--embed", "encoder", metavar="light|minilm|HUB_ID|FOLDER",
-              help="Also try models of that encoder's vectors, in the place of words; of light, "
-              "hashed words, which need no download.")  # fmt: skip
+              help="Also try models of that encoder's vectors, beside those of words; light: "
+              "hashed words, without a download.")  # fmt: skip
 @click.option("--seed", default=0, show_default=True, help="Of all draws.")
 @click.option("--fail-on", "rules", default="", metavar="RULES",
               help="End with code 1 when a rule is broken: cue=3pt, probe=3pt, duplicates, "
