@@ -106,6 +106,7 @@ def test_a_pool_of_few_blocks_is_filtered(tmp_path, roots):
     record = json.loads((done.folder / "report.json").read_text("utf-8"))
     assert (record["measures"]["before"] is None) == (roots == 1)
     assert "measured across halves of 20 blocks or more" in record["figures"][0]["note"]
+    assert "is not known: not measured" not in (done.folder / "report.html").read_text("utf-8")
 
 
 def test_twins_go_whole_and_families_do_not():

@@ -77,6 +77,7 @@ def test_too_few_answers_are_told(tmp_path: Path, capsys: TEXT) -> None:
     assert main(["stats", str(tmp_path / "made.jsonl")]) == 0
     shown = capsys.readouterr().out
     assert "Too few answers are known to tell" in shown
+    assert "they are needed of 30 blocks" in " ".join(shown.split())
     assert "withheld: 100" in shown
 
 

@@ -110,7 +110,8 @@ def verdict(run: FilterRun, measures: Measures) -> str:
     """
     found = measures.verified
     if isinstance(found, str):
-        return f"What a machine can still guess of these problems is not known: {found}."
+        why = found.removeprefix("not measured: ")
+        return f"What a machine can still guess of these problems is not known: {why}."
     left = "these problems" if run.method == "none" else "what the filter left"
     many = run.options is not None
     name = max(found.after, key=lambda one: _surely(found.after[one], many))

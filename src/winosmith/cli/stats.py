@@ -201,6 +201,9 @@ def _leaks(found: Statistics) -> report.Text:
     if found.leaks:
         return report.Text([f"LEAK {shown(str(leak))}" for leak in found.leaks], "warning")
     if found.leaks is None:
-        few = "Too few answers are known to tell whether a field gives them away."
+        few = (
+            "Too few answers are known to tell whether a field gives them away: they are needed of "
+            f"{metrics.LEAST_GROUPS} blocks (twins, families, copies, look-alikes) or more."
+        )
         return report.Text([few])
     return report.Text(["No field was found that gives the answer away."])

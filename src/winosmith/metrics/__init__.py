@@ -45,7 +45,7 @@ from winosmith.metrics._depth import (
     error_depth,
 )
 from winosmith.metrics._graded import Carried, Graded, carried, clusters, columns, grade
-from winosmith.metrics._leaks import Leak, Overlap, leaks, overlap, overlap_sentences
+from winosmith.metrics._leaks import LEAST_GROUPS, Leak, Overlap, leaks, overlap, overlap_sentences
 from winosmith.metrics._people import (
     Annotator,
     Annotators,
@@ -128,6 +128,7 @@ __all__ = [
     "FEWEST",
     "FORMS",
     "LEADERBOARD_SIZES",
+    "LEAST_GROUPS",
     "PMI_SMOOTHING",
     "AgainstRoot",
     "Agreement",
