@@ -388,7 +388,8 @@ def encoded(folder: Path, encoder: str, draws: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("what", choices=[*COUNTED, "time", "shared", "encoded", "repair"])
+    every = [*COUNTED, "time", "shared", "encoded", "repair"]
+    parser.add_argument("what", nargs="?", default="time", choices=every)
     parser.add_argument("folder", nargs="?", type=Path)
     parser.add_argument("--embed", default="light", help="light, or an encoder's id or folder")
     parser.add_argument("--sets", type=int, default=400)

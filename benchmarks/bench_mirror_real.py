@@ -11,7 +11,9 @@ ended in the same half.
 from __future__ import annotations
 
 import argparse
+import os
 import time
+from pathlib import Path
 
 import numpy as np
 
@@ -46,12 +48,22 @@ def whole(pool, kept):
     return sum(map(all, twins)), sum(map(any, twins))
 
 
+def with_twins(parser):
+    """Parse the arguments, with a file of twins among them; without one, end and say so."""
+    folder = os.environ.get("WINOSMITH_DATA")
+    published = Path(folder) / "winogrande" / "train_xl.jsonl" if folder else None
+    parser.add_argument("--data", default=published, help="a file of twins (train_xl)")
+    asked = parser.parse_args()
+    if asked.data is None:
+        parser.exit(0, "Neither --data nor WINOSMITH_DATA names twins; nothing was measured\n")
+    return asked
+
+
 def main():
     """Filter, measure, print."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", required=True, help="a file of twins")
     parser.add_argument("--splits", type=int, default=5)
-    asked = parser.parse_args()
+    asked = with_twins(parser)
     pool = formats.read(asked.data)
     X, y, sizes = embed.LightEmbedder().embed(pool), debias.problem_labels(pool), {}
     stranger = embed.HashedEmbedder().embed(pool)
