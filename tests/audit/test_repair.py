@@ -350,3 +350,14 @@ def test_what_two_splits_hold_stays_in_the_last_one(tmp_path: Path) -> None:
             {"train": splits["test"], "test": splits["test"]}, tmp_path / "c",
             **how,  # type: ignore[arg-type]
         )  # fmt: skip
+
+
+def test_a_split_that_is_too_small_is_refused_before_another_is_written(tmp_path: Path) -> None:
+    """Of several splits none is repaired where a later one has too few items."""
+    splits = {
+        "train": Dataset(_planted(130, 0.4), "train"),
+        "test": Dataset(_planted(40, 0.4, seed=7), "test"),
+    }
+    with pytest.raises(DataError, match="test: there are 40 items, too few for a repair"):
+        audit.repair_splits(splits, tmp_path / "out", cues=LENGTHS, draws=39, probe_draws=0)
+    assert not (tmp_path / "out").exists()

@@ -132,7 +132,7 @@ def prove(
     Raises:
         DataError: there are too few blocks.
     """
-    refuse_few(items)
+    refuse_few(int(items.block.max()) + 1)
     blocks = int(items.block.max()) + 1
     side = (np.random.default_rng([seed, 6]).permutation(blocks) % 2)[items.block]
     side ^= side[0]  # the half of the first item is the first
@@ -166,13 +166,14 @@ def prove(
     return Proof(tuple(sorted(bounds, key=lambda bound: -bound.farthest)), float(stays.sum()))
 
 
-def refuse_few(items: Items) -> None:
+def refuse_few(
+    count: int, what: str = "blocks (items that are not copies, twins or lookalikes)"
+) -> None:
     """Raise DataError where there are too few blocks for a repair."""
-    blocks = int(items.block.max()) + 1
-    if blocks < 2 * LEAST:
+    if count < 2 * LEAST:
         raise DataError(
-            f"there are {blocks} blocks (items that are not copies, twins or lookalikes), too few "
-            f"for a repair: it learns from one half and is proved on the other, {LEAST} blocks each"
+            f"there are {count} {what}, too few for a repair: it learns from one half and is "
+            f"proved on the other, {LEAST} blocks each"
         )
 
 

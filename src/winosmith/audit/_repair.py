@@ -19,8 +19,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -205,7 +205,7 @@ def repair(
     dealt = {row: _dealt(data[row], seed) if is_free else data[row]
              for row, is_free in zip(rows, free, strict=True)}  # fmt: skip
     items = Items.of(Dataset(dealt.values(), data.name))
-    refuse_few(items)
+    refuse_few(int(items.block.max()) + 1)
     thinning = Thinning(items, cues, ~np.array(free)[items.rows], draws, probe_draws, seed)
 
     def taught(by: str, rows: Bools) -> Learnt:
@@ -365,21 +365,31 @@ def repair_splits(
         OutputError: see `repair_to_folder`.
     """
     names, found = list(splits), {}
+    for name, split in splits.items():  # before an earlier one is repaired and written
+        with _named(name):
+            refuse_few(len(split), "items")
     for at, name in enumerate(names):
 
         def tell_of(told: str, name: str = name) -> None:
             step(f"{name}: {told}")
 
-        try:
+        with _named(name):
             found[name] = repair_to_folder(
                 splits[name], Path(out) / name,
                 later={other: splits[other] for other in names[at + 1 :]},
                 cues=cues, draws=draws, probe_draws=probe_draws, seed=seed, force=force,
                 step=tell_of, tell=tell,
             )  # fmt: skip
-        except DataError as error:
-            raise DataError(f"{name}: {error}") from None
     return found
+
+
+@contextmanager
+def _named(split: str) -> Iterator[None]:
+    """Name the split in a refusal."""
+    try:
+        yield
+    except DataError as error:
+        raise DataError(f"{split}: {error}") from None
 
 
 def _kept(path: Path, made: Callable[[], Learnt]) -> Learnt:
