@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 from bench_mirror_real import MIRROR, by_aflite, mirrored, with_twins
 
-from winosmith import blocks, debias, embed, formats, models, solve
+from winosmith import blocks, debias, embed, formats, metrics, models, solve
 from winosmith.text import tokens
 
 DEV = 0.1
@@ -75,12 +75,8 @@ def rights(pool, learnt, asked, epochs, hidden):
             out=Path(folder) / "run", settings=settings, device="cpu",
         )  # fmt: skip
         problems = pool.select(asked)
-        scores = solve.EncoderSolver(run.folder, device="cpu").score(problems.blind())
-    won = [
-        (own[p.answer] == max(own)) / sum(score == max(own) for score in own)
-        for p, own in zip(problems, scores, strict=True)
-    ]
-    return np.array(won), run.dev_accuracy
+        told = solve.predict(solve.EncoderSolver(run.folder, device="cpu"), problems)
+    return metrics.grade(problems, told).credit, run.dev_accuracy
 
 
 def main():
@@ -94,7 +90,7 @@ def main():
     pool = formats.read(asked.data)
     pool = pool.select(range(min(asked.problems or len(pool), len(pool))))
     X, y = embed.LightEmbedder().embed(pool), debias.problem_labels(pool)
-    halves = [[], []]
+    clusters, halves = metrics.clusters(pool), [[], []]
     for block in blocks.shuffled_blocks(pool, asked.seed):
         halves[len(halves[0]) > len(halves[1])].extend(block)
     halves = [np.array(sorted(half)) for half in halves]
@@ -121,25 +117,10 @@ def main():
             (first, dev_one), (second, dev_other) = (way.result() for way in ways)
             won = np.concatenate([first, second])
             rows = np.concatenate([other, one])
-            low, high = interval(pool, rows, won)
+            low, high = metrics.bootstrap_interval(won, clusters[rows])
             print(f"| {name} | {len(won) / len(pool):.1%} | {won.mean():.1%} ({low:.1%}–{high:.1%})"
                   f" | {dev_one:.1%}, {dev_other:.1%} | {time.perf_counter() - started:.0f} |",
                   flush=True)  # fmt: skip
-
-
-def interval(pool, rows, won, draws=1000):
-    """Return the 95 % interval of the mean where whole blocks are drawn anew."""
-    block_of = np.empty(len(pool), int)
-    for at, block in enumerate(blocks.blocks(pool)):
-        block_of[block] = at
-    _, inverse = np.unique(block_of[rows], return_inverse=True)
-    right, size = np.bincount(inverse, won), np.bincount(inverse)
-    rng = np.random.default_rng(0)
-    means = []
-    for _ in range(draws):
-        times = np.bincount(rng.integers(len(size), size=len(size)), minlength=len(size))
-        means.append(times @ right / (times @ size))
-    return np.quantile(means, [0.025, 0.975])
 
 
 if __name__ == "__main__":

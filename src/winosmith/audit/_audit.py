@@ -266,7 +266,7 @@ LEAST = 50
 
 def learnable(items: Items) -> bool:
     """Return whether items are in enough blocks for a probe to learn from."""
-    return int(items.block.max()) + 1 >= LEAST
+    return items.blocks >= LEAST
 
 
 def _in_short(part: Part) -> str:

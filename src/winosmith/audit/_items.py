@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from winosmith.audit._cues import Corpus, Cue, Ties, View, picks
+from winosmith.audit._cues import Corpus, Cue, Ties, View, picks, unread
 from winosmith.blocks import blocks, plain
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
@@ -147,6 +147,11 @@ class Items:
         same = ((unit, plain(problem.sentence)) for unit, problem in named)
         return np.array([seen.setdefault(one, at) for at, one in enumerate(same)])
 
+    @property
+    def blocks(self) -> int:
+        """How many blocks there are."""
+        return int(self.block.max()) + 1
+
     @cached_property
     def weights(self) -> Floats:
         """What each item counts where something is learned, (n,): copies together count once."""
@@ -213,6 +218,10 @@ class Items:
         found[turned == len(shares)] = 0
         own: Floats = SHARES[found] if found.dtype == np.uint8 else found.astype(float, copy=False)
         return np.add.reduceat(own, leads - leads[0], axis=0) if len(own) > len(leads) else own
+
+    def readable(self, cues: Sequence[Cue]) -> list[Cue]:
+        """Return the cues that can read any of the items."""
+        return [cue for cue in cues if not unread(cue, self.scripts)]
 
     def picked(self, cues: Sequence[Cue]) -> Ties:
         """Return among how many options each cue's pick is shared, (options, cues); 0: not picked.

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from winosmith.audit._cues import CUES, Cue, Ties, unread
+from winosmith.audit._cues import CUES, Cue, Ties
 from winosmith.audit._items import SHARES, Bools, Floats, Ints, Items
 
 LEVEL = 0.05
@@ -122,8 +122,8 @@ def battery(
     Raises:
         DataError: a cue's scores don't fit the options.
     """
-    unchecked = tuple(cue.name for cue in cues if unread(cue, items.scripts))
-    read = [cue for cue in cues if cue.name not in unchecked]
+    read = items.readable(cues)
+    unchecked = tuple(cue.name for cue in cues if cue not in read)
     ties = np.column_stack([items.picked(read), *_places(items)])
     about = np.array([cue.about == "position" for cue in read] + [True])  # and all together
     earned = SHARES[ties[items.keyed(items.unit_key)]].mean(axis=0)

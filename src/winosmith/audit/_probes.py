@@ -61,7 +61,7 @@ _PLACED = 512
 positions."""
 
 _SCORES = 40_000_000
-"""Options times draws that are scored at once: 320 MB."""
+"""Options times draws that are scored at once: 320 MB for each of three arrays."""
 
 _TOLD, _EXAMPLES = 12, 8
 """How many words are told, and how many items are shown."""
@@ -345,8 +345,7 @@ def features(items: Items, sees: str) -> tuple[list[str], csr_matrix]:
 
 def _folds(items: Items, seed: int) -> Ints:
     """Return the fold of each item, (n,): whole blocks, as many in each."""
-    blocks = int(items.block.max()) + 1
-    dealt = np.random.default_rng([seed, 2]).permutation(blocks) % _FOLDS
+    dealt = np.random.default_rng([seed, 2]).permutation(items.blocks) % _FOLDS
     folds: Ints = dealt[items.block]
     return folds
 

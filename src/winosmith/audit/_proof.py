@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from winosmith.audit._audit import LEAST
-from winosmith.audit._cues import CUES, Cue, unread
+from winosmith.audit._cues import CUES, Cue
 from winosmith.audit._items import SHARES, Bools, Floats, Ints, Items
 from winosmith.audit._null import LEVEL
 from winosmith.audit._probes import features, guessed
@@ -132,11 +132,10 @@ def prove(
     Raises:
         DataError: there are too few blocks.
     """
-    refuse_few(int(items.block.max()) + 1)
-    blocks = int(items.block.max()) + 1
-    side = (np.random.default_rng([seed, 6]).permutation(blocks) % 2)[items.block]
+    refuse_few(items.blocks)
+    side = (np.random.default_rng([seed, 6]).permutation(items.blocks) % 2)[items.block]
     side ^= side[0]  # the half of the first item is the first
-    read = [cue for cue in cues if not unread(cue, items.scripts)]
+    read = items.readable(cues)
     ties = items.picked(read)
     _, matrix = features(items, "options")
     stays, words = np.zeros(len(items)), np.zeros(len(items))

@@ -31,7 +31,7 @@ import numpy as np
 
 from winosmith import formats
 from winosmith.audit._audit import Step, learnable
-from winosmith.audit._cues import CUES, Cue, in_order, unread
+from winosmith.audit._cues import CUES, Cue, in_order
 from winosmith.audit._items import SHARES, Bools, Floats, Ints, Items, in_classes
 from winosmith.audit._null import LEVEL, battery
 from winosmith.audit._probes import features, guessed, probe
@@ -205,7 +205,7 @@ def repair(
     dealt = {row: _dealt(data[row], seed) if is_free else data[row]
              for row, is_free in zip(rows, free, strict=True)}  # fmt: skip
     items = Items.of(Dataset(dealt.values(), data.name))
-    refuse_few(int(items.block.max()) + 1)
+    refuse_few(items.blocks)
     thinning = Thinning(items, cues, ~np.array(free)[items.rows], draws, probe_draws, seed)
 
     def taught(by: str, rows: Bools) -> Learnt:
@@ -554,8 +554,7 @@ class Thinning:
     @cached_property
     def of_cues(self) -> dict[str, Floats]:
         """What each cue of content picks, by name, (options,)."""
-        scripts = self.items.scripts
-        read = [cue for cue in self.cues if cue.about == "content" and not unread(cue, scripts)]
+        read = self.items.readable([cue for cue in self.cues if cue.about == "content"])
         shares = SHARES[self.items.picked(read)]
         return {cue.name: shares[:, at] for at, cue in enumerate(read)}
 
@@ -691,7 +690,7 @@ def _changed(data: Dataset, result: Dataset, cues: Sequence[Cue]) -> tuple[Chang
     right = []
     for items in (Items.of(data), Items.of(result)):
         own = items.keyed(items.unit_key)
-        read = [cue for cue in cues if not unread(cue, items.scripts)]
+        read = items.readable(cues)
         picked = items.picked(read)[own].T
         right.append({cue.name: float(SHARES[ties].mean())
                       for cue, ties in zip(read, picked, strict=True)})  # fmt: skip
