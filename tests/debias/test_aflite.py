@@ -208,6 +208,15 @@ def test_a_training_size_of_all_rows_removes_nothing_and_says_what_to_choose():
     assert result.kept.tolist() == list(range(200))
     assert (result.phases, result.removed, result.stopped) == ((), (), "train size")
     assert np.isnan(result.scores).all()
+    assert (result.parameters["rows"], result.parameters["columns"]) == X.shape
+
+
+@pytest.mark.parametrize("target", [200, 250])
+def test_a_target_that_is_reached_at_the_start_removes_nothing(target):
+    """As many rows as are to be left, or fewer, stay as they are."""
+    X, y, ids = made(200)
+    result = debias.aflite(X, y, ids=ids, **(SMALL | {"target_size": target}))
+    assert (len(result.kept), result.phases, result.stopped) == (200, (), "target size")
 
 
 def test_a_row_without_a_prediction_stays_and_is_counted():

@@ -130,6 +130,13 @@ def test_topics_and_words_of_one_half_are_narrower(corpus):
     assert figures["topics in effect"].kept < figures["topics in effect"].low
 
 
+def test_one_topic_of_many_moves_by_the_share_of_all_others():
+    """Of sixteen sentences, each its own topic, one alone is 15/16 away from all."""
+    figures = _by_name(debias.fairness(made_twins(8), {"kept": [3]}, draws=20))
+    assert figures["topics in effect"].kept == 1
+    assert figures["topics moved from those of all"].kept == pytest.approx(15 / 16)
+
+
 def test_names_stand_for_people_where_no_domain_is_known():
     """Without domains, problems whose options are names are told from those about objects."""
     pool = made_twins(8)

@@ -17,7 +17,7 @@ from tests.conftest import examples
 from winosmith import Dataset, Problem, debias
 from winosmith.debias import MirrorResult, mirror
 from winosmith.debias._logit import Logit
-from winosmith.debias._mirror import _steps, _threshold
+from winosmith.debias._mirror import _lots, _steps, _threshold
 from winosmith.errors import DataError, InputError
 
 
@@ -276,6 +276,11 @@ def test_an_error_below_a_twentieth_takes_more_runs() -> None:
     assert len(found.turned) == 24
     assert found.p == 0.04
     assert (found.removed < 300).sum() > 100
+    assert found.threshold is not None
+    beyond = (found.margins <= -found.threshold).sum()
+    assert found.false_share == (1 + beyond) / found.found
+    told = found.record()
+    assert told["agreeing"] == (found.margins > 0).sum() == 600 - told["disagreeing"]
 
 
 def test_keys_of_a_block_are_turned_by_one_step_of_a_cycle() -> None:
@@ -288,14 +293,27 @@ def test_keys_of_a_block_are_turned_by_one_step_of_a_cycle() -> None:
     assert abs(pairs - 1_000).max() < 5 * np.sqrt(1_000)
 
 
-def test_a_find_that_turned_keys_match_is_not_removed() -> None:
-    """Fifty copies that are no block look like a find; their turned keys find as much."""
+def test_copies_that_are_one_block_count_once() -> None:
+    """Fifty copies look like a find; each block of them is one, and eight are too few."""
     rng = np.random.default_rng(1)
     V = np.repeat(rng.normal(size=(8, 30)), 50, axis=0)
     key = np.repeat(rng.random(8) < 0.5, 50)
     blocks = np.repeat(np.arange(8), 50).tolist()
     assert mirror(V, key=key).removed.size > 100
     assert mirror(V, key=key, blocks=blocks, folds=8).removed.size == 0
+    V, key = planted(2, 300, 0.5)
+    pairs = np.repeat(np.arange(300), 2)
+    twice = mirror(V[pairs], key=key[pairs], blocks=pairs.tolist())
+    assert twice.found == len({*pairs[twice.removed]}) > 50
+
+
+@pytest.mark.parametrize("seed", [12, 76])
+def test_a_find_that_turned_keys_match_is_not_removed(seed: int) -> None:
+    """Of five equal units of one answer p is the share of runs that find as much: it decides."""
+    found = mirror(np.ones((5, 1)), key=np.ones(5), error=0.2, folds=5, seed=seed)
+    assert found.found == 5
+    assert found.p == (1 + sum(count >= 5 for count in found.turned)) / 20 > 0.05
+    assert found.removed.size == (5 if found.p <= 0.2 else 0) == {12: 5, 76: 0}[seed]
 
 
 def test_what_thinning_finds_is_beyond_what_wrong_guesses_say() -> None:
@@ -332,6 +350,8 @@ def test_a_lot_is_told_by_the_id_alone() -> None:
     assert likelier.sum() > 50
     assert again[likelier].all()
     unnamed = [mirror(V, key=key, aim="chance", seed=seed).removed for seed in (0, 1)]
+    lots = _lots(np.arange(2000), names, 0)
+    assert np.histogram(lots, 4, (0, 1))[0].min() > 400
     assert len(np.setxor1d(*unnamed)) > 2 * len(
         np.setxor1d(one.removed, mirror(V, key=key, ids=names, aim="chance", seed=1).removed)
     )
@@ -394,6 +414,7 @@ V_OK = np.random.default_rng(0).normal(size=(30, 2))
         (V_OK, {"blocks": [0] * 30}, "1 blocks, fewer than the 10 folds"),
         (V_OK[:5], {}, "5 blocks, fewer than the 10 folds"),
         (V_OK, {"ids": ["a"] * 30}, "ids occur twice"),
+        (V_OK, {"ids": range(29)}, "ids has 29 entries for 30 units"),
         (planted(0)[0] * np.where(np.arange(400) == 9, 1e9, 1)[:, None], {}, "far longer than the"),
     ],
 )

@@ -31,6 +31,14 @@ def test_noise_is_at_chance_and_the_interval_covers_it():
     assert sum(covered) >= 34
 
 
+def test_without_clusters_the_interval_is_that_of_so_many_problems():
+    """Of single problems it is 1.96 times the standard error of a share to either side."""
+    X, y, _ = data(0.4, rows=200)
+    found = probe(X, y, [(row,) for row in range(200)])
+    error = np.sqrt(found.accuracy * (1 - found.accuracy) / 199)
+    assert found.high - found.accuracy == pytest.approx(1.96 * error, rel=1e-3)
+
+
 def test_twins_are_not_parted():
     """Two copies with opposite labels in one group teach nothing about each other."""
     rng = np.random.default_rng(0)

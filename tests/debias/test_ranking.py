@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import comb
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -60,6 +62,7 @@ def test_a_set_that_favours_a_model_reverses_pairs():
     by = {(c.first, c.second): c for c in found.correlations}
     assert list(by) == [("all", "half"), ("all", "rest"), ("half", "rest")]
     assert by["half", "rest"].reversed >= 4
+    assert {c.pairs for c in found.correlations} == {comb(len(right), 2)}
     assert by["all", "rest"].p < 0.05
     assert by["half", "rest"].tau < by["all", "rest"].tau
     assert by["half", "rest"].null is None

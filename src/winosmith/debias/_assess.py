@@ -460,7 +460,7 @@ def _read(
     covariance *= 1 - _SHRINKAGE
     covariance[np.diag_indices_from(covariance)] += _SHRINKAGE * sphere
     if turns:
-        weights = np.where(labels == 1, 1.0, -1.0) / labels.shape[1]
+        weights = np.where(labels == 1, 1.0, -1.0)  # their length means nothing
     else:
         seconds = labels.sum(axis=1, keepdims=True)
         weights = np.where(labels == 1, 1 / seconds, -1 / (labels.shape[1] - seconds))

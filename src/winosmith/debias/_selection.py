@@ -176,8 +176,8 @@ def subsample(
         InputError: `size` is out of its range.
         DataError: the groups do not name each row once.
 
-    >>> subsample(10, 4, seed=1).tolist()
-    [3, 4, 6, 9]
+    >>> subsample(10, 4).tolist()
+    [2, 4, 5, 7]
     >>> subsample(6, 4, seed=1, groups=[(0, 1), (2, 3), (4, 5)]).tolist()
     [0, 1, 2, 3]
     """
