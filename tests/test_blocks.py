@@ -23,7 +23,6 @@ from winosmith.blocks import (
     looking_like,
     placed,
     plain,
-    sharing_rare_words,
     shuffled,
     shuffled_blocks,
 )
@@ -119,36 +118,6 @@ def test_one_pair_that_looks_alike_joins_two_families():
         for key, text in family.items()
     )
     assert [sorted(block) for block in blocks(data)] == [[0, 1, 2, 3], [4]]
-
-
-@given(
-    st.lists(st.frozensets(st.sampled_from("abcdefgh"), min_size=1), max_size=9),
-    st.sampled_from([0.5, 0.7, 1.0]),
-    st.booleans(),
-)
-def test_rows_that_share_enough_words_are_told_by_their_rarest(rows, share, owned):
-    """Each pair with so much in common is told with its later row; pairs of one owner never are."""
-    words = dict(enumerate(rows))
-    owner = {row: row % 3 if owned else row for row in words}
-    found = sharing_rare_words(words, share, owner if owned else None)
-    told = {(other, row) for row, others in found for other in others}
-    assert {pair for pair in combinations(words, 2) if _shared(words, *pair) >= share} <= {
-        *told,
-        *(pair for pair in combinations(words, 2) if owner[pair[0]] == owner[pair[1]]),
-    }
-    assert all(one < other and owner[one] != owner[other] for one, other in told)
-
-
-@pytest.mark.parametrize(("share", "told"), [(1.0, {(0, 2)}), (0.6, {(0, 1), (0, 2), (1, 2)})])
-def test_rows_are_looked_up_by_no_more_words_than_one_can_lack(share, told) -> None:
-    """Rows that have to be the same are listed under one word; where one may differ, under two."""
-    words = {0: frozenset("abx"), 1: frozenset("aby"), 2: frozenset("abx")}
-    found = sharing_rare_words(words, share)
-    assert {(other, row) for row, others in found for other in others} == told
-
-
-def _shared(words, one, other):
-    return len(words[one] & words[other]) / max(len(words[one]), len(words[other]))
 
 
 @given(st.lists(st.lists(st.sampled_from("abcdefgh"), min_size=2, max_size=8), max_size=8))

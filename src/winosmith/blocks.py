@@ -13,13 +13,17 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import ceil
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.problem import BLANK, Lineage, Problem
 from winosmith.text import pieces, tokens
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from winosmith.lookalikes import Wanted
 
 __all__ = [
     "HOLDERS",
@@ -36,7 +40,6 @@ __all__ = [
     "looking_like",
     "placed",
     "plain",
-    "sharing_rare_words",
     "shuffled",
     "shuffled_blocks",
     "side_kept",
@@ -67,8 +70,8 @@ def blocks(dataset: Dataset, *, lookalikes: bool = True) -> list[list[int]]:
     for row, problem in enumerate(dataset):
         for key in _ties_of(problem):
             forest.join(row, first.setdefault(key, row))
-    for one, other in _lookalikes(dataset, forest.root) if lookalikes else ():
-        forest.join(one, other)
+    if lookalikes:
+        _join_lookalikes(dataset, forest)
     return forest.trees()
 
 
@@ -105,21 +108,39 @@ def _ties_of(problem: Problem) -> Iterable[tuple[str, str]]:
     yield "family", problem.root
 
 
-def _lookalikes(dataset: Dataset, block: Callable[[int], int]) -> Iterator[tuple[int, int]]:
-    """Yield pairs of rows with the same options and 70 % of their words in common.
+def _join_lookalikes(dataset: Dataset, forest: _Forest) -> None:
+    """Join rows with the same options and 70 % of their words in common.
 
-    What is yielded is to be joined before the next pair is asked for: one pair is enough to join
-    two blocks, and none is needed within a block. A large family, whose options are the same all
-    over, is not compared with itself.
-
-    Of the rows with the same options those are compared that share one of their rarest words
-    (`sharing_rare_words`). So "true" and "false" may be the options of a whole set.
+    One pair is enough to join two blocks, and none is needed within a block: a large family, whose
+    options are the same all over, is not compared with itself.
     """
-    for words, before in _same_options(dataset, block):
-        for row, others in sharing_rare_words(words, ALIKE, before):
-            for other in others:
-                if block(row) != block(other) and _look_alike(words[row], words[other]):
-                    yield other, row
+    for rows, words in _same_options(dataset, forest.root):
+        _found(words, _Joined(forest, rows), [forest.root(row) for row in rows])
+
+
+class _Joined:
+    """Joins what is alike; wanted are pairs that are not together. See `lookalikes.Wanted`."""
+
+    def __init__(self, forest: _Forest, rows: Sequence[int]):
+        self._forest, self._rows = forest, rows
+
+    def settled(self, numbers: Iterable[int]) -> bool:
+        roots = map(self._root, numbers)
+        first = next(roots, None)
+        return all(root == first for root in roots)
+
+    def wants(self, one: int, other: int) -> bool:
+        return self._root(one) != self._root(other)
+
+    def take(self, one: int, other: int) -> None:
+        self._forest.join(self._rows[one], self._rows[other])
+
+    def take_of(self, numbers: Sequence[int], others: Sequence[int]) -> None:
+        for number in (*numbers, *others):
+            self.take(numbers[0], number)
+
+    def _root(self, number: int) -> int:
+        return self._forest.root(self._rows[number])
 
 
 def looking_like(problems: Sequence[Problem], others: Sequence[Problem]) -> set[int]:
@@ -129,65 +150,38 @@ def looking_like(problems: Sequence[Problem], others: Sequence[Problem]) -> set[
     >>> looking_like([one, Problem("b", "Why is _ so?", ("x", "y"))], [one])
     {0}
     """
-    found, start = set(), len(others)
-    for words, apart in _same_options([*others, *problems], lambda row: row < start):
-        for row, near in sharing_rare_words(words, ALIKE, apart):
-            if row >= start and any(_look_alike(words[row], words[other]) for other in near):
-                found.add(row - start)
+    import numpy as np
+
+    from winosmith.lookalikes import Partners
+
+    found, start = set[int](), len(others)
+    for rows, words in _same_options([*others, *problems], lambda row: row < start):
+        asks = (np.array(rows) >= start).astype(int)
+        partners = Partners(asks, asks)
+        _found(words, partners, asks)
+        found |= {rows[one] - start for pair in partners.pairs for one in pair if asks[one]}
     return found
+
+
+def _found(words: Sequence[frozenset[str]], wanted: Wanted, owners: ArrayLike) -> None:
+    """Find those that have 70 % of the words of the longer one in common."""
+    import numpy as np  # in the functions: what imports blocks is to start at once
+
+    from winosmith.lookalikes import find, of_longer
+
+    find(words, of_longer(ALIKE), wanted, np.array(owners, int))
 
 
 def _same_options(
     problems: Iterable[Problem], owner: Callable[[int], int]
-) -> Iterator[tuple[dict[int, frozenset[str]], dict[int, int]]]:
-    """Yield the words of those with the same options, and their owners where these are several."""
+) -> Iterator[tuple[list[int], list[frozenset[str]]]]:
+    """Yield the rows with the same options, where these have several owners, and their words."""
     held: dict[frozenset[str], dict[int, Problem]] = {}
     for row, problem in enumerate(problems):
         held.setdefault(frozenset(map(str.lower, problem.options)), {})[row] = problem
     for rows in held.values():
-        owners = {row: owner(row) for row in rows}
-        if len(set(owners.values())) > 1:
-            words = {row: _word_set(pieces(p.sentence.lower())) for row, p in rows.items()}
-            yield words, owners
-
-
-def sharing_rare_words(
-    words: Mapping[int, frozenset[str]], share: float, owners: Mapping[int, Hashable] | None = None
-) -> Iterator[tuple[int, Iterator[int]]]:
-    """Yield each row with those before it that can have so large a share of its words in common.
-
-    They have one of their rarest words in common, as many as a row can lack of another (a prefix
-    filter: Chaudhuri, Ganti and Kaushik 2006). A row comes once for each rare word that they share;
-    it is to be looked at before the next one is asked for.
-
-    Args:
-        words: of each row, in the order in which rows come.
-        share: of the words of the row with more of them, above 0 and at most 1.
-        owners: of each row; only rows of different ones are told. All are when left out.
-    """
-    common = Counter(word for held in words.values() for word in held)
-    listed: dict[str, dict[Hashable, list[int]]] = {}
-    for row, mine in words.items():
-        own = owners[row] if owners is not None else None
-        rarest = sorted(mine, key=lambda word: (common[word], word))
-        rarest = rarest[: len(mine) - ceil(share * len(mine)) + 1]
-        yield row, _listed(listed, rarest, own, apart=owners is not None)
-        for word in rarest:
-            listed.setdefault(word, {}).setdefault(own, []).append(row)
-
-
-def _listed(
-    listed: Mapping[str, Mapping[Hashable, Sequence[int]]],
-    words: Iterable[str],
-    own: Hashable,
-    *,
-    apart: bool,
-) -> Iterator[int]:
-    """Yield the rows that are listed under any of the words; `apart`, those of other owners."""
-    for word in words:
-        for owner, rows in listed.get(word, {}).items():
-            if not (apart and owner == own):
-                yield from rows
+        if len({*map(owner, rows)}) > 1:
+            yield [*rows], [_word_set(pieces(p.sentence.lower())) for p in rows.values()]
 
 
 def _word_set(words: Sequence[str]) -> frozenset[str]:
@@ -195,11 +189,6 @@ def _word_set(words: Sequence[str]) -> frozenset[str]:
     counted = Counter(words)
     again = (f"{word} {at}" for word, n in counted.items() if n > 1 for at in range(2, n + 1))
     return frozenset(counted).union(again)
-
-
-def _look_alike(one: frozenset[str], other: frozenset[str]) -> bool:
-    least = ALIKE * max(len(one), len(other))
-    return min(len(one), len(other)) >= least and len(one & other) >= least
 
 
 def copies(dataset: Dataset) -> list[list[int]]:

@@ -267,25 +267,6 @@ def test_a_template_is_not_told_in_all_its_pairs() -> None:
     assert {other for _, other in found["a", "b"]} == {*map(str, range(60, 100))}
 
 
-def test_every_near_copy_is_found_by_the_prefix_filter() -> None:
-    """The pairs found are those that comparing all with all finds."""
-    rng = np.random.default_rng(0)
-    words = [f"w{at}" for at in range(12)]
-    data = [
-        _item(str(at), " ".join(rng.choice(words, 6)), (f"{rng.choice(words)} x", "y"))
-        for at in range(60)
-    ]
-    sets = [set((p.sentence + " " + " ".join(p.options)).split()) for p in data]
-    wanted = [
-        (one, other)
-        for one in range(60)
-        for other in range(one + 1, 60)
-        if len(sets[one] & sets[other]) >= 0.8 * len(sets[one] | sets[other])
-    ]
-    assert wanted
-    assert audit.near(data) == wanted
-
-
 def test_a_group_with_one_position_is_told() -> None:
     """Ten items of a subject whose keys all stand second are more than chance."""
     rng = np.random.default_rng(0)

@@ -9,9 +9,12 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from winosmith.blocks import copies as rows_of_copies
-from winosmith.blocks import plain, sharing_rare_words
+from winosmith.blocks import plain
 from winosmith.dataset import Dataset
+from winosmith.lookalikes import Partners, find, of_both
 from winosmith.metrics import Copies, Leak, columns, copies, leaks
 from winosmith.problem import Problem
 from winosmith.text import pieces
@@ -259,33 +262,23 @@ def near(
 ) -> list[tuple[int, int]]:
     """Return the pairs of items that share `ALIKE` of the words that either holds.
 
-    Every pair is found, but for items that are like more than `MOST` others, as those of a template
-    are: of ten thousand of them there would be fifty million pairs.
+    A pair is left out only where both its items are told beside `MOST` others, as those of a
+    template are: of ten thousand of them there would be fifty million pairs.
 
     Args:
         problems: the items.
         owners: of each; only items of different ones are paired. All with all when left out.
     """
-    texts = [" ".join((p.sentence, *sorted(p.options))).lower() for p in problems]
-    words = [frozenset(pieces(text)) for text in texts]
-    shortest_first = sorted(range(len(words)), key=lambda row: (len(words[row]), row))
-    owner = None if owners is None else dict(enumerate(owners))
-    pairs = []
-    for row, others in sharing_rare_words(
-        {row: words[row] for row in shortest_first}, ALIKE, owner
-    ):
-        mine, found, compared = words[row], 0, set()
-        for other in others:
-            if other in compared:
-                continue
-            compared.add(other)
-            both = len(mine & words[other])
-            if both >= ALIKE * (len(mine) + len(words[other]) - both):
-                pairs.append((min(row, other), max(row, other)))
-                found += 1
-                if found == MOST:
-                    break
-    return sorted(pairs)
+    if not problems:
+        return []
+    texts = (" ".join((p.sentence, *sorted(p.options))).lower() for p in problems)
+    number: dict[Hashable, int] = {}
+    owner = None
+    if owners is not None:
+        owner = np.array([number.setdefault(one, len(number)) for one in owners])
+    found = Partners(np.full(len(problems), MOST), owner)
+    find([frozenset(pieces(text)) for text in texts], of_both(ALIKE), found, owner)
+    return sorted(found.pairs)
 
 
 def across(splits: Mapping[str, Dataset]) -> dict[tuple[str, str], tuple[tuple[str, str], ...]]:

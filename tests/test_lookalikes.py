@@ -1,0 +1,77 @@
+"""Which sets of words share most of them."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from winosmith import lookalikes
+from winosmith.lookalikes import Partners, find, of_both, of_longer
+
+SHARES = st.sampled_from([0.5, 0.6, 0.7, 0.8, 1.0])
+ROWS = st.lists(st.frozensets(st.sampled_from("abcdefghijk"), max_size=9), max_size=24)
+
+
+@pytest.fixture(params=[0.01, 0.3, 4], ids=["gathering", "both", "comparing"], autouse=True)
+def cheaper(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have few rows gathered as many are, by paths of several lengths."""
+    monkeypatch.setattr(lookalikes, "_DIRECT", 0)
+    monkeypatch.setattr(lookalikes, "_CHEAPER", request.param)
+
+
+def _wanted(rows, share, longer, owners):
+    """Return the pairs that are alike, by comparing all with all."""
+    found = set()
+    for one, other in combinations(range(len(rows)), 2):
+        both = len(rows[one] & rows[other])
+        of = max if longer else lambda a, b, both=both: a + b - both
+        apart = owners is None or owners[one] != owners[other]
+        if both and apart and both >= share * of(len(rows[one]), len(rows[other])):
+            found.add((one, other))
+    return found
+
+
+def _partners(pairs, rows):
+    return np.bincount([row for pair in pairs for row in pair], minlength=len(rows))
+
+
+@given(ROWS, SHARES, st.booleans(), st.booleans(), st.integers(1, 3))
+def test_all_pairs_that_share_most_words_are_found(rows, share, longer, owned, most):
+    """They are what comparing all with all finds; of those that have enough, not all are told."""
+    owners = np.arange(len(rows)) % 3 if owned else None
+    wanted = _wanted(rows, share, longer, owners)
+    least = (of_longer if longer else of_both)(share)
+    found = Partners(np.full(len(rows), len(rows)), owners)
+    find(rows, least, found, owners)
+    assert found.pairs == wanted
+    some = Partners(np.full(len(rows), most), owners)
+    find(rows, least, some, owners)
+    assert some.pairs <= wanted
+    assert len(some.pairs) <= most * len(rows)
+    enough = np.minimum(most, _partners(wanted, rows))
+    assert (_partners(some.pairs, rows) >= enough).all()
+
+
+@given(arrays(np.int64, 9, elements=st.integers(1, 400)), st.integers(1, 400), SHARES)
+def test_what_a_pair_needs_is_the_least_that_is_enough(sizes, other, share):
+    """One word fewer is a smaller share, of the longer one's words as of all that either holds."""
+    both = of_both(share)(sizes, np.full(9, other))
+    assert (both >= share * (sizes + other - both)).all()
+    assert (both - 1 < share * (sizes + other - both + 1)).all()
+    of = of_longer(share)(sizes, np.full(9, other))
+    assert (of >= share * np.maximum(sizes, other)).all()
+    assert (of - 1 < share * np.maximum(sizes, other)).all()
+
+
+def test_a_template_of_many_rows_is_gathered_word_by_word():
+    """Rows that share all words but one have their partners, though no two are compared alone."""
+    words = [frozenset([*(f"w{at}" for at in range(20)), f"n{row}"]) for row in range(3000)]
+    found = Partners(np.full(3000, 2))
+    find(words, of_both(0.8), found)
+    assert (_partners(found.pairs, words) >= 2).all()
+    assert len(found.pairs) <= 6000
