@@ -83,3 +83,16 @@ def test_one_vector_for_both_options_ties_alike(seed: int) -> None:
     assert (found, debias.probe(turns, key, blocks).accuracy) == (0.75, 0.75)
     mirrored = debias.mirror(turns, key=key, aim="chance")
     assert np.array_equal(mirrored.margins == 0, np.arange(len(X)) >= N)
+
+
+def test_a_vector_far_longer_than_the_others_makes_no_ties_of_theirs() -> None:
+    """Each ties by its own length: of two options and of three, in a filter and in a probe."""
+    rng = np.random.default_rng(0)
+    key = np.arange(600) % 2
+    X = rng.normal(size=(600, 20))
+    X[:, 0] = np.where(key == 1, 1e-3, -1e-3)  # margins that are small but surely theirs
+    X[0] *= 2000
+    assert debias.mirror(X, key=key, aim="chance").ties == 0
+    three = np.stack([X, -X, np.zeros_like(X)], 1)
+    items = np.repeat(np.arange(600), 3)
+    assert debias.mirror(three.reshape(-1, 20), items=items, key=1 - key, aim="chance").ties == 0

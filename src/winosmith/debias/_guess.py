@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from winosmith.debias._chance import Z
-from winosmith.debias._logit import Logit, blurred, longest
+from winosmith.debias._logit import Logit, blurred
 from winosmith.debias._rows import canonical_order, checked_rows, numbered
 from winosmith.debias._units import Choices, Judged
 from winosmith.errors import DataError, InputError
@@ -150,7 +150,7 @@ def _fitted(
 
 def _untied(margins: Floats, rows: NDArray[Any], W: Floats) -> Floats:
     """Return products of rows with weights, (n, c); 0 where rounding alone may have made them."""
-    return np.where(np.abs(margins) <= blurred(longest(rows), W), 0.0, margins)
+    return np.where(np.abs(margins) <= blurred(rows, W), 0.0, margins)
 
 
 def _probed(right: NDArray[np.float64], group_of: NDArray[np.intp], chance: float) -> Probe:

@@ -55,9 +55,14 @@ GRAM = 4 * CHUNK
 """Rows whose products with each other are summed in single precision: enough for a bound."""
 
 ROUNDING = 1e-6
-"""Cosines of the longest row and a model's weights that tell nothing: sixteen times what single
-precision rounds off (2^-24). What a model has learnt nothing of is orthogonal to its weights but
-for that, and the sign of what is left is a coin's that falls the same way on one machine."""
+"""Cosines of a row and a model's weights that tell nothing: sixteen times what single precision
+rounds off (2^-24). What a model has learnt nothing of is orthogonal to its weights but for that,
+and the sign of what is left is a coin's that falls the same way on one machine."""
+
+USUAL = 0.9
+"""The share of units that are no longer than what a shorter one counts as: a short one may be what
+two long ones left of each other, and the few that are far longer than all others say nothing of
+these."""
 
 NARROW = 16, 64
 """Up to so many columns, so many rows are multiplied at a time: BLAS is quicker at both products
@@ -68,17 +73,27 @@ Singles = NDArray[np.float32]
 Rows = NDArray[np.intp]
 
 
-def longest(V: NDArray[Any]) -> float:
-    """Return the length of the longest of (n, d) rows."""
-    return float(np.sqrt(np.einsum("ij,ij->i", V, V, dtype=np.float64).max(initial=0.0)))
+def blurred(V: NDArray[Any], W: Floats, starts: Rows | None = None) -> Floats:
+    """Return how far rounding alone may move or part the products of units, (U, c).
 
+    The rounding of a product is relative to the lengths of what is multiplied (Higham 2002,
+    "Accuracy and stability of numerical algorithms", section 3.1); a unit's is that of its longest
+    row, or the `USUAL` one where that is longer.
 
-def blurred(length: float, W: Floats) -> Floats:
-    """Return how far rounding alone may part the products of rows with (d, c) weights, (c,).
-
-    The length is that of the longest row: a short one may be what two long ones left of each other.
+    Args:
+        V: (n, d) rows, not none.
+        W: (d, c) weights.
+        starts: (U,) the first row of each unit; None where a row is a unit.
     """
-    return np.asarray(ROUNDING * length * np.sqrt(np.einsum("ij,ij->j", W, W)))
+    return ROUNDING * np.outer(reaches(V, starts), np.linalg.norm(W, axis=0))
+
+
+def reaches(V: NDArray[Any], starts: Rows | None = None) -> Floats:
+    """Return the length that each unit counts as, (U,)."""
+    lengths = np.sqrt(np.einsum("ij,ij->i", V, V, dtype=np.float64))
+    if starts is not None:
+        lengths = np.maximum.reduceat(lengths, starts)
+    return np.asarray(np.maximum(lengths, np.quantile(lengths, USUAL, method="lower")))
 
 
 class Logit:
@@ -155,13 +170,12 @@ class CrossLogit:
         sizes = np.ones(len(fold), np.intp)
         if starts is not None:
             sizes = np.diff(np.append(starts, len(V)))
-        self.starts = starts
+        self.starts, self.fold = starts, fold
         self.order = np.argsort(np.repeat(fold, sizes), kind="stable")
         ends = np.cumsum(np.bincount(fold, sizes).astype(np.intp))
         there = sizes[np.argsort(fold, kind="stable")]
         self.V, self.scale = _scaled(V[self.order])
         self.C = C / self.scale**2
-        self.longest = longest(self.V)
         self.held = [slice(a, b) for a, b in zip([0, *ends[:-1]], ends, strict=True)]
         first = None if starts is None else np.cumsum(there) - there
         self.chunks = list(_chunks(ends.tolist(), first))
@@ -179,15 +193,15 @@ class CrossLogit:
     def scores(self, keys: Rows) -> tuple[Floats, Floats]:
         """Return the (n, r) products of rows with the weights of models that have not seen them.
 
-        Equal rows of a fold have products with the same bits. With them comes how far rounding
-        alone may move each.
+        Equal rows of a fold have products with the same bits. With them come the (folds, r) lengths
+        of the weights, times which products are rounded.
 
         Args:
             keys: (U, r) for each of r runs the key of each unit: ±1 where a row is a unit, else the
                 place of the right option.
         """
         runs = keys.shape[1]
-        found, blur = np.empty((2, len(self.V), runs))
+        found = np.empty((len(self.V), runs))
         if self.starts is None:
             turns = keys[self.order].astype(np.float32)
         else:
@@ -198,10 +212,9 @@ class CrossLogit:
             weights = self._fitted(turns, threads)
             own = weights.reshape(len(self.held), runs, -1)
             told = threads.map(_products, (self.V[rows] for rows in self.held), own)
-            for rows, W, products in zip(self.held, own, told, strict=True):
+            for rows, products in zip(self.held, told, strict=True):
                 found[self.order[rows]] = products
-                blur[self.order[rows]] = blurred(self.longest, W.T)
-        return found, blur
+        return found, self.scale * np.linalg.norm(own, axis=2)
 
     def _fitted(self, turns: Singles, threads: ThreadPoolExecutor) -> Floats:
         """Return the (folds · r, d) weights, by fold and then by run.

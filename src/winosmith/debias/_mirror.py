@@ -30,7 +30,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from winosmith.debias._logit import CrossLogit
+from winosmith.debias._logit import ROUNDING, CrossLogit, reaches
 from winosmith.debias._rows import group_numbers
 from winosmith.errors import DataError, InputError
 from winosmith.parallel import one_thread, ordered_map
@@ -431,10 +431,12 @@ class _Scorer:
     Attributes:
         units: what is scored.
         deals: the models of each deal of the blocks to folds.
+        rounded: (U,) times how long weights are the products of a unit may be moved by rounding.
     """
 
     units: _Units
     deals: tuple[CrossLogit, ...]
+    rounded: Floats
 
     @classmethod
     def of(cls, units: _Units, folds: int, repeats: int, C: float, seed: int) -> _Scorer:
@@ -447,32 +449,33 @@ class _Scorer:
         return cls(
             units,
             tuple(CrossLogit(units.V, d[units.blocks], C=C, starts=units.starts) for d in deals),
+            ROUNDING * reaches(units.V, units.starts),
         )
 
     def margins(self, keys: Numbers) -> Floats:
         """Return the (U, r) margins of every unit by each of r ways to key them."""
-        scores, blur = np.mean([deal.scores(keys) for deal in self.deals], axis=0)
-        runs = zip(scores.T, blur.T, keys.T, strict=True)
-        return np.stack([_led(self.units, *run) for run in runs], 1)
+        scores, lengths = zip(*(deal.scores(keys) for deal in self.deals), strict=True)
+        runs = zip(np.mean(scores, axis=0).T, keys.T, strict=True)
+        margins = np.stack([_led(self.units, *run) for run in runs], 1)
+        pairs = zip(self.deals, lengths, strict=True)
+        blur = self.rounded[:, None] * np.mean([long[deal.fold] for deal, long in pairs], axis=0)
+        margins[np.abs(margins) <= blur] = 0
+        return margins
 
 
-def _led(units: _Units, scores: Floats, blur: Floats, key: Numbers) -> Floats:
+def _led(units: _Units, scores: Floats, key: Numbers) -> Floats:
     """Return the lead of each unit's highest option, negative where that is not the key."""
     if units.starts is None:
-        margins = scores * key
-    else:
-        starts, sizes = units.starts, units.options
-        top = np.maximum.reduceat(scores, starts)
-        is_top = scores == np.repeat(top, sizes)
-        place = np.arange(len(scores))
-        leader = np.minimum.reduceat(np.where(is_top, place, len(scores)), starts)
-        others = scores.copy()
-        others[leader] = -np.inf
-        lead = top - np.maximum.reduceat(others, starts)
-        margins = np.where(leader == starts + key, lead, -lead)
-        blur = blur[starts]
-    margins[np.abs(margins) <= blur] = 0
-    return margins
+        return scores * key
+    starts, sizes = units.starts, units.options
+    top = np.maximum.reduceat(scores, starts)
+    is_top = scores == np.repeat(top, sizes)
+    place = np.arange(len(scores))
+    leader = np.minimum.reduceat(np.where(is_top, place, len(scores)), starts)
+    others = scores.copy()
+    others[leader] = -np.inf
+    lead = top - np.maximum.reduceat(others, starts)
+    return np.where(leader == starts + key, lead, -lead)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

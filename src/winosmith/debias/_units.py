@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from winosmith.blocks import blocks, copies, plain, whole_twins
 from winosmith.dataset import Dataset
-from winosmith.debias._logit import Floats, Logit, Rows, blurred, longest
+from winosmith.debias._logit import Floats, Logit, Rows, blurred
 from winosmith.debias._rows import problem_labels
 from winosmith.errors import DataError
 from winosmith.parallel import one_thread
@@ -126,8 +126,7 @@ class Choices:
         with one_thread():
             scores = V @ W
         top = np.maximum.reduceat(scores, starts)
-        near = blurred(longest(V), W)
-        tied = scores >= np.repeat(top - near, self.options, axis=0)
+        tied = scores >= np.repeat(top - blurred(V, W, starts), self.options, axis=0)
         ties = np.add.reduceat(tied.astype(np.intp), starts)
         credit = tied[starts + self.key] / ties
         place = np.arange(len(V))[:, None]
