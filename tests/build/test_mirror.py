@@ -137,6 +137,27 @@ def test_the_command_says_what_is_out_of_range(
     assert "error is 0.5; it must be above 0, at most 0.2" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        (["--error", "0.1"], "--error belongs to --method mirror, not to aflite"),
+        (
+            ["--method", "mirror", "--keep", "9"],
+            "--keep belongs to --method pmi or --method random",
+        ),
+        (["--method", "mirror", "--aim", "chance", "--error", "0.1"], "belongs to --aim error"),
+    ],
+)
+def test_the_command_refuses_what_would_pass_unnoticed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], asked: list[str], told: str
+) -> None:
+    """An option of another method or aim is refused by the name of that, even at its default."""
+    formats.write(POOL.problems, tmp_path / "twins.jsonl")
+    out = ["--out", str(tmp_path / "out")]
+    assert main(["debias", str(tmp_path / "twins.jsonl"), *out, *asked]) == 2
+    assert told in " ".join(capsys.readouterr().err.split())
+
+
 def test_a_recipe_names_the_mirror(tmp_path: Path) -> None:
     """`[filter] method = "mirror"` with its own keys is read."""
     (tmp_path / "twins.jsonl").touch()

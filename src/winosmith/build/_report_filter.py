@@ -95,8 +95,14 @@ def _guessed_figure(run: FilterRun, measures: Measures) -> report.KeyFigure:
         GUESSED,
         value,
         f"{what} (95 % interval {_interval(after)}); {others}; chance is "
-        f"{_percent(after.chance)}. Measured across halves{apart}, {found.splits} splits both ways",
+        f"{_percent(after.chance)}. Measured across halves{apart}, "
+        f"{_of_splits(found.splits, 'split')} both ways",
     )
+
+
+def _of_splits(count: int, noun: str) -> str:
+    """Return "1 split", "5 splits"."""
+    return f"{count} {noun}{'s' * (count != 1)}"
 
 
 def verdict(run: FilterRun, measures: Measures) -> str:
@@ -468,7 +474,7 @@ def _guessed(run: FilterRun, measures: Measures) -> report.Section:
             for name, before in found.before.items()
         ],
         note=f"{found.problems:,} problems in {found.blocks:,} blocks (twins, families, copies, "
-        f"look-alikes), dealt to halves {found.splits} times; the filter kept "
+        f"look-alikes), dealt to halves {_of_splits(found.splits, 'time')}; the filter kept "
         f"{_percent(found.kept)} of a half. Linear: on the filter’s own vectors. Two-piece: "
         f"follows a linear model of the whole half up to a margin and says {opposite} beyond it, "
         f"or the reverse. A stranger: a linear model on {strange} that the filter never saw. "

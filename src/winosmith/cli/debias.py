@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from winosmith.cli import _options
 from winosmith.cli._printing import log_shown, progress, say
@@ -18,6 +19,13 @@ VOTE = "to use several embedders, join their vectors into one file, and name it 
 
 FLOOR = "to take less of what is sound, write --method mirror, or stop earlier with --target-size"
 """What to write in place of a floor under what people agree on."""
+
+
+BELONGS = {
+    **dict.fromkeys(("aim", "error", "folds", "repeats"), ("mirror",)),
+    "keep": ("pmi", "random"),
+}
+"""The methods that an option is of, where others have no use for it."""
 
 
 def _number(ctx: click.Context, param: click.Parameter, value: str | None) -> int | float | None:
@@ -111,7 +119,8 @@ class _Null(click.Choice[str]):
 @click.option("--force", is_flag=True, help="Replace the files of another run in that folder.")
 @_options.format_option
 @_options.json_option
-def command(**options: Any) -> None:
+@click.pass_context
+def command(ctx: click.Context, /, **options: Any) -> None:
     """Filter DATA: remove what a machine can guess from embeddings.
 
     AFLite takes problems one by one (WinoGrande, Algorithm 1). --method mirror takes whole twins,
@@ -130,6 +139,7 @@ def command(**options: Any) -> None:
     """  # noqa: D301
     from winosmith.build import EmbedRecipe, FilterRecipe, debias_to_folder, finished_filter
 
+    _refuse_strangers(ctx)
     data, out = _options.read_data(options["data"], options["format_name"]), options["out"]
     asked: dict[str, Any] = {
         "embed": _picked(
@@ -153,6 +163,20 @@ def command(**options: Any) -> None:
                 scratch=options["scratch"],
             )
     tell_filter(Path(out), options["as_json"])
+
+
+def _refuse_strangers(ctx: click.Context) -> None:
+    """Refuse an option of another method, or of another aim, that would pass unnoticed."""
+    method, aim = ctx.params["method"], ctx.params["aim"]
+    for param in ctx.command.params:
+        name = param.name or ""
+        if ctx.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
+            continue
+        if method not in BELONGS.get(name, (method,)):
+            owners = " or ".join(f"--method {owner}" for owner in BELONGS[name])
+            raise click.UsageError(f"{param.opts[0]} belongs to {owners}, not to {method}")
+        if name == "error" and aim != "error":
+            raise click.UsageError(f"--error belongs to --aim error, not to {aim}")
 
 
 Kind = TypeVar("Kind")
