@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -122,3 +124,11 @@ def test_crossing_with_cases_of_their_own_changes_nothing() -> None:
     right, problems = np.arange(60) % 7 > 1, np.arange(60) // 3
     crossed = crossed_proportion(right, problems, np.arange(60))
     assert crossed.interval == pytest.approx(proportion(right, problems).interval, abs=2e-3)
+
+
+def test_a_share_is_told_in_words_with_its_ties() -> None:
+    """The count is told in full, "tie" after one alone, and nothing of ties without any."""
+    some = proportion([1.0] * 1200 + [0.5] + [0.0] * 99)
+    told = [replace(some, ties=ties).in_words for ties in (0, 1, 1200)]
+    count = "1,200.5 of 1,300"
+    assert told == [count, f"{count}, 1 tie", f"{count}, 1,200 ties"]

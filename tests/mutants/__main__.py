@@ -89,7 +89,7 @@ class Folder:
         if "/" in name and not mirrored.is_dir():  # a module may have no file of its own
             mirrored = mirrored.parent
         tests = {same} if same.exists() and not whole.is_dir() else {*mirrored.rglob("test_*.py")}
-        named = re.compile(rf"\b{whole.name}\b")
+        named = re.compile(rf"\b{name.replace('/', '[./]')}\b")
         contracts = (ROOT / "tests/contracts").glob("test_*.py")
         tests |= {path for path in contracts if named.search(path.read_text("utf-8"))}
         for path in (ROOT / of for of in more):

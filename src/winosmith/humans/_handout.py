@@ -303,15 +303,14 @@ def _data(
 
 def _inside(sheet: Sheet, data: str, fonts: str | Path | None) -> bool:
     """Tell whether the fonts inside typst are enough; refuse what no font has."""
-    folder = None if fonts is None else str(fonts)
-    inside = folder is None and _IN_OUR_FONTS.fullmatch(data) is not None
     texts = list(_texts(sheet, data))
-    if inside and _missing(_characters(texts), None, True):
-        inside = False
-    lacking = _missing(_characters(texts), folder, inside)
-    if lacking:
+    signs = _characters(texts)
+    if fonts is None and _IN_OUR_FONTS.fullmatch(data) and not _missing(signs, None, True):
+        return True
+    folder = None if fonts is None else str(fonts)
+    if lacking := _missing(signs, folder, False):
         raise InputError(_lacking(sheet, texts, lacking, folder))
-    return inside
+    return False
 
 
 def _texts(sheet: Sheet, data: str) -> Iterator[tuple[str, str]]:
