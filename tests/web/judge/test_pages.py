@@ -230,7 +230,10 @@ def test_visitors_are_sent_to_log_in(db: Any, visit: Maker, path: str) -> None:
 
 
 def test_agreement_is_for_everyone(db: Any, rules: Any, person: Maker, visit: Maker) -> None:
-    """The page of agreement opens without an account: without votes, and with their shares."""
+    """The page of agreement opens without an account: without votes, and with their shares.
+
+    Answers to gold questions are a share of their own.
+    """
     page = visit().get("/judge/agreement/")
     assert page.status_code == 200
     assert "No problem has been decided" in page.content.decode()
@@ -240,6 +243,11 @@ def test_agreement_is_for_everyone(db: Any, rules: Any, person: Maker, visit: Ma
         judge = person(name)
         for choice in choices:
             give(judge, choice)
+    rules(gold_every=1)
+    gold(3)
+    dan = person("dan")
+    for choice in (0, 0, 1):
+        give(dan, choice)
     page = visit().get("/judge/agreement/").content.decode()
     figures = dict(re.findall(r"<dt>([^<]*)</dt><dd>([^<]*)</dd>", page))
     del figures["Krippendorff’s alpha"]
@@ -248,4 +256,5 @@ def test_agreement_is_for_everyone(db: Any, rules: Any, person: Maker, visit: Ma
         "of these found valid": "75.0 %",
         "with all judges choosing the same": "50.0 %",
         "of pairs of judges choosing the same": "66.7 %",
+        "of questions with a known answer answered so": "66.7 %",
     }

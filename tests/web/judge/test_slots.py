@@ -265,7 +265,9 @@ def test_the_last_answer_can_be_taken_back_for_a_minute(db: Any, rules: Any, per
     twin(), twin()
     ann = person("ann")
     slot = give(ann, 0)
-    go_on(ann)
+    held = go_on(ann)
+    with pytest.raises(Gone, match="any more"):
+        undo(ann, held.ref)
     assert undo(ann, slot.ref).open
     assert current(ann).pk == slot.pk
     answer(ann, slot.ref, 1)
@@ -291,6 +293,7 @@ def test_what_was_taken_back_or_sent_is_shown_again(db: Any, rules: Any, person:
         page = shown(slot, typed)
         chosen = [option["value"] for option in page["options"] if option["chosen"]]
         assert (chosen, page["ambiguous"], page["associative"], page["comment"]) == expected
+        assert [option["key"] for option in page["options"]] == [1, 2]
     plain = give(ann)
     assert (plain.ambiguous, plain.associative, plain.comment) == (False, False, "")
 

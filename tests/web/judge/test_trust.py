@@ -369,6 +369,28 @@ def test_who_is_held_gets_no_more_than_so_many_votes_that_wait(
     assert go_on(ann) is None
 
 
+def test_a_bound_holds_what_came_since_and_a_moderator_all(
+    db: Any, rules: Any, person: Maker
+) -> None:
+    """Of two votes the one before a moderator's release waits for a moderator's own hold alone."""
+    from winosmith.web.judge.exclusion import change_votes, pause, resume
+    from winosmith.web.judge.trust import hold, waiting
+
+    rules()
+    ann, eva = person("ann"), person("eva", is_moderator=True)
+    for _ in range(2):
+        twin(halves=1)
+    give(ann)
+    pause(ann, eva)
+    resume(ann, eva)
+    assert change_votes(ann, "confirm", eva, "they read") == 1
+    give(ann)
+    hold(_judge(ann), "gold")
+    assert waiting(_judge(ann)).count() == 1
+    pause(ann, eva)
+    assert waiting(_judge(ann)).count() == 2
+
+
 def test_a_hold_for_gold_follows_the_last_ten(db: Any, rules: Any, person: Maker) -> None:
     """Who was careful for long and then guesses is held: the last ten count, not all."""
     rules(gold_every=1)

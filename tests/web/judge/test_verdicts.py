@@ -232,6 +232,22 @@ def test_agreement_is_that_of_the_votes(db: Any, rules: Any, person: Maker) -> N
     assert found.alpha_of == len(problems)
 
 
+def test_a_judge_is_compared_with_most_of_the_others(
+    db: Any, person: Maker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the others are even nothing is said; one's own vote is none of theirs."""
+    from winosmith.web.judge import votes
+
+    monkeypatch.setattr(votes, "CHUNK", 3)
+    for _ in range(4):
+        twin(halves=1)
+    ann, bob, cat, dan = map(person, ("ann", "bob", "cat", "dan"))
+    for judge, choices in ((ann, (0, 0, 0, 1)), (bob, (0, 1, 1, 1)), (cat, (0, 0, 1, 1))):
+        for choice in choices:
+            give(judge, choice)
+    assert votes.with_others([ann.pk, dan.pk]) == {ann.pk: votes.Agreed(2, 3, 1, 4 / 9)}
+
+
 def test_timings_are_forgotten(db: Any, rules: Any, person: Maker) -> None:
     """How long answers took is gone after `forget_timings`, and the answers are not."""
     from django.utils import timezone
