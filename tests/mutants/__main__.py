@@ -2,6 +2,7 @@
 
     python -m tests.mutants debias metrics --count 300
     python -m tests.mutants debias --again tests/build  # survivors once more, with more tests
+    python -m tests.mutants debias --again --alone tests/debias/test_probe.py  # with new tests only
 
 The mutants are Cosmic Ray's (`pip install cosmic-ray coverage`), drawn by seed over all modules of
 a folder, or of one module, below `src/winosmith`. None is drawn that changes only annotations,
@@ -75,7 +76,7 @@ class Folder:
         tests: files below the root, or what pytest calls a test.
     """
 
-    def __init__(self, name: str, more: Sequence[str] = ()):
+    def __init__(self, name: str, more: Sequence[str] = (), *, alone: bool = False):
         self.name = name
         whole = SOURCE / name
         found = sorted(whole.rglob("*.py")) if whole.is_dir() else [whole.with_suffix(".py")]
@@ -84,6 +85,9 @@ class Folder:
             text = path.read_text("utf-8")
             if "migrations" not in path.parts and "njit" not in text:
                 self.texts[_dotted(path)], self.paths[_dotted(path)] = text, path
+        self.tests = sorted(more)
+        if alone:
+            return
         mirrored = ROOT / "tests" / name
         same = mirrored.with_name(f"test_{whole.name.lstrip('_')}.py")
         if "/" in name and not mirrored.is_dir():  # a module may have no file of its own
@@ -161,8 +165,9 @@ def _answers(asked: dict[Connection, Any]) -> Iterator[tuple[Any, Any]]:
 def learnt(folder: Folder, benches: Sequence[Connection], kept: Kept) -> dict[str, Any]:
     """Return each test with its seconds and lines, from the file where nothing has changed."""
     state = _digest(*folder.texts.values())
-    files = list(map(file_of, folder.tests))
-    keys = {of: _digest(state, of, (ROOT / of).read_text("utf-8")) for of in files}
+    files = [*dict.fromkeys(map(file_of, folder.tests))]
+    parts = {of: [test for test in folder.tests if test.startswith(f"{of}::")] for of in files}
+    keys = {of: _digest(state, of, (ROOT / of).read_text("utf-8"), *parts[of]) for of in files}
     new = [file for file in files if keys[file] not in kept.records]
     for file, answer in spread(benches, ((file, ("learn", file)) for file in new)):
         if answer is None:
@@ -389,8 +394,9 @@ def main() -> int:
     asked.add_argument("--seconds", type=float, default=60, help="of tests for one mutant")
     asked.add_argument("--jobs", type=int, default=1)
     asked.add_argument("--again", action="store_true", help="try survivors once more")
+    asked.add_argument("--alone", action="store_true", help="on no tests but those named")
     asked.add_argument("--out", type=Path, default=ROOT / "out")
-    given = asked.parse_args()
+    given = asked.parse_intermixed_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what was started ends with it
     os.chdir(ROOT)
     sys.path.insert(0, str(ROOT / "src"))
@@ -401,7 +407,8 @@ def main() -> int:
     given.out.mkdir(exist_ok=True)
     more = [name for name in given.names if name.startswith("tests")]
     results = Kept(given.out / "mutants.jsonl")
-    runs = [Run(Folder(name, more), given, results) for name in given.names if name not in more]
+    folders = [Folder(name, more, alone=given.alone) for name in given.names if name not in more]
+    runs = [Run(folder, given, results) for folder in folders]
     try:
         for run in runs:
             kept = Kept(given.out / f"learnt-{run.folder.name.replace('/', '-')}.jsonl")
