@@ -22,7 +22,7 @@ from winosmith.dataset import Dataset
 from winosmith.errors import DataError, ProblemError
 from winosmith.problem import Edit, Extra, Lineage, Origin, Problem, Scalar
 from winosmith.seen import check_blanks
-from winosmith.text import edit_distance, tokens
+from winosmith.text import edit_distance, number_of, tokens
 
 __all__ = [
     "MEASURED",
@@ -492,16 +492,14 @@ def _faults_of_missing(dataset: Dataset) -> dict[int, str]:
         elif root is None:
             found[row] = f"the root {lineage.root!r} is not in the data set"
         elif of.declared == 0 and of.edit:
-            found[row] = f"the declared depth is 0, but the root is {_edits_phrase(of.edit)} away"
+            found[row] = (
+                f"the declared depth is 0, but the root is {number_of(of.edit, 'edit')} away"
+            )
         elif of.declared and of.edit == 0 and dataset[root].options == problem.options:
             found[row] = (
                 f"the declared depth is {of.declared}, but sentence and options are the root's"
             )
     return found
-
-
-def _edits_phrase(number: int) -> str:
-    return f"{number:,} edit{'s' * (number != 1)}"
 
 
 _SIGNS = {"substitute": "{old} → {new}", "insert": "+{new}", "delete": "−{old}"}
@@ -566,8 +564,8 @@ def _of_lineage(of: Depths, path: list[Problem]) -> str:
         if p.lineage
     )
     return (
-        f"lineage {of.lineage}: the token positions touched in {_count(len(steps), 'step')} from "
-        f"the root; {_count(made, 'edit')} {'was' if made == 1 else 'were'} made"
+        f"lineage {of.lineage}: the token positions touched in {number_of(len(steps), 'step')} "
+        f"from the root; {number_of(made, 'edit')} {'was' if made == 1 else 'were'} made"
     )
 
 
@@ -582,7 +580,3 @@ def _of_edit(of: Depths, problem: Problem, dataset: Dataset) -> str:
 
 def _sign(edit: Edit) -> str:
     return _SIGNS[edit.op].format(old=edit.old, new=edit.new)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'s' * (number != 1)}"

@@ -205,6 +205,15 @@ def is_content(token: str) -> bool:
     return token not in FUNCTION_WORDS and any(map(str.isalnum, token))
 
 
+def number_of(number: int, noun: str, several: str = "") -> str:
+    """Return how many there are, in words; `several` is the noun's plural, where it takes no "s".
+
+    >>> number_of(1, "block"), number_of(1_022, "single"), number_of(2, "family", "families")
+    ('1 block', '1,022 singles', '2 families')
+    """
+    return f"{number:,} {noun if number == 1 else several or f'{noun}s'}"
+
+
 def with_blank_apart(sentence: str) -> str:
     """Return the sentence with a space between its blank and a word that it stands against.
 

@@ -26,7 +26,12 @@ from winosmith.build._recipe import (
     recipe_table,
     recipe_toml,
 )
-from winosmith.build._report import columns_sentences, sides_blocks, sides_sentences
+from winosmith.build._report import (
+    columns_sentences,
+    sides_blocks,
+    sides_sentences,
+    small_sentences,
+)
 from winosmith.build._report_filter import filter_sections, key_figures
 from winosmith.build._split import nested_sizes
 from winosmith.parallel import Advance, Step, silent
@@ -71,4 +76,5 @@ __all__ = [
     "sides_blocks",
     "sides_sentences",
     "silent",
+    "small_sentences",
 ]

@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from winosmith import report, validate
+from winosmith import metrics, report, validate
 from winosmith.build._pool import copies_sentences
 from winosmith.build._recipe import again_toml
 from winosmith.build._report_filter import filter_sections, key_figures, verdict
+from winosmith.text import number_of
 
 if TYPE_CHECKING:
     from winosmith.build._build import Built
@@ -29,13 +30,20 @@ SETS = {
 """What the report says of each published set."""
 
 
+DIFFER = 0.3
+"""On how many problems two models are taken to differ in being right; see `metrics.detectable`."""
+
+FEW = 57
+"""With fewer problems no difference under 20 points between two such models is found."""
+
+
 def report_page(built: Built, recipe: Mapping[str, Any]) -> str:
     """Return the report of a build as one HTML page."""
     sections = [
         report.Section("In short", [report.Cards(_cards(built))]),
         report.Section("From twins to problems", _funnel(built), lead=_funnel_lead(built)),
         *filter_sections(built.run, built.measures, built.shown),
-        report.Section("What is published", _published(built)),
+        report.Section("What is published", _published(built, recipe)),
         report.Section(
             "How it was made",
             _making(built, recipe),
@@ -107,8 +115,11 @@ def _count(count: validate.Count) -> tuple[int, int, int]:
     return count.problems, count.twins, count.singles
 
 
-def _published(built: Built) -> list[report.Block]:
-    blocks: list[report.Block] = [_sets(built.counts), *sides_blocks(built.sides)]
+def _published(built: Built, recipe: Mapping[str, Any]) -> list[report.Block]:
+    blocks: list[report.Block] = [_sets(built.counts)]
+    if small := small_sentences({"counts": built.counts, "recipe": recipe}):
+        blocks.append(report.Text([f"{line}." for line in small], "warning"))
+    blocks += sides_blocks(built.sides)
     if columns := columns_sentences(built.columns):
         blocks.append(report.Text([f"{line}." for line in columns]))
     if built.unvalidated:
@@ -126,10 +137,48 @@ def _published(built: Built) -> list[report.Block]:
 
 
 def _sets(counts: Mapping[str, int]) -> report.Table:
+    finds = {name: _finds(counts.get(name, 0)) for name in ("dev", "test")}
     rows: list[list[report.Value]] = [
-        [name, counts[name], told] for name, told in SETS.items() if name in counts
+        [name, counts[name], finds.get(name, ""), told]
+        for name, told in SETS.items()
+        if name in counts
     ]
-    return report.Table("The sets", ["set", "problems", "what it holds"], rows)
+    return report.Table(
+        "The sets",
+        ["set", "problems", "finds", "what it holds"],
+        rows,
+        "Finds: the least difference between the accuracies of two models that four of five sets "
+        f"as large find, where the models differ on {DIFFER:.0%} of the problems.",
+    )
+
+
+def _finds(n: int, none: str = "none", one: str = "") -> str:
+    least = metrics.detectable(n, DIFFER) if n else None
+    return none if least is None else f"{one}{100 * least:.1f} points"
+
+
+def small_sentences(record: Mapping[str, Any]) -> list[str]:
+    """Return what a dev and a test set that are too small find; nothing where they are not.
+
+    Args:
+        record: as `report.json` has it: the problems in each set, and the recipe's wanted shares.
+
+    >>> shares = {"split": {"dev": 0.1, "test": 0.1}}
+    >>> for line in small_sentences({"counts": {"dev": 3, "test": 40}, "recipe": shares}):
+    ...     print(line)
+    dev has 3 problems; of two models that differ on 30 % of them it finds no difference
+    test has 40 problems; of two models that differ on 30 % of them it finds one of 23.6 points
+    Collect more twins, or raise dev and test under [split] in the recipe
+    """
+    counts, wanted = record["counts"], record["recipe"]["split"]
+    lines = [
+        f"{name} has {number_of(counts[name], 'problem')}; of two models that differ on "
+        f"{100 * DIFFER:.0f} % of them it finds {_finds(counts[name], 'no difference', 'one of ')}"
+        for name in ("dev", "test")
+        if wanted[name] and counts[name] < FEW
+    ]
+    more = "Collect more twins, or raise dev and test under [split] in the recipe"
+    return [*lines, more] if lines else []
 
 
 def _making(built: Built, recipe: Mapping[str, Any]) -> list[report.Block]:
@@ -172,7 +221,7 @@ def sides_sentences(record: Mapping[str, Any] | None) -> list[str]:
         joins, is_in = ("block joins", "is") if count == 1 else ("blocks join", "are")
         lines.append(
             f"{count:,} {joins} what was in {former}, and {is_in} in {side} now "
-            f"({problems[former, side]:,} problem{'' if problems[former, side] == 1 else 's'})"
+            f"({number_of(problems[former, side], 'problem')})"
         )
     return lines
 

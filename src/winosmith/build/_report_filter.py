@@ -8,6 +8,7 @@ import numpy as np
 
 from winosmith import debias, report
 from winosmith.build._filter import STRANGER, FilterRun, Measures, by_letters
+from winosmith.text import number_of
 
 EXAMPLES = 4
 """Twins shown of the removed, and as many of the kept; the paper's table 2 shows two of each."""
@@ -283,8 +284,8 @@ def _phases(result: debias.AfliteResult, measures: Measures) -> report.Section:
     elif measures.excess is not None:
         blocks.append(_first_phase(measures.excess))
     lead = (
-        f"{removed:,} of {len(result.scores):,} problems were removed in {len(phases)} "
-        f"phase{'' if len(phases) == 1 else 's'}, by {parameters['ensemble_size']} classifiers "
+        f"{removed:,} of {len(result.scores):,} problems were removed in "
+        f"{number_of(len(phases), 'phase')}, by {parameters['ensemble_size']} classifiers "
         f"trained on {parameters['train_size']:,} problems each. It ended because "
         f"{ENDED[result.stopped]}.{_missed(result)}"
     )

@@ -162,7 +162,7 @@ def list_(site: Site, as_json: bool) -> None:
         print_json([row.record() for row in rows])
         return
     if not rows:
-        click.echo("There is no study yet; make one with: winosmith admin study DIR create NAME")
+        say(f"There is no study yet; see: winosmith admin study {site.folder} create --help")
     print_table(
         "Studies",
         ("study", "market", "places", "began", "at work", "done", "approved", "waiting", "votes"),

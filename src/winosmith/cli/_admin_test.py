@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from winosmith.cli._humans_sheets import print_left_out
 from winosmith.cli._main import Group
 from winosmith.cli._options import FILE, asked, data_argument, format_option, json_option, read_data
 from winosmith.cli._printing import print_json, print_table, say
@@ -30,10 +31,6 @@ def command(context: click.Context, folder: str) -> None:
     Start with:  winosmith admin test DIR open schemas.jsonl --name spring
     """  # noqa: D301
     context.obj = folder
-
-
-REASONS = 5
-"""How many of the reasons for leaving a problem out are told."""
 
 
 @command.command("open", short_help="a round: problems under embargo, sheets, people may come")
@@ -95,10 +92,7 @@ def open_(site: Site, /, **options: Any) -> None:
         )
         return
     print_table(f"Round {opened.name}", ("sheet", "questions"), sheets)
-    for left in left_out[:REASONS]:
-        click.echo(f"On no sheet: {left.problem.id}: {left.reason}")
-    if len(left_out) > REASONS:
-        click.echo(f"On no sheet: {len(left_out) - REASONS} more; see --json")
+    print_left_out(left_out)
     say(f"People take it at /tests/round/{opened.name}/ on the site.")
 
 
@@ -129,7 +123,7 @@ def list_(site: Site, as_json: bool) -> None:
         )
         return
     if not rows:
-        click.echo("There is no round yet; begin one with: winosmith admin test DIR open FILE")
+        say(f"There is no round yet; see: winosmith admin test {site.folder} open --help")
     print_table(
         "Rounds",
         ("round", "state", "problems", "sheets", "being taken", "handed in", "given up"),

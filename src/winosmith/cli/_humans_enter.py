@@ -21,6 +21,7 @@ from winosmith.humans import Entry, Sheet, Sitting, Subject
 from winosmith.outputs import write_aside
 from winosmith.records import parsed
 from winosmith.report import shown
+from winosmith.text import number_of
 
 _PATH = click.Path(exists=True)
 AGAIN = "again-"
@@ -79,11 +80,8 @@ def enter_answers(**options: Any) -> None:
         print_json(report)
         return
     _print(sittings)
-    click.secho(
-        f"{len(responses):,} answers of {len(subjects)} "
-        f"{'person' if len(subjects) == 1 else 'people'}",
-        bold=True,
-    )
+    people = number_of(len(subjects), "person", "people")
+    click.secho(f"{number_of(len(responses), 'answer')} of {people}", bold=True)
     say(f"Wrote {out / 'responses.jsonl'} and {out / 'subjects.jsonl'}.")
 
 

@@ -17,6 +17,7 @@ from winosmith.errors import FormatError, InputError
 from winosmith.humans import Counts, Groups, ItemRow, Remark, Results, Slope, Subject, TestResult
 from winosmith.metrics import Reliability
 from winosmith.report import Signature, sign
+from winosmith.text import number_of
 
 
 @click.command("results")
@@ -64,8 +65,8 @@ def tell_results(**options: Any) -> None:
         {"data": dataset.name, **found.record(), "signature": str(signature)},
         _sections(dataset, found, signature),
         verdict=f"{share} of the answers are the intended ones ({found.right:,} of "
-        f"{found.answers:,}); {found.subjects} {'person' if found.subjects == 1 else 'people'}, "
-        f"{len(found.tests)} {'test' if len(found.tests) == 1 else 'tests'}",
+        f"{found.answers:,}); {number_of(found.subjects, 'person', 'people')}, "
+        f"{number_of(len(found.tests), 'test')}",
         signature=signature,
         apart=True,
     ).tell(as_json=options["as_json"], out=options["out"])
@@ -191,7 +192,10 @@ def _overall(test: TestResult) -> Iterator[list[report.Value]]:
     yield ["answers intended", f"{percent(share.value)} ({share.right:,} of {share.n:,})"]
     yield ["95 % interval", span(share.interval)]
     if test.deviation is not None:
-        yield ["deviation of scores", f"{100 * test.deviation:.1f} points, of {len(test.people)}"]
+        yield [
+            "deviation of scores",
+            f"{100 * test.deviation:.1f} points, of {len(test.people)} people",
+        ]
     right = f"{test.chance.right:.1f} of {len(test.items)} items"
     yield ["guessing", f"{percent(test.chance.share)} ({right})"]
     yield ["above guessing", f"{percent(test.above_chance)} of the way to all right"]
@@ -282,7 +286,7 @@ def _cards(found: Results) -> report.Cards:
         [
             report.KeyFigure("intended answers", share, f"{found.right:,} of {found.answers:,}",
                              ".1%"),
-            report.KeyFigure("people", found.subjects, f"{len(found.tests)} tests"),
+            report.KeyFigure("people", found.subjects, number_of(len(found.tests), "test")),
             report.KeyFigure("badly built items", len(found.flagged), "fewer than half agree"),
             *(
                 report.KeyFigure(f"test {test.name}", test.share.value,
@@ -346,8 +350,8 @@ def _section(dataset: Dataset, test: TestResult, signature: report.Signature) ->
     return report.Section(
         name,
         blocks,
-        f"{len(test.people)} people, {len(test.items)} items: {percent(share.value)} of the "
-        f"answers are the intended ones ({span(share.interval)} %).",
+        f"{number_of(len(test.people), 'person', 'people')}, {number_of(len(test.items), 'item')}: "
+        f"{percent(share.value)} of the answers are the intended ones ({span(share.interval)} %).",
     )
 
 

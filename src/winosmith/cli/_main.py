@@ -83,7 +83,7 @@ SECTIONS = {
         "check": "validate twins: structure and votes, with a funnel by reason",
         "stats": "count a data set, and find fields that give the answer away",
         "audit": "what gives the answers of any multiple-choice set away, in a minute",
-        "debias": "filter a data set: AFLite, PMI or random reduction",
+        "debias": "filter a data set: AFLite, mirror, PMI or at random",
         "fairness": "what a filter kept, beside all problems and random subsets",
         "embed": "turn problems into vectors",
         "evolve": "perturb problems, with lineage: WordNet, a chat model, a masked model",
@@ -128,11 +128,11 @@ PLACES = {
 )
 @click.version_option(__version__, prog_name="winosmith")
 def group() -> None:
-    """Smith Winograd schemas: build a commonsense benchmark and see how hard it really is.
+    """Find what gives the answers of a benchmark away, and build one that does not give its own.
 
     \b
-    Start with:  winosmith demo
-    Then:        winosmith build --help
+    Any multiple-choice set:     winosmith audit questions.csv
+    A benchmark out of twins:    winosmith demo
     """  # noqa: D301
 
 

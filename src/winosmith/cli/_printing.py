@@ -312,8 +312,9 @@ def probability(p: float) -> str:
 
 def rate(found: Proportion) -> str:
     """Return a share in percent, with the number of ties in it where there are some."""
-    tied = f"{found.ties:,} {'tie' if found.ties == 1 else 'ties'}"
-    return percent(found.value) + (f" ({tied})" if found.ties else "")
+    from winosmith.text import number_of
+
+    return percent(found.value) + (f" ({number_of(found.ties, 'tie')})" if found.ties else "")
 
 
 def off_scores(counts: Mapping[str, int]) -> list[str]:

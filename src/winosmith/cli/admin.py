@@ -18,6 +18,7 @@ from winosmith.cli import _options
 from winosmith.cli._main import Group, LazyGroup
 from winosmith.cli._printing import print_json, print_table, progress, say
 from winosmith.errors import InputError
+from winosmith.text import number_of
 
 if TYPE_CHECKING:
     from winosmith import Dataset
@@ -208,7 +209,7 @@ def models(site: Site, retry: str | None) -> None:
             names = ", ".join(stand.model.name for stand in known) or "none"
             raise InputError(f"--retry {retry}: the site has no such model; it has {names}")
         count = asking.retry(found)
-        click.echo(f"{count:,} prediction{'s' * (count != 1)} of {retry} tried again")
+        click.echo(f"{number_of(count, 'prediction')} of {retry} tried again")
         return
     if not known:
         click.echo("The site has no models, or was never served with any.")
@@ -435,8 +436,7 @@ def list_(site: Site, as_json: bool) -> None:
         print_json(rows)
         return
     if not rows:
-        click.echo("There is no round yet; begin one with: winosmith round --site DIR")
-        return
+        say(f"There is no round yet; begin one with: winosmith round --site {site.folder}")
     print_table(
         "Rounds",
         ("round", "state", "collected", "kept", "published"),

@@ -59,7 +59,7 @@ def tell_build(folder: Path, as_json: bool) -> None:
     """Print where the report is, and the figures that matter in it; or the report as JSON."""
     if _printed(folder, as_json):
         return
-    from winosmith.build import columns_sentences, copies_sentences, sides_sentences
+    from winosmith import build
     from winosmith.report import whole_and_single
 
     record = _record(folder)
@@ -73,12 +73,14 @@ def tell_build(folder: Path, as_json: bool) -> None:
         f"{kept['problems']:,} problems kept of {funnel['collected']['problems']:,} collected,"
     )
     click.echo(f"  {whole_and_single(kept['twins'], kept['singles'])}")
+    for line in build.small_sentences(record):
+        say(f"{line}.")
     _figures(folder, record)
-    for line in copies_sentences(record.get("copies")):
-        say(f"{line}.")
-    for line in sides_sentences(record.get("sides")):
-        say(f"{line}.")
-    for line in columns_sentences(record.get("columns")):
+    for line in (
+        *build.copies_sentences(record.get("copies")),
+        *build.sides_sentences(record.get("sides")),
+        *build.columns_sentences(record.get("columns")),
+    ):
         say(f"{line}.")
     if record.get("unvalidated"):
         told = ", ".join(f"{count:,} of {name}" for name, count in record["unvalidated"].items())

@@ -22,6 +22,7 @@ from winosmith.cli._printing import (
     span,
 )
 from winosmith.errors import InputError
+from winosmith.text import number_of
 
 if TYPE_CHECKING:
     from winosmith.metrics import Comparison, Graded, Pair, SurvivalComparison
@@ -157,7 +158,7 @@ def compare_tables(
     """Yield the tables."""
     letter = dict(zip(found.accuracies, LETTERS, strict=False))
     problems = found.signature.n
-    clusters = next(iter(found.accuracies.values())).clusters
+    blocks = next(iter(found.accuracies.values())).clusters
     accuracies: Rows = [
         [letter[solver], solver, own.right, rate(own), span(own.interval)]
         for solver, own in found.accuracies.items()
@@ -165,7 +166,7 @@ def compare_tables(
     notes = [TIES] * any(own.ties for own in found.accuracies.values())
     notes += off_scores(found.against_scores)
     yield report.Table(
-        f"{name}: {problems:,} problems in {clusters:,} clusters",
+        f"{name}: {number_of(problems, 'problem')} in {number_of(blocks, 'block')}",
         ["", "solver", "right", "accuracy", "95 %"],
         accuracies,
         " ".join(f"{note}." for note in notes),
@@ -182,8 +183,8 @@ def compare_tables(
         "Differences of accuracy, in points",
         ["pair", "points", "95 %", "1st", "2nd", "McNemar", "p", "Holm"],
         differences,
-        "1st, 2nd: what only the one got right. p keeps twins and families together; "
-        "McNemar's takes problems for independent. Holm: p, for so many tests.",
+        "1st, 2nd: what only the one got right. p keeps blocks together, which are twins, families "
+        "and copies; McNemar's takes problems for independent. Holm: p, for so many tests.",
     )
     shared: Rows = [
         [label, percent(pair.agreement.share),

@@ -26,7 +26,8 @@ from winosmith.evolve import Evolved, Perturber, Roots, Sets, draw_roots, not_so
 from winosmith.outputs import OutputFolder
 from winosmith.problem import Problem
 from winosmith.records import canonical, problem_record
-from winosmith.report import shown, sign
+from winosmith.report import sign
+from winosmith.text import number_of
 
 KINDS = ("wordnet", "wordnet-paper", "chat", "masked")
 
@@ -127,10 +128,7 @@ def command(**options: Any) -> None:
 def _result(found: Mapping[str, Any]) -> Result:
     """Return what is told of a folder of families."""
     made, perturbed = found["made"], found["perturbed"]
-    told = (
-        f"{shown(made)} {'child' if made == 1 else 'children'} of "
-        f"{shown(perturbed)} {'problem' if perturbed == 1 else 'problems'}"
-    )
+    told = f"{number_of(made, 'child', 'children')} of {number_of(perturbed, 'problem')}"
     blocks: list[report.Block] = [_sets_table(told, found["parts"])]
     if found["left_out"]:
         rows: Rows = [[count, reason] for reason, count in found["left_out"].items()]
@@ -140,8 +138,8 @@ def _result(found: Mapping[str, Any]) -> Result:
         blocks.append(
             report.Text(
                 [
-                    f"Roots come from {names}: after training on these families, a figure there "
-                    "is no test any more."
+                    f"Roots come from the data {names}: after training on these families, a "
+                    "figure there is no test any more."
                 ]
             )
         )

@@ -44,6 +44,7 @@ from winosmith.metrics import (
     overlap_sentences,
 )
 from winosmith.records import parsed
+from winosmith.text import number_of
 
 
 @click.command()
@@ -408,13 +409,13 @@ def _main(
     if extra.person:
         rows.append([PERSON, *share(extra.person.accuracy), None, *empty])
     problems = next(iter(counts.values()))
-    title = f"{report.shown(name)}: {problems:,} problems"
+    title = f"{report.shown(name)}: {number_of(problems, 'problem')}"
     notes = []
     first = next(iter(scores.values()), None)
     if first:
         notes = [f"Guessing gives {percent(first.accuracy.chance or 0)}"]
     if first and first.twins:
-        title += f", {first.twins.n:,} twins"
+        title += f", {number_of(first.twins.n, 'twin')}"
         notes[0] += f", and {percent(first.twins.chance or 0)} of twins with both halves right"
     if len(set(counts.values())) > 1:
         title = report.shown(name)

@@ -15,6 +15,7 @@ from winosmith.errors import FormatError
 from winosmith.metrics import ClaimStatistics, LineageStatistics, Statistics
 from winosmith.problem import Claim, Problem
 from winosmith.report import shown
+from winosmith.text import number_of
 
 
 @click.command()
@@ -178,7 +179,7 @@ def _rows(found: Statistics) -> Rows:
 
 def _lineages(found: LineageStatistics, uncounted: int) -> Iterator[report.Block]:
     """Yield the families and their three depths, and why those of one problem differ."""
-    families = f"{found.families:,} {'family' if found.families == 1 else 'families'}"
+    families = number_of(found.families, "family", "families")
     unvalidated = f", {found.unvalidated:,} of them unvalidated" if found.unvalidated else ""
     yield report.Table(
         f"{found.perturbed:,} perturbed problems in {families}{unvalidated}",

@@ -32,6 +32,7 @@ from winosmith.debias._rows import canonical_order, checked_rows, numbered
 from winosmith.debias._units import Choices, Judged
 from winosmith.errors import DataError, InputError
 from winosmith.parallel import one_thread
+from winosmith.text import number_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,8 +321,9 @@ def verify(
         raise InputError(f"draws is {draws}; an interval needs 20 or more")
     if len(blocks) < LEAST:
         raise DataError(
-            f"there are {len(blocks)} blocks (twins, families, copies, look-alikes); what can be "
-            f"guessed is measured across halves of {LEAST} blocks or more"
+            f"there {'is' if len(blocks) == 1 else 'are'} {number_of(len(blocks), 'block')} "
+            "(twins, families, copies, look-alikes); what can be guessed is measured across "
+            f"halves of {LEAST} blocks or more"
         )
     labels = np.asarray(y)
     vectors = {LINEAR: X, **(others or {})}

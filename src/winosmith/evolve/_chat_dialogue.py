@@ -21,7 +21,7 @@ from winosmith.evolve._chat_rows import (
 )
 from winosmith.lineage import edit_script
 from winosmith.problem import Problem
-from winosmith.text import tokens
+from winosmith.text import number_of, tokens
 
 BATCHES = (10, 10, 30, 30, 20)
 """How many rows are asked for in each turn; the accepted batches of EvoGrad (2024, A.1)."""
@@ -308,7 +308,7 @@ def correction(parent: Problem, done: Round, accepted: Sequence[Problem]) -> str
     said = [_of_rows(done), *_of_distances(parent, done)]
     faults = done.faults()
     said += [
-        f"{_number(faults[kind], 'row')} cannot be used: "
+        f"{number_of(faults[kind], 'row')} cannot be used: "
         f"{'it' if faults[kind] == 1 else 'each'} {_ADVICE[kind]}. For example: "
         f"{_shown(_first(done, kind))}"
         for kind in faults
@@ -329,7 +329,7 @@ def _of_rows(done: Round) -> str:
     if not done.faults() and len(done.rows) >= done.asked:
         return "All rows are right. Well done."
     few = "" if len(done.rows) >= done.asked else f" I had asked for {done.asked}."
-    return f"Of your {_number(len(done.rows), 'row')} I keep {len(done.kept)}.{few}"
+    return f"Of your {number_of(len(done.rows), 'row')} I keep {len(done.kept)}.{few}"
 
 
 def _of_distances(parent: Problem, done: Round) -> list[str]:
@@ -343,7 +343,7 @@ def _of_distances(parent: Problem, done: Round) -> list[str]:
     verb = "is" if len(wrong) == 1 else "are"
     counted = spelt_out(parent.sentence, worst.sentence) or "nothing was changed"
     return [
-        f"{_number(len(wrong), 'distance')} {verb} wrong. For example, for your sentence",
+        f"{number_of(len(wrong), 'distance')} {verb} wrong. For example, for your sentence",
         worst.sentence,
         f"you state {stated}. The distance is {worst.distance}: {counted}. Every token that was "
         "changed, added or left out counts as one, names and punctuation marks, too.",
@@ -374,10 +374,6 @@ def _first(done: Round, kind: str) -> Checked:
 
 def _shown(checked: Checked) -> str:
     return checked.row.text if len(checked.row.text) <= 300 else f"{checked.row.text[:299]}…"
-
-
-def _number(count: int, noun: str) -> str:
-    return f"{count} {noun}{'s' * (count != 1)}"
 
 
 _SIGNS = {"substitute": "{old} → {new}", "insert": "{new} added", "delete": "{old} left out"}

@@ -15,6 +15,7 @@ from typing import Any
 
 from winosmith._version import __version__
 from winosmith.dataset import Dataset
+from winosmith.text import number_of
 
 Value = str | int | float | bool | None
 """What a cell of a table or a key figure may hold; numpy's scalars count as numbers."""
@@ -49,7 +50,7 @@ def whole_and_single(twins: int, singles: int) -> str:
     >>> whole_and_single(1, 1_022)
     '1 whole twin and 1,022 singles'
     """
-    return f"{twins:,} whole twin{'s' * (twins != 1)} and {singles:,} single{'s' * (singles != 1)}"
+    return f"{number_of(twins, 'whole twin')} and {number_of(singles, 'single')}"
 
 
 def shown(value: object, form: str = "") -> str:

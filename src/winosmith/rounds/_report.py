@@ -15,6 +15,7 @@ from winosmith.metrics import overlap_sentences
 from winosmith.problem import Edit, Problem
 from winosmith.report import shown
 from winosmith.rounds._solving import NextRound
+from winosmith.text import number_of
 
 MOST = 20
 """Problems that are shown of each kind; the files hold all."""
@@ -174,9 +175,7 @@ def _with_interval(found: Mapping[str, Any] | None) -> str | None:
     if found is None:
         return None
     low, high = found["interval"]
-    tied = (
-        f", {shown(ties)} {'tie' if ties == 1 else 'ties'}" if (ties := found.get("ties")) else ""
-    )
+    tied = f", {number_of(ties, 'tie')}" if (ties := found.get("ties")) else ""
     return f"{shown(found['value'], '.1%')} ({100 * low:.1f}–{100 * high:.1f}{tied})"
 
 

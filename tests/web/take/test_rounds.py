@@ -276,6 +276,8 @@ def test_a_sheet_filled_in_no_time_is_in_no_figures_until_it_may(
     eva = visit(person("eva", is_moderator=True))
     path = f"/tests/progress/{made.name}/"
     assert "1 sheet is held" in eva.get(path).content.decode()
+    shown = visit(ann).get(path).content.decode()
+    assert ("Let it count" in shown, "other moderators" in shown) == (False, True)
     own = visit(ann).post(f"{path}count/", {"sheet": sitting.ref})
     assert (own.status_code, "other moderators" in own.content.decode()) == (422, True)
     sent = eva.post(f"{path}count/", {"sheet": sitting.ref})
@@ -302,8 +304,8 @@ def test_a_sheet_that_comes_to_count_while_a_round_is_closed_is_in_its_figures(
     rounds.let_count(open_, sheets[0].ref, eva)
     assert open_.figures["answers"] == 8
 
-    def figures_of(round_: Any) -> Any:
-        found = real(round_)
+    def figures_of(round_: Any, sittings: Any) -> Any:
+        found = real(round_, sittings)
         with monkeypatch.context() as patch:
             patch.setattr(rounds, "figures_of", real)
             if rounds.Sitting.objects.filter(held=True).exists():

@@ -260,9 +260,8 @@ def study_named(name: str) -> Study:
     """
     study = Study.objects.filter(name=name).first()
     if study is None:
-        raise InputError(
-            f"there is no study {name!r}; see them with: winosmith admin study DIR list"
-        )
+        known = ", ".join(Study.objects.order_by("name").values_list("name", flat=True))
+        raise InputError(f"there is no study {name!r}; there are: {known or 'none yet'}")
     return study
 
 

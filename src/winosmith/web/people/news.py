@@ -12,7 +12,9 @@ thread, after the answer.
 
 from __future__ import annotations
 
+import hashlib
 import logging
+import secrets
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -205,10 +207,17 @@ def offer_address(person: Person, email: str, news: bool, request: HttpRequest) 
         raise InputError(_("This is no e-mail address.")) from None
     rate_limit(person, "mail", GIVEN)
     rate_limit(f"mail {email.lower()}", "mail", ASKED_ADDRESS)
-    token = signing.dumps([_whose(person), email, news], salt=_SALT)
+    token = address_token(person, email, news)
     page = {"link": site_address(request) + reverse("people:mail_confirm", args=[token])}
     subject = _("Your address at %s") % settings.RULES.title
     later(lambda: _send(subject, "people/mail_confirm.txt", page, email))
+
+
+def address_token(person: Person, email: str, news: bool) -> str:
+    """Return what makes an address a person's, and shows it to nobody who reads logs of links."""
+    nonce = secrets.token_urlsafe()
+    told = [_whose(person), nonce, _veiled(email.encode(), nonce).hex(), news]
+    return signing.dumps(told, salt=_SALT)
 
 
 def confirm_address(person: Person, token: str) -> None:
@@ -218,12 +227,19 @@ def confirm_address(person: Person, token: str) -> None:
         InputError: the token is none, too old, another person's, or something changed since.
     """
     try:
-        whose, email, news = signing.loads(token, salt=_SALT, max_age=LASTS)
+        whose, nonce, veiled, news = signing.loads(token, salt=_SALT, max_age=LASTS)
     except (signing.BadSignature, ValueError):
         whose = ""
     if whose != _whose(person):
         raise InputError(_("This link works no more; give your address again."))
-    _keep(person, email, news=news)
+    _keep(person, _veiled(bytes.fromhex(veiled), nonce).decode(), news=news)
+
+
+def _veiled(text: bytes, nonce: str) -> bytes:
+    """Return a text added to a stream of the site's key and a nonce, or one that was, as it was."""
+    key = f"{_SALT}:{settings.SECRET_KEY}:{nonce}".encode()
+    stream = hashlib.shake_256(key).digest(len(text))
+    return bytes(a ^ b for a, b in zip(text, stream, strict=True))
 
 
 def _whose(person: Person) -> str:

@@ -118,9 +118,9 @@ def _living(subject: humans.Subject, asked: Collection[str]) -> humans.Subject:
     return replace(subject, taken=tuple(taken))
 
 
-def figures_of(round_: Round) -> dict[str, Any] | None:
+def figures_of(round_: Round, sittings: Sequence[humans.Sitting]) -> dict[str, Any] | None:
     """Return the results of a round as JSON can hold them; None where nobody answered anything."""
-    dataset, responses, subjects = gather(dataset_of(round_), sittings_of(round_))
+    dataset, responses, subjects = gather(dataset_of(round_), sittings)
     if not responses:
         return None
     try:
@@ -198,7 +198,9 @@ def _write(out: OutputFolder, name: str, records: Iterable[Any]) -> None:
 
 def shown_results(round_: Round) -> dict[str, Any]:
     """Return what the page of a closed round shows: `fault`, or `tests` and what is over them."""
-    figures = round_.figures or figures_of(round_)  # whoever closed it may have been interrupted
+    figures = round_.figures
+    if not figures:  # whoever closed it may have been interrupted
+        figures = figures_of(round_, sittings_of(round_))
     if not figures:
         return {"fault": _("Nobody handed in an answer.")}
     if fault := figures.get("fault"):

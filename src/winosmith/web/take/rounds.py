@@ -311,12 +311,13 @@ def keep_figures(round_: Round) -> None:
 
     Others write while they are found: a sheet comes to count, or somebody is erased.
     """
-    kept = False
-    while not kept:
-        counted, round_.figures = sittings_of(round_), figures_of(round_)
+    counted, found = None, sittings_of(round_)
+    while counted != found:
+        counted = found
+        round_.figures = figures_of(round_, counted)
         with writing():
             Round.objects.select_for_update(no_key=True).get(pk=round_.pk)
-            if kept := sittings_of(round_) == counted:
+            if (found := sittings_of(round_)) == counted:
                 round_.save(update_fields=["figures"])
 
 
@@ -457,8 +458,11 @@ def standing(round_: Round) -> Standing:
     return Standing(round_, round_.materials.count(), sheets, **totals)
 
 
-def subjects_of(round_: Round) -> list[dict[str, Any]]:
-    """Return each sheet that is or was out: whose by code, how far; what they answered, never."""
+def subjects_of(round_: Round, by: Person) -> list[dict[str, Any]]:
+    """Return each sheet that is or was out: whose by code, how far; what they answered, never.
+
+    Of a sheet of `by`, who looks, it tells that it is their own.
+    """
     rows = Sitting.objects.filter(subject__round=round_).select_related("subject", "sheet")
     rows = rows.annotate(answered=Count("answers", filter=~Q(answers__letter="")))
     return [
@@ -472,6 +476,7 @@ def subjects_of(round_: Round) -> list[dict[str, Any]]:
             "ended": row.ended,
             "pace": row.pace,
             "held": row.held,
+            "own": row.subject.person_id == by.pk,
             "ref": row.ref,
         }
         for row in rows.order_by("pk")

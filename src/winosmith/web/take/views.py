@@ -378,7 +378,7 @@ def count(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def _round(request: HttpRequest, round_: Round, error: str = "") -> HttpResponse:
-    subjects = subjects_of(round_)
+    subjects = subjects_of(round_, cast(Person, request.user))
     page: dict[str, Any] = {
         "standing": standing(round_),
         "round": round_,
