@@ -109,6 +109,23 @@ def test_live_checks_write_nothing(opened: Any) -> None:
     assert one.version == 0
 
 
+def test_a_field_is_read_as_far_as_a_form_may_reach(opened: Any) -> None:
+    """Of 450,000 characters no more is checked than tells that it is too long; nothing is kept."""
+    from winosmith.web.perturb.rules import Typed as Bent
+    from winosmith.web.problems.checks import LARGEST
+    from winosmith.web.write.rules import Typed
+
+    client, one, address = opened
+    long = {**FORM, "sentence_1": "word " * 90_000, "sentence": "word " * 90_000}
+    assert len(Typed.of(long).sentences[0]) <= LARGEST + 1
+    assert len(Bent.of(long, 2).sentence) <= LARGEST + 1
+    assert client.post(f"{address}check/", long).status_code == 200
+    sent = client.post(address, {**long, "version": "0", "do": "check"})
+    assert (sent.status_code, "far too long" in text(sent)) == (422, True)
+    one.refresh_from_db()
+    assert one.version == 0
+
+
 def test_near_duplicates_are_shown_as_far_as_one_may_see_them(
     opened: Any, contributor: Callable[..., Any]
 ) -> None:

@@ -62,14 +62,14 @@ class Typed:
             options: how many there are.
         """
         answer = str(form.get("answer", ""))
-        written = checks.tidy(str(form.get("sentence", "")))
+        written = checks.field_of(form, "sentence")
         sentence = with_blank_apart(written)
         return cls(
             sentence,
-            tuple(checks.tidy(str(form.get(f"option_{n}", ""))) for n in range(1, options + 1)),
+            tuple(checks.field_of(form, f"option_{n}") for n in range(1, options + 1)),
             int(answer) if answer in map(str, range(options)) else None,
-            checks.tidy(str(form.get("declared", "")))[:20],
-            checks.tidy(str(form.get("against", "")))[:30],
+            checks.field_of(form, "declared")[:20],
+            checks.field_of(form, "against")[:30],
             sentence != written,
         )
 

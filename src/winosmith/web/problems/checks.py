@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal
 
 from django.conf import settings
 from django.utils import translation
@@ -192,6 +192,9 @@ def _name(letter: str) -> str:
 LONGEST_SENTENCE, LONGEST_OPTION = 1000, 100
 """Characters."""
 
+LARGEST = 20_000
+"""Characters of what a form keeps: ten times what any twin needs."""
+
 _BLANKS = re.compile(rf"{BLANK}{{2,}}")
 
 
@@ -209,6 +212,14 @@ def tidy(text: str) -> str:
     printed = (" " if unicodedata.category(letter) == "Cc" else letter for letter in plain)
     whole = "".join(printed).encode("utf-8", "replace").decode()
     return _BLANKS.sub(BLANK, " ".join(whole.split()))
+
+
+def field_of(form: Mapping[str, Any], name: str) -> str:
+    """Return a field of a form, tidied; of what is far too long, no more than tells so.
+
+    Checks compare texts word by word: a megabyte of them would keep a worker busy for long.
+    """
+    return tidy(str(form.get(name, "")))[: LARGEST + 1]
 
 
 def told_apart(options: Sequence[str]) -> bool:

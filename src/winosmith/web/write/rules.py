@@ -29,16 +29,13 @@ from winosmith.web.people.gates import once
 from winosmith.web.people.models import Done, Person
 from winosmith.web.people.privacy import has_agreed
 from winosmith.web.problems import checks
-from winosmith.web.problems.checks import Check, Refused, Verdict, by_field, hints, tidy
+from winosmith.web.problems.checks import Check, Refused, Verdict, by_field, field_of, hints
 from winosmith.web.problems.lookalikes import Half
 from winosmith.web.problems.models import Twin, new_ref
 from winosmith.web.write.models import Draft
 
 MOST = 50
 """Drafts that one person may have."""
-
-LARGEST = 20_000
-"""Characters of what a draft keeps: ten times what any twin needs."""
 
 UNTOUCHED = timedelta(hours=1)
 """After so long a topic for which nothing was typed makes room for the next one."""
@@ -114,8 +111,8 @@ def save(draft: Draft, typed: Typed, version: int) -> Draft:
 
 
 def stop_if_long(typed: Typed) -> None:
-    """Raise InputError for what is longer than any draft: it is neither checked nor kept."""
-    if typed.size > LARGEST:
+    """Raise InputError for what is longer than any draft: it is not kept."""
+    if typed.size > checks.LARGEST:
         raise InputError(_("That is far too long for a twin: %d characters.") % typed.size)
 
 
@@ -348,18 +345,15 @@ class Typed:
     def of(cls, form: Mapping[str, Any]) -> Typed:
         """Return what a form, or a stored draft, holds, as far as it is one."""
 
-        def text(name: str) -> str:
-            return tidy(str(form.get(name, "")))
-
         def answer(name: str, preset: int) -> int | None:
             return {"0": 0, "1": 1, "": None}.get(str(form.get(name, preset)))
 
-        domain = text("domain")
-        first, second = text("sentence_1"), text("sentence_2")
+        domain = field_of(form, "domain")
+        first, second = (field_of(form, f"sentence_{number}") for number in (1, 2))
         apart = with_blank_apart(first), with_blank_apart(second)
         return cls(
             domain if domain in DOMAINS else "",
-            (text("option_1"), text("option_2")),
+            (field_of(form, "option_1"), field_of(form, "option_2")),
             apart,
             (answer("answer_1", 0), answer("answer_2", 1)),
             (apart[0] != first, apart[1] != second),
