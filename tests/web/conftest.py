@@ -137,7 +137,7 @@ BOTH = pytest.mark.parametrize(
 @pytest.fixture(
     params=["sqlite", pytest.param("postgresql", marks=[pytest.mark.postgres, pytest.mark.long])]
 )
-def database(request: pytest.FixtureRequest, ready_site: Any) -> Iterator[Any]:
+def database(request: pytest.FixtureRequest, ready_site: Any, prepared_site: Path) -> Iterator[Any]:
     """Use SQLite, then PostgreSQL, with real commits that threads see; emptied after the test."""
     from django.core.management import call_command
     from django.db import connections
@@ -146,14 +146,15 @@ def database(request: pytest.FixtureRequest, ready_site: Any) -> Iterator[Any]:
     if request.param == "postgresql":
         _point_to(request.getfixturevalue("_postgres_settings"))
     yield ready_site
-    call_command("flush", interactive=False, verbosity=0)
-    if request.param != "postgresql":
-        with connections["default"].cursor() as cursor:  # what a test's ANALYZE left for the next
-            cursor.execute("DROP TABLE IF EXISTS sqlite_stat1")
-            cursor.execute("DROP TABLE IF EXISTS sqlite_stat4")
+    if request.param == "postgresql":
+        call_command("flush", interactive=False, verbosity=0)
     connections["default"].close()
     if request.param == "postgresql":
         _point_to(before)
+    else:
+        serving.copy_database(
+            prepared_site / ready_site.database.path.name, ready_site.database.path
+        )
 
 
 @pytest.fixture
@@ -313,3 +314,24 @@ def served_long(request: pytest.FixtureRequest) -> Iterator[Callable[..., servin
     """Return the same for sites that live as long as the module, whose tests only look at them."""
     with _starting(request) as start:
         yield start
+
+
+@pytest.fixture(scope="module")
+def served_anew(served_long: Callable[..., serving.Served]) -> Callable[..., serving.Served]:
+    """Return a starter of sites for tests that write, with the settings as its words.
+
+    Who asks again for the same settings has the same server, and its SQLite database as at the
+    start. A test that stops it, or looks for the files that others left, takes `served`.
+    """
+    known: dict[str, serving.Served] = {}
+
+    def start(**rules: Any) -> serving.Served:
+        name = serving.settings_text(rules)
+        if name in known:
+            known[name].put_back()
+        else:
+            known[name] = served_long(**rules)
+            known[name].keep()
+        return known[name]
+
+    return start

@@ -17,6 +17,7 @@ import os
 import re
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -163,6 +164,16 @@ class Served:
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait(LONGEST)
 
+    def keep(self) -> None:
+        """Keep the SQLite database as it is now, for `put_back`."""
+        kept = str(self.folder.with_name("kept.sqlite3"))
+        with contextlib.closing(sqlite3.connect(self.folder / "site.sqlite3")) as database:
+            database.execute("VACUUM INTO ?", (kept,))
+
+    def put_back(self) -> None:
+        """Let the database be what was kept, while the server runs."""
+        copy_database(self.folder.with_name("kept.sqlite3"), self.folder / "site.sqlite3")
+
     def do(self, code: str) -> Any:
         """Run Python on the same site in a process beside; return its `result`, through JSON."""
         told = (self.folder / "site.toml").stat().st_mtime
@@ -201,6 +212,16 @@ class Served:
             return Answer(answer.status, answer.headers, answer.read())
         finally:
             connection.close()
+
+
+def copy_database(source: Path, target: Path) -> None:
+    """Let a SQLite database be what one is that nobody writes, whoever reads it meanwhile."""
+    with (
+        # Nothing comes to lie beside the source, which others may be copying.
+        contextlib.closing(sqlite3.connect(f"{source.as_uri()}?immutable=1", uri=True)) as read,
+        contextlib.closing(sqlite3.connect(target, timeout=LONGEST)) as written,
+    ):
+        read.backup(written)
 
 
 def _afresh(words: tuple[str, ...], environment: dict[str, str], log: Path) -> Any:

@@ -65,9 +65,9 @@ result = root.ref
 
 
 @pytest.fixture
-def reader(served: Callable[..., Any], browser: Any) -> Iterator[Any]:
+def reader(served_anew: Callable[..., Any], browser: Any) -> Iterator[Any]:
     """Return a server with families on it, and an opener of windows that keeps complaints."""
-    site = served(models=[])
+    site = served_anew(models=[])
     refs = site.do(GROWN)
     site.do(CURRENT)
     windows = Windows(browser)

@@ -42,12 +42,12 @@ result = [[s.problem.ref, s.shown, s.local_choice, s.choice, s.ambiguous, s.asso
 
 
 @pytest.fixture
-def judging(served: Any, browser: Any) -> Iterator[Callable[..., tuple[Any, Any]]]:
+def judging(served_anew: Any, browser: Any) -> Iterator[Callable[..., tuple[Any, Any]]]:
     """Return a starter: a site with five problems, and a page of a judge who is logged in."""
     contexts = []
 
     def start(context: dict[str, Any] | None = None, **rules: Any) -> tuple[Any, Any]:
-        site = served(**{"gold_every": 0, **rules})
+        site = served_anew(**{"gold_every": 0, **rules})
         site.people(ann="judge", bob="judge", eva="moderator")
         site.do(TWINS)
         opened = browser.new_context(base_url=site.url, **(context or {}))

@@ -47,9 +47,9 @@ result = dict(Problem.objects.values_list("ref", "state"))
 
 
 @pytest.fixture
-def moderated(served: Callable[..., Any]) -> Any:
+def moderated(served_anew: Callable[..., Any]) -> Any:
     """Return a server with four held twins and a moderator."""
-    site = served()
+    site = served_anew()
     site.people("ann", eva="moderator", max="moderator")
     site.do(TWINS)
     return site

@@ -65,9 +65,9 @@ class Desk:
 
 
 @pytest.fixture
-def desk(served: Callable[..., Any], browser: Any) -> Iterator[Desk]:
+def desk(served_anew: Callable[..., Any], browser: Any) -> Iterator[Desk]:
     """Seat Ann; afterwards no page may have complained."""
-    made = Desk(served(models=BUILT_IN), browser)
+    made = Desk(served_anew(models=BUILT_IN), browser)
     yield made
     made.windows.close()
 

@@ -69,9 +69,9 @@ PAGES = (
 
 
 @pytest.fixture
-def reader(served: Callable[..., Any], browser: Any) -> Iterator[Any]:
+def reader(served_anew: Callable[..., Any], browser: Any) -> Iterator[Any]:
     """Return a server with problems on it, and an opener of windows that keeps complaints."""
-    site = served()
+    site = served_anew()
     ref = site.do(_FILL)
     windows = Windows(browser, "status of 4")
 
@@ -204,12 +204,12 @@ LONG_NAME = "Maximiliane Oberhuber-Schwarzenegger"
 
 
 @pytest.mark.long
-def test_the_navigation_is_one_row(served: Callable[..., Any], browser: Any) -> None:
+def test_the_navigation_is_one_row(served_anew: Callable[..., Any], browser: Any) -> None:
     """The top is one row, an admin's, too; on a phone its button opens all links, Escape none.
 
     So it is in German, and for a long name.
     """
-    site = served()
+    site = served_anew()
     site.people(eva="admin", **{LONG_NAME: "admin"})
     context = browser.new_context(
         base_url=site.url, viewport={"width": 360, "height": 740}, java_script_enabled=False

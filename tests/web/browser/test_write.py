@@ -76,9 +76,9 @@ class Desk:
 
 
 @pytest.fixture
-def desk(served: Callable[..., Any], browser: Any) -> Iterator[Desk]:
+def desk(served_anew: Callable[..., Any], browser: Any) -> Iterator[Desk]:
     """Seat Ann; afterwards no page may have complained."""
-    made = Desk(served(goal=1000), browser)
+    made = Desk(served_anew(goal=1000), browser)
     yield made
     made.windows.close()
 

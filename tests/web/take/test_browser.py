@@ -30,12 +30,14 @@ result = {
 
 
 @pytest.fixture
-def testing(served: Any, browser: Any, tmp_path: Path) -> Iterator[Callable[..., tuple[Any, Any]]]:
+def testing(
+    served_anew: Any, browser: Any, tmp_path: Path
+) -> Iterator[Callable[..., tuple[Any, Any]]]:
     """Return a starter: a site with a round of ten twins, and a page of somebody logged in."""
     contexts: list[Any] = []
 
     def start(context: dict[str, Any] | None = None, name: str = "ann") -> tuple[Any, Any]:
-        site = served(gold_every=0)
+        site = served_anew(gold_every=0)
         site.people("ann", bob="judge", eva="moderator")
         formats.write(practice.handwritten()[:20].problems, tmp_path / "twins.jsonl")
         site.admin("test", str(site.folder), "open", str(tmp_path / "twins.jsonl"),
