@@ -3,6 +3,7 @@
 # ruff: noqa: F401
 
 import contextlib
+import gc
 
 import matplotlib.backends.backend_svg
 import matplotlib.figure
@@ -37,3 +38,7 @@ with contextlib.suppress(ImportError):  # without the extra `web`
     import gunicorn.workers.base
     import waitress.server
     import whitenoise.middleware
+
+# No process that is forked goes through all of this for garbage, or copies it to do so.
+gc.collect()
+gc.freeze()
