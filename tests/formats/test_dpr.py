@@ -59,29 +59,6 @@ def test_a_pronoun_that_would_be_misread_is_masked(tmp_path: Path) -> None:
     assert formats.read(tmp_path / "out.txt")[0].sentence == problem.sentence
 
 
-@pytest.mark.parametrize(
-    ("problem", "told"),
-    [
-        (Problem("p", "A _ b.", ("x", "y")), "the format needs the answer"),
-        (Problem("p", "A _ b.", ("x, z", "y"), 0), "options without commas"),
-        (Problem("p", "A _\nb.", ("x", "y"), 0), "needs tidy spaces"),
-    ],
-)
-def test_what_four_lines_can_not_hold_is_refused(
-    tmp_path: Path, problem: Problem, told: str
-) -> None:
-    """No answer, a comma in an option, or a line end in the sentence is refused by id."""
-    with pytest.raises(FormatError, match=f"'p' can't be written: .*{told}"):
-        formats.write([problem], tmp_path / "out.txt", "dpr")
-
-
-@pytest.mark.parametrize("name", ["dpr/train.tsv", "dpr/test.tsv", "wsc/wsc273_test.tsv"])
-def test_a_table_is_written_as_it_was(data_dir: Path, tmp_path: Path, name: str) -> None:
-    """The published tables come back byte for byte."""
-    formats.write(formats.read_items(data_dir / name), tmp_path / "again.tsv", "dpr-tsv")
-    assert (tmp_path / "again.tsv").read_bytes() == (data_dir / name).read_bytes()
-
-
 def test_options_that_end_alike_are_told_apart(tmp_path: Path) -> None:
     """In the table an option that ends in the other is found by the place of its row."""
     problem = Problem("0", "Say _ again.", ("man", "old man"), 1)

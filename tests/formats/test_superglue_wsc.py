@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from winosmith import Claim, formats
-from winosmith.errors import FormatError
 from winosmith.recast import to_problems
 
-SPLITS = ("train", "val", "test", "fewglue_train", "fewglue_unlabeled", "wsc_test_glue")
+SPLITS = ("train", "val", "test")
 
 
 def read(data_dir: Path, name: str) -> tuple[Claim, ...]:
@@ -21,20 +20,10 @@ def read(data_dir: Path, name: str) -> tuple[Claim, ...]:
 
 def test_the_labels_are_those_known(data_dir: Path) -> None:
     """Train has 259 true and 295 false claims, val 38 and 66, test none."""
-    labels = {name: [claim.holds for claim in read(data_dir, name)] for name in SPLITS[:3]}
+    labels = {name: [claim.holds for claim in read(data_dir, name)] for name in SPLITS}
     assert [labels["train"].count(value) for value in (True, False)] == [259, 295]
     assert [labels["val"].count(value) for value in (True, False)] == [38, 66]
     assert set(labels["test"]) == {None}
-
-
-@pytest.mark.parametrize("name", SPLITS)
-def test_a_file_is_written_as_it_was(data_dir: Path, tmp_path: Path, name: str) -> None:
-    """Text, spans, indices, idx and label come back equal, the mismatched ones included."""
-    path = data_dir / f"superglue_wsc/{name}.jsonl"
-    formats.write(formats.read_items(path), tmp_path / "again.jsonl", "superglue-wsc")
-    again = (tmp_path / "again.jsonl").read_text().splitlines()
-    published = path.read_text().splitlines()
-    assert [json.loads(line) for line in again] == [json.loads(line) for line in published]
 
 
 def test_a_pronoun_is_found_although_its_index_is_wrong(data_dir: Path) -> None:
@@ -53,7 +42,7 @@ def test_a_candidate_with_a_line_end_is_tidy(data_dir: Path) -> None:
 
 def test_claims_are_grouped_by_text_and_pronoun(data_dir: Path) -> None:
     """The 554, 104 and 146 claims are about 307, 53 and 51 pronouns."""
-    groups = [len({claim.problem_id for claim in read(data_dir, name)}) for name in SPLITS[:3]]
+    groups = [len({claim.problem_id for claim in read(data_dir, name)}) for name in SPLITS]
     assert groups == [307, 53, 51]
 
 
@@ -88,17 +77,3 @@ def test_spans_are_found_for_claims_that_have_none(tmp_path: Path) -> None:
     records = [json.loads(line) for line in (tmp_path / "made.jsonl").read_text().splitlines()]
     assert [record["target"]["span1_index"] for record in records] == [0, 7]
     assert {record["target"]["span2_index"] for record in records} == {9}
-
-
-@pytest.mark.parametrize(
-    ("claim", "told"),
-    [
-        (Claim("p", "A _ b.", "x", True, "it"), "the text does not hold the candidate 'x'"),
-        (Claim("p", "x _ b.", "x", True), "the format needs the pronoun"),
-        (Claim("p", "x a_ b.", "x", True, "it"), "the pronoun 'it' is no word of its own"),
-    ],
-)
-def test_what_has_no_span_is_not_written(tmp_path: Path, claim: Claim, told: str) -> None:
-    """A claim without a pronoun or without its candidate in the text is refused by its id."""
-    with pytest.raises(FormatError, match=f"'p' can't be written: {told}"):
-        formats.write([claim], tmp_path / "out.jsonl", "superglue-wsc")

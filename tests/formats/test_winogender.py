@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-import pytest
-
 from winosmith import Problem, formats
-from winosmith.errors import FormatError
 from winosmith.text import tokens
 
 
@@ -54,10 +51,3 @@ def test_table_5_counts_the_pronouns(data_dir: Path) -> None:
     texts = [tokens(p.sentence.replace("_", str(p.pronoun))) for p in problems]
     assert round(sum(map(len, texts)) / len(texts), 1) == 15.6
     assert len({token.lower() for text in texts for token in text}) == 523
-
-
-def test_other_problems_are_refused(tmp_path: Path) -> None:
-    """A problem whose id does not tell occupation, participant and gender is not written."""
-    problem = Problem("p", "The nurse said _ fell.", ("the nurse", "someone"), 0, pronoun="he")
-    with pytest.raises(FormatError, match=r"'p' can't be written: .*nurse\.patient\.1\.female"):
-        formats.write([problem], tmp_path / "out.tsv", "winogender")

@@ -20,14 +20,6 @@ def test_a_task_is_a_twin(data_dir: Path) -> None:
         assert dev[first].answer != dev[second].answer
 
 
-@pytest.mark.parametrize("name", ["dev", "test", "train_xs", "train_debiased"])
-def test_a_file_is_written_byte_for_byte(data_dir: Path, tmp_path: Path, name: str) -> None:
-    """Published files come back with the same bytes, escapes included."""
-    path = data_dir / f"winogrande/{name}.jsonl"
-    formats.write(formats.read_items(path), tmp_path / "again.jsonl", "winogrande")
-    assert (tmp_path / "again.jsonl").read_bytes() == path.read_bytes()
-
-
 @pytest.mark.parametrize("size", ["xs", "s", "m", "l", "xl", "debiased"])
 def test_labels_are_the_answers(data_dir: Path, size: str) -> None:
     """The labels file of each size agrees with the answers in the problems."""

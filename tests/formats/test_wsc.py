@@ -180,12 +180,6 @@ class TestXML:
         (tmp_path / "wsc.xml").write_bytes(text.encode("latin-1"))
         assert formats.read(tmp_path / "wsc.xml")[0].options == ("Ann", "Zoé")
 
-    def test_what_xml_can_not_hold_is_not_written(self, tmp_path: Path) -> None:
-        """A control character in a text is refused with the problem's id."""
-        problem = Problem("p7", "A\x01 _ b.", ("x", "y"), 0)
-        with pytest.raises(FormatError, match=r"'p7' can't be written: XML has no place"):
-            formats.write([problem], tmp_path / "out.xml", "wsc-xml")
-
 
 def test_tidy_leaves_one_space() -> None:
     """Runs of white space of any kind become one space."""
