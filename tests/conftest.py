@@ -160,6 +160,13 @@ def needed(module: str) -> Any:
         return absent(f"{module} is not installed")
 
 
+def installed(*modules: str) -> None:
+    """Skip where one of these is not installed, as `needed` does; none is loaded."""
+    for module in modules:
+        if importlib.util.find_spec(module) is None:
+            absent(f"{module} is not installed")
+
+
 def everything(folder: Path) -> dict[str, bytes]:
     """Return the bytes of every file of a folder."""
     return {
@@ -216,9 +223,7 @@ def data_dir() -> Path:
 
 def need_wordnet() -> Path:
     """Return the folder of WordNet's files; skip, counted, without them or what inflects."""
-    for module in ("nltk", "lemminflect", "HanTa"):
-        if importlib.util.find_spec(module) is None:
-            absent(f"{module} is not installed (the extra `language`)")
+    installed("nltk", "lemminflect", "HanTa")
     from winosmith.language import wordnet_folder
 
     try:
@@ -304,8 +309,7 @@ def axe_faults(page: Any, source: str, *rules: str) -> list[tuple[str, str, str]
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """Return this process's site, in a temporary folder; Django is set up for it."""
-    if importlib.util.find_spec("django") is None:
-        absent("Django is not installed (the extra `web`)")
+    installed("django")
     from tests.web.serving import UNWATCHED, settings_text  # type: ignore[import-not-found]
     from winosmith.web import Site
 
@@ -329,9 +333,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Any:
 @pytest.fixture(scope="session")
 def quiet_models() -> Iterator[None]:
     """Skip without torch and transformers; keep transformers' own bars out of the tests."""
-    for module in ("torch", "transformers"):
-        if importlib.util.find_spec(module) is None:
-            absent(f"{module} is not installed (the extra `models`)")
+    installed("torch", "transformers")
     from transformers.utils import logging
 
     logging.disable_progress_bar()

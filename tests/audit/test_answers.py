@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import subprocess
@@ -16,15 +15,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.conftest import absent
+from tests.conftest import installed
 from winosmith import Dataset, Problem, audit, formats
 from winosmith.errors import FormatError
 from winosmith.release import lm_eval_task
-
-
-def _needs(module: str) -> None:
-    if importlib.util.find_spec(module) is None:
-        absent(f"{module} is not installed (the extra `test-harness`)")
 
 
 def _run(script: str, *arguments: str, where: Path) -> None:
@@ -115,7 +109,7 @@ metric_list: [{{metric: acc}}{more}]
 @pytest.mark.models
 def test_samples_of_the_harness_are_read_as_it_scored_them(tmp_path: Path) -> None:
     """What lm_eval counts right is right here, over letters, texts and mutual information."""
-    _needs("lm_eval")
+    installed("lm_eval")
     data = _quiz()
     file = _written(tmp_path / "quiz.jsonl", [_doc(problem) for problem in data])
     tasks = {"letters": ('["A", "B", "C", "D"]', ""),
@@ -159,7 +153,7 @@ for kind in ("eval", "json"):
 @pytest.mark.long
 def test_logs_of_inspect_are_read_with_their_options_shuffled(tmp_path: Path) -> None:
     """A log whose samples bear numbers for ids and shuffled choices gives what the scorer found."""
-    _needs("inspect_ai")
+    installed("inspect_ai")
     data = _quiz(6)
     _run(INSPECT, json.dumps([_doc(problem) for problem in data]), where=tmp_path)
     (plain,) = (tmp_path / "json").glob("*.json")
@@ -330,7 +324,7 @@ def test_a_folder_holds_several_tasks_of_a_model(tmp_path: Path) -> None:
 def test_a_log_that_tells_nothing_is_refused(text: str, message: str, tmp_path: Path) -> None:
     """What can't be read is told with its line and what to give in its place."""
     if text.startswith("PK"):
-        _needs("inspect_ai")
+        installed("inspect_ai")
     path = tmp_path / "log.json"
     path.write_text(text, encoding="utf-8", errors="surrogateescape")
     with pytest.raises(FormatError, match=f"(?i){message}"):
@@ -395,7 +389,7 @@ def test_an_archive_that_lies_or_would_fill_the_memory_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Parts too large, too many, in one another, of another size, nested or damaged are told."""
-    _needs("inspect_ai")
+    installed("inspect_ai")
     for name, value in bounds.items():
         monkeypatch.setattr(f"winosmith.audit._answers.{name}", value)
     path = tmp_path / "log.eval"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import http.server
-import importlib.util
 import json
 import threading
 import time
@@ -13,16 +12,14 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import absent
+from tests.conftest import installed
 from winosmith.chat import Client, Message
 
 
 @pytest.fixture(scope="session", autouse=True)
 def chat_packages() -> None:
     """Skip without the packages of the extra `chat`; with CI=true, fail instead."""
-    for module in ("openai", "tenacity"):
-        if importlib.util.find_spec(module) is None:
-            absent(f"{module} is not installed (the extra `chat`)")
+    installed("openai", "tenacity")
 
 
 @dataclass

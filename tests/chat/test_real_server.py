@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import signal
 import socket
@@ -17,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import absent
+from tests.conftest import installed
 from winosmith.chat import ChatError, Client
 from winosmith.solve._chat import ChatSolver
 from winosmith.testing import made_twins, tiny_language_model
@@ -101,9 +100,7 @@ class Served:
 @pytest.fixture(scope="module")
 def served(folder: Path) -> Iterator[Served]:
     """Return the server, up."""
-    for module in ("fastapi", "uvicorn", "pydantic"):
-        if importlib.util.find_spec(module) is None:
-            absent(f"{module} is not installed, which `transformers serve` needs")
+    installed("fastapi", "uvicorn", "pydantic")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

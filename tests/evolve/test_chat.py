@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
 import json
 import os
@@ -19,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import absent
+from tests.conftest import installed
 from winosmith import Problem
 from winosmith.chat import Budget, ChatError, Client, Message, Messages, Reply
 from winosmith.errors import OutputError, ProblemError
@@ -66,9 +65,7 @@ class Server:
 @pytest.fixture(autouse=True)
 def chat_packages() -> None:
     """Skip without the packages of the extra `chat`; with CI=true, fail instead."""
-    for module in ("openai", "tenacity"):
-        if importlib.util.find_spec(module) is None:
-            absent(f"{module} is not installed (the extra `chat`)")
+    installed("openai", "tenacity")
 
 
 def _client(url: str, **settings: Any) -> Client:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import socket
 import subprocess
@@ -14,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import absent
+from tests.conftest import installed
 from winosmith import Problem
 from winosmith.chat import Client
 from winosmith.evolve import ChatPerturber
@@ -46,9 +45,7 @@ def folder(quiet_models: None, tmp_path_factory: pytest.TempPathFactory) -> Path
 @pytest.fixture(scope="module")
 def url(folder: Path) -> Iterator[str]:
     """Return the base URL of `transformers serve` with that model."""
-    for module in ("fastapi", "openai", "pydantic", "tenacity", "uvicorn"):
-        if importlib.util.find_spec(module) is None:
-            absent(f"{module} is not installed, which a chat with `transformers serve` needs")
+    installed("fastapi", "openai", "pydantic", "tenacity", "uvicorn")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

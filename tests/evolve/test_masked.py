@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import pickle
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from tests.conftest import installed
 from winosmith import Dataset, Problem, practice
 from winosmith.errors import InputError
 from winosmith.evolve import MaskedPerturber
@@ -31,10 +31,7 @@ SUE = Problem(
 @pytest.fixture(scope="module")
 def folder(quiet_models: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a tiny masked model that knows the words of the hand-written twins, and contrasts."""
-    from tests.conftest import absent
-
-    if importlib.util.find_spec("HanTa") is None:
-        absent("HanTa is not installed (the extra `language`)")
+    installed("HanTa")
     words = sorted({*CONTRASTS, *(word for to in CONTRASTS.values() for word in to)})
     texts = [text for problem in HANDWRITTEN for text in problem.filled()]
     texts += [SUE.fill(0), " ".join(words), " ".join(words)]

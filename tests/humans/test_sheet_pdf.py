@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import os
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import installed
 from winosmith import Dataset, Problem
 from winosmith.errors import InputError
 from winosmith.humans import Item, Sheet, _handout, check_glyphs, make_sheets, pdf
@@ -33,10 +32,7 @@ HOSTILE = (
 @pytest.fixture(autouse=True)
 def printer() -> None:
     """Skip without typst (the extra `print`); fail in CI."""
-    if importlib.util.find_spec("typst") is None:
-        if os.environ.get("CI") == "true":
-            pytest.fail("missing in CI: typst is not installed (the extra `print`)")
-        pytest.skip("typst is not installed (the extra `print`)")
+    installed("typst")
 
 
 def _hostile() -> Dataset:

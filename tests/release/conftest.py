@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import shutil
 import sys
@@ -13,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import absent
+from tests.conftest import installed
 from winosmith import Dataset, Origin, Problem, formats, practice
 from winosmith.blocks import blocks
 from winosmith.lineage import perturbed
@@ -96,8 +95,7 @@ def lines(path: Path) -> list[str]:
 @pytest.fixture(scope="session")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Released:
     """Return a small release: nested training sets with a family, dev and test."""
-    if importlib.util.find_spec("pyarrow") is None:
-        absent("pyarrow is not installed (the extra `release`)")
+    installed("pyarrow")
     folder = tmp_path_factory.mktemp("small")
     source = write_sets(folder / "source", sets())
     return release(source, about(), folder / "out", new_ids=True)

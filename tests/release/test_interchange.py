@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
+from tests.conftest import installed
 from winosmith import Dataset, Problem, formats, solve
 from winosmith.cli import main
 from winosmith.errors import DataError, OutputError
@@ -36,14 +37,6 @@ DATA = Dataset(
 )
 
 PROMPT = "They say that the amber stood.\n\nThe candle {{stood}}.\n\n"
-
-
-def _needs(module: str) -> None:
-    if importlib.util.find_spec(module) is None:
-        reason = f"{module} is not installed (the extra `test-harness`)"
-        if os.environ.get("CI") == "true":
-            pytest.fail(f"missing in CI: {reason}")
-        pytest.skip(reason)
 
 
 LM_EVAL = """
@@ -79,7 +72,7 @@ def _run(script: str, *arguments: str, where: Path) -> Any:
 @pytest.mark.models
 def test_the_harness_gives_our_scores(make_language_model: MakeModel, tmp_path: Path) -> None:
     """lm-evaluation-harness, run on the exports, gives the scores of `solve.Causal` to 1e-4."""
-    _needs("lm_eval")
+    installed("lm_eval")
     runs: list[tuple[str, str, Literal["partial", "full"], bool | None]] = [
         ("gpt2", "", "partial", None),
         ("opt", PROMPT, "partial", None),
@@ -105,7 +98,7 @@ def test_the_harnesss_own_winogrande_gives_our_scores(
 
     Six of the 1,267 sentences have two spaces after the blank, of which its task keeps one.
     """
-    _needs("lm_eval")
+    installed("lm_eval")
     spec = importlib.util.find_spec("lm_eval")
     assert spec is not None
     assert spec.origin is not None
@@ -149,7 +142,7 @@ print("RESULT" + json.dumps([log.status, metrics, ids, [s.choices for s in log.s
 @pytest.mark.long
 def test_inspect_scores_the_export(tmp_path: Path) -> None:
     """inspect_ai, run on the export with a model that says A, gets the share that A is right."""
-    _needs("inspect_ai")
+    installed("inspect_ai")
     name = inspect_task(DATA, tmp_path / "task")
     assert name == "made_by_hand_2"
     task = tmp_path / "task"

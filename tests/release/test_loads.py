@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import subprocess
@@ -15,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.conftest import absent, examples
+from tests.conftest import examples, installed
 from winosmith import Edit, Extra, Lineage, Origin, Problem, formats
 from winosmith.release import Released
 from winosmith.release._interchange import read_table, table_of, write_table
@@ -34,11 +33,6 @@ def _run(script: str, *arguments: str, where: Path) -> Any:
     return json.loads(done.stdout.split("RESULT", 1)[1])
 
 
-def _needs(module: str, extra: str) -> None:
-    if importlib.util.find_spec(module) is None:
-        absent(f"{module} is not installed (the extra `{extra}`)")
-
-
 LOAD = """
 import json, sys
 import datasets
@@ -54,7 +48,7 @@ print("RESULT" + json.dumps([found, len(default)]))
 
 def test_datasets_loads_every_configuration(small: Released, tmp_path: Path) -> None:
     """`datasets.load_dataset(folder, size)` gives typed rows with each problem as it is."""
-    _needs("datasets", "release")
+    installed("datasets")
     found, default = _run(LOAD, str(small.folder), where=tmp_path)
     parts = {"xl/train": "train_xl", "xs/train": "train_xs"}
     for name in ("xl", "xs"):
@@ -91,7 +85,7 @@ print("RESULT" + json.dumps([sorted(issues.errors), sorted(issues.warnings), fou
 @pytest.mark.long
 def test_mlcroissant_validates_and_reads(small: Released, tmp_path: Path) -> None:
     """Mlcroissant finds no error and nothing to warn of, and reads every record set whole."""
-    _needs("mlcroissant", "release")
+    installed("mlcroissant")
     errors, warnings, found = _run(CROISSANT, str(small.folder), where=tmp_path)
     assert (errors, warnings) == ([], [])
     assert found == {
@@ -116,7 +110,7 @@ print("RESULT" + json.dumps([log.status, log.results.scores[0].metrics["accuracy
 @pytest.mark.long
 def test_inspect_scores_a_release(small: Released, copied: Path, tmp_path: Path) -> None:
     """inspect_ai runs the release's task; a model that says B gets the share that B is right."""
-    _needs("inspect_ai", "test-harness")
+    installed("inspect_ai")
     dev, task = small.content.parts["dev"], copied / "harness" / "inspect_ai"
     arguments = ("small.py", str(len(dev)), str(tmp_path / "logs"))
     status, accuracy = _run(INSPECT, *arguments, where=task)
