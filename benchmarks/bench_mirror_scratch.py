@@ -1,9 +1,17 @@
 """A network trained from scratch on what mirror and AFLite keep of real twins, halves apart.
 
-`bench_mirror_real.py` asks linear guessers. Here a small transformer, whose words and weights are
-those of its training problems alone, learns from what is kept of one half of the blocks and is
-asked what is kept of the other, both ways; each half is filtered by itself, as there. Intervals
-are of resampled blocks, the networks staying as they are.
+`bench_mirror_real.py` asks linear guessers. Here a small network, whose weights are drawn and which
+knows nothing but its training problems, learns from what is kept of one half of the blocks and is
+asked what is kept of the other, both ways; each half is filtered by itself, as there.
+
+Of an option it reads whether it is the one that is mentioned first, which words stand before and
+after the blank, and which of these go together ("the first one, *better* there, *easily* here").
+What is read is hashed (Joulin et al. 2017, "Bag of tricks for efficient text classification"). A
+wide part gives each of it a weight, a deep one a vector, whose mean goes through a hidden layer
+(Cheng et al. 2016, "Wide & deep learning"). The loss is that of the difference of two options, so
+that their order tells nothing; a tenth of the blocks of the training half chooses the epoch, and
+the differences of several networks are added up. Intervals resample the blocks,
+each with what it earned in all splits; the networks stay as they are.
 
     python benchmarks/bench_mirror_scratch.py --data $WINOSMITH_DATA/winogrande/train_xl.jsonl
 """
@@ -11,116 +19,244 @@ are of resampled blocks, the networks staying as they are.
 from __future__ import annotations
 
 import argparse
-import tempfile
+import re
+import sys
 import time
-from concurrent.futures import ProcessPoolExecutor
-from pathlib import Path
+import zlib
+from itertools import pairwise
 
 import numpy as np
 from bench_mirror_real import MIRROR, by_aflite, mirrored, with_twins
 
-from winosmith import blocks, debias, embed, formats, metrics, models, solve
-from winosmith.text import tokens
+from winosmith import blocks, debias, embed, formats, metrics
 
 DEV = 0.1
 """Of what is kept of a half: chooses the epoch."""
 
+WIDE, DEEP = 1 << 20, 1 << 15
+"""Weights of the wide part, vectors of the deep one, that readings are hashed to."""
 
-def new_model(folder, problems, hidden):
-    """Make a BERT of two layers with drawn weights, which knows the words of the problems."""
-    import tokenizers
+COMMON = frozenset("the a an was is were be to of and in his her it that he she they had for with "
+                   "on at as".split())  # fmt: skip
+"""Words that are not put together with others."""
+
+FEWER = "AFLite, as many"
+
+READ = re.compile(r"\w+|[.,;]")
+
+
+def readings(problem, option):
+    """Return what is read of one option: the single marks and words, and the words in pairs."""
+    at = [problem.sentence.lower().find(one.lower()) for one in problem.options]
+    role = "?" if at[0] == at[1] else "12"[at[option] > at[1 - option]]
+    left, right = (READ.findall(side.lower()) for side in problem.sentence.split("_", 1))
+    name = READ.findall(problem.options[option].lower())
+    alone = [role, *(f"{role} l {word}" for word in left), *(f"{role} r {word}" for word in right)]
+    alone += [f"{role} n {word}" for word in name]
+    pairs = [f"{role} {a} {b}" for a, b in pairwise(right)]
+    pairs += [f"{a} n {b}" for a in name for b in (*left[-4:], *right[:6])]
+    far = [word for word in left if word not in COMMON]
+    near = [word for word in right if word not in COMMON][:8]
+    return alone, pairs + [f"{role} {a} | {b}" for a in far for b in near]
+
+
+class Readings:
+    """All that is read of all options: (2 n) rows, those of problem i being 2 i and 2 i + 1."""
+
+    def __init__(self, pool):
+        read = [readings(problem, option) for problem in pool for option in (0, 1)]
+        self.deep = _listed([alone for alone, _ in read], DEEP)
+        self.wide = _listed([alone + pairs for alone, pairs in read], WIDE)
+
+    def bags(self, rows, drop=0.0, rng=None):
+        """Return torch's input of some rows, of both parts; a share of what is read left out."""
+        return [_bag(*of, rows, drop, rng) for of in (self.wide, self.deep)]
+
+
+def _listed(read, size):
+    lists = [sorted({zlib.crc32(one.encode()) % size for one in some}) for some in read]
+    starts = np.concatenate([[0], np.cumsum([len(some) for some in lists])])
+    return np.fromiter((one for some in lists for one in some), np.int64), starts
+
+
+def _bag(numbers, starts, rows, drop, rng):
     import torch
-    import transformers
 
-    special = {f"{name}_token": f"[{name.upper()}]" for name in ("pad", "unk", "cls", "sep")}
-    words = {word.lower() for p in problems for text in p.filled() for word in tokens(text)}
-    numbered = {word: at for at, word in enumerate([*special.values(), *sorted(words)])}
-    word_level = tokenizers.models.WordLevel(numbered, unk_token=special["unk_token"])
-    tokeniser = tokenizers.Tokenizer(word_level)
-    tokeniser.normalizer = tokenizers.normalizers.Lowercase()
-    tokeniser.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
-    tokeniser.post_processor = tokenizers.processors.TemplateProcessing(
-        single="[CLS] $A [SEP]",
-        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
-        special_tokens=[("[CLS]", 2), ("[SEP]", 3)],
-    )
-    transformers.PreTrainedTokenizerFast(
-        tokenizer_object=tokeniser, **special, model_max_length=64
-    ).save_pretrained(folder)
-    config = transformers.BertConfig(
-        vocab_size=len(numbered), hidden_size=hidden, num_hidden_layers=2, num_attention_heads=4,
-        intermediate_size=2 * hidden, max_position_embeddings=80, pad_token_id=0,
-    )  # fmt: skip
-    torch.manual_seed(0)
-    transformers.AutoModel.from_config(config).save_pretrained(folder)
+    begin, sizes = starts[rows], starts[rows + 1] - starts[rows]
+    offsets = np.cumsum(sizes) - sizes
+    chosen = numbers[np.repeat(begin - offsets, sizes) + np.arange(sizes.sum())]
+    if drop:
+        stays = rng.random(len(chosen)) >= drop
+        sizes = np.add.reduceat(stays, offsets).astype(np.int64)
+        chosen, offsets = chosen[stays], np.cumsum(sizes) - sizes
+    return torch.from_numpy(chosen), torch.from_numpy(offsets)
 
 
-def rights(pool, learnt, asked, epochs, hidden):
-    """Train on some rows and return what share of each of the asked ones' answers is right."""
+def network(width):
+    """Return a network with drawn weights: the wide part begins at zero."""
     import torch
-    from transformers.utils import logging
+    from torch import nn
+
+    class Network(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.wide = nn.EmbeddingBag(WIDE, 1, mode="sum", sparse=True)
+            nn.init.zeros_(self.wide.weight)
+            self.deep = nn.EmbeddingBag(DEEP, width, mode="mean", sparse=True)
+            nn.init.normal_(self.deep.weight, std=0.3)
+            self.hidden = nn.Sequential(
+                nn.Dropout(0.3), nn.Linear(width, width), nn.ReLU(), nn.Dropout(0.3),
+                nn.Linear(width, 1, bias=False),
+            )  # fmt: skip
+
+        def forward(self, wide, deep):
+            many = torch.diff(wide[1], append=torch.tensor([len(wide[0])])).clamp(min=1)
+            return self.wide(*wide)[:, 0] / many.sqrt() + self.hidden(self.deep(*deep))[:, 0]
+
+    return Network()
+
+
+def learnt(read, keys, train, dev, asked, seed, *, epochs, width, rate, drop):
+    """Train one network; return the (asked,) leads of option 1, and what its dev set earns."""
+    import torch
 
     torch.set_num_threads(1)
-    logging.disable_progress_bar()
-    train = pool.select(learnt)
-    order = blocks.shuffled_blocks(train, seed=0)
+    torch.sparse.check_sparse_tensor_invariants.disable()  # or it warns that nobody chose
+    torch.manual_seed(seed)
+    rng = np.random.default_rng(seed)
+    net = network(width)
+    sparse = [net.wide.weight, net.deep.weight]
+    steps = [
+        torch.optim.Adagrad(sparse, lr=rate),
+        torch.optim.Adam(net.hidden.parameters(), lr=1e-3),
+    ]
+
+    def differences(rows, share=0.0):
+        both = np.stack([2 * rows, 2 * rows + 1], 1).ravel()
+        scores = net(*read.bags(both, share, rng)).reshape(-1, 2)
+        return scores[:, 0] - scores[:, 1]
+
+    def told(rows):
+        net.eval()
+        with torch.no_grad():
+            return np.concatenate(
+                [differences(part).numpy() for part in np.array_split(rows, 1 + len(rows) // 1024)]
+            )
+
+    signs, best = 1 - 2 * keys, (np.inf, None, 0.0)
+    for epoch in range(epochs):
+        net.train()
+        shuffled = rng.permutation(train)
+        for part in np.array_split(shuffled, 1 + len(shuffled) // 128):
+            loss = torch.nn.functional.softplus(
+                -torch.from_numpy(signs[part]) * differences(part, drop)
+            )
+            for step in steps:
+                step.zero_grad()
+            loss.mean().backward()
+            for step in steps:
+                step.step()
+        margins = signs[dev] * told(dev)
+        now = np.logaddexp(0, -margins).mean()
+        if now < best[0]:
+            best = now, told(asked), _credit(margins).mean(), epoch
+        elif epoch - best[3] >= 2:
+            break
+    return best[1], best[2]
+
+
+def _credit(margins):
+    return (np.sign(margins) + 1) / 2
+
+
+def rights(pool, read, keys, kept, asked, seeds, how):
+    """Return what each of the asked problems earns, and the mean of what the dev sets do."""
+    kept = np.asarray(kept)
     dev, rest = [], []
-    for block in order:
-        (dev if len(dev) < DEV * len(train) else rest).extend(block)
-    settings = models.TrainingSettings(learning_rate=5e-4, epochs=epochs, batch_size=32)
-    with tempfile.TemporaryDirectory() as folder:
-        new_model(Path(folder) / "new", train.select(rest), hidden)
-        run = models.train_multiple_choice(
-            train.select(rest), train.select(dev), model=Path(folder) / "new",
-            out=Path(folder) / "run", settings=settings, device="cpu",
-        )  # fmt: skip
-        problems = pool.select(asked)
-        told = solve.predict(solve.EncoderSolver(run.folder, device="cpu"), problems)
-    return metrics.grade(problems, told).credit, run.dev_accuracy
+    for block in blocks.shuffled_blocks(pool.select(kept.tolist()), seed=0):
+        (dev if len(dev) < DEV * len(kept) else rest).extend(block)
+    told = [learnt(read, keys, kept[rest], kept[dev], asked, seed, **how) for seed in range(seeds)]
+    margins = (1 - 2 * keys[asked]) * np.mean([differences for differences, _ in told], axis=0)
+    return _credit(margins), float(np.mean([own for _, own in told]))
+
+
+def halved(pool, seed):
+    """Return the rows of two halves of whole blocks."""
+    halves = [[], []]
+    for block in blocks.shuffled_blocks(pool, seed):
+        halves[len(halves[0]) > len(halves[1])].extend(block)
+    return [np.array(sorted(half)) for half in halves]
+
+
+def resampled(rows, credit, clusters, draws=1000):
+    """Return the mean credit where blocks are resampled, (draws,): the same for all filters."""
+    sums, counts = (
+        np.bincount(clusters[rows], weights, clusters.max() + 1) for weights in (credit, None)
+    )
+    drawn = np.random.default_rng(0).multinomial(
+        len(sums), np.full(len(sums), 1 / len(sums)), draws
+    )
+    return drawn @ sums / (drawn @ counts)
+
+
+def filtered(pool, X, keys, half):
+    """Yield by name what is kept of a half: AFLite goes on to mirror's size."""
+    yield "nothing", half
+    yield "mirror, error 0.2", mirrored(pool, X, half, MIRROR["mirror, error 0.2"])
+    chance = mirrored(pool, X, half, MIRROR["mirror, chance"])
+    yield "mirror, chance", chance
+    yield FEWER, by_aflite(pool, X, keys, half, len(chance))
+
+
+def table(told, splits, seeds, clusters):
+    """Print what has been told in some splits."""
+    print(f"\n{len(clusters):,} problems, splits both ways: {splits}, networks each: {seeds}\n\n"
+          "| filter | kept | network from scratch | its dev sets | beyond AFLite, points | s |\n"
+          "|---|---|---|---|---|---|")  # fmt: skip
+    drawn, means = {}, {}
+    for name, cells in told.items():
+        rows, credit = (np.concatenate([cell[part] for cell in cells]) for part in (0, 1))
+        drawn[name], means[name] = resampled(rows, credit, clusters), credit.mean()
+    for name, cells in told.items():
+        low, high = np.quantile(drawn[name], (0.025, 0.975))
+        kept = sum(len(cell[0]) for cell in cells) / len(clusters) / splits
+        beyond = "—"
+        if FEWER in told and name != FEWER:
+            least, most = 100 * np.quantile(drawn[name] - drawn[FEWER], (0.025, 0.975))
+            beyond = f"{100 * (means[name] - means[FEWER]):+.1f} ({least:+.1f} to {most:+.1f})"
+        own, spent = (np.mean([cell[part] for cell in cells]) for part in (2, 3))
+        print(f"| {name} | {kept:.1%} | {means[name]:.1%} ({low:.1%}–{high:.1%}) | {own:.1%} "
+              f"| {beyond} | {spent:.0f} |", flush=True)  # fmt: skip
 
 
 def main():
-    """Filter each half, train on one, ask the other, print."""
+    """Filter each half, train on one, ask the other; print the table after each split."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--epochs", type=int, default=5)
-    parser.add_argument("--hidden", type=int, default=64)
-    parser.add_argument("--seed", type=int, default=0, help="deals the halves")
-    parser.add_argument("--problems", type=int, help="only the first so many")
+    parser.add_argument("--splits", type=int, default=3)
+    parser.add_argument("--seeds", type=int, default=2, help="networks of each cell")
+    parser.add_argument("--epochs", type=int, default=6, help="at most")
+    parser.add_argument("--width", type=int, default=32)
+    parser.add_argument("--rate", type=float, default=0.1)
+    parser.add_argument("--drop", type=float, default=0.3, help="of what is read, while it learns")
+    parser.add_argument("--only", nargs="+", help="filters to ask")
     asked = with_twins(parser)
+    how = {name: getattr(asked, name) for name in ("epochs", "width", "rate", "drop")}
     pool = formats.read(asked.data)
-    pool = pool.select(range(min(asked.problems or len(pool), len(pool))))
-    X, y = embed.LightEmbedder().embed(pool), debias.problem_labels(pool)
-    clusters, halves = metrics.clusters(pool), [[], []]
-    for block in blocks.shuffled_blocks(pool, asked.seed):
-        halves[len(halves[0]) > len(halves[1])].extend(block)
-    halves = [np.array(sorted(half)) for half in halves]
-    chance = [mirrored(pool, X, half, MIRROR["mirror, chance"]) for half in halves]
-    kept = {
-        "nothing": halves,
-        "mirror, chance": chance,
-        "AFLite, as many": [
-            by_aflite(pool, X, y, half, len(own)) for half, own in zip(halves, chance, strict=True)
-        ],
-    }
-    print(f"{len(pool):,} problems, {asked.epochs} epochs, hidden {asked.hidden}, one split both "
-          "ways\n\n| filter | kept | network from scratch | its dev sets | seconds |\n"
-          "|---|---|---|---|---|", flush=True)  # fmt: skip
-    with ProcessPoolExecutor(2) as workers:
-        for name, (one, other) in kept.items():
-            started = time.perf_counter()
-            ways = [
-                workers.submit(
-                    rights, pool, learnt.tolist(), told.tolist(), asked.epochs, asked.hidden
-                )
-                for learnt, told in ((one, other), (other, one))
-            ]
-            (first, dev_one), (second, dev_other) = (way.result() for way in ways)
-            won = np.concatenate([first, second])
-            rows = np.concatenate([other, one])
-            low, high = metrics.bootstrap_interval(won, clusters[rows])
-            print(f"| {name} | {len(won) / len(pool):.1%} | {won.mean():.1%} ({low:.1%}–{high:.1%})"
-                  f" | {dev_one:.1%}, {dev_other:.1%} | {time.perf_counter() - started:.0f} |",
-                  flush=True)  # fmt: skip
+    X, keys = embed.LightEmbedder().embed(pool), debias.problem_labels(pool).astype(np.int64)
+    clusters, read, told = metrics.clusters(pool), Readings(pool), {}
+    for split in range(asked.splits):
+        one, other = (filtered(pool, X, keys, half) for half in halved(pool, split))
+        for (name, first), (_, second) in zip(one, other, strict=True):
+            if asked.only and name not in asked.only:
+                continue
+            for kept, left in ((first, second), (second, first)):
+                started = time.process_time()
+                credit, own = rights(pool, read, keys, kept, left, asked.seeds, how)
+                spent = time.process_time() - started
+                told.setdefault(name, []).append((left, credit, own, spent))
+                print(f"split {split}, {name}: {credit.mean():.1%} of {len(left):,}, {spent:.0f} s",
+                      file=sys.stderr, flush=True)  # fmt: skip
+        table(told, split + 1, asked.seeds, clusters)
 
 
 if __name__ == "__main__":
