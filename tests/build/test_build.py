@@ -12,10 +12,11 @@ import pytest
 from tests.build.conftest import AFLITE, TABLE
 from winosmith import Dataset, Extra, debias, formats, practice, validate
 from winosmith.build import build, read_recipe, recipe_of
-from winosmith.build._report_filter import verdict
+from winosmith.build._report_filter import key_figures, verdict
 from winosmith.cli.build import tell_build
 from winosmith.errors import DataError, OutputError, RecipeError
 from winosmith.outputs import sha256
+from winosmith.report import shown
 from winosmith.testing import made_twins
 
 
@@ -249,6 +250,17 @@ def test_the_strongest_of_guessers_that_find_nothing_is_the_most_often_right(sma
     said = verdict(small_build.run, measures).replace("\xa0", " ")
     assert said.startswith("No guesser finds anything in")
     assert "the strongest, a linear guesser on hashed words, is right on 52.0 %" in said
+
+
+def test_halves_whose_filters_ended_elsewhere_are_told_apart_from_this_one(small_build):
+    """Where they kept a share ten points off, the first sentence and the first figure say so."""
+    run, known = small_build.run, small_build.measures.verified
+    share = len(run.kept) / len(run.pool)
+    for kept, told in ((share + 0.09, False), (share - 0.11, True)):
+        measures = replace(small_build.measures, verified=replace(known, kept=kept))
+        said = f"; the filters of halves kept {shown(kept, '.1%')}, this one {shown(share, '.1%')}"
+        assert (said in verdict(run, measures)) == told
+        assert (said in key_figures(run, measures)[0].note) == told
 
 
 def test_the_histograms_hatch_what_their_phase_took(small_build):

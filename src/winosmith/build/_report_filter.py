@@ -97,13 +97,26 @@ def _guessed_figure(run: FilterRun, measures: Measures) -> report.KeyFigure:
         value,
         f"{what} (95 % interval {_interval(after)}); {others}; chance is "
         f"{_percent(after.chance)}. Measured across halves{apart}, "
-        f"{_of_splits(found.splits, 'split')} both ways",
+        f"{_of_splits(found.splits, 'split')} both ways{_unlike(run, found)}",
     )
 
 
 def _of_splits(count: int, noun: str) -> str:
     """Return "1 split", "5 splits"."""
     return f"{count} {noun}{'s' * (count != 1)}"
+
+
+UNLIKE = 0.1
+"""From this difference on, of the shares kept of a half and of the whole, what was measured is told
+to be another filter's: where AFLite ends may hang on its seed."""
+
+
+def _unlike(run: FilterRun, found: debias.Verification) -> str:
+    """Return that the halves' filters ended elsewhere than this one; nothing where they did not."""
+    kept = len(run.kept) / len(run.pool)
+    if abs(kept - found.kept) < UNLIKE:
+        return ""
+    return f"; the filters of halves kept {_percent(found.kept)}, this one {_percent(kept)}"
 
 
 def verdict(run: FilterRun, measures: Measures) -> str:
@@ -126,6 +139,7 @@ def verdict(run: FilterRun, measures: Measures) -> str:
     if not finds:
         name = max(found.after, key=lambda one: _beyond(found.after[one], many))
     after, before = found.after[name], found.before[name]
+    unlike = _unlike(run, found)
     who = GUESSERS.get(name, f"a guesser of {name}")
     if name == STRANGER and by_letters(run):
         who = LETTERS
@@ -135,13 +149,13 @@ def verdict(run: FilterRun, measures: Measures) -> str:
     if not finds:
         return (
             f"No guesser finds anything in {left} that can be told from chance: the strongest, "
-            f"{who}, is right on {right}{was}."
+            f"{who}, is right on {right}{was}{unlike}."
         )
     rest = (
         "naming another option is right more often" if many else "its opposite is right on the rest"
     )
     how = "" if after.low > after.chance else f"; {rest}"
-    return f"A machine still guesses {left}: {who} is right on {right}{how}{was}."
+    return f"A machine still guesses {left}: {who} is right on {right}{how}{was}{unlike}."
 
 
 def _surely(guess: debias.Guess, many: bool) -> float:
@@ -476,7 +490,8 @@ def _guessed(run: FilterRun, measures: Measures) -> report.Section:
         ],
         note=f"{found.problems:,} problems in {found.blocks:,} blocks (twins, families, copies, "
         f"look-alikes), dealt to halves {_of_splits(found.splits, 'time')}; the filter kept "
-        f"{_percent(found.kept)} of a half. Linear: on the filter’s own vectors. Two-piece: "
+        f"{_percent(found.kept)} of a half, and {_percent(len(run.kept) / len(run.pool))} of the "
+        f"whole. Linear: on the filter’s own vectors. Two-piece: "
         f"follows a linear model of the whole half up to a margin and says {opposite} beyond it, "
         f"or the reverse. A stranger: a linear model on {strange} that the filter never saw. "
         f"Intervals are of {found.draws} resamples of the blocks, every guesser refitted."
