@@ -17,7 +17,7 @@ from tests.conftest import examples
 from winosmith import Dataset, Prediction, Problem, formats
 from winosmith.errors import DataError, MissingExtraError, require
 from winosmith.metrics import Graded, compare_survival, grade, stability
-from winosmith.metrics._stability import log_rank_scores
+from winosmith.metrics._stability import _log_rank, log_rank_scores
 from winosmith.testing import made_families
 
 pytestmark = pytest.mark.usefixtures("lifelines_installed")
@@ -97,21 +97,32 @@ def test_the_scores_sum_to_the_log_rank_statistic(
     assert scores.sum() == pytest.approx(0, abs=1e-9)
 
 
-def test_the_log_rank_test_is_that_of_the_same_scores() -> None:
-    """The statistic is the squared sum of the scores over its hypergeometric variance."""
-    starts = [(1, 3), (2, 2), (5, 1), (2, 4), (5, 5), (1, 4)]
-    data = made_families(*([1, 2, 3, 4] for _ in starts))
-    first = failing(data, {f"r{row}": one for row, (one, _) in enumerate(starts)})
-    second = failing(data, {f"r{row}": two for row, (_, two) in enumerate(starts)})
-    lasted = np.array([min(at, 4) for column in zip(*starts, strict=True) for at in column])
-    failed = np.array([at <= 4 for column in zip(*starts, strict=True) for at in column])
-    variance = 0.0
-    for depth in np.unique(lasted[failed]):
-        events = (failed & (lasted == depth)).sum()
-        n, mine = (lasted >= depth).sum(), (lasted[:6] >= depth).sum()
-        variance += events * mine * (n - mine) * (n - events) / (n**2 * (n - 1)) if n > 1 else 0
-    expected = log_rank_scores(lasted, failed)[:6].sum() ** 2 / variance
-    assert compare_survival(first, second).statistic == pytest.approx(expected)
+@given(ENDS)
+def test_the_log_rank_test_is_that_of_lifelines(ends: list[tuple[int, bool, int, bool]]) -> None:
+    """Statistic and p-value are the library's; halves of an ending, both at its depth, are it."""
+    logrank = pytest.importorskip("lifelines.statistics").logrank_test
+    table = np.array(ends, int)
+    one, other = table[:, :2], table[:, 2:]
+    whole = np.ones(len(ends))
+    theirs = (
+        logrank(one[:, 0], other[:, 0], one[:, 1], other[:, 1]) if table[:, 1::2].any() else None
+    )
+    some = theirs is not None and np.isfinite(theirs.test_statistic)
+    expected = (theirs.test_statistic, theirs.p_value) if some else (0, 1)
+    assert _log_rank((one, whole), (other, whole)) == pytest.approx(expected)
+    halved = np.repeat(one, 2, axis=0), np.repeat(whole / 2, 2)
+    assert _log_rank(halved, (other, whole)) == pytest.approx(expected)
+
+
+def test_less_than_a_family_at_risk_tells_nothing_of_chance() -> None:
+    """Where ties leave three quarters of one, it adds to what was seen, and not to its variance."""
+    one = np.array([[1, 1], [2, 1], [3, 1]]), np.array([1, 0.5, 0.5])
+    other = np.array([[1, 1], [2, 1], [3, 1]]), np.array([1, 0.75, 0.25])
+    # At risk are 4, then 2, of whom 1.25 end, then 0.75.
+    statistic, p = _log_rank(one, other)
+    seen = 0.5 - 1.25 * 0.5 + 0.5 - 0.75 * (0.5 / 0.75)
+    assert statistic == pytest.approx(seen**2 / (2 * (2 / 3) / 4 + 1.25 * 0.75 / 4))
+    assert 0 < p < 1
 
 
 @examples(30)
