@@ -148,7 +148,7 @@ def _sets(counts: Mapping[str, int]) -> report.Table:
         ["set", "problems", "finds", "what it holds"],
         rows,
         "Finds: the least difference between the accuracies of two models that four of five sets "
-        f"as large find, where the models differ on {DIFFER:.0%} of the problems.",
+        f"as large find, where the models differ on {100 * DIFFER:.0f} % of the problems.",
     )
 
 

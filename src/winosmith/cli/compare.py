@@ -181,7 +181,7 @@ def compare_tables(
     ]  # fmt: skip
     yield report.Table(
         "Differences of accuracy, in points",
-        ["pair", "points", "95 %", "1st", "2nd", "McNemar", "p", "Holm"],
+        ["pair", "points", "95 %", *_counts("1st", "2nd"), "McNemar", "p", "Holm"],
         differences,
         "1st, 2nd: what only the one got right. p keeps blocks together, which are twins, families "
         "and copies; McNemar's takes problems for independent. Holm: p, for so many tests.",
@@ -195,7 +195,7 @@ def compare_tables(
     ]  # fmt: skip
     yield report.Table(
         "How often they choose the same",
-        ["pair", "same", "kappa", "95 %", "both right", "both wrong", "alike"],
+        ["pair", "same", "kappa", "95 %", *_counts("both right", "both wrong", "alike")],
         shared,
         "Kappa: 0 as by chance, 1 always the same (Brennan and Prediger). Alike: of both wrong, "
         "the same option.",
@@ -203,6 +203,11 @@ def compare_tables(
 
     if lasting:
         yield _survival(found, lasting)
+
+
+def _counts(*titles: str) -> list[report.Column]:
+    """Return columns of problems, of which a tie leaves a part: 57.5."""
+    return [report.Column(title, ",.7g") for title in titles]
 
 
 def _survival(found: Comparison, lasting: Sequence[SurvivalComparison]) -> report.Table:
