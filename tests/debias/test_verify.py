@@ -184,6 +184,11 @@ def test_what_cannot_be_measured_is_refused():
         debias.verify(X, y, everything, blocks=pairs, others={"other": X[:100]}, **QUICK)
     with pytest.raises(DataError, match="X has 200 rows, but ids has 199 entries"):
         debias.verify(X, y, everything, blocks=pairs, ids=range(199), **QUICK)
+    with pytest.raises(DataError, match="X has 200 rows, but ids has 199 entries"):
+        debias.verify(
+            np.ones((200, 3, 2)), y, everything, blocks=pairs, options=[3] * 200, ids=range(199),
+            **QUICK,
+        )  # fmt: skip
     with pytest.raises(InputError, match="draws is 19; an interval needs 20"):
         debias.verify(X, y, everything, blocks=pairs, draws=19)
     with pytest.raises(InputError, match="splits is 0"):

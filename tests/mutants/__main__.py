@@ -324,7 +324,7 @@ class Run:
                 names = self._likely(module, at.line, names)
                 record["tried"], limit = len(names), 5 * seconds + 10
                 yield record, ("attempt", module, text, made, names, limit, at.loading)
-            else:
+            elif not self._given.alone:
                 self._note(record, "unreached")
 
     def _likely(self, module: str, line: int, names: list[str]) -> list[str]:

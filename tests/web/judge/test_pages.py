@@ -229,6 +229,14 @@ def test_visitors_are_sent_to_log_in(db: Any, visit: Maker, path: str) -> None:
     assert "next=" in answer.headers["Location"]
 
 
+def test_nobody_judges_before_they_agreed(db: Any, rules: Any, person: Maker, visit: Maker) -> None:
+    """Each form of judging leads who has not agreed to the texts to them first."""
+    browser = visit(person("ann"))
+    for form in ("next", "local", "answer", "skip", "undo"):
+        answer = browser.post(f"/judge/{form}/")
+        assert (answer.status_code, "/consent/" in answer.headers["Location"]) == (302, True)
+
+
 def test_agreement_is_for_everyone(db: Any, rules: Any, person: Maker, visit: Maker) -> None:
     """The page of agreement opens without an account: without votes, and with their shares.
 

@@ -25,13 +25,15 @@ def _later(minutes: int) -> None:
 
 
 def test_a_problem_gets_k_slots_once(db: Any, rules: Any) -> None:
-    """Opening a problem twice leaves it with the slots of the first time."""
-    from winosmith.web.judge.votes import open_slots
+    """Opening a problem twice leaves it with the first slots, one place after another."""
+    from winosmith.web.judge.votes import open_slots, place_of
 
-    rules(judges=5)
+    rules(judges=9)
     (problem,) = twin(halves=1)
     open_slots(problem)
-    assert sorted(problem.slots.values_list("n", flat=True)) == [1, 2, 3, 4, 5]
+    first = place_of(problem)
+    places = sorted(problem.slots.values_list("n", "place"))
+    assert places == [(n, first + n) for n in range(1, 10)]
 
 
 def test_three_people_decide_a_problem(db: Any, rules: Any, person: Maker) -> None:
@@ -61,13 +63,16 @@ def test_nobody_judges_what_they_wrote(db: Any, rules: Any, person: Maker) -> No
 
 def test_nobody_judges_both_halves(db: Any, rules: Any, person: Maker) -> None:
     """Who judged one half is not offered the other, unless the site allows it."""
+    from winosmith.web.judge.models import has_seen
     from winosmith.web.judge.turns import go_on
 
     first, second = twin()
     ann = person("ann")
     assert give(ann).problem == first
+    assert has_seen(ann, second)
     assert go_on(ann) is None
     rules(both_halves=True)
+    assert [has_seen(ann, half) for half in (first, second)] == [True, False]
     found = go_on(ann)
     assert found is not None
     assert found.problem == second

@@ -392,7 +392,12 @@ def test_a_bound_holds_what_came_since_and_a_moderator_all(
 
 
 def test_a_hold_for_gold_follows_the_last_ten(db: Any, rules: Any, person: Maker) -> None:
-    """Who was careful for long and then guesses is held: the last ten count, not all."""
+    """Who was careful for long and then guesses is held: the last ten count, not all.
+
+    It ends where one is contested, and enough of the last ten without it are right.
+    """
+    from winosmith.web.judge.trust import contest
+
     rules(gold_every=1)
     gold(30)
     ann = person("ann")
@@ -400,8 +405,10 @@ def test_a_hold_for_gold_follows_the_last_ten(db: Any, rules: Any, person: Maker
         give(ann, choice=0)
     for _ in range(4):
         assert _judge(ann).held is None
-        give(ann, choice=1)
+        last = give(ann, choice=1)
     assert (_judge(ann).cause, _judge(ann).measured) == ("gold", {"right": 6, "over": 10})
+    contest(ann, last.ref, "both fit")  # then seven of the last ten are right
+    assert _judge(ann).held is None
 
 
 def test_a_careful_judge_is_held_for_gold_once_in_a_thousand_looks(site: Any, rules: Any) -> None:
