@@ -412,7 +412,8 @@ def main() -> int:
     try:
         for run in runs:
             kept = Kept(given.out / f"learnt-{run.folder.name.replace('/', '-')}.jsonl")
-            with tempfile.TemporaryDirectory() as base, contextlib.ExitStack() as stack:
+            made = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)  # a test may yet write
+            with made as base, contextlib.ExitStack() as stack:
                 bases = [Path(base) / str(n) for n in range(given.jobs)]
                 benches = [_begun(run.folder, own, given.out, stack) for own in bases]
                 run.try_all(benches, learnt(run.folder, benches, kept))

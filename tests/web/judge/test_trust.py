@@ -394,7 +394,7 @@ def test_a_bound_holds_what_came_since_and_a_moderator_all(
 def test_a_hold_for_gold_follows_the_last_ten(db: Any, rules: Any, person: Maker) -> None:
     """Who was careful for long and then guesses is held: the last ten count, not all.
 
-    It ends where one is contested, and enough of the last ten without it are right.
+    It ends where some are contested, and enough of the last ten without them are right.
     """
     from winosmith.web.judge.trust import contest
 
@@ -407,7 +407,10 @@ def test_a_hold_for_gold_follows_the_last_ten(db: Any, rules: Any, person: Maker
         assert _judge(ann).held is None
         last = give(ann, choice=1)
     assert (_judge(ann).cause, _judge(ann).measured) == ("gold", {"right": 6, "over": 10})
-    contest(ann, last.ref, "both fit")  # then seven of the last ten are right
+    again = give(ann, choice=1)
+    contest(ann, last.ref, "both fit")  # then six of the last ten are right, as before
+    assert _judge(ann).held is not None
+    contest(ann, again.ref, "both fit")  # then seven
     assert _judge(ann).held is None
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import examples
 from tests.web.judge.making import give, twin  # type: ignore[import-not-found]
+from winosmith import metrics
 from winosmith.errors import InputError
 
 Maker = Callable[..., Any]
@@ -245,7 +246,9 @@ def test_a_judge_is_compared_with_most_of_the_others(
     for judge, choices in ((ann, (0, 0, 0, 1)), (bob, (0, 1, 1, 1)), (cat, (0, 0, 1, 1))):
         for choice in choices:
             give(judge, choice)
-    assert votes.with_others([ann.pk, dan.pk]) == {ann.pk: votes.Agreed(2, 3, 1, 4 / 9)}
+    found = votes.with_others([ann.pk, dan.pk])
+    assert found == {ann.pk: votes.Agreed(2, 3, 1, 4 / 9)}
+    assert found[ann.pk].interval == metrics.wilson_interval(2, 3)
 
 
 def test_timings_are_forgotten(db: Any, rules: Any, person: Maker) -> None:
