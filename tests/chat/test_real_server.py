@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import socket
-import subprocess
-import sys
 import threading
-import time
-import urllib.request
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import installed
+from tests.chat.serving import Served, serving, tiny_chat_model  # type: ignore[import-not-found]
 from winosmith.chat import ChatError, Client
 from winosmith.solve._chat import ChatSolver
-from winosmith.testing import made_twins, tiny_language_model
+from winosmith.testing import made_twins
 
 pytestmark = pytest.mark.long
 
 SHOTS, DATA = made_twins(10, seed=9), made_twins(15)
-
-TEMPLATE = """\
-{% for message in messages %}{{ message['role'] }}: {{ message['content'] }}
-{% endfor %}assistant:"""
 
 
 @pytest.fixture(scope="module")
@@ -36,12 +24,8 @@ def folder(quiet_models: None, tmp_path_factory: pytest.TempPathFactory) -> Path
     import torch
     import transformers
 
-    texts = [text for problem in DATA for text in problem.filled()]
-    path = tmp_path_factory.mktemp("chat") / "tiny"
-    tiny_language_model(path, "llama", texts=texts, vocabulary=400)
+    path = tiny_chat_model(tmp_path_factory.mktemp("chat") / "tiny")
     tokeniser = transformers.AutoTokenizer.from_pretrained(path)
-    tokeniser.chat_template = TEMPLATE
-    tokeniser.save_pretrained(path)
     model = transformers.AutoModelForCausalLM.from_pretrained(path)
     numbers = tokeniser.convert_tokens_to_ids(["1", "2"])
     with torch.no_grad():
@@ -52,62 +36,11 @@ def folder(quiet_models: None, tmp_path_factory: pytest.TempPathFactory) -> Path
     return path
 
 
-@dataclass
-class Served:
-    """`transformers serve` with one model; it can be killed and started again."""
-
-    folder: Path
-    port: int
-    process: subprocess.Popen[bytes] | None = None
-
-    @property
-    def url(self) -> str:
-        """The base URL."""
-        return f"http://127.0.0.1:{self.port}/v1"
-
-    def start(self) -> None:
-        """Start it, and wait until it is there."""
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "transformers.cli.transformers", "serve", str(self.folder),
-             "--host", "127.0.0.1", "--port", str(self.port), "--device", "cpu"],
-            env={**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"},
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )  # fmt: skip
-        until = time.monotonic() + 120
-        while not self._is_there():
-            assert self.process.poll() is None, "transformers serve ended"
-            assert time.monotonic() < until, "transformers serve does not answer"
-            time.sleep(0.1)
-
-    def _is_there(self) -> bool:
-        try:
-            with urllib.request.urlopen(
-                f"http://127.0.0.1:{self.port}/health", timeout=5
-            ) as answer:
-                return answer.status == 200
-        except OSError:
-            return False
-
-    def kill(self) -> None:
-        """Kill it where it stands."""
-        if self.process is not None:
-            self.process.send_signal(signal.SIGKILL)
-            self.process.wait()
-            self.process = None
-
-
 @pytest.fixture(scope="module")
 def served(folder: Path) -> Iterator[Served]:
     """Return the server, up."""
-    installed("fastapi", "uvicorn", "pydantic")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    site = Served(folder, port)
-    site.start()
-    yield site
-    site.kill()
+    with serving(folder) as site:
+        yield site
 
 
 def _solver(

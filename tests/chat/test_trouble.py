@@ -19,6 +19,8 @@ Make = Callable[..., Client]
 
 HI = [Message("user", "hi")]
 
+TOO_LONG = r"the prompt is too long for 'm' \(HTTP 400.*fewer shots"
+
 
 @pytest.mark.parametrize("status", [429, 500, 503])
 def test_passing_trouble_is_waited_for(server: Any, client: Make, status: int) -> None:
@@ -120,15 +122,6 @@ def test_patience_ends(server: Any, client: Make) -> None:
         client(patience=1.0)(HI)
 
 
-def test_an_empty_account_is_not_waited_for(server: Any, client: Make) -> None:
-    """A 429 that says the quota is used up is told at once."""
-    body = {"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}
-    server.always(body, 429)
-    with pytest.raises(ChatError, match="the account has nothing left"):
-        client()(HI)
-    assert len(server.asked) == 1
-
-
 def test_a_server_that_is_not_there_is_told_soon(client: Make, server: Any) -> None:
     """A refused connection is told long before patience ends, and names the address."""
     began = time.monotonic()
@@ -169,6 +162,38 @@ def test_nonsense_is_tried_again_then_told(server: Any, client: Make, nonsense: 
 
 
 @pytest.mark.parametrize(
+    ("status", "body", "told"),
+    [
+        (429, {"error": {"message": "You exceeded your current quota",
+                         "code": "insufficient_quota"}}, "the account has nothing left"),
+        (200, {"error": {"message": "model is loading"}},
+         "it answers with an error: model is loading"),
+        (404, b"<html>404</html>", r"no chat model there .*most base URLs end in /v1"),
+        (400, {"error": {"message": "This model's maximum context length is 8192 tokens.",
+                         "code": "context_length_exceeded"}}, TOO_LONG),
+        (400, {"object": "error", "message": "The prompt is too long: 9000 tokens"}, TOO_LONG),
+        (400, {"error": {"code": 400, "message": "the request exceeds the available context size"}},
+         TOO_LONG),
+        (400, {"error": {"message": "Unsupported parameter: 'max_tokens'. "
+                         "Use 'max_completion_tokens' instead."}},
+         r"can't do with a parameter .*'max_tokens': None"),
+        (422, {"detail": [{"loc": ["body"], "msg": "field required"}]},
+         r"it refuses the request \(HTTP 422, field required\)"),
+        (401, {"error": {"message": "Unauthorized"}},
+         "it wants a key .* name the environment variable"),
+    ],
+)  # fmt: skip
+def test_what_will_not_pass_is_told_at_once(
+    server: Any, client: Make, status: int, body: Any, told: str
+) -> None:
+    """Each refusal, in each server's words, ends in what to do, and nothing is asked again."""
+    server.always(body, status)
+    with pytest.raises(ChatError, match=told):
+        client()(HI)
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize(
     "body",
     [{}, [], 3, {"choices": []}, {"choices": [{}]}, {"choices": [{"message": {"content": 3}}]}],
 )
@@ -179,11 +204,12 @@ def test_json_of_another_kind_is_told(server: Any, client: Make, body: Any) -> N
         client(patience=0.0)(HI)
 
 
-def test_an_error_in_a_reply_is_told(server: Any, client: Make) -> None:
-    """A 200 whose body is an error is an error, in the server's words."""
-    server.always({"error": {"message": "model is loading"}})
-    with pytest.raises(ChatError, match="it answers with an error: model is loading"):
+def test_a_redirect_is_not_followed(server: Any, client: Make) -> None:
+    """A server that sends us elsewhere gets no second request, and neither does the other."""
+    server.always("", 307, headers={"Location": server.url + "/elsewhere"})
+    with pytest.raises(ChatError, match="it sends us elsewhere"):
         client()(HI)
+    assert len(server.asked) == 1
 
 
 def test_a_huge_reply_is_refused(server: Any, client: Make) -> None:
@@ -196,14 +222,6 @@ def test_a_huge_reply_is_refused(server: Any, client: Make) -> None:
         client()(HI)
 
 
-def test_a_redirect_is_not_followed(server: Any, client: Make) -> None:
-    """A server that sends us elsewhere gets no second request, and neither does the other."""
-    server.always("", 307, headers={"Location": server.url + "/elsewhere"})
-    with pytest.raises(ChatError, match="it sends us elsewhere"):
-        client()(HI)
-    assert len(server.asked) == 1
-
-
 def test_a_wrong_model_shows_those_there_are(server: Any, client: Make) -> None:
     """A model that the server doesn't have is named beside those that it has, the like first."""
     server.always({"error": {"message": "The model `llama3` does not exist."}}, 404)
@@ -211,51 +229,6 @@ def test_a_wrong_model_shows_those_there_are(server: Any, client: Make) -> None:
     message = r"there is no model 'llama3' \(.*\); it has llama-3-8b, a.* and 13 more"
     with pytest.raises(ChatError, match=message):
         client(model="llama3")(HI)
-
-
-def test_a_wrong_address_is_told(server: Any, client: Make) -> None:
-    """Where there is neither chat nor a list of models, the base URL is doubted."""
-    server.always(b"<html>404</html>", 404)
-    with pytest.raises(ChatError, match=r"no chat model there .*most base URLs end in /v1"):
-        client()(HI)
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        {"error": {"message": "This model's maximum context length is 8192 tokens.",
-                   "code": "context_length_exceeded"}},
-        {"object": "error", "message": "The prompt is too long: 9000 tokens"},
-        {"error": {"code": 400, "message": "the request exceeds the available context size"}},
-    ],
-)  # fmt: skip
-def test_a_prompt_that_is_too_long_is_told(server: Any, client: Make, body: Any) -> None:
-    """Each server's words for a prompt that is too long end in the advice to take fewer shots."""
-    server.always(body, 400)
-    with pytest.raises(ChatError, match=r"the prompt is too long for 'm' \(HTTP 400.*fewer shots"):
-        client()(HI)
-
-
-def test_a_parameter_that_is_not_supported_is_told(server: Any, client: Make) -> None:
-    """A model that wants `max_completion_tokens` is told of with the setting that does it."""
-    message = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."
-    server.always({"error": {"message": message}}, 400)
-    with pytest.raises(ChatError, match=r"can't do with a parameter .*'max_tokens': None"):
-        client()(HI)
-
-
-def test_a_validators_faults_are_told(server: Any, client: Make) -> None:
-    """The faults that a validating server lists are in the message."""
-    server.always({"detail": [{"loc": ["body"], "msg": "field required"}]}, 422)
-    with pytest.raises(ChatError, match=r"it refuses the request \(HTTP 422, field required\)"):
-        client()(HI)
-
-
-def test_a_wanted_key_is_told(server: Any, client: Make) -> None:
-    """A server that wants a key, and got none, is told with the way to give one."""
-    server.always({"error": {"message": "Unauthorized"}}, 401)
-    with pytest.raises(ChatError, match=r"it wants a key .* name the environment variable"):
-        client()(HI)
 
 
 def test_a_key_is_never_repeated(

@@ -21,7 +21,7 @@ import pytest
 from tests.conftest import installed
 from winosmith import Problem
 from winosmith.chat import Budget, ChatError, Client, Message, Messages, Reply
-from winosmith.errors import OutputError, ProblemError
+from winosmith.errors import OutputError
 from winosmith.evolve import ChatPerturber
 from winosmith.formats import read
 from winosmith.testing import chat_server
@@ -41,6 +41,11 @@ def author(messages: Sequence[Message]) -> str:
         rows.append(f'{number},"The {one} hit the {two} and the _ broke at once.",{one},{two},'
                     f"{1 + number % 2},2")  # fmt: skip
     return "\n".join(rows)
+
+
+def writes(messages: Messages) -> Reply:
+    """Reply as the author does."""
+    return Reply(author(messages))
 
 
 @dataclass
@@ -233,45 +238,37 @@ def test_a_kill_loses_nothing(tmp_path: Path) -> None:
         turns.append(messages)
         return Reply(author(messages))
 
-    assert _perturb(model, folder=tmp_path) == _perturb(lambda m: Reply(author(m)))
+    assert _perturb(model, folder=tmp_path) == _perturb(writes)
     assert len(turns) == 1
 
 
 def test_every_cut_of_the_record_is_gone_on_from(tmp_path: Path) -> None:
     """Wherever the power fails while the record is written, the next run ends the same."""
-
-    def model(messages: Messages) -> Reply:
-        return Reply(author(messages))
-
-    whole = _perturb(model, folder=tmp_path)
+    whole = _perturb(writes, folder=tmp_path)
     (folder,) = tmp_path.iterdir()
     record = (folder / "transcript.jsonl").read_bytes()
     for length in range(0, len(record), 97):
         (folder / "transcript.jsonl").write_bytes(record[:length])
-        assert _perturb(model, folder=tmp_path) == whole
+        assert _perturb(writes, folder=tmp_path) == whole
         assert (folder / "transcript.jsonl").read_bytes() == record
 
 
 def test_a_damaged_record_is_named(tmp_path: Path) -> None:
     """A line that is no turn, or a folder that can't be written, is named with what to do."""
-
-    def model(messages: Messages) -> Reply:
-        return Reply(author(messages))
-
-    _perturb(model, folder=tmp_path)
+    _perturb(writes, folder=tmp_path)
     (folder,) = tmp_path.iterdir()
     path = folder / "transcript.jsonl"
     lines = path.read_text("utf-8").split("\n")
     for broken in ("{", '{"said": 1}', "[]", '{"said": "a", "reply": {"words": "b"}}'):
         path.write_text("\n".join([lines[0], broken, *lines[2:]]), "utf-8")
         with pytest.raises(OutputError, match=r"transcript.jsonl:2: this is no turn of a dialogue"):
-            _perturb(model, folder=tmp_path)
+            _perturb(writes, folder=tmp_path)
     path.write_text('{"problem": 1}\n', "utf-8")
     with pytest.raises(OutputError, match="another dialogue is here"):
-        _perturb(model, folder=tmp_path)
+        _perturb(writes, folder=tmp_path)
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError, match="the dialogue can't be kept"):
-        _perturb(model, folder=tmp_path / "file")
+        _perturb(writes, folder=tmp_path / "file")
 
 
 def test_the_record_holds_what_was_said(tmp_path: Path) -> None:
@@ -299,9 +296,3 @@ def test_a_twins_other_half_is_no_child() -> None:
         warnings.simplefilter("ignore")
         assert len(_perturb(model)) == 1
         assert _perturb(model, taken=[ROOT, other]) == []
-
-
-def test_a_problem_without_an_answer_is_refused() -> None:
-    """The answer of the original is part of what the model is shown, so it must be there."""
-    with pytest.raises(ProblemError, match="no answer"):
-        list(ChatPerturber(lambda _: Reply("")).perturb(ROOT.blind(), 0))
