@@ -1,4 +1,4 @@
-"""A real HTTPS server on this machine, with a certificate made for the tests."""
+"""A real HTTPS server on this machine, with a certificate made for the tests; topics' too."""
 
 from __future__ import annotations
 
@@ -23,21 +23,28 @@ class Site:
         url: its address.
         context: a client that trusts it.
         certificate: the file of its certificate.
-        files: the bytes of each path.
+        files: the bytes of each path, or its media type and its bytes.
         redirects: where a path leads to.
         cut: the connection breaks after so many bytes of an answer; None never.
-        pace: seconds to wait after each 16 KiB.
-        asked: how many requests there were so far.
+        pace: seconds to wait after each piece.
+        piece: bytes that are sent at once.
+        paths: those that were asked for so far.
     """
 
     url: str
     context: ssl.SSLContext
     certificate: Path
-    files: dict[str, bytes] = field(default_factory=dict)
+    files: dict[str, bytes | tuple[str, bytes]] = field(default_factory=dict)
     redirects: dict[str, str] = field(default_factory=dict)
     cut: int | None = None
     pace: float = 0.0
-    asked: int = 0
+    piece: int = 16_384
+    paths: list[str] = field(default_factory=list)
+
+    @property
+    def asked(self) -> int:
+        """How many requests there were so far."""
+        return len(self.paths)
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
@@ -48,33 +55,31 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         site = self.site
-        site.asked += 1
+        site.paths.append(self.path)
         self.close_connection = True
         if self.path in site.redirects:
             self.send_response(302)
             self.send_header("Location", site.redirects[self.path])
             self.send_header("Content-Length", "0")
             self.end_headers()
-            return
-        body = site.files.get(self.path)
-        if body is None:
+        elif self.path in site.files:
+            said = site.files[self.path]
+            self._send(*(said if isinstance(said, tuple) else ("application/octet-stream", said)))
+        else:
             self.send_error(404)
-            return
-        self._send(body)
 
-    def _send(self, body: bytes) -> None:
+    def _send(self, kind: str, body: bytes) -> None:
+        site = self.site
         self.send_response(200)
+        self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        self._pour(body)
-
-    def _pour(self, body: bytes) -> None:
-        left = len(body) if self.site.cut is None else self.site.cut
-        for at in range(0, min(len(body), left), 16_384):
-            self.wfile.write(body[at : min(at + 16_384, left)])
+        left = len(body) if site.cut is None else site.cut
+        for at in range(0, min(len(body), left), site.piece):
+            self.wfile.write(body[at : min(at + site.piece, left)])
             self.wfile.flush()
-            if self.site.pace:
-                threading.Event().wait(self.site.pace)
+            if site.pace:
+                threading.Event().wait(site.pace)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002
         """Say nothing."""

@@ -7,9 +7,9 @@ import time
 
 import pytest
 
-from tests.topics.conftest import Endpoint  # type: ignore[import-not-found]
+from tests.fetch.conftest import Site  # type: ignore[import-not-found]
 from winosmith.errors import InputError
-from winosmith.topics import HttpTopics, fetch_https, open_topics
+from winosmith.topics import Fetch, HttpTopics, fetch_https, open_topics
 
 TEXT = "Warm the milk slowly and stir the honey into it."
 
@@ -18,48 +18,48 @@ def _json(thing: object) -> tuple[str, bytes]:
     return "application/json; charset=utf-8", json.dumps(thing).encode()
 
 
-def test_a_list_of_topics_is_drawn_from(endpoint: Endpoint) -> None:
+def test_a_list_of_topics_is_drawn_from(endpoint: Site, ask: Fetch) -> None:
     """A JSON list is a set of topics; the address is asked once for many draws in a row."""
-    endpoint.answers["/"] = _json([{"title": name, "text": TEXT} for name in "ABC"])
-    topics = HttpTopics(endpoint.url + "/", pause=60, fetch=endpoint.fetch)
+    endpoint.files["/"] = _json([{"title": name, "text": TEXT} for name in "ABC"])
+    topics = HttpTopics(endpoint.url + "/", pause=60, fetch=ask)
     assert {topics.draw(seed).title for seed in range(60)} == set("ABC")
     assert topics.draw(4) == topics.draw(4)
     assert topics.draw(4).source == "localhost"
-    assert endpoint.asked == ["/"]
+    assert endpoint.paths == ["/"]
 
 
-def test_single_topics_gather(endpoint: Endpoint) -> None:
+def test_single_topics_gather(endpoint: Site, ask: Fetch) -> None:
     """An address with another topic each time fills what is drawn from."""
-    topics = HttpTopics(endpoint.url + "/", pause=0, fetch=endpoint.fetch)
+    topics = HttpTopics(endpoint.url + "/", pause=0, fetch=ask)
     for name in "ABC":
-        endpoint.answers["/"] = _json({"title": name, "text": TEXT})
+        endpoint.files["/"] = _json({"title": name, "text": TEXT})
         topics.draw(0)
     assert {topics.draw(seed).title for seed in range(60)} == set("ABC")
 
 
-def test_a_plain_text_is_a_topic(endpoint: Endpoint) -> None:
+def test_a_plain_text_is_a_topic(endpoint: Site, ask: Fetch) -> None:
     """A plain text is a topic whose first line is the title."""
-    endpoint.answers["/"] = ("text/plain", f"How to warm milk\n\n{TEXT}".encode())
-    topic = HttpTopics(endpoint.url + "/", fetch=endpoint.fetch).draw(1)
+    endpoint.files["/"] = ("text/plain", f"How to warm milk\n\n{TEXT}".encode())
+    topic = HttpTopics(endpoint.url + "/", fetch=ask).draw(1)
     assert (topic.title, topic.text) == ("How to warm milk", TEXT)
 
 
-def test_what_came_serves_on_when_the_server_is_gone(endpoint: Endpoint) -> None:
+def test_what_came_serves_on_when_the_server_is_gone(endpoint: Site, ask: Fetch) -> None:
     """After an answer, a server that fails keeps nobody from writing, and is asked less often."""
-    endpoint.answers["/"] = _json({"title": "A", "text": TEXT})
-    topics = HttpTopics(endpoint.url + "/", pause=1.0, fetch=endpoint.fetch)
+    endpoint.files["/"] = _json({"title": "A", "text": TEXT})
+    topics = HttpTopics(endpoint.url + "/", pause=1.0, fetch=ask)
     topics.draw(0)
-    endpoint.answers.clear()
+    endpoint.files.clear()
     time.sleep(1.01)  # so that it is asked again
     assert [topics.draw(seed).title for seed in range(5)] == ["A"] * 5
-    assert len(endpoint.asked) == 2
+    assert len(endpoint.paths) == 2
 
 
-def test_a_redirect_on_the_same_host_is_followed(endpoint: Endpoint) -> None:
+def test_a_redirect_on_the_same_host_is_followed(endpoint: Site, ask: Fetch) -> None:
     """A page that leads to a random article of its own site works."""
-    endpoint.leads["/random"] = "/article"
-    endpoint.answers["/article"] = _json({"title": "A", "text": TEXT})
-    assert HttpTopics(endpoint.url + "/random", fetch=endpoint.fetch).draw(0).title == "A"
+    endpoint.redirects["/random"] = "/article"
+    endpoint.files["/article"] = _json({"title": "A", "text": TEXT})
+    assert HttpTopics(endpoint.url + "/random", fetch=ask).draw(0).title == "A"
 
 
 @pytest.mark.parametrize(
@@ -73,12 +73,12 @@ def test_a_redirect_on_the_same_host_is_followed(endpoint: Endpoint) -> None:
         "file:///etc/passwd",
     ],
 )
-def test_a_redirect_to_elsewhere_is_refused(endpoint: Endpoint, elsewhere: str) -> None:
+def test_a_redirect_to_elsewhere_is_refused(endpoint: Site, ask: Fetch, elsewhere: str) -> None:
     """A redirect to another host, port or scheme is not followed."""
-    endpoint.leads["/"] = elsewhere
+    endpoint.redirects["/"] = elsewhere
     with pytest.raises(InputError, match=r"leads elsewhere|is not allowed"):
-        HttpTopics(endpoint.url + "/", fetch=endpoint.fetch).draw(0)
-    assert endpoint.asked == ["/"]
+        HttpTopics(endpoint.url + "/", fetch=ask).draw(0)
+    assert endpoint.paths == ["/"]
 
 
 @pytest.mark.parametrize(
@@ -94,33 +94,33 @@ def test_a_redirect_to_elsewhere_is_refused(endpoint: Endpoint, elsewhere: str) 
     ],
 )
 def test_an_answer_without_topics_says_why(
-    endpoint: Endpoint, answer: tuple[str, bytes] | None, reason: str
+    endpoint: Site, ask: Fetch, answer: tuple[str, bytes] | None, reason: str
 ) -> None:
     """What is no topic is refused with the address and the reason."""
     if answer:
-        endpoint.answers["/"] = answer
+        endpoint.files["/"] = answer
     with pytest.raises(InputError, match=reason) as refused:
-        HttpTopics(endpoint.url + "/", fetch=endpoint.fetch).draw(0)
+        HttpTopics(endpoint.url + "/", fetch=ask).draw(0)
     assert endpoint.url in str(refused.value)
 
 
-def test_an_endless_answer_is_cut_off(endpoint: Endpoint) -> None:
+def test_an_endless_answer_is_cut_off(endpoint: Site) -> None:
     """More bytes than the limit are refused."""
-    endpoint.answers["/"] = ("text/plain", b"word " * 10_000)
+    endpoint.files["/"] = ("text/plain", b"word " * 10_000)
     with pytest.raises(InputError, match="more than 20,000 bytes"):
         fetch_https(endpoint.url + "/", context=endpoint.context, most_bytes=20_000)
 
 
-def test_a_slow_answer_is_cut_off(endpoint: Endpoint) -> None:
+def test_a_slow_answer_is_cut_off(endpoint: Site) -> None:
     """A server that keeps the connection alive with a few bytes now and then is left in time."""
-    endpoint.answers["/"], endpoint.pause = ("text/plain", b"word " * 10_000), 0.1
+    endpoint.files["/"], endpoint.pace = ("text/plain", b"word " * 10_000), 0.1
     with pytest.raises(InputError, match="too slow"):
         fetch_https(endpoint.url + "/", context=endpoint.context, most_seconds=0.4)
 
 
-def test_a_certificate_that_nobody_vouches_for_is_refused(endpoint: Endpoint) -> None:
+def test_a_certificate_that_nobody_vouches_for_is_refused(endpoint: Site) -> None:
     """Without trust in its certificate a server is not read."""
-    endpoint.answers["/"] = _json({"title": "A", "text": TEXT})
+    endpoint.files["/"] = _json({"title": "A", "text": TEXT})
     with pytest.raises(InputError, match="can't be reached"):
         HttpTopics(endpoint.url + "/").draw(0)
 
