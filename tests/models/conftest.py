@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 import numpy as np
 import pytest
 
@@ -30,3 +32,21 @@ def learnable() -> tuple[Dataset, Dataset]:
 def hopeless() -> tuple[Dataset, Dataset]:
     """Return problems to train on and to measure on whose answers are coin flips."""
     return _problems(160, False, 2), _problems(60, False, 3)
+
+
+@dataclass
+class Steps:
+    """The steps of which training told.
+
+    Attributes:
+        stop: after how many Ctrl-C comes, once; 0 for never.
+    """
+
+    stop: int = 0
+    told: list[int] = field(default_factory=list)
+
+    def __call__(self, done: int, of: int, note: str) -> None:
+        """Take a step, as `on_step`."""
+        self.told.append(done)
+        if len(self.told) == self.stop:
+            raise KeyboardInterrupt

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from winosmith.errors import InputError
-from winosmith.models import model_folder, weights_digest
+from winosmith.models import (
+    load_causal_model,
+    load_encoder,
+    load_masked_model,
+    model_folder,
+    weights_digest,
+)
 
 
 def test_a_folder_is_taken_as_it_is(tmp_path: Path) -> None:
@@ -62,6 +70,26 @@ def test_a_model_in_the_hubs_cache_needs_no_network(
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
     assert model_folder("someone/tiny") == repository / "snapshots" / revision
+
+
+@pytest.mark.models
+@pytest.mark.parametrize(
+    ("load", "architecture"),
+    [(load_encoder, "bert"), (load_masked_model, "bert"), (load_causal_model, "gpt2")],
+)
+def test_weights_that_break_off_are_refused(
+    make_language_model: Callable[..., Path],
+    tmp_path: Path,
+    load: Callable[[Path], object],
+    architecture: str,
+) -> None:
+    """A file of weights that was cut off is told with its folder, of whatever kind the model is."""
+    made = make_language_model(architecture, masked=architecture == "bert")
+    folder = shutil.copytree(made, tmp_path / "cut")
+    weights = folder / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-1000])
+    with pytest.raises(InputError, match=f"{re.escape(str(folder))}: the model can't be loaded"):
+        load(folder)
 
 
 def test_the_digest_is_that_of_what_makes_the_model(tmp_path: Path) -> None:

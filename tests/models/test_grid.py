@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.models.conftest import Steps  # type: ignore[import-not-found]
 from winosmith import Dataset
 from winosmith.errors import InputError, Interrupted
 from winosmith.models import (
@@ -84,19 +85,12 @@ def test_a_stopped_grid_goes_on_as_if_nothing_had_happened(
     tiny_encoder: Path, learnable: Split, tmp_path: Path, stop_at: int
 ) -> None:
     """Stopped in any run and called again, a grid ends with the same weights and runs."""
-    steps = 0
-
-    def stop(done: int, of: int, note: str) -> None:
-        nonlocal steps
-        steps += 1
-        if steps == stop_at:
-            raise KeyboardInterrupt
-
+    steps = Steps(stop=stop_at)
     arguments = {"model": tiny_encoder, "grid": SMALL}
     with pytest.raises(Interrupted, match="run the same again"):
-        train_grid(*learnable, out=tmp_path / "a", on_step=stop, **arguments)  # type: ignore[arg-type]
-    later = train_grid(*learnable, out=tmp_path / "a", on_step=stop, **arguments)  # type: ignore[arg-type]
-    assert steps <= 4 * 20 + 10  # no more than the epoch that was lost was done again
+        train_grid(*learnable, out=tmp_path / "a", on_step=steps, **arguments)  # type: ignore[arg-type]
+    later = train_grid(*learnable, out=tmp_path / "a", on_step=steps, **arguments)  # type: ignore[arg-type]
+    assert len(steps.told) <= 4 * 20 + 10  # no more than the epoch that was lost was done again
     whole = train_grid(*learnable, out=tmp_path / "b", **arguments)  # type: ignore[arg-type]
     assert later.runs == whole.runs
     assert weights_digest(later.folder) == weights_digest(whole.folder)
@@ -106,20 +100,16 @@ def test_a_stopped_grid_goes_on_as_if_nothing_had_happened(
 @pytest.mark.models
 def test_what_was_lost_is_made_again(tiny_encoder: Path, learnable: Split, tmp_path: Path) -> None:
     """A finished grid takes no step; when its model is damaged, the best run alone is run again."""
-    steps: list[int] = []
-
-    def count(done: int, of: int, note: str) -> None:
-        steps.append(done)
-
-    run = {"model": tiny_encoder, "out": tmp_path, "grid": SMALL, "on_step": count}
+    steps = Steps()
+    run = {"model": tiny_encoder, "out": tmp_path, "grid": SMALL, "on_step": steps}
     first = train_grid(*learnable, **run)  # type: ignore[arg-type]
     digest = weights_digest(first.folder)
-    assert len(steps) == 80
+    assert len(steps.told) == 80
     assert train_grid(*learnable, **run) == first  # type: ignore[arg-type]
-    assert len(steps) == 80
+    assert len(steps.told) == 80
     (first.folder / "model.safetensors").write_bytes(b"damaged")
     assert train_grid(*learnable, **run) == first  # type: ignore[arg-type]
-    assert len(steps) == 100
+    assert len(steps.told) == 100
     assert weights_digest(first.folder) == digest
 
 

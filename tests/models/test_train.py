@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.models.conftest import Steps  # type: ignore[import-not-found]
 from winosmith import Dataset, Problem
 from winosmith.errors import DataError, InputError, Interrupted, OutputError
 from winosmith.metrics import overlap
@@ -24,16 +27,31 @@ from winosmith.models import (
 from winosmith.published import contents_in
 
 Split = tuple[Dataset, Dataset]
+Train = Callable[..., TrainingRun]
 
 QUICK = TrainingSettings(learning_rate=2e-2, epochs=3, batch_size=16)
 
 
+@pytest.fixture
+def train(tiny_encoder: Path, learnable: Split, tmp_path: Path) -> Train:
+    """Return what trains on what can be learned, into a folder of a name, with other settings."""
+
+    def run(
+        out: str = "a", split: Split = learnable, steps: Steps | None = None, **changes: Any
+    ) -> TrainingRun:
+        settings = replace(QUICK, **changes)
+        folder = tmp_path / out
+        return train_multiple_choice(
+            *split, model=tiny_encoder, out=folder, settings=settings, on_step=steps
+        )
+
+    return run
+
+
 @pytest.mark.models
-def test_what_can_be_learned_is_learned(
-    tiny_encoder: Path, learnable: Split, tmp_path: Path
-) -> None:
+def test_what_can_be_learned_is_learned(train: Train, learnable: Split) -> None:
     """A tiny encoder solves problems with one rule, is above chance, and is what is loaded."""
-    tuned = train_multiple_choice(*learnable, model=tiny_encoder, out=tmp_path, settings=QUICK)
+    tuned = train()
     assert tuned.dev_accuracy == 1.0
     assert not tuned.at_chance
     assert "above chance" in tuned.message
@@ -43,59 +61,33 @@ def test_what_can_be_learned_is_learned(
 
 
 @pytest.mark.models
-def test_a_run_at_chance_is_said(tiny_encoder: Path, hopeless: Split, tmp_path: Path) -> None:
+def test_a_run_at_chance_is_said(train: Train, hopeless: Split) -> None:
     """On coin flips nothing is learned, and the result says so."""
-    tuned = train_multiple_choice(*hopeless, model=tiny_encoder, out=tmp_path, settings=QUICK)
+    tuned = train(split=hopeless)
     assert tuned.at_chance
     assert tuned.p_value > 0.05
     assert "AT CHANCE" in tuned.message
 
 
 @pytest.mark.models
-def test_the_same_seed_gives_the_same_weights(
-    tiny_encoder: Path, learnable: Split, tmp_path: Path
-) -> None:
+def test_the_same_seed_gives_the_same_weights(train: Train) -> None:
     """Two runs with one seed save the same bytes; another seed saves others."""
-    settings = replace(QUICK, epochs=1, dropout=0.1)
-    digests = [
-        weights_digest(
-            train_multiple_choice(
-                *learnable,
-                model=tiny_encoder,
-                out=tmp_path / name,
-                settings=replace(settings, seed=seed),
-            ).folder
-        )
+    first, again, other = (
+        weights_digest(train(name, epochs=1, dropout=0.1, seed=seed).folder)
         for name, seed in (("a", 0), ("b", 0), ("c", 1))
-    ]
-    assert digests[0] == digests[1] != digests[2]
+    )
+    assert first == again != other
 
 
 @pytest.mark.models
-def test_a_stopped_run_goes_on_as_if_nothing_had_happened(
-    tiny_encoder: Path, learnable: Split, tmp_path: Path
-) -> None:
+def test_a_stopped_run_goes_on_as_if_nothing_had_happened(train: Train, tmp_path: Path) -> None:
     """Stopped in its third epoch and called again, a run ends with the same weights and record."""
-    settings = replace(QUICK, epochs=4, learning_rate=1e-3, dropout=0.1)
-    steps: list[int] = []
-
-    def stop(done: int, of: int, note: str) -> None:
-        steps.append(done)
-        if done == 25:
-            raise KeyboardInterrupt
-
-    arguments = {"model": tiny_encoder, "settings": settings}
+    settings = {"epochs": 4, "learning_rate": 1e-3, "dropout": 0.1}
+    steps = Steps(stop=25)
     with pytest.raises(Interrupted, match="2 of 4 epochs are saved"):
-        train_multiple_choice(*learnable, out=tmp_path / "a", on_step=stop, **arguments)  # type: ignore[arg-type]
-    del steps[:]
-    later = train_multiple_choice(
-        *learnable,
-        out=tmp_path / "a",
-        on_step=lambda done, of, note: steps.append(done),
-        **arguments,  # type: ignore[arg-type]
-    )
-    whole = train_multiple_choice(*learnable, out=tmp_path / "b", **arguments)  # type: ignore[arg-type]
-    assert steps == list(range(21, 41))
+        train(steps=steps, **settings)
+    later, whole = train(steps=steps, **settings), train("b", **settings)
+    assert steps.told[25:] == list(range(21, 41))
     assert later.epochs == whole.epochs
     assert weights_digest(later.folder) == weights_digest(whole.folder)
     assert {path.name for path in (tmp_path / "a").iterdir()} == {
@@ -106,59 +98,35 @@ def test_a_stopped_run_goes_on_as_if_nothing_had_happened(
 
 
 @pytest.mark.models
-def test_a_finished_run_is_not_run_again(
-    tiny_encoder: Path, learnable: Split, tmp_path: Path
-) -> None:
+def test_a_finished_run_is_not_run_again(train: Train) -> None:
     """The same call returns the same result without a step; a damaged file is made again."""
-    steps: list[int] = []
-
-    def tell(done: int, of: int, note: str) -> None:
-        steps.append(done)
-
-    settings = replace(QUICK, epochs=1)
-    run = {"model": tiny_encoder, "out": tmp_path, "settings": settings, "on_step": tell}
-    first = train_multiple_choice(*learnable, **run)  # type: ignore[arg-type]
-    assert len(steps) == 10
-    assert train_multiple_choice(*learnable, **run) == first  # type: ignore[arg-type]
-    assert len(steps) == 10
+    steps = Steps()
+    first = train(steps=steps, epochs=1)
+    assert len(steps.told) == 10
+    assert train(steps=steps, epochs=1) == first
+    assert len(steps.told) == 10
     (first.folder / "model.safetensors").write_bytes(b"damaged")
-    assert train_multiple_choice(*learnable, **run) == first  # type: ignore[arg-type]
-    assert len(steps) == 20
+    assert train(steps=steps, epochs=1) == first
+    assert len(steps.told) == 20
 
 
 @pytest.mark.models
-def test_a_damaged_state_starts_over(tiny_encoder: Path, learnable: Split, tmp_path: Path) -> None:
+def test_a_damaged_state_starts_over(train: Train, tmp_path: Path) -> None:
     """A state that can't be read is no state: the run starts over, and ends the same."""
-    settings = replace(QUICK, epochs=2)
-
-    def stop(done: int, of: int, note: str) -> None:
-        if done == 15:
-            raise KeyboardInterrupt
-
-    arguments = {"model": tiny_encoder, "settings": settings}
     with pytest.raises(Interrupted):
-        train_multiple_choice(*learnable, out=tmp_path / "a", on_step=stop, **arguments)  # type: ignore[arg-type]
+        train(steps=Steps(stop=15), epochs=2)
     state = tmp_path / "a" / "state.safetensors"
     state.write_bytes(state.read_bytes()[:-1000])
-    again = train_multiple_choice(*learnable, out=tmp_path / "a", **arguments)  # type: ignore[arg-type]
-    whole = train_multiple_choice(*learnable, out=tmp_path / "b", **arguments)  # type: ignore[arg-type]
-    assert weights_digest(again.folder) == weights_digest(whole.folder)
+    again, whole = (weights_digest(train(name, epochs=2).folder) for name in "ab")
+    assert again == whole
 
 
 @pytest.mark.models
-def test_a_folder_of_another_run_is_refused(
-    tiny_encoder: Path, learnable: Split, tmp_path: Path
-) -> None:
+def test_a_folder_of_another_run_is_refused(train: Train) -> None:
     """Other settings do not overwrite a run; the difference is named."""
-    settings = replace(QUICK, epochs=1)
-    train_multiple_choice(*learnable, model=tiny_encoder, out=tmp_path, settings=settings)
+    train(epochs=1)
     with pytest.raises(OutputError, match=r"learning_rate is 0\.02 there, 0\.01 here"):
-        train_multiple_choice(
-            *learnable,
-            model=tiny_encoder,
-            out=tmp_path,
-            settings=replace(settings, learning_rate=0.01),
-        )
+        train(epochs=1, learning_rate=0.01)
 
 
 @pytest.mark.parametrize(
@@ -216,13 +184,11 @@ def test_the_best_epoch_pays_for_being_chosen() -> None:
 
 
 @pytest.mark.models
-def test_the_record_is_readable(tiny_encoder: Path, learnable: Split, tmp_path: Path) -> None:
+def test_the_record_is_readable(train: Train, learnable: Split, tmp_path: Path) -> None:
     """training.json holds each epoch's loss; beside the weights is what was trained on."""
-    tuned = train_multiple_choice(
-        *learnable, model=tiny_encoder, out=tmp_path, settings=replace(QUICK, epochs=2)
-    )
-    record = json.loads((tmp_path / "training.json").read_text("utf-8"))
+    tuned = train(epochs=2)
+    record = json.loads((tmp_path / "a" / "training.json").read_text("utf-8"))
     assert [Epoch(**epoch) for epoch in record] == list(tuned.epochs)
     assert 0 < record[0]["loss"] < 1
-    (held,) = contents_in(tmp_path)
+    (held,) = contents_in(tmp_path / "a")
     assert set(overlap(learnable[0], public=[held]).rows) == set(range(len(learnable[0])))
