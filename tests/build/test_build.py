@@ -216,40 +216,37 @@ def test_the_report_begins_with_its_verdict_and_ends_with_its_recipe(small_build
     assert (small_build.folder / "recipe.toml").read_text("utf-8").strip() in page
 
 
-def test_the_verdict_is_of_the_guesser_that_is_furthest_above_chance(small_build):
-    """One whose whole interval lies above chance is success enough for a machine, and is named."""
-    known = small_build.measures.verified
-    guess = debias.Guess(0.5, 0.4, 0.6, 0.5)
-    for low, told in ((0.49, "No guesser finds anything in"), (0.51, "A machine still guesses")):
-        one = replace(guess, accuracy=0.52, low=low)
-        after = {**dict.fromkeys(known.after, guess), "two-piece": one}
-        measures = replace(small_build.measures, verified=replace(known, after=after))
-        said = verdict(small_build.run, measures)
-        assert said.startswith(told)
-        assert "a two-piece guesser" in said
+CHANCE = debias.Guess(0.5, 0.4, 0.6, 0.5)
 
 
-def test_a_guesser_that_is_surely_wrong_guesses(small_build):
-    """Whose whole interval lies below one half tells the answer by its opposite."""
+@pytest.mark.parametrize(
+    ("others", "guesser", "guess", "begins", "tells"),
+    [
+        # one whose whole interval lies above chance is success enough for a machine
+        (CHANCE, "two-piece", debias.Guess(0.52, 0.51, 0.6, 0.5), "A machine still guesses",
+         "a two-piece guesser"),
+        (CHANCE, "two-piece", debias.Guess(0.52, 0.49, 0.6, 0.5), "No guesser finds anything in",
+         "a two-piece guesser"),
+        # whose whole interval lies below one half tells the answer by its opposite
+        (CHANCE, "linear", debias.Guess(0.46, 0.44, 0.48, 0.5),
+         "A machine still guesses what the filter left: a linear guesser is",
+         "44.0–48.0 %; chance is 50.0 %); its opposite is right on the rest"),
+        # of those that find nothing, not the one with the narrowest interval
+        (debias.Guess(0.501, 0.499, 0.503, 0.5), "stranger", debias.Guess(0.52, 0.48, 0.56, 0.5),
+         "No guesser finds anything in",
+         "the strongest, a linear guesser on hashed words, is right on 52.0 %"),
+    ],
+)  # fmt: skip
+def test_the_verdict_is_of_the_guesser_that_is_furthest_above_chance(
+    small_build, others, guesser, guess, begins, tells
+):
+    """It is named, with what it is right on; one that is surely wrong guesses as well."""
     known = small_build.measures.verified
-    guess = debias.Guess(0.5, 0.4, 0.6, 0.5)
-    wrong = debias.Guess(0.46, 0.44, 0.48, 0.5)
-    after = {**dict.fromkeys(known.after, guess), "linear": wrong}
+    after = {**dict.fromkeys(known.after, others), guesser: guess}
     measures = replace(small_build.measures, verified=replace(known, after=after))
     said = verdict(small_build.run, measures).replace("\xa0", " ")
-    assert said.startswith("A machine still guesses what the filter left: a linear guesser is")
-    assert "44.0–48.0 %; chance is 50.0 %); its opposite is right on the rest" in said
-
-
-def test_the_strongest_of_guessers_that_find_nothing_is_the_most_often_right(small_build):
-    """Not the one with the narrowest interval."""
-    known = small_build.measures.verified
-    narrow, wide = debias.Guess(0.501, 0.499, 0.503, 0.5), debias.Guess(0.52, 0.48, 0.56, 0.5)
-    after = {**dict.fromkeys(known.after, narrow), "stranger": wide}
-    measures = replace(small_build.measures, verified=replace(known, after=after))
-    said = verdict(small_build.run, measures).replace("\xa0", " ")
-    assert said.startswith("No guesser finds anything in")
-    assert "the strongest, a linear guesser on hashed words, is right on 52.0 %" in said
+    assert said.startswith(begins)
+    assert tells in said
 
 
 def test_halves_whose_filters_ended_elsewhere_are_told_apart_from_this_one(small_build):

@@ -46,18 +46,23 @@ def _split(dataset, kept, **more):
     return split(dataset, shuffled_blocks(dataset, 3), pool=rows, kept=kept, **{**SHARES, **more})
 
 
+def _in_turn(before, kept, after, kept_now, **more):
+    """Return the sides of one pool, and how another is split with them; pass what can't be."""
+    try:
+        first = _split(before, kept)
+        former = [Former(p, first.sides[row]) for row, p in enumerate(before)]
+        return former, _split(after, kept_now, former=former, **more)
+    except DataError:
+        assume(False)
+
+
 @examples(60)
 @given(two_pools())
 def test_every_old_block_keeps_its_side(drawn):
     """What was on one side is there again; of two sides, the one that was told wins."""
     before, after, (kept, kept_now) = drawn
-    try:
-        first = _split(before, kept)
-        former = [Former(p, first.sides[row]) for row, p in enumerate(before)]
-        second = _split(after, kept_now, former=former)
-    except DataError:
-        assume(False)
-    old = {p.id: first.sides[row] for row, p in enumerate(before)}
+    former, second = _in_turn(before, kept, after, kept_now)
+    old = {f.problem.id: f.side for f in former}
     joined = {row for joint in second.joints for row in joint.rows}
     for row, problem in enumerate(after):
         if problem.id in old and row not in joined:
@@ -69,7 +74,7 @@ def test_every_old_block_keeps_its_side(drawn):
         assert {second.sides[row] for row in joint.rows} == {joint.side}
     parts = (*second.debiased, *second.dev, *second.test)
     assert sorted(parts) == kept_now
-    told = {p.id for row, p in enumerate(before) if first.sides[row] != "test"}
+    told = {f.problem.id for f in former if f.side != "test"}
     assert not told & {after[row].id for row in (*second.test, *second.withheld)
                        if second.sides[row] == "test"}  # fmt: skip
     assert {*second.train}.isdisjoint({*second.dev, *second.test, *second.withheld})
@@ -80,12 +85,7 @@ def test_every_old_block_keeps_its_side(drawn):
 def test_sides_depend_on_no_order(drawn, rng):
     """Permuted, both pools are split the same."""
     before, after, (kept, kept_now) = drawn
-    try:
-        first = _split(before, kept)
-        former = [Former(p, first.sides[row]) for row, p in enumerate(before)]
-        second = _split(after, kept_now, former=former)
-    except DataError:
-        assume(False)
+    former, second = _in_turn(before, kept, after, kept_now)
     rows = rng.sample(range(len(after)), len(after))
     rng.shuffle(former)
     place = {old: new for new, old in enumerate(rows)}
@@ -101,13 +101,8 @@ def test_no_contributor_changes_sides_where_that_is_asked_for(drawn):
     after = Dataset(replace(p, origin=Origin(author=p.twin_id), id=f"new{p.id}", twin_id=None,
                             sentence=f"So {p.id} says: {p.sentence}", options=(f"x{p.id}", "y"))
                     for p in made_twins(12))  # fmt: skip
-    try:
-        first = _split(before, kept)
-        former = [Former(p, first.sides[row]) for row, p in enumerate(before)]
-        second = _split(after, range(24), former=former, disjoint="contributor")
-    except DataError:
-        assume(False)
-    old = {p.origin.author: first.sides[row] for row, p in enumerate(before)}
+    former, second = _in_turn(before, kept, after, range(24), disjoint="contributor")
+    old = {f.problem.origin.author: f.side for f in former}
     for row, problem in enumerate(after):
         assert second.sides[row] == old.get(problem.origin.author, second.sides[row])
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from winosmith import report
 
 POINTS = [(160.0, 0.515), (640.0, 0.586), (2558.0, 0.669)]
@@ -17,12 +15,6 @@ def test_a_learning_curve_tells_its_points_and_names_its_continuations() -> None
     assert ">logarithm<" in drawn.markup
     assert "power &lt;law&gt;" in drawn.markup
     assert drawn.markup == report.learning(POINTS, runs=POINTS[:1], lines=lines, level=0.94).markup
-
-
-def test_more_continuations_than_can_be_told_apart_are_refused() -> None:
-    """Six continuations are one too many."""
-    with pytest.raises(ValueError, match="6 continuations can't be told apart; 5 can"):
-        report.learning(POINTS, lines={str(n): ([1.0], [0.5]) for n in range(6)})
 
 
 def test_where_the_level_is_met_is_told_with_its_interval() -> None:

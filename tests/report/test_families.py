@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -110,12 +109,3 @@ def test_the_curves_tell_their_steps() -> None:
     ):
         assert "75.0\u00a0% at depth 2, 50.0\u00a0% at depth 5" in drawn.description
         assert "toy &lt;1&gt;" in drawn.markup
-
-
-def test_more_solvers_than_can_be_told_apart_are_refused() -> None:
-    """Six solvers are one too many for one drawing."""
-    lines = {str(n): ALONG for n in range(report.ALONG + 1)}
-    with pytest.raises(ValueError, match="6 solvers can't be told apart; 5 can"):
-        report.survival(lines)
-    with pytest.raises(ValueError, match="6 solvers can't be told apart; 5 can"):
-        report.depth_accuracy(lines, [])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from xml.etree.ElementTree import Element
 
@@ -18,6 +19,8 @@ from winosmith import report
 from winosmith.report._svg import COLOURS
 
 Drawings = dict[str, tuple[report.Svg, ...]]
+
+ALONG = report.Along([0, 2], [1, 0.75], [1, 0.5], [1, 0.9], [3])
 
 
 def a_funnel(name: str = "valid") -> report.Svg:
@@ -157,19 +160,32 @@ def test_long_names_are_cut_not_lost() -> None:
     assert f">{'x' * 39}…</text>" in a_funnel("x" * 90).markup
 
 
-def test_too_many_sets_are_refused() -> None:
-    """More sets than can be told apart are an error; the shift of each is told in words."""
-    with pytest.raises(ValueError, match="7 sets can't be told apart"):
-        report.shifts([], list("abcdefg"), title="")
+@pytest.mark.parametrize(
+    ("draw", "most", "what"),
+    [
+        (lambda names: report.shifts([], names, title=""), 6, "sets"),
+        (lambda names: report.curves([0], dict.fromkeys(names, report.Curve([1])), title="", x="",
+                                     y=""), 6, "curves"),
+        (lambda names: report.survival(dict.fromkeys(names, ALONG)), 5, "solvers"),
+        (lambda names: report.depth_accuracy(dict.fromkeys(names, ALONG), []), 5, "solvers"),
+        (lambda names: report.learning([(160.0, 0.5)], lines=dict.fromkeys(names, ([1.0], [0.5]))),
+         5, "continuations"),
+    ],
+)  # fmt: skip
+def test_more_than_can_be_told_apart_are_refused(
+    draw: Callable[[list[str]], report.Svg], most: int, what: str
+) -> None:
+    """More lines than can be told apart are an error, not a puzzle; one fewer is drawn."""
+    names = list("abcdefg")
+    with pytest.raises(ValueError, match=f"{most + 1} {what} can't be told apart; {most} can"):
+        draw(names[: most + 1])
+    assert draw(names[:most]).markup.startswith("<svg")
+
+
+def test_the_shift_of_each_set_is_told_in_words() -> None:
+    """What could not be measured is a dash."""
     drawn = report.shifts([report.Shift("labels", [31.2, None])], ["one", "two"], title="")
     assert drawn.description == "labels: one +31.2, two —"
-
-
-def test_too_many_curves_are_refused() -> None:
-    """More curves than can be told apart are an error, not a puzzle."""
-    lines = {str(number): report.Curve([1]) for number in range(7)}
-    with pytest.raises(ValueError, match="7 curves can't be told apart"):
-        report.curves([0], lines, title="", x="", y="")
 
 
 @examples(25)
