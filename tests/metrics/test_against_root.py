@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.metrics.answering import right_but  # type: ignore[import-not-found]
 from winosmith import Dataset, Lineage, Prediction, formats
 from winosmith.errors import DataError, SameInputError
-from winosmith.metrics import Graded, against_root, grade
+from winosmith.metrics import against_root, grade
 from winosmith.problem import Extra
 from winosmith.testing import made_twins
 
@@ -27,16 +28,11 @@ DATA = Dataset(
 )  # fmt: skip
 
 
-def answered(wrong: set[str], data: Dataset = DATA) -> Graded:
-    """Return the data graded with errors on these problems."""
-    return grade(data, [Prediction(p.id, (p.answer or 0) ^ (p.id in wrong)) for p in data])
-
-
 def test_each_kind_is_compared_with_the_same_roots() -> None:
     """Of 20 roots 2 are wrong; tense loses 6 more and wins both, voice changes nothing."""
     ids = [p.id for p in ROOTS]
     wrong = {*ids[:2], *(f"voice-{i}" for i in ids[:2]), *(f"tense-{i}" for i in ids[2:8])}
-    tense, voice = against_root(answered(wrong), "made.kind")
+    tense, voice = against_root(right_but(DATA, wrong), "made.kind")
     assert (tense.value, tense.accuracy.right, tense.roots.right) == ("tense", 14, 18)
     assert (tense.lost, tense.won, tense.difference) == (6, 2, pytest.approx(-0.2))
     assert tense.mcnemar == pytest.approx(0.2890625)  # 2 of 8, twice the tail of a fair coin
@@ -50,7 +46,7 @@ def test_each_kind_is_compared_with_the_same_roots() -> None:
 
 def test_ties_among_what_is_kept_are_told() -> None:
     """Of 20 versions whose roots are right one is a tie: 19.5 are kept, one of them a tie."""
-    sound = answered(set()).predictions
+    sound = right_but(DATA).predictions
     tied = [replace(p, choice=0, tied=(0, 1)) if p.problem_id == DATA.ids[20] else p for p in sound]
     tense, voice = against_root(grade(DATA, tied), "made.kind")
     assert tense.kept
@@ -60,7 +56,7 @@ def test_ties_among_what_is_kept_are_told() -> None:
 
 def test_a_solver_that_is_never_right_keeps_nothing() -> None:
     """Without a root that is right there is no share of those that stay so."""
-    found = against_root(answered({p.id for p in DATA}), "made.kind")
+    found = against_root(right_but(DATA, {p.id for p in DATA}), "made.kind")
     assert [one.kept for one in found] == [None, None]
     assert found[0].record()["kept"] is None
 
@@ -68,10 +64,10 @@ def test_a_solver_that_is_never_right_keeps_nothing() -> None:
 def test_what_can_not_be_paired_is_refused() -> None:
     """An unknown field, and data without any root of what was perturbed, are named."""
     with pytest.raises(DataError, match="no field 'nothing'"):
-        against_root(answered(set()), "nothing")
+        against_root(right_but(DATA), "nothing")
     orphans = Dataset(DATA[20:])
     with pytest.raises(DataError, match="no perturbed problem has its root"):
-        against_root(answered(set(), orphans), "made.kind")
+        against_root(right_but(orphans), "made.kind")
 
 
 def test_what_is_the_same_input_as_its_root_is_counted() -> None:

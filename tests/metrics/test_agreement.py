@@ -6,17 +6,13 @@ import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from winosmith import Dataset, Prediction
+from tests.metrics.answering import choosing  # type: ignore[import-not-found]
+from winosmith import Prediction
 from winosmith.errors import DataError
-from winosmith.metrics import Graded, agreement, grade
+from winosmith.metrics import agreement, grade
 from winosmith.testing import made_twins
 
 DATA = made_twins(50)
-
-
-def chosen(choices: np.ndarray, data: Dataset = DATA) -> Graded:
-    """Return the data graded with these choices."""
-    return grade(data, [Prediction(p.id, int(c)) for p, c in zip(data, choices, strict=True)])
 
 
 @pytest.mark.parametrize("noise", [0.1, 0.5, 0.9])
@@ -25,7 +21,7 @@ def test_kappa_is_scikit_learns_when_places_mean_nothing(noise: float) -> None:
     rng = np.random.default_rng(1)
     a = rng.integers(0, 2, 100)
     b = np.where(rng.random(100) < noise, rng.integers(0, 2, 100), a)
-    found = agreement(chosen(a), chosen(b))
+    found = agreement(choosing(DATA, a), choosing(DATA, b))
     both = [np.concatenate([side, 1 - side]) for side in (a, b)]
     assert found.kappa == pytest.approx(cohen_kappa_score(*both))
     assert found.kappa_interval[0] <= found.kappa <= found.kappa_interval[1]
@@ -35,21 +31,21 @@ def test_kappa_is_scikit_learns_when_places_mean_nothing(noise: float) -> None:
 def test_the_same_wrong_options_are_counted() -> None:
     """With two options, all problems that both got wrong have the same wrong option."""
     a, b = np.arange(100) % 2, np.zeros(100, int)
-    found = agreement(chosen(a), chosen(b))
-    wrong = (1 - chosen(a).credit) * (1 - chosen(b).credit)
+    found = agreement(choosing(DATA, a), choosing(DATA, b))
+    wrong = (1 - choosing(DATA, a).credit) * (1 - choosing(DATA, b).credit)
     assert found.same_wrong == wrong.sum()
 
 
 def test_always_the_same_option_is_full_agreement() -> None:
     """When both always choose the first option, they choose the same everywhere."""
-    found = agreement(chosen(np.zeros(100, int)), chosen(np.zeros(100, int)))
+    found = agreement(choosing(DATA, np.zeros(100, int)), choosing(DATA, np.zeros(100, int)))
     assert (found.kappa, found.kappa_interval, found.equal) == (1.0, (1.0, 1.0), 100)
 
 
 def test_who_can_not_decide_agrees_by_chance() -> None:
     """A tie chooses each of its options half of the time: kappa 0 with anybody, itself included."""
     tied = grade(DATA, [Prediction(p.id, 0, tied=(0, 1)) for p in DATA])
-    for other in (tied, chosen(np.zeros(100, int))):
+    for other in (tied, choosing(DATA, np.zeros(100, int))):
         found = agreement(tied, other)
         assert (found.equal, found.kappa, found.same_wrong) == (50, 0.0, 25)
 
@@ -58,4 +54,4 @@ def test_agreement_needs_the_same_problems() -> None:
     """Predictions for other problems are refused."""
     other = made_twins(20, seed=3)
     with pytest.raises(DataError, match="same problems"):
-        agreement(chosen(np.zeros(100, int)), chosen(np.zeros(40, int), other))
+        agreement(choosing(DATA, np.zeros(100, int)), choosing(other, np.zeros(40, int)))

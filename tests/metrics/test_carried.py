@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.metrics.answering import choosing  # type: ignore[import-not-found]
 from winosmith import Dataset, Prediction, Problem, metrics
 from winosmith.metrics import Graded, carried, grade
 from winosmith.problem import Extra
@@ -33,12 +33,6 @@ def versions(count: int = 8, genders: Sequence[str] = ("female", "male")) -> Dat
     )
 
 
-def graded(data: Dataset, choices: Sequence[int], **told: Any) -> Graded:
-    """Return choices graded, with what their file tells."""
-    given = [Prediction(p.id, choice) for p, choice in zip(data, choices, strict=True)]
-    return grade(data, given, parameters=told)
-
-
 def found(of: Graded, field: str = "made.gender") -> metrics.Carried:
     """Return whether the genders can be compared."""
     return carried(of, field, dict(metrics.columns(of.dataset))[field])
@@ -50,7 +44,7 @@ MIXED = [0, 1, 1, 1, 0, 0, 1, 0] * 2
 
 def test_the_same_input_is_not_compared_with_itself() -> None:
     """Of a solver that saw the blank it is refused: what, why, and what to do."""
-    refused = found(graded(versions(), MIXED, sees="blank")).refused
+    refused = found(choosing(versions(), MIXED, sees="blank")).refused
     assert refused == (
         "made.gender can't be compared: the 8 inputs of 'female' and 'male' are the same, as the "
         "solver saw the blank in the pronoun's place; so no difference between their figures is "
@@ -61,16 +55,16 @@ def test_the_same_input_is_not_compared_with_itself() -> None:
 
 def test_who_saw_the_pronoun_is_compared() -> None:
     """Of a solver that saw the pronoun the same choices are compared, and nothing is noted."""
-    assert found(graded(versions(), MIXED, sees="pronoun")) == metrics.Carried()
-    assert found(graded(versions(), [0] * 16, sees="pronoun")) == metrics.Carried()
+    assert found(choosing(versions(), MIXED, sees="pronoun")) == metrics.Carried()
+    assert found(choosing(versions(), [0] * 16, sees="pronoun")) == metrics.Carried()
 
 
 def test_a_file_that_does_not_tell_is_judged_by_its_answers() -> None:
     """Equal answers for all versions are refused; with others it is said what is not known."""
-    refused = found(graded(versions(), [0, 0, 1, 1] * 4)).refused
+    refused = found(choosing(versions(), [0, 0, 1, 1] * 4)).refused
     assert refused is not None
     assert "that made no difference to any answer" in refused
-    other = found(graded(versions(), MIXED))
+    other = found(choosing(versions(), MIXED))
     assert other.refused is None
     assert other.note == (
         "8 of 8 inputs of 'female' and 'male' are the same if the solver did not see the pronoun, "
@@ -93,15 +87,15 @@ def test_an_answer_is_the_option_not_its_place() -> None:
         replace(p, options=p.options[::-1], answer=1 - (p.answer or 0)) if row % 2 else p
         for row, p in enumerate(data)
     )
-    assert found(graded(turned, [0, 1, 0, 1])).refused is not None
-    assert found(graded(turned, [0, 0, 0, 0])).refused is None
+    assert found(choosing(turned, [0, 1, 0, 1])).refused is not None
+    assert found(choosing(turned, [0, 0, 0, 0])).refused is None
 
 
 @pytest.mark.parametrize("sees", ["blank", "pronoun", None])
 def test_identical_problems_are_never_compared(sees: str | None) -> None:
     """Two groups of the same problems, pronouns and all, are the same to every solver."""
     data = Dataset(replace(p, pronoun="she") for p in versions())
-    refused = found(graded(data, MIXED, sees=sees)).refused
+    refused = found(choosing(data, MIXED, sees=sees)).refused
     assert refused is not None
     assert "as they are the same problems" in refused
 
@@ -115,7 +109,7 @@ def test_other_inputs_are_compared_whatever_was_seen(sees: str | None) -> None:
         else p
         for p in versions()
     )
-    assert found(graded(data, MIXED, sees=sees)) == metrics.Carried()
+    assert found(choosing(data, MIXED, sees=sees)) == metrics.Carried()
 
 
 def test_of_a_part_that_is_the_same_it_is_said_how_many() -> None:
@@ -127,7 +121,7 @@ def test_of_a_part_that_is_the_same_it_is_said_how_many() -> None:
             else p
             for p in versions()
         )
-        answer = found(graded(data, MIXED, sees="blank"))
+        answer = found(choosing(data, MIXED, sees="blank"))
         assert answer.refused is None
         assert (answer.note is None) if told is None else (told in str(answer.note))
 
@@ -140,9 +134,9 @@ def test_the_local_context_is_what_was_seen() -> None:
         else replace(p, pronoun=None)
         for p in versions()
     )
-    assert found(graded(data, MIXED, sees="blank")) == metrics.Carried()
+    assert found(choosing(data, MIXED, sees="blank")) == metrics.Carried()
     for told in ({"local_context": 2}, {"local": 2}):
-        assert found(graded(data, MIXED, sees="blank", **told)).refused is not None
+        assert found(choosing(data, MIXED, sees="blank", **told)).refused is not None
 
 
 @given(st.lists(st.sampled_from(["a", "b", None]), min_size=12, max_size=12))
@@ -153,7 +147,7 @@ def test_refused_is_what_has_equal_inputs(column: list[str | None]) -> None:
         name: sorted(p.sentence for p, own in zip(data, column, strict=True) if own == name)
         for name in ("a", "b")
     }
-    of = carried(graded(data, MIXED[:12], sees="blank"), "made.half", column)
+    of = carried(choosing(data, MIXED[:12], sees="blank"), "made.half", column)
     equal = bool(groups["a"]) and groups["a"] == groups["b"]
     assert (of.refused is not None) is equal
 
@@ -161,9 +155,9 @@ def test_refused_is_what_has_equal_inputs(column: list[str | None]) -> None:
 def test_a_score_has_no_groups_of_what_is_refused() -> None:
     """`score` leaves out a field that can't be compared, and keeps the reason in its record."""
     data = versions(8, ("female", "male", "neutral"))
-    scored = metrics.score(graded(data, [0] * 24, sees="blank"), by=["made.gender"])
+    scored = metrics.score(choosing(data, [0] * 24, sees="blank"), by=["made.gender"])
     assert "made.gender" not in scored.groups
     assert scored.record()["refused"]["made.gender"].startswith("made.gender can't be compared")
-    seen = metrics.score(graded(data, [0] * 24, sees="pronoun"), by=["made.gender"])
+    seen = metrics.score(choosing(data, [0] * 24, sees="pronoun"), by=["made.gender"])
     assert list(seen.groups["made.gender"]) == ["female", "male", "neutral"]
     assert "refused" not in seen.record()

@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, binomtest
 
+from tests.metrics.answering import right_but  # type: ignore[import-not-found]
 from winosmith import Prediction, formats
 from winosmith.errors import DataError
-from winosmith.metrics import Graded, compare, compare_pair, grade
+from winosmith.metrics import compare, compare_pair, grade
 from winosmith.metrics._compare import difference_interval
 from winosmith.testing import made_twins
 
@@ -21,13 +22,6 @@ DATA = made_twins(30)
 PAIRS = st.lists(
     st.tuples(st.booleans(), st.booleans(), st.integers(0, 7)), min_size=1, max_size=40
 )
-
-
-def wrong_at(rows: set[int]) -> Graded:
-    """Return the data answered rightly but for these rows."""
-    return grade(
-        DATA, [Prediction(p.id, (p.answer or 0) ^ (row in rows)) for row, p in enumerate(DATA)]
-    )
 
 
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=50))
@@ -98,7 +92,11 @@ def test_equal_solvers_are_called_different_in_one_of_twenty() -> None:
 
 def test_holm_corrects_for_the_number_of_pairs() -> None:
     """The smallest of three p-values is multiplied by three; against a baseline there are two."""
-    solvers = {"a": wrong_at(set()), "b": wrong_at(set(range(12))), "c": wrong_at({3, 9})}
+    solvers = {
+        "a": right_but(DATA),
+        "b": right_but(DATA, set(range(12))),
+        "c": right_but(DATA, {3, 9}),
+    }
     found = compare(solvers)
     smallest = min(found.pairs, key=lambda pair: pair.p_value)
     assert smallest.adjusted == pytest.approx(3 * smallest.p_value)
@@ -109,7 +107,7 @@ def test_holm_corrects_for_the_number_of_pairs() -> None:
 
 def test_the_table_of_a_pair_adds_up() -> None:
     """Both, only one and neither are all problems; the difference is theirs."""
-    pair = compare({"a": wrong_at({0, 1, 2}), "b": wrong_at({2, 3})}).pairs[0]
+    pair = compare({"a": right_but(DATA, {0, 1, 2}), "b": right_but(DATA, {2, 3})}).pairs[0]
     assert (pair.both, pair.only_first, pair.only_second, pair.neither) == (56, 1, 2, 1)
     assert pair.difference == pytest.approx(-1 / 60)
     assert pair.interval[0] < pair.difference < pair.interval[1]
@@ -117,7 +115,7 @@ def test_the_table_of_a_pair_adds_up() -> None:
 
 def test_solvers_that_never_differ_are_not_equal_for_certain() -> None:
     """Two solvers with the same answers have p = 1 and an interval with a width around 0."""
-    pair = compare({"a": wrong_at({4}), "b": wrong_at({4})}).pairs[0]
+    pair = compare({"a": right_but(DATA, {4}), "b": right_but(DATA, {4})}).pairs[0]
     assert (pair.p_value, pair.mcnemar, pair.difference) == (1.0, 1.0, 0.0)
     assert pair.interval[0] < 0 < pair.interval[1]
 
@@ -127,11 +125,11 @@ def test_other_problems_can_not_be_compared() -> None:
     other = made_twins(30, seed=9)
     elsewhere = grade(other, [Prediction(p.id, 0) for p in other])
     with pytest.raises(DataError, match="two solvers or more"):
-        compare({"a": wrong_at(set())})
+        compare({"a": right_but(DATA)})
     with pytest.raises(DataError, match="'b' answered another data set"):
-        compare({"a": wrong_at(set()), "b": elsewhere})
+        compare({"a": right_but(DATA), "b": elsewhere})
     with pytest.raises(DataError, match="the baseline 'x' is not one of 'a', 'b'"):
-        compare({"a": wrong_at(set()), "b": wrong_at({1})}, baseline="x")
+        compare({"a": right_but(DATA), "b": right_but(DATA, {1})}, baseline="x")
 
 
 @pytest.mark.data

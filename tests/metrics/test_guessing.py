@@ -9,14 +9,10 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from tests.metrics.answering import choosing  # type: ignore[import-not-found]
 from winosmith import Dataset, Prediction, Problem
-from winosmith.metrics import Graded, clusters, grade, guessing_level, guessing_p_value
+from winosmith.metrics import clusters, grade, guessing_level, guessing_p_value
 from winosmith.testing import made_twins
-
-
-def answered(data: Dataset, choices: list[int]) -> Graded:
-    """Return the data graded with these choices."""
-    return grade(data, [Prediction(p.id, c) for p, c in zip(data, choices, strict=True)])
 
 
 def with_options(count: int, options: int) -> Dataset:
@@ -48,13 +44,13 @@ def test_of_singles_it_is_the_binomial_test(right: int) -> None:
     data = made_twins(0, singles=20)
     choices = [(p.answer or 0) ^ (row >= right) for row, p in enumerate(data)]
     expected = binom.sf(right - 1, 20, 0.5)
-    assert guessing_p_value(answered(data, choices)) == pytest.approx(expected)
+    assert guessing_p_value(choosing(data, choices)) == pytest.approx(expected)
 
 
 def test_with_more_options_guessing_is_right_less_often() -> None:
     """Three right of three with four options each has p = 1/64, and guessing a level of 1/4."""
     data = Dataset([replace(p, sentence=f"{p.sentence} {p.id * 9}") for p in with_options(3, 4)])
-    found = answered(data, [0] * 3)
+    found = choosing(data, [0] * 3)
     assert guessing_level(found) == 0.25
     assert len(set(found.clusters)) == 1  # they look alike, so they turn together
     assert guessing_p_value(found) == 0.25
@@ -62,8 +58,8 @@ def test_with_more_options_guessing_is_right_less_often() -> None:
         replace(p, sentence=f"Some {word} words of {word} and _ for {word}.")
         for p, word in zip(data, ("red", "green", "blue"), strict=True)
     )
-    assert len(set(answered(apart, [0] * 3).clusters)) == 3
-    assert guessing_p_value(answered(apart, [0] * 3)) == pytest.approx(1 / 64)
+    assert len(set(choosing(apart, [0] * 3).clusters)) == 3
+    assert guessing_p_value(choosing(apart, [0] * 3)) == pytest.approx(1 / 64)
 
 
 def test_the_written_order_of_four_options_changes_nothing() -> None:
@@ -72,14 +68,14 @@ def test_the_written_order_of_four_options_changes_nothing() -> None:
     assert len(set(clusters(data))) == 1
     rng = np.random.default_rng(0)
     for choices, p_value in (([0, 0, 1, 1, 1, 1], 0.5), ([0, 1, 2, 3, 3, 3], 1.0)):
-        assert guessing_p_value(answered(data, choices)) == p_value
+        assert guessing_p_value(choosing(data, choices)) == p_value
         orders = [rng.permutation(4).tolist() for _ in data]
         mixed = Dataset(
             replace(p, options=tuple(p.options[at] for at in order), answer=order.index(0))
             for p, order in zip(data, orders, strict=True)
         )
         moved = [order.index(choice) for order, choice in zip(orders, choices, strict=True)]
-        assert guessing_p_value(answered(mixed, moved)) == p_value
+        assert guessing_p_value(choosing(mixed, moved)) == p_value
 
 
 def test_a_tie_is_counted_under_each_turn() -> None:
@@ -125,7 +121,7 @@ def test_ties_prove_nothing_whichever_option_is_first() -> None:
 
 def test_a_solver_that_ignores_the_trigger_proves_nothing() -> None:
     """The first option everywhere has one half of each twin right, and p = 1."""
-    assert guessing_p_value(answered(made_twins(40), [0] * 80)) == 1.0
+    assert guessing_p_value(choosing(made_twins(40), [0] * 80)) == 1.0
 
 
 @pytest.mark.long
@@ -139,7 +135,7 @@ def test_a_guesser_is_rarely_found_to_know() -> None:
         first = rng.integers(0, 2, 40)
         second = np.where(same, first, 1 - first)
         choices = np.stack([first, second], axis=1).ravel().tolist()
-        lucky += guessing_p_value(answered(data, choices)) <= 0.05
+        lucky += guessing_p_value(choosing(data, choices)) <= 0.05
     assert lucky <= binom.ppf(0.999, 400, 0.05)
 
 

@@ -8,22 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.metrics.answering import right_but  # type: ignore[import-not-found]
 from winosmith import Dataset, Origin, Prediction, formats
 from winosmith.errors import DataError
-from winosmith.metrics import Graded, grade, score
+from winosmith.metrics import grade, score
 from winosmith.problem import Extra
 from winosmith.recast import to_pairs
 from winosmith.testing import made_twins
 
 DATA = made_twins(20, singles=4)
-
-
-def right_but(data: Dataset, wrong: set[int]) -> Graded:
-    """Return the data answered rightly but for these rows."""
-    return grade(
-        data,
-        [Prediction(p.id, (p.answer or 0) ^ (row in wrong)) for row, p in enumerate(data)],
-    )
 
 
 def test_a_twin_needs_both_halves() -> None:
@@ -38,7 +31,7 @@ def test_a_twin_needs_both_halves() -> None:
 
 def test_without_twins_there_is_no_twin_score() -> None:
     """Singles alone have no twin score."""
-    assert score(right_but(made_twins(0, singles=5), set())).twins is None
+    assert score(right_but(made_twins(0, singles=5))).twins is None
 
 
 def test_groups_are_scored_apart() -> None:
@@ -65,14 +58,14 @@ def test_groups_are_scored_apart() -> None:
 def test_a_field_that_is_not_there_is_named() -> None:
     """An unknown field, or one with a value for each problem, is refused."""
     with pytest.raises(DataError, match="there is no field 'author' that differs"):
-        score(right_but(DATA, set()), by=["author"])
+        score(right_but(DATA), by=["author"])
     with pytest.raises(DataError, match="the field 'id' has 44 values"):
-        score(right_but(DATA, set()), by=["id"])
+        score(right_but(DATA), by=["id"])
 
 
 def test_the_record_is_signed_by_data_and_predictions() -> None:
     """Other predictions have another signature."""
-    one, other = score(right_but(DATA, set())), score(right_but(DATA, {1}))
+    one, other = score(right_but(DATA)), score(right_but(DATA, {1}))
     assert str(one.signature) != str(other.signature)
     assert one.record()["signature"] == str(one.signature)
 

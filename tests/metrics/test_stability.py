@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.metrics.answering import right_but  # type: ignore[import-not-found]
 from winosmith import Dataset, Prediction, Problem, formats
 from winosmith.errors import DataError
 from winosmith.metrics import Graded, Overlap, clusters, error_depth, grade, stability
@@ -22,15 +22,10 @@ pytestmark = pytest.mark.usefixtures("lifelines_installed")
 MANY = made_families(*([1, 2, 3, 4, 5, 6] for _ in range(25)))
 
 
-def answered(dataset: Dataset, wrong: Callable[[Problem], bool]) -> Graded:
-    """Return the problems answered rightly but for those that `wrong` picks."""
-    return grade(dataset, [Prediction(p.id, (p.answer or 0) ^ wrong(p)) for p in dataset])
-
-
 def guessed(dataset: Dataset, seed: int) -> Graded:
     """Return the answers of a coin flipper, who knows the roots."""
     rng = np.random.default_rng(seed)
-    return answered(dataset, lambda p: p.lineage is not None and bool(rng.random() < 0.5))
+    return right_but(dataset, lambda p: p.lineage is not None and bool(rng.random() < 0.5))
 
 
 def depth(problem: Problem) -> int:
@@ -41,7 +36,7 @@ def depth(problem: Problem) -> int:
 def test_three_error_depths_by_hand() -> None:
     """Errors at 2, 4 and 3 give 3 pooled, (3 + 3) / 2 over families, and 2.5 for the first."""
     data = made_families([1, 2, 4], [3, 5], [6])
-    found = stability(answered(data, lambda p: p.id in ("r0-1", "r0-2", "r1-0")))
+    found = stability(right_but(data, lambda p: p.id in ("r0-1", "r0-2", "r1-0")))
     assert (found.depth, found.n, found.unknown) == ("declared", 6, 0)
     assert (found.mean.value, found.mean.errors) == (3.0, 3)
     assert (found.family_mean.value, found.family_mean.errors) == (3.0, 2)
@@ -59,11 +54,11 @@ def test_coin_flippers_err_as_all_their_flips_say() -> None:
 
     One error that falls on either is at 3/2.
     """
-    found = stability(answered(made_families([1, 2]), lambda p: False))
+    found = stability(right_but(made_families([1, 2])))
     for figure, expected in ((found.first, 4 / 3), (found.family_mean, 3 / 2)):
         assert figure.null.coin == pytest.approx(expected, abs=0.05)
         assert figure.null.coin_interval == (1, 2)
-    early = stability(answered(made_families([1, 2]), lambda p: depth(p) == 1)).first
+    early = stability(right_but(made_families([1, 2]), lambda p: depth(p) == 1)).first
     assert early.value == 1
     assert early.null.shuffled == pytest.approx(3 / 2, abs=0.05)
 
@@ -71,14 +66,14 @@ def test_coin_flippers_err_as_all_their_flips_say() -> None:
 @pytest.mark.parametrize("wrong", [False, True])
 def test_a_root_is_recorded_as_right_or_wrong(wrong: bool) -> None:
     """Without a tie JSON has true or false, no number."""
-    found = stability(answered(made_families([1, 2]), lambda p: wrong and p.lineage is None))
+    found = stability(right_but(made_families([1, 2]), lambda p: wrong and p.lineage is None))
     (family,) = found.record()["families"]
     assert family["root_right"] is (not wrong)
 
 
 def test_without_an_error_there_is_no_error_depth() -> None:
     """Whoever is right everywhere has error depths of None, and the null of guessing still."""
-    found = stability(answered(MANY, lambda p: False))
+    found = stability(right_but(MANY))
     for figure in (found.mean, found.family_mean, found.first):
         assert (figure.value, figure.interval, figure.null.p_value) == (None, None, None)
     assert found.mean.null.coin == 3.5
@@ -89,20 +84,20 @@ def test_without_an_error_there_is_no_error_depth() -> None:
 
 def test_roots_stand_apart() -> None:
     """A root that is answered wrongly enters no error depth, but the roots, and survival at 0."""
-    found = stability(answered(MANY, lambda p: p.lineage is None))
+    found = stability(right_but(MANY, lambda p: p.lineage is None))
     assert found.mean.value is None
     assert found.roots is not None
     assert found.roots.right == 0
     assert found.accuracy is not None
     assert (found.accuracy.right, found.accuracy.n) == (150, 150)
     assert (found.survival.depths, found.survival.errors) == ((0,), (25,))
-    without = stability(answered(made_families([1], [2], roots=False), lambda p: False))
+    without = stability(right_but(made_families([1], [2], roots=False)))
     assert without.roots is None
 
 
 def test_accuracy_by_depth_keeps_families_together() -> None:
     """At each depth there is a share of as many problems as there are, in clusters of families."""
-    found = stability(answered(MANY, lambda p: depth(p) > 4))
+    found = stability(right_but(MANY, lambda p: depth(p) > 4))
     assert found.by_depth is not None
     assert {at: share.value for at, share in found.by_depth.items()} == {
         **dict.fromkeys(range(1, 5), 1.0),
@@ -117,7 +112,7 @@ def test_accuracy_by_depth_keeps_families_together() -> None:
 def test_consistency_counts_families_with_everything_right() -> None:
     """One error anywhere, the root included, makes a family inconsistent; guessing gives 1/2^n."""
     data = made_families([1, 2], [1, 2], [1, 2])
-    found = stability(answered(data, lambda p: p.id in ("r0", "r1-1"))).consistency
+    found = stability(right_but(data, lambda p: p.id in ("r0", "r1-1"))).consistency
     assert found is not None
     assert (found.right, found.n, found.chance) == (1, 3, 1 / 8)
 
@@ -146,7 +141,7 @@ def test_the_p_value_of_the_shuffles_keeps_its_level() -> None:
 
 def test_errors_that_come_late_are_told_from_many_errors() -> None:
     """A solver that is wrong at depths 5 and 6 alone is beyond all shuffles of its errors."""
-    found = stability(answered(MANY, lambda p: depth(p) > 4)).mean
+    found = stability(right_but(MANY, lambda p: depth(p) > 4)).mean
     assert found.value == 5.5
     assert found.null.shuffled == pytest.approx(3.5, abs=0.05)
     assert found.null.shuffled_interval is not None
@@ -159,7 +154,7 @@ def test_the_shuffles_are_near_all_that_there_are() -> None:
     depths, errors = [1, 2, 3, 6], [0, 0, 1, 1, 2, 0, 1, 0]
     data = made_families(*(depths for _ in errors))
     wrong = {f"r{row}-{at}" for row, at in enumerate(errors)}
-    found = stability(answered(data, lambda p: p.id in wrong)).mean
+    found = stability(right_but(data, lambda p: p.id in wrong)).mean
     every = np.array(list(product(depths, repeat=8))).mean(axis=1)
     value = np.mean([depths[at] for at in errors])
     assert found.value == value
@@ -174,7 +169,7 @@ def test_the_shuffles_are_near_all_that_there_are() -> None:
 def test_shuffles_stay_in_the_family() -> None:
     """A solver that fails in deep families everywhere is explained by the families."""
     data = made_families(*([1, 1, 2, 2] for _ in range(10)), *([8, 8, 9, 9] for _ in range(10)))
-    found = stability(answered(data, lambda p: depth(p) > 5)).mean
+    found = stability(right_but(data, lambda p: depth(p) > 5)).mean
     assert found.value == found.null.shuffled == 8.5
     assert found.null.p_value == 1
     assert found.null.coin == 5
@@ -184,7 +179,7 @@ def test_the_interval_is_that_of_whole_families() -> None:
     """The bootstrap agrees with one that draws families one by one."""
     rng = np.random.default_rng(0)
     data = made_families(*(rng.integers(1, 9, size=8) for _ in range(30)))
-    graded = answered(data, lambda p: p.id[1] in "1357" or depth(p) > 6)
+    graded = right_but(data, lambda p: p.id[1] in "1357" or depth(p) > 6)
     found = stability(graded)
     rows = [(f.depths @ f.wrong, f.wrong.sum()) for f in found.families]
     totals = np.array(rows, dtype=float)
@@ -208,7 +203,7 @@ def test_families_of_twins_are_drawn_together() -> None:
     ]
     data = Dataset([*halves, *children])
     assert len(set(clusters(data))) == 4
-    found = stability(answered(data, lambda p: p.lineage is not None))
+    found = stability(right_but(data, lambda p: p.lineage is not None))
     assert len(found.families) == 8
     assert (found.mean.value, found.mean.interval) == (1.0, None)
 
@@ -220,7 +215,7 @@ def test_the_depth_that_is_used_is_stated() -> None:
         replace(p, lineage=replace(p.lineage, declared=None)) if p.id == "r1-1" and p.lineage else p
         for p in data
     )
-    graded = answered(bare, lambda p: p.lineage is not None)
+    graded = right_but(bare, lambda p: p.lineage is not None)
     taken, asked = stability(graded), stability(graded, depth="declared")
     assert (taken.depth, taken.n, taken.mean.value) == ("lineage", 4, 2.5)
     assert (asked.depth, asked.n, asked.unknown, asked.mean.value) == ("declared", 3, 1, 2.0)
@@ -231,7 +226,7 @@ def test_a_distance_without_a_root_counts() -> None:
     """A row of EvoGrad's table before any original has a declared depth, and is a family alone."""
     lost = Problem("9", "A lost _ .", ("x", "y"), 0, extra=Extra({"evograd.distance": 4}))
     data = Dataset([lost, *made_families([2])])
-    found = stability(answered(data, lambda p: True))
+    found = stability(right_but(data, lambda p: True))
     assert (found.n, found.mean.value, found.families[0].root_credit) == (2, 3.0, None)
 
 
@@ -246,13 +241,13 @@ def test_a_distance_without_a_root_counts() -> None:
 def test_what_has_no_depth_is_refused(data: Dataset, kind: str | None, complaint: str) -> None:
     """Data without perturbed problems, or without the depth that was asked for, are errors."""
     with pytest.raises(DataError, match=complaint):
-        stability(answered(data, lambda p: False), depth=kind)  # type: ignore[arg-type]
+        stability(right_but(data), depth=kind)  # type: ignore[arg-type]
 
 
 def test_accuracies_are_withheld_where_training_may_overlap() -> None:
     """Accuracies are None then, and error depths are not, as in EvoGrad's table 4."""
     seen = Overlap({0: "the training set holds its sentence"}, len(MANY))
-    found = stability(answered(MANY, lambda p: depth(p) > 4), overlap=seen)
+    found = stability(right_but(MANY, lambda p: depth(p) > 4), overlap=seen)
     assert (found.accuracy, found.roots, found.by_depth, found.consistency) == (None,) * 4
     assert found.mean.value == 5.5
     assert found.record()["overlap"]["withheld"] is True

@@ -117,13 +117,10 @@ def test_association_is_counted_among_the_labelled() -> None:
 
 @pytest.mark.data
 def test_37_of_273_winograd_schemas_are_associative(data_dir: Path) -> None:
-    """Of WSC273, 37 are answered by word association: 13.55 %, which WinoGrande prints as 13.5."""
+    """Of WSC273, 37 are answered by word association, as in the table of perturbed schemas."""
     path = data_dir / "perturbed_wsc/dataset/enhanced_wsc_jsons/text_original.jsonl"
     marked, labelled = metrics.statistics(formats.read(path)[:273]).associative
     assert (marked, labelled) == (37, 273)
-    labels = json.loads((data_dir / "trichelair/WSC_associative_label.json").read_text("utf-8"))
-    assert sum(label["is_associative"] for label in labels) / len(labels) == marked / labelled
-    assert round(marked / labelled, 4) == 0.1355
 
 
 @pytest.mark.long

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import examples
+from tests.metrics.answering import right_but  # type: ignore[import-not-found]
 from winosmith import Dataset, Prediction, Problem, formats
 from winosmith.errors import DataError, MissingExtraError, require
 from winosmith.metrics import Graded, compare_survival, grade, stability
@@ -29,11 +29,6 @@ ENDS = st.lists(
 )
 
 
-def answered(dataset: Dataset, wrong: Callable[[Problem], bool]) -> Graded:
-    """Return the problems answered rightly but for those that `wrong` picks."""
-    return grade(dataset, [Prediction(p.id, (p.answer or 0) ^ wrong(p)) for p in dataset])
-
-
 def failing(dataset: Dataset, first: dict[str, int]) -> Graded:
     """Return answers that are wrong from a depth on, for each root; 0 is the root itself."""
 
@@ -42,7 +37,7 @@ def failing(dataset: Dataset, first: dict[str, int]) -> Graded:
         depth = problem.lineage.declared or 0 if problem.lineage else 0
         return depth >= first.get(root, 99)
 
-    return answered(dataset, wrong)
+    return right_but(dataset, wrong)
 
 
 def test_the_curve_is_kaplan_and_meiers() -> None:
@@ -205,7 +200,7 @@ def test_two_simple_solvers_differ_on_the_perturbed_wsc(data_dir: Path) -> None:
     """Someone who is right of every original lasts longer than someone who takes the first."""
     data = formats.read(data_dir / "perturbed_wsc" / "dataset" / "enhanced_wsc.tsv")
     first = grade(data, [Prediction(p.id, 0) for p in data])
-    better = answered(data, lambda p: p.lineage is not None and p.answer == 0)
+    better = right_but(data, lambda p: p.lineage is not None and p.answer == 0)
     found = compare_survival(first, better)
     assert (found.families, found.later) == (285, "second")
     assert found.p_value < 0.001
