@@ -159,22 +159,6 @@ def test_real_problems_feed_less_than_the_harness(
         assert fed * factor <= _harness(model, data[name], "")
 
 
-@pytest.mark.data
-def test_multiple_choice_feeds_less_than_fixed_padding(
-    data_dir: Path, tmp_path: Path, quiet_models: None
-) -> None:
-    """Of WinoGrande's dev part, an encoder is fed less than 1/2.5 of the tokens of length 80."""
-    data = formats.read(data_dir / "winogrande" / "dev.jsonl")
-    texts = [text for problem in data for text in problem.filled()]
-    folder = tiny_language_model(tmp_path, "bert", masked=True, texts=texts, vocabulary=8000)
-    model = models.new_choice_model(folder, seed=0)
-    lengths = [len(row["input_ids"]) for row in model.inputs(data)]
-    batches = models.length_batches(lengths, model.reader.budget)
-    fed = sum(len(batch) * max(lengths[row] for row in batch) for batch in batches)
-    assert max(lengths) <= 80
-    assert fed * 2.5 <= 80 * len(lengths)
-
-
 def test_shots_are_drawn_by_the_seed_and_hold_the_answers() -> None:
     """The same seed gives the same prompt, which holds distinct problems with their answers."""
     problems = made_twins(20)
