@@ -369,11 +369,27 @@ def test_a_cue_that_is_named_given_others_alone_is_explained() -> None:
 
 
 def test_a_large_set_says_what_memory_it_needs() -> None:
-    """Before anything is tried: by the words that probes pair, and less without them."""
-    asked, said = " ".join("abcdefgh" * 8), " and ".join("word" for _ in range(750))
+    """Before anything is tried: by the words that probes pair and by vectors; less without them."""
+    asked, said = " ".join("abcdefgh" * 8), " and ".join("word" for _ in range(1400))
     data = Dataset(
         Problem(f"{at}", f"{asked} {at}?", (said, f"{said} end"), 0, blank=None)
         for at in range(220)
     )
-    assert _audit._room(data, probes=True).startswith(" (this takes about 3 GiB of memory")
+    told = _audit._room(data, probes=True)
+    assert told.startswith(" (this takes about 3 GiB of memory; with --no-probes 0.0")
     assert _audit._room(data, probes=False) == _audit._room(_worded(80, 0.5), probes=True) == ""
+    unspaced = Dataset(
+        Problem(f"{at}", f"{'水火土' * 20}{at}", ("金木" * 900, "木金" * 900), 0, blank=None)
+        for at in range(400)
+    )
+    assert "GiB" in _audit._room(unspaced, probes=True)
+
+
+def test_the_band_holds_what_is_not_beyond_chance() -> None:
+    """A cue lies above its band where its p is 0.05 or less, and within it where it is more."""
+    for share in (0.5, 0.56, 0.6, 0.65):
+        items = audit.Items.of(_worded(200, share))
+        for draws in (19, 50, 199):
+            for one in audit.battery(items, draws=draws).found:
+                if one.low < one.high < 1:
+                    assert (one.right > one.high + 1e-9) == (one.p <= 0.05)

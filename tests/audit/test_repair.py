@@ -117,11 +117,13 @@ def test_enough_items_in_which_nothing_tells_are_shown() -> None:
 
 
 def test_few_items_are_not_shown_and_never_clean() -> None:
-    """A bound wider than 3 points says not shown, and how many items would be needed."""
+    """A bound wider than 3 points says not shown; positions that lots decide have none."""
     found = _repaired(_planted(120, 0.0))
     told = audit.repair_verdict(found)
     assert "Not shown" in told
     assert "clean" not in audit.repair_page(found)
+    assert {bound.rule for bound in found.proof.bounds if bound.by_lot} == {"the first", "the last"}
+    assert audit.repair_page(found).count("dealt by lot</td>") == 2
     assert found.proof.needed is None or found.proof.needed > 120
 
 

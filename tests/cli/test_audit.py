@@ -268,6 +268,34 @@ def test_splits_that_would_be_mixed_up_are_refused(
     assert "not UTF-8" in capsys.readouterr().err
 
 
+def test_what_is_no_file_is_refused_with_what_to_give(
+    told: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A folder is told with the files that it holds, standard input and no file by name."""
+    for given, message in (
+        (told.parent, "*.jsonl"),
+        ("-", "write it to a file"),
+        (told.parent / "none.csv", "there is no file"),
+    ):
+        assert main(["audit", str(given)]) == 2
+        assert message in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_list_of_letters_is_what_one_model_chose(
+    told: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In the order of the items; of another length it is refused."""
+    listed = told.parent / "model.json"
+    listed.write_text(json.dumps(["b", "a"] * 20), "utf-8")
+    fast = ["--draws", "19", "--no-probes", "--json"]
+    assert main(["audit", str(told), "--answers", str(listed), *fast]) == 0
+    record = json.loads(capsys.readouterr().out)["splits"]["told"]
+    assert "model" in json.dumps(record["answers"])
+    listed.write_text("b\n" * 39, "utf-8")
+    assert main(["audit", str(told), "--answers", str(listed), *fast]) == 2
+    assert "39 labels" in capsys.readouterr().err
+
+
 def test_what_is_read_is_not_written_over(told: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Neither a page nor a sheet takes the place of the items; a page takes that of a page."""
     before = told.read_bytes()

@@ -108,10 +108,13 @@ def test_a_file_without_a_header_is_read(tmp_path: Path) -> None:
     assert (found.solver, found.data) == ("theirs", None)
 
 
-def test_a_list_of_labels_is_read_beside_its_data(tmp_path: Path) -> None:
-    """Labels of 1 and 2, one a line, belong to the problems in their order."""
+@pytest.mark.parametrize(
+    "text", ["1\n2\n" * 5, "a\nB\n" * 5, str([1, 2] * 5), '["A", "b"' + ', "a", "b"' * 4 + "]"]
+)
+def test_a_list_of_labels_is_read_beside_its_data(tmp_path: Path, text: str) -> None:
+    """Labels of 1 and 2 or A and B, one a line or in an array, are the problems' in their order."""
     file = tmp_path / "labels.lst"
-    file.write_text("1\n2\n" * 5, "utf-8")
+    file.write_text(text, "utf-8")
     found = formats.read_predictions(file, PROBLEMS)
     assert [p.choice for p in found.predictions] == [0, 1] * 5
     assert [p.problem_id for p in found.predictions] == list(PROBLEMS.ids)
@@ -166,8 +169,10 @@ LINE = '{"id":"0-0","choice":0}'
         ('{"id":7,"choice":0}\n', "the id must be text, not 7"),
         ('{"predictions":"m","n":"9"}\n', ":1: the header's 'n' can't be '9'"),
         ("1\n3\n", "a list without ids can be read only beside its data set"),
-        ("1\nx\n", ":2: 'x' is not a label, such as 1 or A"),
+        ("1\n?\n", ":2: '\\?' is not a label, such as 1 or A"),
         ("1;[ 0.5 abc ]\n", ":1: the scores ' 0.5 abc ' are not numbers"),
+        ('["A", 2.5]', r"a list has labels, such as 1 or \"A\", not 2.5"),
+        ('["A", "B"', "the list is not JSON"),
         ("1,2,1,1,2\n", ":1: the line has several labels, as a leaderboard submission has"),
         ("\n", "the file is empty"),
     ],

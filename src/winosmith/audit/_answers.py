@@ -35,6 +35,9 @@ _FEW = 50
 _LONGEST, _IN_ALL, _PARTS = 1 << 30, 1 << 32, 200_000
 """So many bytes a part of an `.eval` log may unpack to, and all; and so many parts it may have."""
 
+_LABEL = re.compile(rb"[1-9]\d?|[A-Za-z]")
+"""The first line of a list without ids, a label a line, in the order of the items."""
+
 _LOGS = ("samples_*.jsonl", "*.eval")
 """Files of answers that are looked for in a folder."""
 
@@ -115,18 +118,24 @@ def _read(path: Path, dataset: Dataset, columns: formats.Columns | None) -> _Cho
         raise FormatError(error.strerror or str(error), path) from error
     if first.startswith(b"PK"):
         return _of_logs(*_inspect_log(path), dataset, path)
-    if not first.removeprefix(b"\xef\xbb\xbf").startswith(b"{"):
+    first = first.removeprefix(b"\xef\xbb\xbf")
+    if first.startswith(b"[") or _LABEL.fullmatch(first):
+        return _by_id(formats.read_predictions(path, dataset))
+    if not first.startswith(b"{"):
         return _table(path, dataset)
     try:
-        record = parsed(first.decode("utf-8-sig"))
+        record = parsed(first.decode("utf-8"))
     except ValueError:
         record = None  # a JSON document over several lines
     if isinstance(record, dict) and not {"eval", "results"} & record.keys():
         if record.keys() & {"resps", "filtered_resps"}:
             return {path.absolute().parent.name: _of_samples(path, dataset, columns)}
-        predictions = formats.read_predictions(path)
-        return {predictions.solver: {p.problem_id: p.choice for p in predictions.predictions}}
+        return _by_id(formats.read_predictions(path))
     return _of_logs(*_inspect_json(path), dataset, path)
+
+
+def _by_id(found: formats.Predictions) -> _Chosen:
+    return {found.solver: {p.problem_id: p.choice for p in found.predictions}}
 
 
 def _table(path: Path, dataset: Dataset) -> _Chosen:

@@ -22,6 +22,7 @@ from winosmith.dataset import Dataset
 from winosmith.embed import TextEmbedder
 from winosmith.errors import DataError, InputError
 from winosmith.metrics import detectable_by_share
+from winosmith.text import pieces
 
 Step = Callable[[str], None]
 """Is told what is done next."""
@@ -213,7 +214,7 @@ def audit(
         raise DataError(f"two cues are named {twice!r}" if twice else "there is no cue to try")
     parts = []
     for name, dataset in splits.items():
-        step(f"{name}: cues{_room(dataset, probes=probe_draws > 0)}")
+        step(f"{name}: cues{_room(dataset, probes=probe_draws > 0, vectors=embedder is not None)}")
         try:
             items = Items.of(dataset)
         except DataError as error:
@@ -221,8 +222,9 @@ def audit(
         beside = texts.get(name) if texts else None
         given = [*cues, *class_cues(dataset), *(beside.cues if beside else ())]
         tried = battery(items, given, draws=draws, seed=seed)
-        step(f"{name}: probes")
         learn = probe_draws > 0 and learnable(items)
+        if learn:
+            step(f"{name}: probes")
         probed = probes(items, draws=probe_draws, seed=seed) if learn else ()
         if learn and embedder is not None:
             step(f"{name}: vectors of questions and options")
@@ -242,21 +244,24 @@ def audit(
     return Audit(tuple(parts), across(splits), seed, determined)
 
 
-_ITEM, _PAIR = 6_000, 110
-"""Bytes that an item takes, and a word of an option beside a word of the question: measured."""
+_ITEM, _PAIR, _VECTOR = 6_000, 67, 9_400
+"""Bytes that an item takes, a word of an option beside a word of the question, and an option's
+vectors of 512 numbers: measured."""
 
 
-def _room(dataset: Dataset, *, probes: bool) -> str:
+def _room(dataset: Dataset, *, probes: bool, vectors: bool = False) -> str:
     """Return how much memory a large set takes; nothing for others."""
     pairs = sum(
-        (2 + min(len(problem.sentence.split()), ASKED)) * len(option.split())
-        for problem in dataset
-        for option in problem.options
+        (2 + min(len(pieces(problem.sentence)), ASKED))
+        * sum(map(len, map(pieces, problem.options)))
+        for problem in (dataset if probes else ())
     )
-    cues, learnt = (_ITEM * len(dataset) / 2**30, _PAIR * pairs * probes / 2**30)
+    options = sum(len(problem.options) for problem in dataset)
+    cues = _ITEM * len(dataset) / 2**30
+    learnt = (_PAIR * pairs + _VECTOR * options * vectors) * probes / 2**30
     if cues + learnt < 2:
         return ""
-    alone = f"; without probes {cues:.1f}" if probes else ""
+    alone = f"; with --no-probes {cues:.1f}" if probes else ""
     return f" (this takes about {cues + learnt:.0f} GiB of memory{alone})"
 
 

@@ -231,8 +231,12 @@ class _Round:
 
     @cached_property
     def reach(self) -> float:
-        """Within how many standard deviations all cues of 95 of 100 such sets keep."""
-        return float(np.quantile(self.most[1:], 0.95)) if self.alive.any() else 0.0
+        """Within how many standard deviations all cues of 95 of 100 such sets keep.
+
+        The set itself is one of them, as in `p`: beyond it is what has a p of 0.05 at most.
+        """
+        beyond = int(LEVEL * len(self.most) + _SAME)
+        return float(np.sort(self.most)[-1 - beyond]) if self.alive.any() else 0.0
 
     def edge(self, side: int, items: int) -> Floats:
         """Return the ends, -1 or 1, of the bands that all cues of 95 of 100 such sets keep in."""

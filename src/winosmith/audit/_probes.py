@@ -11,10 +11,9 @@ asked about was in its training. It stands beside the same model with the keys' 
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -291,27 +290,56 @@ def _cut(view: View, text: str) -> Sequence[str]:
     return pieces(text.lower()) if view.script == "unspaced" else view.cut(text)
 
 
-def _of_options(view: View) -> Iterator[set[str]]:
+_WORD, _NEXT, _PLACED_BY, _BESIDE = range(4)
+"""Kinds of features: a word, two in a row, a question's word and a position, one of its words and
+one of the option."""
+
+_JOINS = ("", " ", " → option ", " ~ ")
+"""What stands between both parts of a feature, by its kind, where it is told."""
+
+_HALF = 29
+"""Bits of each part of a feature; two more are its kind."""
+
+
+class _Numbers(dict[str, int]):
+    """Words by their numbers, in the order in which they come."""
+
+    def __missing__(self, word: str) -> int:
+        self[word] = len(self)
+        return self[word]
+
+    def of(self, words: Iterable[str]) -> Ints:
+        return np.fromiter(map(self.__getitem__, words), np.int64)
+
+
+def _codes(kind: int, one: Ints, other: Ints | int = 0) -> Ints:
+    """Return features as numbers, those of several options in several rows."""
+    return (one << _HALF | other) << 2 | kind
+
+
+def _of_options(view: View, numbers: _Numbers) -> Iterator[Ints]:
     for option in view.options:
-        words = ["^", *_cut(view, option), "$"]
-        yield {*words[1:-1], *map(" ".join, pairwise(words))}
+        words = numbers.of(["^", *_cut(view, option), "$"])
+        alone, pairs = _codes(_WORD, words[1:-1]), _codes(_NEXT, words[:-1], words[1:])
+        yield np.unique(np.concatenate([alone, pairs]))
 
 
-def _of_question(view: View) -> Iterator[set[str]]:
-    words = {"", *_cut(view, view.question)}
+def _of_question(view: View, numbers: _Numbers) -> Iterator[Ints]:
+    words = np.unique(numbers.of(["", *_cut(view, view.question)]))
     for place in range(len(view.options)):
-        yield {f"{word} → option {place + 1}" for word in words}
+        yield _codes(_PLACED_BY, words, place + 1)
 
 
-def _of_both(view: View) -> Iterator[set[str]]:
+def _of_both(view: View, numbers: _Numbers) -> Iterator[Ints]:
     words = list(dict.fromkeys(reversed(_cut(view, view.question))))
-    asked = [word for word in words if word not in FUNCTION_WORDS][:ASKED] or words[:ASKED]
-    for option, features in zip(view.options, _of_options(view), strict=True):
-        said = set(_cut(view, option))
-        yield features | {f"{word} ~ {other}" for word in asked for other in said}
+    content = [word for word in words if word not in FUNCTION_WORDS][:ASKED] or words[:ASKED]
+    asked = numbers.of(content)[:, None]
+    for option, features in zip(view.options, _of_options(view, numbers), strict=True):
+        said = np.unique(numbers.of(_cut(view, option)))
+        yield np.concatenate([features, _codes(_BESIDE, asked, said).ravel()])
 
 
-_SEEN: dict[str, Callable[[View], Iterator[set[str]]]] = {
+_SEEN: dict[str, Callable[[View, _Numbers], Iterator[Ints]]] = {
     "options": _of_options,
     "question": _of_question,
     "both": _of_both,
@@ -319,28 +347,47 @@ _SEEN: dict[str, Callable[[View], Iterator[set[str]]]] = {
 
 
 def features(items: Items, sees: str) -> tuple[list[str], csr_matrix]:
-    """Return the features that two blocks or more have, and which options have them."""
+    """Return the features that two blocks or more have, and which options have them.
+
+    They are numbers until it is known which these are: of most pairs of words there is but one.
+    """
     from scipy.sparse import csr_matrix
 
-    seen = _SEEN[sees]
+    numbers, seen = _Numbers(), _SEEN[sees]
+    held, sizes = array("q"), array("q")
+    for view in items.views():
+        for found in seen(view, numbers):
+            held.frombytes(found.tobytes())
+            sizes.append(len(found))
+    codes = np.frombuffer(held, np.int64)
+    order = np.argsort(codes, kind="stable")
+    same = np.diff(codes[order]) == 0  # most are there once
+    order = order[np.append(same, False) | np.append(False, same)] if len(order) else order
+    first = np.flatnonzero(np.diff(codes[order], prepend=-1))
+    option = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)[order]
+    block = np.repeat(items.block, items.counts).astype(np.int32)[option]
+    several = np.minimum.reduceat(block, first) != np.maximum.reduceat(block, first)
+    words = list(numbers)
+    texts = [_text(code, words) for code in codes[order[first[several]]].tolist()]
+    place = np.full(len(first), -1)
+    by_name = sorted(range(len(texts)), key=texts.__getitem__)
+    place[np.flatnonzero(several)[by_name]] = np.arange(len(texts))
+    column = np.repeat(place, np.diff(first, append=len(order)))
+    kept = column >= 0
+    there = (option[kept], column[kept])
+    shape = (len(sizes), max(1, len(texts)))
+    matrix = csr_matrix((np.ones(len(there[0])), there), shape=shape)
+    matrix.sort_indices()
+    return [texts[at] for at in by_name], matrix
 
-    of_options = [(block, sorted(found)) for block, view in zip(items.block.tolist(), items.views(),
-                  strict=True) for found in seen(view)]  # fmt: skip
-    last: dict[str, int] = {}
-    blocks: Counter[str] = Counter()
-    for block, features in of_options:
-        for feature in features:
-            if last.get(feature) != block:
-                last[feature] = block
-                blocks[feature] += 1
-    names = sorted(feature for feature, count in blocks.items() if count > 1)
-    place = {feature: at for at, feature in enumerate(names)}
-    rows, ends = [], [0]
-    for _, features in of_options:
-        rows += [place[feature] for feature in features if feature in place]
-        ends.append(len(rows))
-    shape = (len(of_options), max(1, len(names)))
-    return names, csr_matrix((np.ones(len(rows)), rows, ends), shape=shape)
+
+def _text(code: int, words: Sequence[str]) -> str:
+    """Return a feature as its words say it."""
+    kind, other = code & 3, code >> 2 & (1 << _HALF) - 1
+    one = words[code >> 2 + _HALF]
+    if kind == _WORD:
+        return one
+    return f"{one}{_JOINS[kind]}{other if kind == _PLACED_BY else words[other]}"
 
 
 def _folds(items: Items, seed: int) -> Ints:

@@ -60,6 +60,11 @@ class Bound:
         return self.low >= -LIMIT and self.high <= LIMIT
 
     @property
+    def by_lot(self) -> bool:
+        """Whether nothing was measured, as the order of all options was dealt by lot."""
+        return self.low == self.high
+
+    @property
     def farthest(self) -> float:
         """How far from guessing the bound reaches."""
         return max(-self.low, self.high)

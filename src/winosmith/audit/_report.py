@@ -155,8 +155,8 @@ def repair_sections(repaired: Repair, of_several: bool = False) -> list[report.S
         note=f"Guessing gets {before} before and {after} after. What a rule gets right of the kept "
         "items is a fact of them, which the repair brought about, and no proof. The bound is of "
         "what it earns beyond guessing, in points, on blocks that the repair did not see; all "
-        "bounds are meant to hold at once in 95 of 100 sets. Positions are dealt by lot: there the "
-        "bound is of items whose order is fixed.",
+        "bounds are meant to hold at once in 95 of 100 sets. Where positions are dealt by lot, "
+        "what they are off guessing is chance; a bound there is of items whose order is fixed.",
         most=_MENDED,
         beyond="{:,} more rules are in the report (--out) and in --json.",
     )  # fmt: skip
@@ -194,6 +194,8 @@ def repair_sections(repaired: Repair, of_several: bool = False) -> list[report.S
 def _bound(bound: Bound | None) -> tuple[str | None, str | None]:
     if bound is None:
         return None, "not shown"
+    if bound.by_lot:  # what it is off is chance, and a fact: it stands beside
+        return "dealt by lot", None
     return f"{_off(bound.low)} to {_off(bound.high)}", "shown" if bound.shown else "not shown"
 
 

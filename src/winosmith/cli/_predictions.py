@@ -181,7 +181,7 @@ def _of_table(source: formats.Source, columns: Sequence[str]) -> Iterator[Predic
                 f"the id {cells[ids]!r} already has a prediction", source.path, number
             )
         seen.add(cells[ids])
-        if not re.fullmatch(r"[1-9]\d?|[A-Z]", cells[choices]):
+        if not re.fullmatch(r"[1-9]\d?|[A-Za-z]", cells[choices]):
             raise FormatError(
                 "the choice must be the number of an option, from 1, or its letter, not "
                 f"{cells[choices]!r}",

@@ -22,10 +22,30 @@ if TYPE_CHECKING:
     from winosmith.embed import TextEmbedder
 
 
+def _files(_: click.Context, __: click.Parameter, paths: tuple[str, ...]) -> tuple[str, ...]:
+    """Refuse what is no file, with what to give in its place."""
+    for path in paths:
+        if path == "-":
+            raise click.BadParameter(
+                "a split has the name of its file, so standard input is not read: write it to a "
+                "file, such as quiz.jsonl, and give that"
+            )
+        if Path(path).is_dir():
+            suffixes = Counter(file.suffix for file in Path(path).iterdir() if file.is_file())
+            common = next((end for end, _ in suffixes.most_common() if end in _SUFFIXES), ".jsonl")
+            raise click.BadParameter(
+                f"{path} is a folder; give its files, each a split: {Path(path) / f'*{common}'}"
+            )
+        if not Path(path).exists():
+            raise click.BadParameter(f"there is no file {path}")
+    return paths
+
+
+_SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".parquet")
+
+
 @click.command()
-@click.argument(
-    "data", nargs=-1, required=True, metavar="DATA...", type=click.Path(exists=True, dir_okay=False)
-)
+@click.argument("data", nargs=-1, required=True, metavar="DATA...", callback=_files)
 @format_option
 @click.option("--draws", default=1000, show_default=True, type=click.IntRange(19, 1_000_000),
               help="Of the null of the cues; p is never under 1 / (1 + draws).")  # fmt: skip

@@ -525,9 +525,8 @@ def rows(source: Source, needed: Iterable[str] = (), *, quoted: bool = True) -> 
         FormatError: a column occurs twice, or a needed one is missing.
     """
     separator = separator_of(source)
-    lines = io.StringIO(source.text, newline="")
     reader = csv.reader(
-        lines,
+        io.StringIO(source.text, newline=""),
         delimiter=separator,
         quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
         strict=True,
@@ -539,7 +538,10 @@ def rows(source: Source, needed: Iterable[str] = (), *, quoted: bool = True) -> 
             cells = next(reader, None)
         except csv.Error as error:
             last = reader.line_num
-            reason = f"this is not a row of a table: {error}; is a quotation mark left open?"
+            lines_lost = f" (lines {first:,} to {last:,} are lost)" if last > first else ""
+            reason = (
+                f"this is not a row of a table: {error}; is a quotation mark left open?{lines_lost}"
+            )
             yield first, source.slice(first, last), None, reason
             continue
         if cells is None:

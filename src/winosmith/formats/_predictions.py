@@ -11,7 +11,8 @@ Our own are JSON Lines. The header says what was run on what; then comes one lin
 published beside a test set, and it fits whether the reader has the answers or not.
 
 A list without ids is read given the data set whose order it is in: one label a line, a number from
-1 or a letter from A, alone ("2") or before its options' scores ("2;[ -5.1 9.3 ]").
+1 or a letter from A, alone ("2") or before its options' scores ("2;[ -5.1 9.3 ]"); or all labels
+in a JSON array.
 """
 
 from __future__ import annotations
@@ -144,7 +145,7 @@ def _first(ids: Sequence[str]) -> str:
     return ", ".join(map(repr, ids[:3])) + (", …" if len(ids) > 3 else "")
 
 
-_LISTED = re.compile(r"([1-9]\d?|[A-Z])(?:\s*;\s*\[([^\]]*)\])?")
+_LISTED = re.compile(r"([1-9]\d?|[A-Za-z])(?:\s*;\s*\[([^\]]*)\])?")
 _KEYS = {"id", "choice", "scores", "tied"}
 
 
@@ -163,6 +164,8 @@ def read_predictions(path: str | Path, dataset: Dataset | None = None) -> Predic
     source = Source(path)
     lines = list(source.lines())
     if not source.start.startswith("{"):
+        if source.start.startswith("["):
+            lines = _labels(source)
         return _of_list(source.path, lines, dataset)
     first = _record(lines[0][1], source.path, lines[0][0])
     header = first if "predictions" in first else {}
@@ -179,6 +182,18 @@ def read_predictions(path: str | Path, dataset: Dataset | None = None) -> Predic
         return predictions
     _check_complete(len(found), header, source.path)
     return predictions.of(dataset)
+
+
+def _labels(source: Source) -> list[tuple[int, str]]:
+    """Return the labels of a JSON array, each as a line of a list would have it."""
+    try:
+        held = parsed(source.text)
+    except ValueError as error:
+        raise FormatError(f"the list is not JSON ({error})", source.path) from None
+    wrong = next((one for one in held if type(one) not in (str, int)), None)
+    if wrong is not None:
+        raise FormatError(f'a list has labels, such as 1 or "A", not {wrong!r}', source.path)
+    return [(1, str(label)) for label in held]
 
 
 def _distinct(lines: Sequence[tuple[int, str]], path: Path) -> list[Prediction]:
@@ -273,7 +288,7 @@ def _of_list(path: Path, lines: Sequence[tuple[int, str]], dataset: Dataset | No
 
 def option_at(label: str) -> int:
     """Return the index of the option that a number, from 1, or a letter stands for."""
-    return int(label) - 1 if label.isdecimal() else ascii_uppercase.index(label)
+    return int(label) - 1 if label.isdecimal() else ascii_uppercase.index(label.upper())
 
 
 def _listed(line: str, path: Path, number: int) -> tuple[int, tuple[float, ...]]:
