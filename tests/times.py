@@ -8,6 +8,7 @@ own.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections import Counter
 from collections.abc import Iterator
@@ -24,18 +25,30 @@ DEAREST = 60
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
-def processor_seconds(pid: int | None = None) -> float:
-    """Return what a process (this one) and all that it has started have used until now."""
-    own = Path("/proc") / str(pid or os.getpid())
+def processor_seconds() -> float:
+    """Return what this process and all that it has started have used until now.
+
+    The larger of two readings: what ends while one is taken is missing from it, and all that it had
+    started; the next test would seem to have used that.
+    """
+    if not Path("/proc/self/stat").exists():
+        return sum(os.times()[:4])
+    return max(_read(os.getpid()) for _ in range(2))
+
+
+def _read(pid: int) -> float:
+    own, children = Path("/proc") / str(pid), ""
     try:
         # After the name in brackets, the 12th to the 15th field (proc_pid_stat(5)): its own time
         # and that of the children it has waited for.
         fields = (own / "stat").read_text("utf-8", "replace").rpartition(")")[2].split()
-        lists = [(thread / "children").read_text() for thread in (own / "task").iterdir()]
+        threads = [*(own / "task").iterdir()]
     except OSError:  # it has ended; whoever waited for it has its time
-        return 0.0 if pid else sum(os.times()[:4])
-    spent = sum(map(int, fields[11:15])) / _TICKS
-    return spent + sum(processor_seconds(int(child)) for child in " ".join(lists).split())
+        return 0.0
+    for thread in threads:
+        with contextlib.suppress(OSError):  # a thread that has ended leaves its children to others
+            children += (thread / "children").read_text()
+    return sum(map(int, fields[11:15])) / _TICKS + sum(map(_read, map(int, children.split())))
 
 
 class Times:
