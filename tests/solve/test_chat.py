@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from winosmith import Dataset, Problem, solve
 from winosmith.chat import ChatError, Client, Messages, Reply
@@ -182,6 +184,18 @@ def test_what_cant_be_shots_is_told() -> None:
         ChatSolver(model, shots=((CUP,),))
     with pytest.raises(DataError, match="no draw of shots"):
         ChatSolver(model, shots=())
+
+
+@given(st.permutations(range(len(DATA))), st.integers(1, 5))
+def test_order_batches_and_answers_change_nothing(order: list[int], size: int) -> None:
+    """Each problem has its scores in any order and batch, with its answer flipped or absent."""
+    solver = ChatSolver.with_shots(Model(by_words), TRAIN, 2, swap=True)
+    expected = solver.score(DATA)
+    flipped = [replace(problem, answer=1 - (problem.answer or 0)) for problem in DATA]
+    assert solver.score(flipped) == solver.score(DATA.blind()) == expected
+    shuffled = [DATA[row] for row in order]
+    found = [s for at in range(0, len(DATA), size) for s in solver.score(shuffled[at : at + size])]
+    assert found == [expected[row] for row in order]
 
 
 def test_nothing_asked_is_nothing_scored() -> None:
