@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import re
@@ -12,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests import forking  # type: ignore[import-not-found]
-from tests.conftest import absent  # type: ignore[import-not-found]
+from tests.conftest import installed  # type: ignore[import-not-found]
 from tests.web import serving  # type: ignore[import-not-found]
 from winosmith import formats, practice
 
@@ -34,8 +33,7 @@ for turn, who in enumerate(Person.objects.order_by("name")):
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """Return a site with four people that is ready, and served by nobody."""
-    if importlib.util.find_spec("django") is None:
-        absent("Django is not installed (the extra `web`)")
+    installed("django")
     folder = tmp_path_factory.mktemp("site")
     (folder / "site.toml").write_text("hold_pace_seconds = 0\n", "utf-8")  # nobody reads here
     made = serving.Served(serving.prepared(folder))

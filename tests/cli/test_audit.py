@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests import forking
+from tests.cli.conftest import Cli
 from tests.web import serving  # type: ignore[import-not-found]
 from tests.web.conftest import prepared_site  # type: ignore[import-not-found]  # noqa: F401
 from winosmith import Problem, formats
@@ -30,38 +31,31 @@ def told(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_rule_that_is_broken_ends_with_code_1(
-    told: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_rule_that_is_broken_ends_with_code_1(told: Path, tmp_path: Path, cli: Cli) -> None:
     """The verdict names the cue, the page is written, and the rule that broke is told."""
     out = tmp_path / "audit.html"
-    rules = "cue=3pt,duplicates"
-    assert main(["audit", str(told), "--draws", "99", "--out", str(out), "--fail-on", rules]) == 1
-    printed, aside = capsys.readouterr()
+    asked = ("--draws", "99", "--out", out, "--fail-on", "cue=3pt,duplicates")
+    printed = cli("audit", told, *asked, code=1)
     assert "choosing “the longest, in characters” is right in 100.0" in printed
-    assert "Broken: told: the longest, in characters" in aside
+    assert "Broken: told: the longest, in characters" in cli.err
     assert "Audit of told" in out.read_text("utf-8")
 
 
-def test_json_holds_the_verdict_and_what_is_broken(
-    told: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_json_holds_the_verdict_and_what_is_broken(told: Path, cli: Cli) -> None:
     """With --json the output is one object; without a broken rule the code is 0."""
-    assert main(["audit", str(told), "--draws", "19", "--no-probes", "--json"]) == 0
-    record = json.loads(capsys.readouterr().out)
+    record = cli.told("audit", told, "--draws", "19", "--no-probes")
     assert record["splits"]["told"]["named"] == ["the longest, in characters"]
     assert record["broken"] == []
 
 
-def test_records_that_are_no_items_are_a_finding(
-    told: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_records_that_are_no_items_are_a_finding(told: Path, cli: Cli) -> None:
     """A record with equal options is left out, named by file and line, and can break a rule."""
     with told.open("a", encoding="utf-8") as file:
         record = json.loads(told.read_text("utf-8").splitlines()[-1])
         file.write(json.dumps({**record, "id": "bad", "options": ["x", "x"]}) + "\n")
-    assert main(["audit", str(told), "--draws", "19", "--no-probes", "--fail-on", "refused"]) == 1
-    assert "told.jsonl:" in capsys.readouterr().out
+    assert "told.jsonl:" in cli(
+        "audit", told, "--draws", "19", "--no-probes", "--fail-on", "refused", code=1
+    )
 
 
 @pytest.mark.parametrize(
@@ -77,37 +71,33 @@ def test_records_that_are_no_items_are_a_finding(
     ],
 )  # fmt: skip
 def test_a_rule_that_could_never_break_is_refused_before_anything_is_read(
-    rules: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    rules: str, message: str, tmp_path: Path, cli: Cli
 ) -> None:
     """A misspelt rule, and one whose measure is left out, ends with code 2 and what there is."""
     unread = tmp_path / "unread.jsonl"
     unread.write_bytes(b"\xff")
-    assert main(["audit", str(unread), "--no-probes", "--fail-on", rules]) == 2
-    assert message in " ".join(capsys.readouterr().err.replace("│", " ").split())
+    told = cli.refused("audit", unread, "--no-probes", "--fail-on", rules)
+    assert message in " ".join(told.replace("│", " ").split())
 
 
-def test_vectors_are_probed_where_an_embedder_is_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_vectors_are_probed_where_an_embedder_is_named(tmp_path: Path, cli: Cli) -> None:
     """`--embed light` tries the vectors beside the words; without probes it is refused."""
     rows = ["question,A,B,answer"]
     rows += [f"What is number {at}?,some a{at},the b{at},{'ABA'[at % 3]}" for at in range(60)]
     quiz = tmp_path / "quiz.csv"
     quiz.write_text("\n".join(rows) + "\n", encoding="utf-8")
-    given = ["audit", str(quiz), "--draws", "19", "--embed", "light", "--json"]
-    assert main(given) == 0
-    record = json.loads(capsys.readouterr().out)
+    given = ("audit", quiz, "--draws", "19", "--embed", "light")
+    record = cli.told(*given)
     probes = record["splits"]["quiz"]["probes"]
     assert [(one["by"], one["sees"]) for one in probes] == [
         (by, sees) for by in ("words", "vectors") for sees in ("options", "question", "both")
     ]
     assert record["embedder"]["embedder"] == "options"
-    assert main([*given, "--no-probes"]) == 2
-    assert "--embed is for probes" in capsys.readouterr().err
+    assert "--embed is for probes" in cli.refused(*given, "--no-probes")
 
 
 def test_any_table_of_questions_is_read_and_models_answers_beside_it(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, cli: Cli
 ) -> None:
     """A CSV with letters as answers is audited, and a table of letters ranks its keys."""
     rows = ["id,question,A,B,C,answer"]
@@ -117,9 +107,8 @@ def test_any_table_of_questions_is_read_and_models_answers_beside_it(
     told = ["id,one,two,three"]
     told += [f"q{at}," + ",".join("ABC"[(at + (at == 4)) % 3] * 3) for at in range(30)]
     answers.write_text("\n".join(told) + "\n", encoding="utf-8")
-    given = ["audit", str(quiz), "--draws", "19", "--no-probes", "--json"]
-    assert main([*given, "--answers", str(answers)]) == 0
-    record = json.loads(capsys.readouterr().out)["splits"]["quiz"]
+    given = ("audit", quiz, "--draws", "19", "--no-probes")
+    record = cli.told(*given, "--answers", answers)["splits"]["quiz"]
     assert record["items"] == 30
     assert [suspect["id"] for suspect in record["answers"]["suspects"]] == ["q4"]
     assert record["answers"]["saturated"] == 29
@@ -139,13 +128,10 @@ def doubted(tmp_path: Path) -> list[str]:
     return [str(tmp_path / "quiz.csv"), "--draws", "19", "--no-probes", "--answers", answers]
 
 
-def test_suspects_become_a_test_sheet(
-    doubted: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_suspects_become_a_test_sheet(doubted: list[str], tmp_path: Path, cli: Cli) -> None:
     """What is written for people is asked as it is: the question, a blank, and its options."""
     path = tmp_path / "suspects.jsonl"
-    assert main(["audit", *doubted, "--to-sheet", str(path)]) == 0
-    assert f"Wrote {path}, 2 problems" in capsys.readouterr().err
+    assert f"Wrote {path}, 2 problems" in cli.aside("audit", *doubted, "--to-sheet", path)
     (sheet,) = make_sheets(formats.read(path)).sheets
     assert {"".join(item.text): item.options for item in sheet.items} == {
         "What is number 4? _": ("a4", "b4", "c4"),
@@ -173,23 +159,22 @@ def test_suspects_wait_for_judges_on_a_site(
 
 
 def test_answers_of_files_that_share_ids_are_refused(
-    doubted: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    doubted: list[str], tmp_path: Path, cli: Cli
 ) -> None:
     """Nobody knows which of two items of one id a model has answered; the error says what to do."""
     other = tmp_path / "other.csv"
     other.write_text("id,question,A,B,answer\nq4,What is it?,x,y,A\n", encoding="utf-8")
-    assert main(["audit", str(other), *doubted]) == 2
-    assert "two of the files have the id 'q4': audit each" in capsys.readouterr().err
+    assert "two of the files have the id 'q4': audit each" in cli.refused("audit", other, *doubted)
 
 
 def test_people_are_asked_only_what_models_doubt(
-    doubted: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    doubted: list[str], tmp_path: Path, cli: Cli
 ) -> None:
     """Without models' answers there is no suspect, and without a site nowhere to send one."""
-    assert main(["audit", doubted[0], "--to-sheet", str(tmp_path / "s.jsonl")]) == 2
-    assert "need models' answers" in capsys.readouterr().err
-    assert main(["audit", *doubted, "--to-judge", str(tmp_path)]) == 2
-    assert "holds no site" in capsys.readouterr().err
+    assert "need models' answers" in cli.refused(
+        "audit", doubted[0], "--to-sheet", tmp_path / "s.jsonl"
+    )
+    assert "holds no site" in cli.refused("audit", *doubted, "--to-judge", tmp_path)
 
 
 @pytest.fixture
@@ -206,19 +191,17 @@ def leaning(tmp_path: Path) -> Path:
 
 
 def test_a_repair_is_written_and_told_on_terminal_page_and_json(
-    leaning: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    leaning: Path, tmp_path: Path, cli: Cli
 ) -> None:
     """The folder has what is kept and what is not; each form of the audit has before and after."""
     folder, page = tmp_path / "fixed", tmp_path / "audit.html"
     asked = ["audit", str(leaning), "--draws", "39", "--no-probes", "--repair", str(folder)]
-    assert main([*asked, "--out", str(page)]) == 0
-    printed = capsys.readouterr().out
+    printed = cli(*asked, "--out", page)
     assert "Not shown" in printed
     assert "Repairs of these items that were tried: 1" in printed
     assert "Repair: before and after" in page.read_text("utf-8")
     assert "Repair of leaning" in (folder / "report.html").read_text("utf-8")
-    assert main([*asked, "--json"]) == 0
-    record = json.loads(capsys.readouterr().out)["repair"]
+    record = cli.told(*asked)["repair"]
     assert record == json.loads((folder / "report.json").read_text("utf-8")) | {
         "verdict": record["verdict"]
     }
@@ -230,7 +213,7 @@ def test_a_repair_is_written_and_told_on_terminal_page_and_json(
 
 
 def test_each_split_is_repaired_into_a_folder_of_its_name(
-    leaning: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    leaning: Path, tmp_path: Path, cli: Cli
 ) -> None:
     """A question that both have stays in the test set; page and JSON have each split's repair."""
     rows = leaning.read_text("utf-8").splitlines()
@@ -241,8 +224,7 @@ def test_each_split_is_repaired_into_a_folder_of_its_name(
         file.write(f"{rows[1]}\n")
     folder, page = tmp_path / "fixed", tmp_path / "audit.html"
     asked = ["--draws", "39", "--no-probes", "--repair", str(folder), "--out", str(page)]
-    assert main(["audit", str(train), str(test), "--json", *asked]) == 0
-    record = json.loads(capsys.readouterr().out)["repairs"]
+    record = cli.told("audit", train, test, *asked)["repairs"]
     assert record["train"]["dropped"]["in a later split"] == 1
     assert "in a later split" not in record["test"]["dropped"]
     for name in ("train", "test"):
@@ -250,71 +232,56 @@ def test_each_split_is_repaired_into_a_folder_of_its_name(
         assert f"Repair of {name}: before and after" in page.read_text("utf-8")
 
 
-def test_splits_that_would_be_mixed_up_are_refused(
-    leaning: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_splits_that_would_be_mixed_up_are_refused(leaning: Path, tmp_path: Path, cli: Cli) -> None:
     """Two files of one name, and a training set after a test set (no contest), end before work."""
     (tmp_path / "a").mkdir()
     paths = [tmp_path / "a" / "test.csv", tmp_path / "test.csv", tmp_path / "train.csv"]
     for path in paths:
         path.write_bytes(b"\xff")
     asked = ["--repair", str(tmp_path / "fixed")]
-    assert main(["audit", str(paths[0]), str(paths[1]), *asked]) == 2
-    assert "two files are named 'test'" in capsys.readouterr().err
-    assert main(["audit", str(paths[1]), str(paths[2]), *asked]) == 2
-    assert "'train' stands after 'test'" in capsys.readouterr().err
+    assert "two files are named 'test'" in cli.refused("audit", paths[0], paths[1], *asked)
+    assert "'train' stands after 'test'" in cli.refused("audit", paths[1], paths[2], *asked)
     contest = paths[0].rename(tmp_path / "contest-a.csv")
-    assert main(["audit", str(contest), str(paths[2]), *asked]) == 2
-    assert "not UTF-8" in capsys.readouterr().err
+    assert "not UTF-8" in cli.refused("audit", contest, paths[2], *asked)
 
 
-def test_what_is_no_file_is_refused_with_what_to_give(
-    told: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_no_file_is_refused_with_what_to_give(told: Path, cli: Cli) -> None:
     """A folder is told with the files that it holds, standard input and no file by name."""
     for given, message in (
         (told.parent, "*.jsonl"),
         ("-", "write it to a file"),
         (told.parent / "none.csv", "there is no file"),
     ):
-        assert main(["audit", str(given)]) == 2
-        assert message in " ".join(capsys.readouterr().err.split())
+        assert message in cli.refused("audit", given)
 
 
-def test_a_list_of_letters_is_what_one_model_chose(
-    told: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_list_of_letters_is_what_one_model_chose(told: Path, cli: Cli) -> None:
     """In the order of the items; of another length it is refused."""
     listed = told.parent / "model.json"
     listed.write_text(json.dumps(["b", "a"] * 20), "utf-8")
-    fast = ["--draws", "19", "--no-probes", "--json"]
-    assert main(["audit", str(told), "--answers", str(listed), *fast]) == 0
-    record = json.loads(capsys.readouterr().out)["splits"]["told"]
+    asked = ("audit", told, "--answers", listed, "--draws", "19", "--no-probes")
+    record = cli.told(*asked)["splits"]["told"]
     assert "model" in json.dumps(record["answers"])
     listed.write_text("b\n" * 39, "utf-8")
-    assert main(["audit", str(told), "--answers", str(listed), *fast]) == 2
-    assert "39 labels" in capsys.readouterr().err
+    assert "39 labels" in cli.refused(*asked)
 
 
-def test_what_is_read_is_not_written_over(told: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_read_is_not_written_over(told: Path, cli: Cli) -> None:
     """Neither a page nor a sheet takes the place of the items; a page takes that of a page."""
     before = told.read_bytes()
     asked = ["audit", str(told), "--draws", "19", "--no-probes"]
-    assert main([*asked, "--out", str(told)]) == 2
-    assert "is there, and is no page" in capsys.readouterr().err
-    assert main([*asked, "--answers", str(told), "--to-sheet", str(told)]) == 2
-    assert "which is read: name another" in capsys.readouterr().err
+    assert "is there, and is no page" in cli.refused(*asked, "--out", told)
+    assert "which is read: name another" in cli.refused(
+        *asked, "--answers", told, "--to-sheet", told
+    )
     assert told.read_bytes() == before
     page = told.with_suffix(".html")
     assert [main([*asked, "--out", str(page)]) for _ in range(2)] == [0, 0]
 
 
-def test_a_repair_takes_enough_items(
-    told: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_repair_takes_enough_items(told: Path, tmp_path: Path, cli: Cli) -> None:
     """Too few items are refused with what to do, and no folder is left."""
     folder = tmp_path / "fixed"
     few = ["audit", str(told), "--draws", "19", "--no-probes", "--repair", str(folder)]
-    assert main(few) == 2
-    assert "too few for a repair" in capsys.readouterr().err
+    assert "too few for a repair" in cli.refused(*few)
     assert not folder.exists()

@@ -46,27 +46,24 @@ def whole(tmp_path_factory):
 
 
 @pytest.fixture
-def built(twins, whole, capsys):
+def built(twins, whole, cli):
     """Put the finished build of the recipe into the current folder; return what it printed."""
     if not (whole / "out").exists():
-        assert main(BUILD) == 0
-        (whole / "printed").write_text(capsys.readouterr().out, "utf-8")
+        (whole / "printed").write_text(cli(*BUILD), "utf-8")
         shutil.copytree("out", whole / "out")
     else:
         shutil.copytree(whole / "out", "out")
     return (whole / "printed").read_text("utf-8")
 
 
-def test_build_tells_where_the_report_is_and_what_matters(twins, built, capsys):
+def test_build_tells_where_the_report_is_and_what_matters(twins, built, cli):
     """The last lines name the report and the figures of report.json, which --json prints whole.
 
     It and the report say that a dev set of a dozen shows no difference between models.
     """
-    assert main([*BUILD, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["recipe"]["name"] == "mine"
-    assert main(BUILD) == 0
-    printed, beside = capsys.readouterr()
-    assert "it finds no difference" in beside
+    assert cli.told(*BUILD)["recipe"]["name"] == "mine"
+    printed = cli(*BUILD)
+    assert "it finds no difference" in cli.err
     assert "it finds no difference" in (twins / "out" / "report.html").read_text("utf-8")
     assert str(twins / "out" / "report.html") in printed
     record = json.loads((twins / "out" / "report.json").read_text("utf-8"))
@@ -75,27 +72,22 @@ def test_build_tells_where_the_report_is_and_what_matters(twins, built, capsys):
     assert f"{100 * accuracy:.1f} % →" in printed.replace("\u202f", " ").replace("\xa0", " ")
 
 
-def test_a_finished_build_shows_its_result_at_once(twins, capsys):
+def test_a_finished_build_shows_its_result_at_once(twins, cli):
     """Run again, it says that it is finished and prints the same; --force builds it again."""
-    assert main(BUILD) == 0
-    first = capsys.readouterr()
+    first = cli(*BUILD)
     before = {path: path.stat().st_mtime_ns for path in (twins / "out").rglob("*")}
-    assert main(BUILD) == 0
-    again = capsys.readouterr()
-    assert again.out == first.out
-    assert "out holds the finished build of this recipe; add --force" in again.err
+    assert cli(*BUILD) == first
+    assert "out holds the finished build of this recipe; add --force" in cli.err
     assert {path: path.stat().st_mtime_ns for path in (twins / "out").rglob("*")} == before
-    assert main([*BUILD, "--force"]) == 0
-    assert capsys.readouterr().out == first.out
+    assert cli(*BUILD, "--force") == first
     assert (twins / "out" / "report.html").stat().st_mtime_ns > max(before.values())
 
 
-def test_a_finished_build_that_lost_a_file_is_built_again(twins, built, capsys):
+def test_a_finished_build_that_lost_a_file_is_built_again(twins, built, cli):
     """A file that is gone or changed is written anew, with the same bytes."""
     kept = (twins / "out" / "dev.jsonl").read_bytes()
     (twins / "out" / "dev.jsonl").write_text("spoiled")
-    assert main(BUILD) == 0
-    assert "finished build" not in capsys.readouterr().err
+    assert "finished build" not in cli.aside(*BUILD)
     assert (twins / "out" / "dev.jsonl").read_bytes() == kept
 
 
@@ -110,27 +102,27 @@ def test_the_published_recipe_builds_the_same_again(twins, built):
     ).read_text()
 
 
-def test_a_mistyped_key_is_named(twins, capsys):
+def test_a_mistyped_key_is_named(twins, cli):
     """An unknown key ends with code 2, the nearest known key, and no folder."""
     with (twins / "recipe.toml").open("a") as file:
         file.write("treshold = 0.7\n")
-    assert main(["build", "recipe.toml", "--out", "out"]) == 2
-    told = capsys.readouterr().err
+    told = cli.refused("build recipe.toml --out out")
     assert "recipe.toml: unknown key 'filter.treshold'; did you mean 'threshold'?" in told
     assert not (twins / "out").exists()
 
 
-def test_a_folder_with_other_things_is_left_alone(twins, capsys):
+def test_a_folder_with_other_things_is_left_alone(twins, cli):
     """A folder that is not ours is refused, even with --force, and keeps its files."""
     (twins / "out").mkdir()
     (twins / "out" / "thesis.tex").write_text("years of work")
     for force in ([], ["--force"]):
-        assert main(["build", "recipe.toml", "--out", "out", *force]) == 2
-        assert "was not written by winosmith" in capsys.readouterr().err
+        assert "was not written by winosmith" in cli.refused(
+            "build", "recipe.toml", "--out", "out", *force
+        )
     assert [path.name for path in (twins / "out").iterdir()] == ["thesis.tex"]
 
 
-def test_debias_writes_kept_and_dropped_with_reasons(twins, capsys):
+def test_debias_writes_kept_and_dropped_with_reasons(twins, cli):
     """Kept and dropped are together the input, and each dropped problem has its reason."""
     rng = np.random.default_rng(0)
     data = formats.read("twins.jsonl")
@@ -138,7 +130,7 @@ def test_debias_writes_kept_and_dropped_with_reasons(twins, capsys):
     X[:40, 0] += 6 * (2 * np.array(data.answers[:40]) - 1)
     np.savez("vectors.npz", X=X, ids=np.array(data.ids))
     command = ["debias", "twins.jsonl", "--out", "out", "--embeddings", "vectors.npz"]
-    assert main([*command, "--train-size", "40", "--cutoff", "10", *QUICK]) == 0
+    shown = cli(*command, "--train-size", "40", "--cutoff", "10", *QUICK)
     kept = formats.read("out/kept.jsonl")
     lines = (twins / "out" / "dropped.jsonl").read_text("utf-8").splitlines()
     dropped = [json.loads(line) for line in lines]
@@ -146,25 +138,21 @@ def test_debias_writes_kept_and_dropped_with_reasons(twins, capsys):
     assert len(kept) + len(dropped) == 120
     assert len(dropped) >= 20
     assert all("of the ensemble in phase" in record["reason"] for record in dropped)
-    assert "problems kept of 120" in capsys.readouterr().out
+    assert "problems kept of 120" in shown
 
 
-def test_a_finished_filter_shows_its_result_at_once(twins, capsys):
+def test_a_finished_filter_shows_its_result_at_once(twins, cli):
     """The same command again filters nothing; other options are another run."""
     command = ["debias", "twins.jsonl", "--out", "out", "--method", "random", "--keep", "70"]
     command += QUICK
-    assert main(command) == 0
-    first = capsys.readouterr().out
-    assert main(command) == 0
-    again = capsys.readouterr()
-    assert again.out == first
-    assert "out holds the finished results of this command" in again.err
-    assert main([*command, "--force"]) == 0
-    assert capsys.readouterr().out == first
-    assert main([*command, "--seed", "1"]) == 2
+    first = cli(*command)
+    assert cli(*command) == first
+    assert "out holds the finished results of this command" in cli.err
+    assert cli(*command, "--force") == first
+    cli.refused(*command, "--seed", "1")
 
 
-def test_a_null_is_told_phase_by_phase(twins, capsys):
+def test_a_null_is_told_phase_by_phase(twins):
     """On vectors of noise --null report keeps what it kept without, and tells what chance finds."""
     data = formats.read("twins.jsonl")
     np.save("noise.npy", np.random.default_rng(1).normal(size=(len(data), 6)))
@@ -183,7 +171,7 @@ def test_a_null_is_told_phase_by_phase(twins, capsys):
     assert "95 % interval" in html
 
 
-def test_twins_go_whole_to_a_target_in_shares(twins, capsys):
+def test_twins_go_whole_to_a_target_in_shares(twins):
     """--remove twins, --target-size and a share as --cutoff do together what each says."""
     data = formats.read("twins.jsonl")
     rng = np.random.default_rng(0)
@@ -203,14 +191,13 @@ def test_twins_go_whole_to_a_target_in_shares(twins, capsys):
 
 
 @pytest.mark.parametrize("cutoff", ["many", "0", "1.5", "1e999", "nan"])
-def test_a_cutoff_that_is_neither_number_nor_share_is_refused(twins, cutoff, capsys):
+def test_a_cutoff_that_is_neither_number_nor_share_is_refused(twins, cutoff, cli):
     """The message names the option or the key, and no folder is made."""
-    assert main(["debias", "twins.jsonl", "--out", "out", "--cutoff", cutoff]) == 2
-    assert "cutoff" in capsys.readouterr().err
+    assert "cutoff" in cli.refused("debias", "twins.jsonl", "--out", "out", "--cutoff", cutoff)
     assert not (twins / "out").exists()
 
 
-def test_what_fine_tuned_the_encoder_is_dropped_first(twins, capsys):
+def test_what_fine_tuned_the_encoder_is_dropped_first(twins, cli):
     """An array without rows for its tuning problems is taken, and these are dropped as such."""
     data = formats.read("twins.jsonl")
     rows = np.random.default_rng(0).normal(size=(110, 4))
@@ -218,8 +205,7 @@ def test_what_fine_tuned_the_encoder_is_dropped_first(twins, capsys):
     ids = [*data.ids[:2], *data.ids[12:]]
     np.savez("tuned.npz", X=rows, ids=np.array(ids), **tuned_on)
     command = ["debias", "twins.jsonl", "--out", "out", "--embeddings", "tuned.npz"]
-    assert main([*command, "--method", "random", "--keep", "60", *QUICK]) == 0
-    assert "60 problems kept of 120" in capsys.readouterr().out
+    assert "60 problems kept of 120" in cli(*command, "--method", "random", "--keep", "60", *QUICK)
     kept = formats.read("out/kept.jsonl")
     lines = (twins / "out" / "dropped.jsonl").read_text("utf-8").splitlines()
     dropped = [json.loads(line) for line in lines]
@@ -232,11 +218,10 @@ def test_what_fine_tuned_the_encoder_is_dropped_first(twins, capsys):
 
 
 @pytest.mark.parametrize("method", ["pmi", "random"])
-def test_baselines_keep_as_many_as_asked(twins, method, capsys):
+def test_baselines_keep_as_many_as_asked(twins, method, cli):
     """PMI and random reduction keep the number that --keep says, give or take half a twin."""
     command = ["debias", "twins.jsonl", "--out", "out", "--method", method, "--keep", "70"]
-    assert main([*command, *QUICK, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["kept"] in (69, 70)
+    assert cli.told(*command, *QUICK)["kept"] in (69, 70)
 
 
 def _nan(X):
@@ -253,38 +238,33 @@ def _nan(X):
         (lambda X: X[0], "shape"),
     ],
 )
-def test_vectors_that_cannot_be_used_are_refused(twins, spoil, message, capsys):
+def test_vectors_that_cannot_be_used_are_refused(twins, spoil, message, cli):
     """Vectors with gaps, of another length, shape or kind end with code 2 and no folder."""
     np.save("vectors.npy", spoil(np.random.default_rng(0).normal(size=(120, 4))), allow_pickle=True)
     command = ["debias", "twins.jsonl", "--out", "out", "--embeddings", "vectors.npy"]
-    assert main(command) == 2
-    assert message in capsys.readouterr().err
+    assert message in cli.refused(*command)
     assert not (twins / "out").exists()
 
 
-def test_labels_of_one_class_are_refused(twins, capsys):
+def test_labels_of_one_class_are_refused(twins, cli):
     """Data in which one option is always right can't be filtered."""
     data = formats.read("twins.jsonl")
     formats.write([replace(p, answer=0) for p in data], "one.jsonl")
-    assert main(["debias", "one.jsonl", "--out", "out"]) == 2
-    assert "both 0 and 1 must occur" in capsys.readouterr().err
+    assert "both 0 and 1 must occur" in cli.refused("debias one.jsonl --out out")
 
 
-def test_an_empty_file_is_refused(twins, capsys):
+def test_an_empty_file_is_refused(twins, cli):
     """An empty file is told by its name."""
     (twins / "empty.jsonl").touch()
-    assert main(["debias", "empty.jsonl", "--out", "out"]) == 2
-    assert "empty.jsonl: the file is empty" in capsys.readouterr().err
+    assert "empty.jsonl: the file is empty" in cli.refused("debias empty.jsonl --out out")
 
 
 @pytest.mark.filterwarnings("always:train_size:UserWarning")
-def test_too_large_a_training_size_warns_in_words(twins, capsys):
+def test_too_large_a_training_size_warns_in_words(twins, cli):
     """A training size beyond the data removes nothing, and a warning says what would."""
     command = ["debias", "twins.jsonl", "--out", "out", "--train-size", "500", *QUICK]
-    assert main(command) == 0
-    told = capsys.readouterr()
-    assert "Warning: train_size is 500, but there are only 120 rows" in told.err
-    assert "120 problems kept of 120" in told.out
+    assert "120 problems kept of 120" in cli(*command)
+    assert "Warning: train_size is 500, but there are only 120 rows" in cli.err
 
 
 def test_a_full_disk_ends_with_code_2(tmp_path):
@@ -310,14 +290,13 @@ def test_a_full_disk_ends_with_code_2(tmp_path):
         subprocess.run(["umount", disk], check=False)
 
 
-def test_practice_writes_what_build_reads(tmp_path, monkeypatch, capsys):
+def test_practice_writes_what_build_reads(tmp_path, monkeypatch, cli):
     """The practice corpus comes with votes, what is planted, and a recipe that works."""
     monkeypatch.chdir(tmp_path)
-    assert main(["practice", "--out", "pool", "--twins", "60", "--artifact", "position"]) == 0
+    cli("practice --out pool --twins 60 --artifact position")
     with (tmp_path / "pool" / "recipe.toml").open("a") as file:
         file.write("[filter]\nensemble_size = 8\nagain = false\n[measure]\nsplits = 0\n")
-    assert main(["build", "pool/recipe.toml", "--out", "out", "--json"]) == 0
-    record = json.loads(capsys.readouterr().out)
+    record = cli.told("build pool/recipe.toml --out out")
     assert record["measures"]["found"]["AFLite"]["by_kind"].keys() == {"position"}
     assert [step["stage"] for step in record["funnel"]["steps"]] == ["structure", "votes", "aflite"]
 
@@ -330,7 +309,7 @@ def test_practice_writes_symmetric_twins(tmp_path):
     assert made.answers != practice.corpus(40).dataset.answers
 
 
-def test_practice_writes_the_handwritten_twins(tmp_path, capsys):
+def test_practice_writes_the_handwritten_twins(tmp_path):
     """The hand-written twins are problems with both halves."""
     assert main(["practice", "--out", str(tmp_path / "pool"), "--handwritten"]) == 0
     data = formats.read(tmp_path / "pool" / "twins.jsonl")
@@ -338,11 +317,10 @@ def test_practice_writes_the_handwritten_twins(tmp_path, capsys):
     assert not data.singles
 
 
-def test_an_unknown_artifact_lists_the_known(tmp_path, capsys):
+def test_an_unknown_artifact_lists_the_known(tmp_path, cli):
     """A kind that can't be planted is refused with those that can."""
     command = ["practice", "--out", str(tmp_path / "pool"), "--artifact", "colour"]
-    assert main(command) == 2
-    assert "association" in capsys.readouterr().err
+    assert "association" in cli.refused(*command)
 
 
 @pytest.mark.long
@@ -377,19 +355,19 @@ def test_ctrl_c_ends_with_130_and_the_same_command_goes_on(tmp_path):
 
 
 @pytest.mark.long
-def test_the_record_of_a_demo_tells_what_was_found(tmp_path, capsys, monkeypatch):
+def test_the_record_of_a_demo_tells_what_was_found(tmp_path, cli, monkeypatch):
     """The demo of fewer twins tells, as JSON, what each way of taking found of what was planted."""
     monkeypatch.setattr(importlib.import_module("winosmith.cli.demo"), "TWINS", 120)
-    assert main(["demo", "--out", str(tmp_path / "demo"), "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)["measures"]["found"]
+    found = cli.told("demo", "--out", tmp_path / "demo")["measures"]["found"]
     assert {"all", "AFLite", "random"} <= found.keys()
     assert found["all"]["recall"]["count"] == 0
     assert found["AFLite"]["recall"]["total"] == found["random"]["recall"]["total"] > 0
 
 
-def test_data_with_ids_twice_is_refused_with_its_line(twins, capsys):
+def test_data_with_ids_twice_is_refused_with_its_line(twins, cli):
     """Two records with one id are told by file and line."""
     data = Dataset(made_twins(2))
     formats.write([*data, data[0]], "twice.jsonl")
-    assert main(["debias", "twice.jsonl", "--out", "out"]) == 2
-    assert "twice.jsonl:5: the id '0-0' was already used at line 1" in capsys.readouterr().err
+    assert "twice.jsonl:5: the id '0-0' was already used at line 1" in cli.refused(
+        "debias twice.jsonl --out out"
+    )

@@ -5,17 +5,15 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from tests.cli.conftest import Cli
 from winosmith import Dataset, Problem, Response, formats, practice
 from winosmith.cli import main
 from winosmith.lineage import perturbed
 from winosmith.testing import made_families, made_twins
 from winosmith.validate import read_votes, write_votes
-
-TEXT = pytest.CaptureFixture[str]
 
 
 @pytest.fixture
@@ -40,16 +38,9 @@ def votes(tmp_path: Path) -> Path:
     return tmp_path / "votes.csv"
 
 
-def report(capsys: TEXT, *arguments: object) -> dict[str, Any]:
-    """Return the report of a check as JSON."""
-    assert main(["check", *map(str, arguments), "--json"]) == 0
-    return json.loads(capsys.readouterr().out)  # type: ignore[no-any-return]
-
-
-def test_the_funnel_the_rules_and_examples_are_printed(twins: Path, capsys: TEXT) -> None:
+def test_the_funnel_the_rules_and_examples_are_printed(twins: Path, cli: Cli) -> None:
     """The text has the problems kept, each rule's counts, and examples as FILE:ID."""
-    assert main(["check", str(twins), "--skip", "overlap", "--skip", "edit"]) == 0
-    shown = capsys.readouterr().out
+    shown = cli("check", twins, "--skip", "overlap", "--skip", "edit")
     assert "Kept at each stage: 9 of 10 problems, 90.0\u00a0%" in shown
     assert f"{twins}:1-0: length: 33 words; 15 to 30 are asked for" in shown
     rules = {tuple(line.split()) for line in shown.splitlines()}
@@ -60,15 +51,14 @@ def test_the_funnel_the_rules_and_examples_are_printed(twins: Path, capsys: TEXT
 
 
 def test_the_first_line_says_which_rules_were_used(
-    twins: Path, votes: Path, tmp_path: Path, capsys: TEXT
+    twins: Path, votes: Path, tmp_path: Path, cli: Cli
 ) -> None:
     """Authors' twins have WinoGrande's rules, an evolved set none; --rules names them."""
     evolved = tmp_path / "evolved.jsonl"
     formats.write(made_families([1, 2], [3]), evolved)
 
     def first_line(*arguments: object) -> str:
-        assert main(["check", *map(str, arguments)]) == 0
-        return capsys.readouterr().out.splitlines()[0]
+        return cli("check", *arguments).splitlines()[0]
 
     told = first_line(twins, "--votes", votes)
     assert told == "Rules: WinoGrande's for authors; no problem is perturbed or known as published"
@@ -79,23 +69,24 @@ def test_the_first_line_says_which_rules_were_used(
     assert first_line(twins, "--rules", "none").endswith(
         "none of WinoGrande's for authors, as asked for"
     )
-    assert report(capsys, evolved)["rules_used"]["not_applied"] == {"perturbed or their roots": 5}
-    assert report(capsys, twins, "--rules", "none")["funnel"]["steps"][0]["dropped"] == {}
+    assert cli.told("check", evolved)["rules_used"]["not_applied"] == {
+        "perturbed or their roots": 5
+    }
+    assert cli.told("check", twins, "--rules", "none")["funnel"]["steps"][0]["dropped"] == {}
 
 
-def test_of_questions_it_says_what_is_not_checked(tmp_path: Path, capsys: TEXT) -> None:
+def test_of_questions_it_says_what_is_not_checked(tmp_path: Path, cli: Cli) -> None:
     """Questions have no blank: how many there are is told, and what looks at them instead."""
     asked = [Problem(f"q{at}", "Which is red?", ("a", "b"), at, blank=None) for at in range(2)]
     formats.write([*made_twins(1), *asked], tmp_path / "mixed.jsonl")
-    assert main(["check", str(tmp_path / "mixed.jsonl")]) == 0
-    told = " ".join(capsys.readouterr().out.split())
+    told = " ".join(cli("check", tmp_path / "mixed.jsonl").split())
     assert "Questions: 2, which have no blank, so that their length" in told
     assert "winosmith audit" in told
 
 
-def test_json_is_the_same_report(twins: Path, votes: Path, capsys: TEXT) -> None:
+def test_json_is_the_same_report(twins: Path, votes: Path, cli: Cli) -> None:
     """With --json the funnel, the rules and the examples are JSON."""
-    found = report(capsys, twins, "--votes", votes, "--skip", "overlap", "--skip", "edit")
+    found = cli.told("check", twins, "--votes", votes, "--skip", "overlap", "--skip", "edit")
     assert found["data"] == str(twins)
     steps = found["funnel"]["steps"]
     assert [step["kept"]["problems"] for step in steps] == [9, 8]
@@ -107,9 +98,9 @@ def test_json_is_the_same_report(twins: Path, votes: Path, capsys: TEXT) -> None
     assert "votes_file:" in found["signature"]
 
 
-def test_an_option_sets_each_rule(twins: Path, votes: Path, capsys: TEXT) -> None:
+def test_an_option_sets_each_rule(twins: Path, votes: Path, cli: Cli) -> None:
     """Limits, switches and agreements reach the rules, and stand in the signature."""
-    plain = report(capsys, twins, "--votes", votes)["signature"]
+    plain = cli.told("check", twins, "--votes", votes)["signature"]
     for arguments, expected in [
         (["--length", "10", "40"], "length:10-40"),
         (["--overlap", "0.5"], "overlap:0.5"),
@@ -124,18 +115,18 @@ def test_an_option_sets_each_rule(twins: Path, votes: Path, capsys: TEXT) -> Non
         (["--both-halves"], "both_halves:True"),
         (["--undecided", "keep"], "undecided:keep"),
     ]:
-        signature = report(capsys, twins, "--votes", votes, *arguments)["signature"]
+        signature = cli.told("check", twins, "--votes", votes, *arguments)["signature"]
         assert f"|{expected}|" in signature
         assert f"|{expected}|" not in plain
     for name in ("length", "overlap", "edit", "anchor", "function-word", "options", "flipped"):
-        rules = report(capsys, twins, "--skip", name)["rules"]
+        rules = cli.told("check", twins, "--skip", name)["rules"]
         assert len(rules) == 7
 
 
-def test_what_was_kept_and_dropped_is_written(twins: Path, tmp_path: Path, capsys: TEXT) -> None:
+def test_what_was_kept_and_dropped_is_written(twins: Path, tmp_path: Path, cli: Cli) -> None:
     """With --out the kept and the dropped problems are files, and together they are the input."""
     out = tmp_path / "checked"
-    assert main(["check", str(twins), "--out", str(out), "--skip", "overlap"]) == 0
+    aside = cli.aside("check", twins, "--out", out, "--skip", "overlap")
     kept = formats.read(out / "kept.jsonl")
     dropped = [json.loads(line) for line in (out / "dropped.jsonl").read_text().splitlines()]
     data = formats.read(twins)
@@ -144,19 +135,16 @@ def test_what_was_kept_and_dropped_is_written(twins: Path, tmp_path: Path, capsy
         ids.insert(entry["row"], entry["problem"]["id"])
     assert tuple(ids) == data.ids
     assert {entry["stage"] for entry in dropped} == {"structure"}
-    assert "kept.jsonl" in capsys.readouterr().err
+    assert "kept.jsonl" in aside
 
 
-def test_another_check_does_not_overwrite_the_files(
-    twins: Path, tmp_path: Path, capsys: TEXT
-) -> None:
+def test_another_check_does_not_overwrite_the_files(twins: Path, tmp_path: Path, cli: Cli) -> None:
     """A folder of another check is refused without --force, and the same check may be repeated."""
     out = str(tmp_path / "checked")
-    assert main(["check", str(twins), "--out", out]) == 0
-    assert main(["check", str(twins), "--out", out]) == 0
-    assert main(["check", str(twins), "--out", out, "--edit", "0.9"]) == 2
-    assert "--force" in capsys.readouterr().err
-    assert main(["check", str(twins), "--out", out, "--edit", "0.9", "--force"]) == 0
+    cli("check", twins, "--out", out)
+    cli("check", twins, "--out", out)
+    assert "--force" in cli.refused("check", twins, "--out", out, "--edit", "0.9")
+    cli("check", twins, "--out", out, "--edit", "0.9", "--force")
 
 
 def test_strict_ends_with_code_1_when_something_is_dropped(twins: Path, tmp_path: Path) -> None:
@@ -166,29 +154,28 @@ def test_strict_ends_with_code_1_when_something_is_dropped(twins: Path, tmp_path
     assert main(["check", str(tmp_path / "sound.jsonl"), "--strict"]) == 0
 
 
-def test_votes_set_aside_are_counted_by_reason(twins: Path, tmp_path: Path, capsys: TEXT) -> None:
+def test_votes_set_aside_are_counted_by_reason(twins: Path, tmp_path: Path, cli: Cli) -> None:
     """Votes that did not count are shown with the reason, so that nobody misses them."""
     votes = [Response(p.id, "ann", "validate", p.answer) for p in made_twins(5)]
     write_votes(votes, tmp_path / "votes.jsonl")
-    assert main(["check", str(twins), "--votes", str(tmp_path / "votes.jsonl")]) == 0
-    shown = capsys.readouterr().out
+    shown = cli("check", twins, "--votes", tmp_path / "votes.jsonl")
     assert "Responses set aside: 5 of 10" in shown
     assert "the judge had seen the other half" in shown
 
 
 def test_validators_votes_are_no_human_performance(
-    twins: Path, votes: Path, tmp_path: Path, capsys: TEXT
+    twins: Path, votes: Path, tmp_path: Path, cli: Cli
 ) -> None:
     """Human accuracy is shown for responses of a human test, and refused for judges' votes."""
-    assert main(["check", str(twins), "--votes", str(votes)]) == 0
-    assert "Human accuracy is not measured" in capsys.readouterr().out
+    assert "Human accuracy is not measured" in cli("check", twins, "--votes", votes)
     fresh = [
         Response(p.id, f"fresh-{n}", "test", p.answer) for p in made_twins(5) for n in range(3)
     ]
     everyone = tmp_path / "everyone.jsonl"
     write_votes([*read_votes(votes), *fresh], everyone)
-    assert main(["check", str(twins), "--votes", str(everyone)]) == 0
-    assert "Human accuracy, by the majority on 7 problems: 100.0 %" in capsys.readouterr().out
+    assert "Human accuracy, by the majority on 7 problems: 100.0 %" in cli(
+        "check", twins, "--votes", everyone
+    )
 
 
 @pytest.mark.parametrize(
@@ -202,33 +189,29 @@ def test_validators_votes_are_no_human_performance(
     ],
 )
 def test_bad_options_end_with_code_2(
-    twins: Path, capsys: TEXT, arguments: list[str], told: str
+    twins: Path, cli: Cli, arguments: list[str], told: str
 ) -> None:
     """A limit out of range or an unknown rule is bad input, told on the error stream."""
-    assert main(["check", str(twins), *arguments]) == 2
-    output = capsys.readouterr()
-    assert told in " ".join(output.err.split())
-    assert output.out == ""
+    assert told in cli.refused("check", twins, *arguments)
 
 
 def test_a_vote_that_can_not_be_is_told_by_file_and_line(
-    twins: Path, tmp_path: Path, capsys: TEXT
+    twins: Path, tmp_path: Path, cli: Cli
 ) -> None:
     """A bad row of the votes file ends the check with its file and line."""
     path = tmp_path / "votes.csv"
     path.write_text("problem_id,participant,choice\n0-0,ann,0\n")
-    assert main(["check", str(twins), "--votes", str(path)]) == 2
-    assert f"{path}:2: '0' is not the number of an option" in capsys.readouterr().err
+    assert f"{path}:2: '0' is not the number of an option" in cli.refused(
+        "check", twins, "--votes", path
+    )
 
 
-def test_the_practice_corpus_passes_and_its_crowd_rejects_a_third(
-    tmp_path: Path, capsys: TEXT
-) -> None:
+def test_the_practice_corpus_passes_and_its_crowd_rejects_a_third(tmp_path: Path, cli: Cli) -> None:
     """The generated twins obey every rule, and the simulated crowd keeps about two thirds."""
     made = practice.corpus(200, seed=1)
     formats.write(made.dataset, tmp_path / "twins.jsonl")
     write_votes(made.votes, tmp_path / "votes.csv")
-    found = report(capsys, tmp_path / "twins.jsonl", "--votes", tmp_path / "votes.csv")
+    found = cli.told("check", tmp_path / "twins.jsonl", "--votes", tmp_path / "votes.csv")
     structure, votes = found["funnel"]["steps"]
     assert structure["dropped"] == {}
     assert 0.5 < found["funnel"]["share"] < 0.85
@@ -237,26 +220,24 @@ def test_the_practice_corpus_passes_and_its_crowd_rejects_a_third(
 
 
 @pytest.mark.data
-def test_the_released_dev_set_keeps_the_rules(data_dir: Path, capsys: TEXT) -> None:
+def test_the_released_dev_set_keeps_the_rules(data_dir: Path, cli: Cli) -> None:
     """Of WinoGrande's dev set, 1,265 of 1,267 problems pass the check."""
-    found = report(capsys, data_dir / "winogrande/dev.jsonl")
+    found = cli.told("check", data_dir / "winogrande/dev.jsonl")
     assert found["funnel"]["steps"][0]["kept"]["problems"] == 1265
 
 
-def test_a_parent_that_is_gone_is_named(tmp_path: Path, capsys: TEXT) -> None:
+def test_a_parent_that_is_gone_is_named(tmp_path: Path, cli: Cli) -> None:
     """A perturbed problem without its parent is kept, and the parent that is missing is named."""
     root = made_twins(1)[0]
     child = perturbed(root, f"Well: {root.sentence}", root.options, root.answer, source="person")
     path = tmp_path / "part.jsonl"
     formats.write([child], path)
-    assert main(["check", str(path)]) == 0
-    shown = capsys.readouterr()
-    assert f"the parent or root {root.id!r} of {child.id!r}; lineages are not checked" in shown.err
-    assert "Kept at each stage: 1 of 1" in shown.out
+    assert "Kept at each stage: 1 of 1" in cli("check", path)
+    assert f"the parent or root {root.id!r} of {child.id!r}; lineages are not checked" in cli.err
 
 
 @pytest.mark.parametrize("turned", [False, True])
-def test_copies_change_no_verdict(twins: Path, tmp_path: Path, capsys: TEXT, turned: bool) -> None:
+def test_copies_change_no_verdict(twins: Path, tmp_path: Path, cli: Cli, turned: bool) -> None:
     """Each row written twice, as a twin of its own, gets the verdict that it got alone."""
     data = formats.read(twins)
     again = [
@@ -270,7 +251,7 @@ def test_copies_change_no_verdict(twins: Path, tmp_path: Path, capsys: TEXT, tur
         for p in data
     ]
     formats.write(Dataset([*data, *again]), tmp_path / "twice.jsonl")
-    alone, twice = report(capsys, twins), report(capsys, tmp_path / "twice.jsonl")
+    alone, twice = cli.told("check", twins), cli.told("check", tmp_path / "twice.jsonl")
     assert (alone["copies"]["problems"], twice["copies"]["problems"]) == (0, 2 * len(data))
     assert twice["contradictions"]["count"] == 0
     assert twice["funnel"]["share"] == alone["funnel"]["share"]

@@ -7,11 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.conftest import Cli
 from winosmith import Prediction, formats
-from winosmith.cli import main
 from winosmith.testing import made_twins
-
-TEXT = pytest.CaptureFixture[str]
 
 DATA = made_twins(40)
 
@@ -27,10 +25,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_every_two_are_compared_in_80_columns(capsys: TEXT) -> None:
+def test_every_two_are_compared_in_80_columns(cli: Cli) -> None:
     """Three solvers are three pairs; the tables fit a terminal and are signed."""
-    assert main(["compare", "dev.jsonl", "good.lst", "fair.lst", "poor.lst"]) == 0
-    shown = capsys.readouterr().out
+    shown = cli("compare dev.jsonl good.lst fair.lst poor.lst")
     assert [line[:5] for line in shown.splitlines() if "−" in line[:5]] == 2 * [
         "A − B", "A − C", "B − C",
     ]  # fmt: skip
@@ -39,11 +36,10 @@ def test_every_two_are_compared_in_80_columns(capsys: TEXT) -> None:
     assert "|draws:10000|seed:0|" in signature
 
 
-def test_json_is_the_same_report(capsys: TEXT) -> None:
+def test_json_is_the_same_report(cli: Cli) -> None:
     """With --json and a baseline there are two pairs with counts, intervals and p-values."""
     arguments = ["dev.jsonl", "good.lst", "fair.lst", "poor.lst", "--baseline", "poor", "--json"]
-    assert main(["compare", *arguments]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = json.loads(cli("compare", *arguments))
     assert [(pair["first"], pair["second"]) for pair in found["pairs"]] == [
         ("good", "poor"),
         ("fair", "poor"),
@@ -55,44 +51,43 @@ def test_json_is_the_same_report(capsys: TEXT) -> None:
     assert first["adjusted"] >= first["p_value"]
 
 
-def test_solvers_that_saw_different_things_are_told(capsys: TEXT) -> None:
+def test_solvers_that_saw_different_things_are_told(cli: Cli) -> None:
     """Where one saw the blank and another the pronoun, that is said; not of those that saw one."""
     for name, sees in (("a", "blank"), ("b", "pronoun"), ("c", "blank")):
         formats.write_predictions(
             [Prediction(p.id, 0) for p in DATA], f"{name}.jsonl", DATA, solver=name,
             parameters={"sees": sees},
         )  # fmt: skip
-    assert main(["compare", "dev.jsonl", "a.jsonl", "b.jsonl", "c.jsonl"]) == 0
-    assert "a, c saw the blank, and b the pronoun" in capsys.readouterr().err
-    assert main(["compare", "dev.jsonl", "a.jsonl", "b.jsonl", "--partial"]) == 0
-    assert "a saw the blank, and b the pronoun" in capsys.readouterr().err
-    assert main(["compare", "dev.jsonl", "a.jsonl", "c.jsonl", "good.lst"]) == 0
-    assert "saw the blank" not in capsys.readouterr().err
-
-
-def test_the_page_has_the_tables(capsys: TEXT) -> None:
-    """The HTML report holds the differences."""
-    assert main(["compare", "dev.jsonl", "good.lst", "poor.lst", "--out", "compare.html"]) == 0
-    assert "Differences of accuracy" in Path("compare.html").read_text("utf-8")
-    assert "The report is compare.html" in capsys.readouterr().out
-
-
-def test_one_file_is_no_comparison(capsys: TEXT) -> None:
-    """A single file, and an unknown baseline, are bad input."""
-    assert main(["compare", "dev.jsonl", "good.lst"]) == 2
-    assert (
-        "a comparison needs the predictions of 2 to 26 solvers, not of 1" in capsys.readouterr().err
+    assert "a, c saw the blank, and b the pronoun" in cli.aside(
+        "compare dev.jsonl a.jsonl b.jsonl c.jsonl"
     )
-    assert main(["compare", "dev.jsonl", "good.lst", "poor.lst", "--baseline", "best"]) == 2
-    assert "the baseline 'best' is not one of 'good', 'poor'" in capsys.readouterr().err
+    assert "a saw the blank, and b the pronoun" in cli.aside(
+        "compare dev.jsonl a.jsonl b.jsonl --partial"
+    )
+    assert "saw the blank" not in cli.aside("compare dev.jsonl a.jsonl c.jsonl good.lst")
 
 
-def test_partial_compares_what_all_answered(capsys: TEXT) -> None:
+def test_the_page_has_the_tables(cli: Cli) -> None:
+    """The HTML report holds the differences."""
+    shown = cli("compare dev.jsonl good.lst poor.lst --out compare.html")
+    assert "Differences of accuracy" in Path("compare.html").read_text("utf-8")
+    assert "The report is compare.html" in shown
+
+
+def test_one_file_is_no_comparison(cli: Cli) -> None:
+    """A single file, and an unknown baseline, are bad input."""
+    assert "a comparison needs the predictions of 2 to 26 solvers, not of 1" in cli.refused(
+        "compare dev.jsonl good.lst"
+    )
+    assert "the baseline 'best' is not one of 'good', 'poor'" in cli.refused(
+        "compare dev.jsonl good.lst poor.lst --baseline best"
+    )
+
+
+def test_partial_compares_what_all_answered(cli: Cli) -> None:
     """With --partial only the problems that every solver answered are compared."""
     for name, rows in (("a", range(60)), ("b", range(20, 80))):
         cells = [f"{DATA[row].id},{(DATA[row].answer or 0) + 1}" for row in rows]
         Path(f"{name}.csv").write_text("\n".join(["id,choice", *cells]) + "\n")
-    assert main(["compare", "dev.jsonl", "a.csv", "b.csv", "--partial", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["accuracies"]["a"]["n"] == 40
-    assert main(["compare", "dev.jsonl", "a.csv", "b.csv"]) == 2
-    assert "20 of 80 problems have no prediction" in capsys.readouterr().err
+    assert cli.told("compare dev.jsonl a.csv b.csv --partial")["accuracies"]["a"]["n"] == 40
+    assert "20 of 80 problems have no prediction" in cli.refused("compare dev.jsonl a.csv b.csv")

@@ -8,12 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.conftest import Cli
 from winosmith import Dataset, Lineage, Prediction, formats
-from winosmith.cli import main
 from winosmith.metrics import compare_survival, grade
 from winosmith.testing import made_twins
-
-TEXT = pytest.CaptureFixture[str]
 
 ROOTS = made_twins(0, singles=12)
 DATA = Dataset(
@@ -45,11 +43,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_the_later_errors_are_told_with_a_paired_test(capsys: TEXT) -> None:
+def test_the_later_errors_are_told_with_a_paired_test(cli: Cli) -> None:
     """All 12 families fail at depth 2 and at 5: the second lasts longer, p = 2 / 2^12."""
     arguments = ["compare", "evolved.jsonl", "early.jsonl", "late.jsonl", "--by", "lineage"]
-    assert main([*arguments, "--json"]) == 0
-    (pair,) = json.loads(capsys.readouterr().out)["by_lineage"]
+    (pair,) = cli.told(*arguments)["by_lineage"]
     expected = compare_survival(grade(DATA, said(2)), grade(DATA, said(5))).record()
     assert pair == {
         "first": "early",
@@ -57,8 +54,7 @@ def test_the_later_errors_are_told_with_a_paired_test(capsys: TEXT) -> None:
         "survival": json.loads(json.dumps(expected)),
     }
     assert pair["survival"]["p_value"] == pytest.approx(2 / 2**12)
-    assert main([*arguments, "--out", "page.html"]) == 0
-    shown = capsys.readouterr().out
+    shown = cli(*arguments, "--out", "page.html")
     assert "Depth of the first error (declared), in 12 families" in shown
     row = next(x for x in shown.splitlines() if x.startswith("A − B") and "2nd" in x).split()
     assert row[3:8] == ["12", "12", "2", "5", "2nd"]
@@ -66,19 +62,19 @@ def test_the_later_errors_are_told_with_a_paired_test(capsys: TEXT) -> None:
     assert "Depth of the first error" in Path("page.html").read_text("utf-8")
 
 
-def test_three_pairs_are_corrected_for_three_tests(capsys: TEXT) -> None:
+def test_three_pairs_are_corrected_for_three_tests(cli: Cli) -> None:
     """Holm's p is three times the smallest; a solver that is never wrong has no half."""
     files = [f"{name}.jsonl" for name in ("early", "late", "never")]
-    assert main(["compare", "evolved.jsonl", *files, "--by", "lineage", "--depth", "edit"]) == 0
-    shown = capsys.readouterr().out.partition("Depth of the first error (edit)")[2]
+    shown = cli("compare", "evolved.jsonl", *files, "--by", "lineage", "--depth", "edit").partition(
+        "Depth of the first error (edit)"
+    )[2]
     rows = [line.split() for line in shown.splitlines() if line[:1] in "AB" and "2nd" in line]
     assert [row[-2:] for row in rows] == [["0.0005", "0.0015"]] * 3
     assert rows[1][3:7] == ["12", "0", "2", "2nd"]
     assert max(map(len, shown.partition("Signature")[0].splitlines())) <= 80
 
 
-def test_a_depth_needs_the_lineage(capsys: TEXT) -> None:
+def test_a_depth_needs_the_lineage(cli: Cli) -> None:
     """--depth alone is refused with what goes with it."""
     files = ["evolved.jsonl", "early.jsonl", "late.jsonl"]
-    assert main(["compare", *files, "--depth", "edit"]) == 2
-    assert "--depth goes with --by lineage" in capsys.readouterr().err
+    assert "--depth goes with --by lineage" in cli.refused("compare", *files, "--depth", "edit")

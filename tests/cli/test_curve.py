@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
-from winosmith.cli import main
-
-TEXT = pytest.CaptureFixture[str]
+from tests.cli.conftest import Cli
 
 TABLE_4 = "size,accuracy\n160,51.5\n640,58.6\n2558,66.9\n10234,75.8\n40398,79.3\n"
 """RoBERTa on dev: WinoGrande, table 4, with the released size of the largest set."""
@@ -23,10 +20,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_table_4_gives_over_118k_and_four_other_answers(capsys: TEXT) -> None:
+def test_table_4_gives_over_118k_and_four_other_answers(cli: Cli) -> None:
     """The line in N^(1/4) says 118 k; all forms stand beside it, and none is asserted."""
-    assert main(["curve", "table4.csv", "--human", "94.1"]) == 0
-    shown = capsys.readouterr().out
+    shown = cli("curve table4.csv --human 94.1")
     rows = [line for line in shown.splitlines() if " k " in line or " M " in line]
     assert len(rows) == 5
     assert rows[0].split()[:4] == ["fourth", "root", "118", "k"]
@@ -35,42 +31,38 @@ def test_table_4_gives_over_118k_and_four_other_answers(capsys: TEXT) -> None:
     assert max(map(len, shown.splitlines())) <= 80
 
 
-def test_shares_percentages_and_seeds_are_read(capsys: TEXT) -> None:
+def test_shares_percentages_and_seeds_are_read(cli: Cli) -> None:
     """Accuracies may be shares; columns may stand in any order; runs are grouped by size."""
     rows = ["seed,accuracy,size", "0,.515,160", "1,0.5,160", "0,0.586,640", "0,0.669,2_558"]
     Path("runs.csv").write_text("\n".join(rows) + "\n\n")
-    assert main(["curve", "runs.csv", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = cli.told("curve runs.csv")
     assert [(p["size"], p["taken"], len(p["runs"])) for p in found["points"]] == [
         (160, 0.515, 2),
         (640, 0.586, 1),
         (2558, 0.669, 1),
     ]
     for level in ("0.941", "94.1"):
-        assert main(["curve", "runs.csv", "--human", level, "--json"]) == 0
-        assert json.loads(capsys.readouterr().out)["human"] == pytest.approx(0.941)
-    assert main(["curve", "runs.csv", "--take", "mean", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["points"][0]["taken"] == pytest.approx(0.5075)
+        assert cli.told("curve", "runs.csv", "--human", level)["human"] == pytest.approx(0.941)
+    assert cli.told("curve runs.csv --take mean")["points"][0]["taken"] == pytest.approx(0.5075)
 
 
-def test_runs_at_chance_are_named(capsys: TEXT) -> None:
+def test_runs_at_chance_are_named(cli: Cli) -> None:
     """With the number of problems, runs that guessing does as well as are named by line."""
     Path("runs.csv").write_text(TABLE_4 + "40398,50.1\n")
-    assert main(["curve", "runs.csv", "--problems", "1267"]) == 0
-    shown = capsys.readouterr().out
+    shown = cli("curve runs.csv --problems 1267")
     assert "AT CHANCE runs.csv:7: 50.1 % with 40,398 training problems" in shown
     assert "AT CHANCE runs.csv:2:" in shown
     assert "runs.csv:3:" not in shown
     assert "the best of up to 2 runs a size" in " ".join(shown.split())
 
 
-def test_the_page_has_both_drawings(capsys: TEXT) -> None:
+def test_the_page_has_both_drawings(cli: Cli) -> None:
     """The HTML report draws the curve and where each form meets the level."""
-    assert main(["curve", "table4.csv", "--out", "curve.html"]) == 0
+    shown = cli("curve table4.csv --out curve.html")
     page = Path("curve.html").read_text("utf-8")
     assert "Accuracy by training size" in page
     assert "fourth root: 117k" in page
-    assert capsys.readouterr().out.split("Signature: ")[1].split("|")[0] in page
+    assert shown.split("Signature: ")[1].split("|")[0] in page
 
 
 @pytest.mark.parametrize(
@@ -85,10 +77,7 @@ def test_the_page_has_both_drawings(capsys: TEXT) -> None:
         ("", "bad.csv: the file is empty"),
     ],
 )
-def test_what_is_no_curve_is_named_by_line(content: str, told: str, capsys: TEXT) -> None:
+def test_what_is_no_curve_is_named_by_line(content: str, told: str, cli: Cli) -> None:
     """Bad columns, rows and sizes end with code 2 and their place."""
     Path("bad.csv").write_text(content)
-    assert main(["curve", "bad.csv"]) == 2
-    output = capsys.readouterr()
-    assert told in output.err
-    assert output.out == ""
+    assert told in cli.refused("curve bad.csv")

@@ -8,12 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.cli.conftest import Cli
 from winosmith import formats
 from winosmith.cli import main
 from winosmith.embed import LightEmbedder, load_array
 from winosmith.testing import made_twins
-
-TEXT = pytest.CaptureFixture[str]
 
 PROBLEMS = made_twins(40)
 
@@ -25,14 +24,13 @@ def data(tmp_path: Path) -> Path:
     return tmp_path / "made.jsonl"
 
 
-def test_the_light_embedder_needs_nothing_but_the_data(data: Path, capsys: TEXT) -> None:
+def test_the_light_embedder_needs_nothing_but_the_data(data: Path, cli: Cli) -> None:
     """The file holds the vectors, ids and signature; the screen says where it is."""
     out = data.with_suffix(".npz")
-    assert main(["embed", str(data), "--out", str(out), "--dimensions", "64"]) == 0
-    shown = capsys.readouterr()
-    assert "80 problems × " in shown.out
-    assert f"Written to {out}" in shown.out
-    assert "|n:80|embedder:light|dimensions:64|combine:difference|version:" in shown.err
+    shown = cli("embed", data, "--out", out, "--dimensions", "64")
+    assert "80 problems × " in shown
+    assert f"Written to {out}" in shown
+    assert "|n:80|embedder:light|dimensions:64|combine:difference|version:" in cli.err
     expected = LightEmbedder(dimensions=64).embed(PROBLEMS)
     assert np.array_equal(load_array(out).embed(PROBLEMS), expected)
     with np.load(out, allow_pickle=False) as held:
@@ -49,14 +47,13 @@ def test_the_same_command_writes_the_same_bytes(data: Path) -> None:
     assert outs[0].read_bytes() == outs[1].read_bytes()
 
 
-def test_a_file_that_exists_is_not_overwritten(data: Path, capsys: TEXT) -> None:
+def test_a_file_that_exists_is_not_overwritten(data: Path, cli: Cli) -> None:
     """An existing file is refused with code 2, and replaced with --force."""
     out = data.with_suffix(".npz")
     out.write_bytes(b"precious")
-    assert main(["embed", str(data), "--out", str(out)]) == 2
-    assert "add --force to replace it" in capsys.readouterr().err
+    assert "add --force to replace it" in cli.refused("embed", data, "--out", out)
     assert out.read_bytes() == b"precious"
-    assert main(["embed", str(data), "--out", str(out), "--force"]) == 0
+    cli("embed", data, "--out", out, "--force")
     assert len(load_array(out).embed(PROBLEMS)) == 80
 
 
@@ -70,27 +67,25 @@ def test_a_file_that_exists_is_not_overwritten(data: Path, capsys: TEXT) -> None
     ],
 )
 def test_bad_input_is_told(
-    data: Path, arguments: list[str], message: str, capsys: TEXT, monkeypatch: pytest.MonkeyPatch
+    data: Path, arguments: list[str], message: str, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What can't be done is refused with code 2 and what to do, and nothing is written."""
     monkeypatch.chdir(data.parent)
-    assert main(["embed", str(data), *arguments]) == 2
-    assert message in capsys.readouterr().err
+    assert message in cli.refused("embed", data, *arguments)
     assert [path.name for path in data.parent.iterdir()] == ["made.jsonl"]
 
 
 @pytest.mark.models
 def test_an_encoder_is_cached_for_the_user(
-    data: Path, tiny_encoder: Path, capsys: TEXT, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    data: Path, tiny_encoder: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """An encoder's vectors go to the user's cache, unless --no-cache is given."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     command = ["embed", str(data), "--encoder", str(tiny_encoder), "--json"]
-    assert main([*command, "--out", str(tmp_path / "a.npz"), "--no-cache"]) == 0
+    cli(*command, "--out", tmp_path / "a.npz", "--no-cache")
     assert not (tmp_path / "cache").exists()
-    assert main([*command, "--out", str(tmp_path / "b.npz"), "--pooling", "cls"]) == 0
+    output = cli(*command, "--out", tmp_path / "b.npz", "--pooling", "cls")
     assert len(list((tmp_path / "cache" / "winosmith" / "embeddings").iterdir())) == 1
-    output = capsys.readouterr().out
     report = json.loads(output[output.rindex('{\n  "file"') :])
     assert (report["problems"], report["width"]) == (80, 16)
     assert "|embedder:encoder|model:" in report["signature"]
@@ -99,16 +94,14 @@ def test_an_encoder_is_cached_for_the_user(
 
 @pytest.mark.models
 def test_fine_tuning_leaves_its_problems_out_and_lists_them(
-    data: Path, tiny_encoder: Path, capsys: TEXT, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    data: Path, tiny_encoder: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Train, dev and embedded problems are the data, in whole twins; a run at chance is said."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     out = tmp_path / "x.npz"
     command = ["embed", str(data), "--encoder", str(tiny_encoder), "--finetune", "40:20"]
-    assert main([*command, "--out", str(out), "--epochs", "1", "--json"]) == 0
-    shown = capsys.readouterr()
-    report = json.loads(shown.out)
-    assert "AT CHANCE" in shown.err
+    report = cli.told(*command, "--out", out, "--epochs", "1")
+    assert "AT CHANCE" in cli.err
     assert report["finetuning"]["at_chance"] is True
     assert len(report["train_ids"]) == 40
     with np.load(out, allow_pickle=False) as held:
@@ -123,21 +116,22 @@ def test_fine_tuning_leaves_its_problems_out_and_lists_them(
 
 @pytest.mark.models
 def test_the_fine_tuned_encoder_can_be_kept(
-    data: Path, tiny_encoder: Path, tmp_path: Path, capsys: TEXT
+    data: Path, tiny_encoder: Path, tmp_path: Path, cli: Cli
 ) -> None:
     """--keep-model names its folder; embedding the rest with it gives the same vectors."""
     command = ["embed", str(data), "--no-cache", "--encoder"]
     tuned, again = tmp_path / "tuned.npz", tmp_path / "again.npz"
     model = tmp_path / "model"
     finetune = ["--finetune", "40:20", "--epochs", "1", "--keep-model", str(model)]
-    assert main([*command, str(tiny_encoder), *finetune, "--out", str(tuned)]) == 0
-    assert "40 problems to train on and 20 to choose by were left out" in capsys.readouterr().out
-    assert main([*command, str(tiny_encoder), *finetune, "--out", str(again)]) == 0
+    assert "40 problems to train on and 20 to choose by were left out" in cli(
+        *command, tiny_encoder, *finetune, "--out", tuned
+    )
+    cli(*command, tiny_encoder, *finetune, "--out", again)
     assert tuned.read_bytes() == again.read_bytes()
     whole = tmp_path / "whole.npz"
     as_trained = ["--pooling", "cls", "--split-point", "before_option"]
     kept = str(model / "model")
-    assert main([*command, kept, *as_trained, "--out", str(whole)]) == 0
+    cli(*command, kept, *as_trained, "--out", whole)
     with np.load(tuned, allow_pickle=False) as held:
         rest = PROBLEMS.select(PROBLEMS.row(name) for name in held["ids"].tolist())
         np.testing.assert_allclose(load_array(whole).embed(rest), held["X"], atol=1e-5)
@@ -145,11 +139,9 @@ def test_the_fine_tuned_encoder_can_be_kept(
 
 @pytest.mark.models
 def test_a_wrong_share_for_fine_tuning_is_told(
-    data: Path, tiny_encoder: Path, capsys: TEXT, tmp_path: Path
+    data: Path, tiny_encoder: Path, cli: Cli, tmp_path: Path
 ) -> None:
     """--finetune takes two numbers that leave something to embed."""
     command = ["embed", str(data), "--encoder", str(tiny_encoder), "--out", str(tmp_path / "x.npz")]
-    assert main([*command, "--finetune", "40"]) == 2
-    assert "two numbers are needed, such as 5000:1000" in capsys.readouterr().err
-    assert main([*command, "--finetune", "60:20"]) == 2
-    assert "can't be drawn from 80" in capsys.readouterr().err
+    assert "two numbers are needed, such as 5000:1000" in cli.refused(*command, "--finetune", "40")
+    assert "can't be drawn from 80" in cli.refused(*command, "--finetune", "60:20")

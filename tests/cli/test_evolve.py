@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import html
-import importlib.util
 import json
 import re
 import signal
@@ -16,15 +15,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import absent, need_wordnet
+from tests.cli.conftest import Cli
+from tests.conftest import installed, need_wordnet
 from tests.waiting import LONGEST
 from winosmith import Dataset, Problem, Response, formats, practice, validate
 from winosmith.chat import Message
 from winosmith.cli import main
 from winosmith.lineage import UNVALIDATED, check_lineages
 from winosmith.testing import chat_server, made_twins
-
-TEXT = pytest.CaptureFixture[str]
 
 HALVES = practice.handwritten()
 DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday May June July".split()
@@ -73,9 +71,7 @@ def wordnet() -> None:
 @pytest.fixture(scope="module")
 def chat() -> None:
     """Skip without the packages of the extra `chat`."""
-    for module in ("openai", "tenacity"):
-        if importlib.util.find_spec(module) is None:
-            absent(f"{module} is not installed (the extra `chat`)")
+    installed("openai", "tenacity")
 
 
 def run(line: str) -> None:
@@ -88,10 +84,9 @@ def published(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
 
-def test_synonyms_make_families(folder: Path, wordnet: None, capsys: TEXT) -> None:
+def test_synonyms_make_families(folder: Path, wordnet: None, cli: Cli) -> None:
     """Each child is marked, its lineage holds, and what is printed is what is written."""
-    run("evolve twins.jsonl --with wordnet --count 3 --out out --json")
-    told = json.loads(capsys.readouterr().out)
+    told = cli.told("evolve twins.jsonl --with wordnet --count 3 --out out")
     evolved = formats.read("out/evolved.jsonl")
     made = [p for p in evolved if p.lineage]
     assert told == json.loads(Path("out/report.json").read_text("utf-8"))
@@ -102,11 +97,10 @@ def test_synonyms_make_families(folder: Path, wordnet: None, capsys: TEXT) -> No
     assert "|with:wordnet|" in told["signature"]
 
 
-def test_one_is_a_singular(folder: Path, wordnet: None, capsys: TEXT) -> None:
+def test_one_is_a_singular(folder: Path, wordnet: None, cli: Cli) -> None:
     """What is printed is English for one problem, too, and no wider than a terminal."""
     formats.write(HALVES.problems[:1], "single.jsonl")
-    run("evolve single.jsonl --with wordnet --count 1 --out out")
-    printed = capsys.readouterr().out
+    printed = cli("evolve single.jsonl --with wordnet --count 1 --out out")
     assert re.match(r"(1 child|0 children) of 1 problem\n", printed)
     assert max(map(len, printed.splitlines()[:-1])) <= 80
 
@@ -162,7 +156,7 @@ def test_people_take_the_mark_off(folder: Path, wordnet: None) -> None:
 
 @pytest.mark.long
 def test_sets_from_two_data_sets(
-    folder: Path, wordnet: None, chat: None, data_dir: Path, capsys: TEXT
+    folder: Path, wordnet: None, chat: None, data_dir: Path, cli: Cli
 ) -> None:
     """One command makes three sets of 14 roots that two solvers get right; another scores them.
 
@@ -217,11 +211,10 @@ def test_sets_from_two_data_sets(
             chosen = formats.read_predictions(f"{dataset}-{seed}.jsonl", data)
             by_id = {p.problem_id: p.choice for p in chosen.predictions}
             assert all(by_id[i] == data[data.row(i)].answer for i in ids)
-    capsys.readouterr()
     for seed in (1, 2):
         run(f"solve sets/large-dev.jsonl --solver random --seed {seed} --out s{seed}.jsonl")
-    run("score sets/large-dev.jsonl s1.jsonl s2.jsonl --by lineage --out stability.html")
-    assert "error depth" in capsys.readouterr().out.lower()
+    shown = cli("score sets/large-dev.jsonl s1.jsonl s2.jsonl --by lineage --out stability.html")
+    assert "error depth" in shown.lower()
     page = Path("stability.html").read_text("utf-8")
     for shown in ("Families without an error", "Families", "Errors by kind of edit"):
         assert f">{shown}</" in page
@@ -278,24 +271,22 @@ def test_an_interrupt_keeps_what_was_made(folder: Path, chat: None) -> None:
 
 
 def test_the_model_of_the_environment_is_in_the_signature(
-    folder: Path, chat: None, monkeypatch: pytest.MonkeyPatch, capsys: TEXT
+    folder: Path, chat: None, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     """Children of another model have another signature, wherever the model was named."""
     with chat_server(author) as url:
         monkeypatch.setenv("OPENAI_BASE_URL", url)
         monkeypatch.setenv("OPENAI_MODEL", "gemma")
-        run("evolve twins.jsonl --with chat --wanted 1 --batches 1 --out out --json")
-    assert "|model:gemma|" in json.loads(capsys.readouterr().out)["signature"]
+        told = cli.told("evolve twins.jsonl --with chat --wanted 1 --batches 1 --out out")
+    assert "|model:gemma|" in told["signature"]
 
 
-def test_another_recipe_is_refused(folder: Path, wordnet: None, capsys: TEXT) -> None:
+def test_another_recipe_is_refused(folder: Path, wordnet: None, cli: Cli) -> None:
     """A folder of another recipe stays as it is, the difference is told, and --force replaces."""
     run("evolve twins.jsonl --with wordnet --count 1 --out out")
     before = published(Path("out"))
-    capsys.readouterr()
     again = "evolve twins.jsonl --with wordnet --count 3 --out out"
-    assert main(again.split()) == 2
-    said = " ".join(capsys.readouterr().err.split())
+    said = cli.refused(again)
     assert "count:1" in said
     assert "count:3" in said
     assert "--force" in said
@@ -328,19 +319,17 @@ def test_another_recipe_is_refused(folder: Path, wordnet: None, capsys: TEXT) ->
     ],
 )
 def test_what_does_not_go_together_is_told(
-    folder: Path, wordnet: None, chat: None, line: str, said: str, capsys: TEXT
+    folder: Path, wordnet: None, chat: None, line: str, said: str, cli: Cli
 ) -> None:
     """Bad options end with code 2 and a sentence that says what to do; no folder is left."""
     Path("empty").mkdir()
     formats.write(made_twins(4).problems, "others.jsonl")
     run("solve others.jsonl --solver random --out other.jsonl")
-    capsys.readouterr()
-    assert main(["evolve", *line.split()]) == 2
-    assert said in " ".join(capsys.readouterr().err.split())
+    assert said in cli.refused("evolve", *line.split())
     assert not Path("o").exists()
 
 
-def test_more_than_two_options_are_perturbed(folder: Path, wordnet: None, capsys: TEXT) -> None:
+def test_more_than_two_options_are_perturbed(folder: Path, wordnet: None, cli: Cli) -> None:
     """Problems with three to five options make families, roots and sets like any others."""
     nouns = "car boat bottle house road store street woman baby dog".split()
     many = [
@@ -354,8 +343,7 @@ def test_more_than_two_options_are_perturbed(folder: Path, wordnet: None, capsys
         for n, name in enumerate("Ann Bea Cleo Dora Edna Fay Gwen Hope Ida June".split())
     ]
     formats.write(many, "many.jsonl")
-    run("evolve many.jsonl --with wordnet-paper --count 4 --out out --json")
-    told = json.loads(capsys.readouterr().out)
+    told = cli.told("evolve many.jsonl --with wordnet-paper --count 4 --out out")
     evolved = formats.read("out/evolved.jsonl")
     assert told["parts"]["evolved"]["answers"].keys() > {"A", "B", "C"}
     assert sum(told["parts"]["evolved"]["answers"].values()) == len(evolved) > 30
@@ -363,16 +351,15 @@ def test_more_than_two_options_are_perturbed(folder: Path, wordnet: None, capsys
     children = [p for p in evolved if p.lineage]
     assert all(len(p.options) == len(old[p.root].options) for p in children)
     assert any(p.options != old[p.root].options for p in children)
-    run("evolve many.jsonl --roots 8 --with wordnet-paper --with wordnet-paper --sets --out sets")
-    assert "A / B / C / D" in capsys.readouterr().out
+    sets = "--roots 8 --with wordnet-paper --with wordnet-paper --sets --out sets"
+    assert "A / B / C / D" in cli(f"evolve many.jsonl {sets}")
     assert len(formats.read("sets/large-train.jsonl")) > len(formats.read("sets/small.jsonl"))
 
 
-def test_a_chat_model_is_not_asked_about_three_options(folder: Path, capsys: TEXT) -> None:
+def test_a_chat_model_is_not_asked_about_three_options(folder: Path, cli: Cli) -> None:
     """That it takes problems with two options alone is said before anything is done."""
     three = [Problem("x", "A, B and C met because _ called.", ("A", "B", "C"), 2)]
     formats.write(three, "three.jsonl")
     line = "evolve three.jsonl --with chat --model m --base-url http://localhost:9/v1 --out out"
-    assert main(line.split()) == 2
-    assert "1 of 1 problems have more than two options (first: 'x')" in capsys.readouterr().err
+    assert "1 of 1 problems have more than two options (first: 'x')" in cli.refused(line)
     assert not Path("out").exists()

@@ -8,7 +8,6 @@ from dataclasses import replace
 import pytest
 
 from winosmith import Dataset, formats, practice, solve
-from winosmith.cli import main
 from winosmith.validate import write_votes
 
 
@@ -42,19 +41,17 @@ def here(folder, monkeypatch):
 ASKED = ["fairness", "pool.jsonl", "first", "second.jsonl", "--draws", "40", "--votes", "votes.csv"]
 
 
-def test_two_kept_sets_are_laid_beside_the_pool(here, capsys):
+def test_two_kept_sets_are_laid_beside_the_pool(here, cli):
     """Tables, JSON and page hold the same figures; sets with new ids are matched by content."""
     more = ["--dynamics", "map.jsonl", "--first-guid", "5", "--planted", "planted.json",
             "--predictions", "a.jsonl", "--predictions", "b.jsonl", "--out", "f.html"]  # fmt: skip
-    assert main([*ASKED, *more]) == 0
-    shown = capsys.readouterr()
-    assert "first: 70 of 120 kept, 35 whole twins and 0 singles" in shown.out
-    assert "second: 60 of 120 kept" in shown.out
-    assert "second.jsonl: its ids are not those of the pool; matched by sentence" in shown.err
-    assert "Do the models stay in their order?" in shown.out
-    assert "With 40 draws no p is below" in " ".join(shown.out.split())
-    assert main([*ASKED, *more, "--json"]) == 0
-    record = json.loads(capsys.readouterr().out)
+    shown = cli(*ASKED, *more)
+    assert "first: 70 of 120 kept, 35 whole twins and 0 singles" in shown
+    assert "second: 60 of 120 kept" in shown
+    assert "second.jsonl: its ids are not those of the pool; matched by sentence" in cli.err
+    assert "Do the models stay in their order?" in shown
+    assert "With 40 draws no p is below" in " ".join(shown.split())
+    record = cli.told(*ASKED, *more)
     assert list(record["sets"]) == ["first", "second"]
     figures = {f["name"]: f for f in record["sets"]["first"]["figures"]}
     assert figures["confidence in the label"]["kept"] == pytest.approx(0.2 + 0.005 * 34.5)
@@ -66,12 +63,11 @@ def test_two_kept_sets_are_laid_beside_the_pool(here, capsys):
     assert "<script" not in page
 
 
-def test_an_option_that_the_command_lacks_is_not_named(here, capsys):
+def test_an_option_that_the_command_lacks_is_not_named(here, cli):
     """Predictions of other problems are refused, without the `--partial` of other commands."""
     (here / "few.csv").write_text("id,choice\nx,1\n")
     solved = ["--predictions", "a.jsonl", "--predictions", "few.csv"]
-    assert main(["fairness", "pool.jsonl", "first", *solved]) == 2
-    told = capsys.readouterr().err
+    told = cli.refused("fairness", "pool.jsonl", "first", *solved)
     assert "was it made for another data set?" in " ".join(told.split())
     assert "--partial" not in told
 
@@ -89,7 +85,7 @@ def test_an_option_that_the_command_lacks_is_not_named(here, capsys):
         (["changed.jsonl"], "is another problem in the pool"),
     ],
 )
-def test_what_cannot_be_compared_ends_with_code_2(here, capsys, asked, told):
+def test_what_cannot_be_compared_ends_with_code_2(here, cli, asked, told):
     """Each message says what is wrong and where."""
     pool = formats.read("pool.jsonl")
     (here / "empty").mkdir(exist_ok=True)
@@ -97,8 +93,7 @@ def test_what_cannot_be_compared_ends_with_code_2(here, capsys, asked, told):
     stranger = replace(pool[0], id="x", sentence="Nobody knows why _ wrote this sentence today.")
     formats.write([stranger], "other.jsonl")
     formats.write([replace(stranger, id=pool.ids[0])], "changed.jsonl")
-    assert main(["fairness", "pool.jsonl", "first", "--draws", "20", *asked]) == 2
-    assert told in capsys.readouterr().err
+    assert told in cli.refused("fairness", "pool.jsonl", "first", "--draws", "20", *asked)
 
 
 @pytest.mark.parametrize(
@@ -116,18 +111,16 @@ def test_what_cannot_be_compared_ends_with_code_2(here, capsys, asked, told):
         (["--least", "2"], "--least is gone: to use several embedders, join their vectors"),
     ],
 )
-def test_what_is_gone_of_filtering_is_told_with_code_2(here, capsys, asked, told):
+def test_what_is_gone_of_filtering_is_told_with_code_2(here, cli, asked, told):
     """An option that there once was names what to write instead, before anything is written."""
-    assert main(["debias", "pool.jsonl", "--out", "never", *asked]) == 2
-    assert told in capsys.readouterr().err
+    assert told in cli.refused("debias", "pool.jsonl", "--out", "never", *asked)
     assert not (here / "never").exists()
 
 
-def test_a_pool_with_problems_twice_is_matched_one_by_one(here, capsys):
+def test_a_pool_with_problems_twice_is_matched_one_by_one(here, cli):
     """Copies in the pool are used up one after the other."""
     pool = formats.read("pool.jsonl")
     twice = [replace(p, id=f"c{n}", twin_id=None) for n, p in enumerate((*pool[:20], *pool[:20]))]
     formats.write(twice, "twice.jsonl")
     formats.write(Dataset([replace(p, id=f"d{p.id}") for p in twice[:30]]).problems, "some.jsonl")
-    assert main(["fairness", "twice.jsonl", "some.jsonl", "--draws", "20", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["sets"]["some"]["size"] == 30
+    assert cli.told("fairness twice.jsonl some.jsonl --draws 20")["sets"]["some"]["size"] == 30

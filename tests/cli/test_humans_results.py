@@ -2,36 +2,17 @@
 
 from __future__ import annotations
 
-import io
 import json
-from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from tests.cli.conftest import Cli
 from winosmith import Response, formats
-from winosmith.cli import main
 from winosmith.humans import Subject, Taken, subject_record
 from winosmith.testing import made_twins
 from winosmith.validate import write_votes
-
-
-@dataclass(frozen=True)
-class Ended:
-    """How a command ended."""
-
-    exit_code: int
-    stdout: str
-    stderr: str
-
-
-def run(*words: str | Path) -> Ended:
-    """Run the command."""
-    out, err = io.StringIO(), io.StringIO()
-    with redirect_stdout(out), redirect_stderr(err):
-        code = main(["humans", "results", *map(str, words)])
-    return Ended(code, out.getvalue(), err.getvalue())
 
 
 @pytest.fixture
@@ -58,83 +39,81 @@ def round_of_tests(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_counts_of_the_challenge_of_2016(data_dir: Path) -> None:
+def test_the_counts_of_the_challenge_of_2016(data_dir: Path, cli: Cli) -> None:
     """1,103 of 1,140 answers; 33, 19, 6 and 2 problems with 19, 18, 17 and 16 of 19 people."""
     path = data_dir / "pdp" / "PDPChallenge2016.xml"
-    report = json.loads(run(path, "--json").stdout)
+    report = cli.told("humans", "results", path)
     assert (report["right"], report["answers"], report["problems"]) == (1103, 1140, 60)
     assert [(row["right"], row["of"], row["problems"]) for row in report["histogram"]] == [
         (19, 19, 33), (18, 19, 19), (17, 19, 6), (16, 19, 2),
     ]  # fmt: skip
     assert any("native speakers" in reason for reason in report["untold"])
-    text = run(path).stdout
+    text = cli("humans", "results", path)
     assert "96.75% of the answers are the intended ones (1,103 of 1,140)" in text
     assert "Fleiss' kappa" in text
     assert f"Signature: {report['signature']}" in text
 
 
-def test_counts_have_a_page_too(data_dir: Path, tmp_path: Path) -> None:
+def test_counts_have_a_page_too(data_dir: Path, tmp_path: Path, cli: Cli) -> None:
     """The page shows the histogram, and says what counts can't tell."""
     out = tmp_path / "counts.html"
-    run(data_dir / "pdp" / "PDPChallenge2016.xml", "--out", out)
+    cli("humans", "results", data_dir / "pdp" / "PDPChallenge2016.xml", "--out", out)
     html = out.read_text("utf-8")
     assert "33 items with 19 of 19" in html
     assert "What they can't tell".replace("'", "&#39;") in html
 
 
-def test_a_round_is_told_by_test_and_over_all(round_of_tests: Path) -> None:
+def test_a_round_is_told_by_test_and_over_all(round_of_tests: Path, cli: Cli) -> None:
     """Every part of the results has its table, and the signature closes them."""
     words = ("data.jsonl", "said.jsonl", "--subjects", "subjects.jsonl")
     paths = [round_of_tests / word if "." in word else word for word in words]
-    done = run(*paths, "--without", "1", "--out", round_of_tests / "r.html")
-    assert done.exit_code == 0, done.stderr
+    words = ("humans", "results", *paths)
+    printed = cli(*words, "--without", "1", "--out", round_of_tests / "r.html")
     for part in ("Test a: over all", "Test b: badly built items", "Krippendorff's alpha",
                  "native, others", "Both halves of a schema", "fast", "ambiguous (X)",
                  "first to last question", "Signature: data:"):  # fmt: skip
-        assert part in done.stdout
-    assert max(map(len, done.stdout.splitlines()[:-2])) <= 80
+        assert part in printed
+    assert max(map(len, printed.splitlines()[:-2])) <= 80
     html = (round_of_tests / "r.html").read_text("utf-8")
     for part in ("What people read instead", "Scores of the subjects", "Learning and fatigue"):
         assert part in html
     assert html.count("data:") > 4
-    report = json.loads(run(*paths, "--json").stdout)
+    report = cli.told(*words)
     assert report["answers"] == 48
     assert sum(row["schemas"] for row in report["halves"]) == 8
     assert next(pace["odd"] for pace in report["pace"]) == "fast"
     assert [test["ambiguous"] for test in report["tests"]] == [1, 0]
 
 
-def test_the_same_answers_give_the_same_page(round_of_tests: Path) -> None:
+def test_the_same_answers_give_the_same_page(round_of_tests: Path, cli: Cli) -> None:
     """Two runs write the same bytes."""
+    files = (round_of_tests / "data.jsonl", round_of_tests / "said.jsonl")
     for name in ("one.html", "two.html"):
-        run(round_of_tests / "data.jsonl", round_of_tests / "said.jsonl", "--out",
-            round_of_tests / name)  # fmt: skip
+        cli("humans", "results", *files, "--out", round_of_tests / name)
     one, two = ((round_of_tests / name).read_bytes() for name in ("one.html", "two.html"))
     assert one == two
 
 
-def test_responses_of_the_platform_need_no_subjects(round_of_tests: Path) -> None:
+def test_responses_of_the_platform_need_no_subjects(round_of_tests: Path, cli: Cli) -> None:
     """Without a file of subjects all problems are one test, in the order of the answers."""
-    done = run(round_of_tests / "data.jsonl", round_of_tests / "said.jsonl", "--json")
-    report = json.loads(done.stdout)
+    words = (round_of_tests / "data.jsonl", round_of_tests / "said.jsonl")
+    report = cli.told("humans", "results", *words)
     assert [test["name"] for test in report["tests"]] == ["all"]
     assert report["tests"][0]["groups"] is None
 
 
-def test_an_answer_in_two_files_is_named_with_both_lines(round_of_tests: Path) -> None:
+def test_an_answer_in_two_files_is_named_with_both_lines(round_of_tests: Path, cli: Cli) -> None:
     """The same sheet entered twice is never merged: both places are told."""
     said = round_of_tests / "said.jsonl"
     again = round_of_tests / "again.jsonl"
     again.write_text("\n" + said.read_text("utf-8").splitlines()[2] + "\n", "utf-8")
-    refused = run(round_of_tests / "data.jsonl", said, again)
-    assert refused.exit_code == 2
-    assert f"{again}:2: " in refused.stderr
-    assert f"({said}:3)" in refused.stderr
+    refused = cli.refused("humans", "results", round_of_tests / "data.jsonl", said, again)
+    assert f"{again}:2: " in refused
+    assert f"({said}:3)" in refused
 
 
-def test_what_is_missing_is_told(round_of_tests: Path) -> None:
+def test_what_is_missing_is_told(round_of_tests: Path, cli: Cli) -> None:
     """Data without counts need responses, and subjects need them, too."""
-    refused = run(round_of_tests / "data.jsonl")
-    assert refused.exit_code == 2
-    assert "holds no counts of people; name a file of responses" in refused.stderr
-    assert run(round_of_tests / "none.jsonl").exit_code == 2
+    refused = cli.refused("humans", "results", round_of_tests / "data.jsonl")
+    assert "holds no counts of people; name a file of responses" in refused
+    cli.refused("humans", "results", round_of_tests / "none.jsonl")

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.cli.conftest import Cli
 from winosmith import Response, formats
 from winosmith.cli import main
 from winosmith.testing import made_twins
@@ -39,19 +40,9 @@ def _choice(answer: int, right: bool) -> int:
     return answer if right else 1 - answer
 
 
-def report(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, object]:
-    """Return what the command prints with --json."""
-    assert main(["humans", "select", *arguments, "--json"]) == 0
-    found: dict[str, object] = json.loads(capsys.readouterr().out)
-    return found
-
-
-def test_the_set_is_told_with_both_figures(
-    files: tuple[str, str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_set_is_told_with_both_figures(files: tuple[str, str], cli: Cli) -> None:
     """The text names how many are chosen, why others are not, and the two agreements."""
-    assert main(["humans", "select", *files, "--floor", "0.7"]) == 0
-    told = capsys.readouterr().out
+    told = cli("humans", "select", *files, "--floor", "0.7")
     assert "of 24 problems are chosen" in told
     assert "the other half is chosen" in told
     assert "optimistic" in told
@@ -60,23 +51,19 @@ def test_the_set_is_told_with_both_figures(
     assert max(map(len, told.splitlines()[:-1])) <= 80
 
 
-def test_the_report_names_every_problem(
-    files: tuple[str, str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_report_names_every_problem(files: tuple[str, str], cli: Cli) -> None:
     """Chosen and left out are all problems; at most one half of a schema is chosen."""
-    found = report(capsys, *files, "--size", "5", "--floor", "0.5")
+    found = cli.told("humans", "select", *files, "--size", "5", "--floor", "0.5")
     chosen, left = found["chosen"], found["left_out"]
-    assert isinstance(chosen, list)
-    assert isinstance(left, dict)
     assert len(chosen) == 5
     assert {*chosen, *left} == set(DATA.ids)
     assert len({DATA[DATA.row(name)].twin_id for name in chosen}) == 5
     assert found["cross_fit"]
 
 
-def test_the_pdps_give_what_counts_can(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_pdps_give_what_counts_can(data_dir: Path, cli: Cli) -> None:
     """Counts without subjects give the naive figure, and say why there is no other."""
-    found = report(capsys, str(data_dir / "pdp/PDPChallenge2016.xml"))
+    found = cli.told("humans", "select", str(data_dir / "pdp/PDPChallenge2016.xml"))
     assert (found["right"], found["answers"]) == (1103, 1140)
     assert found["levels"] == [[19, 19, 33], [18, 19, 19], [17, 19, 6], [16, 19, 2]]
     assert found["cross_fit"] is None
@@ -108,29 +95,28 @@ def test_what_can_not_be_done_is_said(
     files: tuple[str, str],
     arguments: list[str],
     message: str,
-    capsys: pytest.CaptureFixture[str],
+    cli: Cli,
 ) -> None:
     """Bad sizes and balances end with code 2 and one sentence."""
-    assert main(["humans", "select", *files, *arguments]) == 2
-    assert message in capsys.readouterr().err
+    assert message in cli.refused("humans", "select", *files, *arguments)
 
 
-def test_without_answers_there_is_nothing_to_go_by(
-    files: tuple[str, str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_answers_there_is_nothing_to_go_by(files: tuple[str, str], cli: Cli) -> None:
     """A file without counts needs responses."""
-    assert main(["humans", "select", files[0]]) == 2
-    assert "holds no counts of people; name a file of responses" in capsys.readouterr().err
+    assert "holds no counts of people; name a file of responses" in cli.refused(
+        "humans", "select", files[0]
+    )
 
 
 def test_the_used_are_published_with_their_alternates(
-    files: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    files: tuple[str, str], tmp_path: Path, cli: Cli
 ) -> None:
     """Released are the used and their other halves; the rest is in private/, under embargo."""
     used, out = tmp_path / "used.jsonl", tmp_path / "after"
     formats.write([DATA[0], DATA[4]], used)
-    assert main(["humans", "publish", files[0], str(used), "--out", str(out)]) == 0
-    assert "4 problems are released (2 used, 2 alternates); 20 stay" in capsys.readouterr().out
+    assert "4 problems are released (2 used, 2 alternates); 20 stay" in cli(
+        "humans", "publish", files[0], used, "--out", out
+    )
     released = formats.read(out / "released.jsonl")
     withheld = formats.read(out / "private/withheld.jsonl")
     assert len(released) == 4
@@ -138,5 +124,4 @@ def test_the_used_are_published_with_their_alternates(
     assert all(p.embargo for p in withheld)
     canary = str(released[0].extra["winosmith.canary"])
     assert canary in (out / "README.md").read_text()
-    assert main(["humans", "publish", files[0], str(used), "--out", str(out), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["canary"] == canary
+    assert cli.told("humans", "publish", files[0], used, "--out", out)["canary"] == canary

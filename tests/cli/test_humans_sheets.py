@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import csv
-import importlib.util
-import json
-import os
 from pathlib import Path
 
 import pytest
 
+from tests.cli.conftest import Cli
+from tests.conftest import installed
 from winosmith import Problem, formats
 from winosmith.cli import main
 from winosmith.humans import read_sheet
@@ -21,10 +20,7 @@ DATA = made_twins(8)
 @pytest.fixture(autouse=True)
 def printer() -> None:
     """Skip without typst (the extra `print`); fail in CI."""
-    if importlib.util.find_spec("typst") is None:
-        if os.environ.get("CI") == "true":
-            pytest.fail("missing in CI: typst is not installed (the extra `print`)")
-        pytest.skip("typst is not installed (the extra `print`)")
+    installed("typst")
 
 
 @pytest.fixture
@@ -48,13 +44,11 @@ def _names(folder: str) -> set[str]:
 
 
 def test_a_folder_of_sheets_has_all_forms_and_the_key_apart(
-    data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    data: str, tmp_path: Path, cli: Cli
 ) -> None:
     """Each sheet is there as PDF, large print, form and JSON; the key is in private/ alone."""
     out = tmp_path / "sheets"
-    assert main(["humans", "sheets", data, "--out", str(out), "--form", "--large-print",
-                 "--json"]) == 0  # fmt: skip
-    report = json.loads(capsys.readouterr().out)
+    report = cli.told("humans", "sheets", data, "--out", out, "--form", "--large-print")
     assert [sheet["questions"] for sheet in report["sheets"]] == [8, 8]
     kinds = (".json", ".pdf", "-large.pdf", ".html")
     assert _names(str(out)) == {
@@ -111,48 +105,33 @@ def test_subjects_get_a_copy_with_their_code(data: str, tmp_path: Path) -> None:
     assert copies == {name for name in _names(str(out)) if name.startswith("subjects/")}
 
 
-def test_assigned_sheets_are_kept_in_the_ledger(
-    folder: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_assigned_sheets_are_kept_in_the_ledger(folder: str, cli: Cli) -> None:
     """Four subjects are given four sheets; called again, they have them still."""
-    capsys.readouterr()
     subjects = ["S1", "S2", "S3", "S4"]
-    assert main(["humans", "assign", folder, *subjects, "--json"]) == 0
-    report = json.loads(capsys.readouterr().out)
+    report = cli.told("humans", "assign", folder, *subjects)
     assert set(report["takers"].values()) == {1}
-    assert main(["humans", "assign", folder, *subjects[::-1], "--json"]) == 0
-    again = json.loads(capsys.readouterr().out)
+    again = cli.told("humans", "assign", folder, *subjects[::-1])
     assert again["ledger"] == report["ledger"]
     assert again["given"] == report["given"][::-1]
-    assert main(["humans", "assign", folder]) == 0
-    assert capsys.readouterr().out.count("given") >= 4
+    assert cli("humans", "assign", folder).count("given") >= 4
 
 
-def test_both_halves_for_one_subject_are_refused_and_named(
-    folder: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_both_halves_for_one_subject_are_refused_and_named(folder: str, cli: Cli) -> None:
     """Exit code 2, the subject and the sheet in the message, and nothing is given to anybody."""
-    assert main(["humans", "assign", folder, "S1", "--test", "a"]) == 0
+    cli("humans", "assign", folder, "S1", "--test", "a")
     before = (Path(folder) / "ledger.json").read_bytes()
-    capsys.readouterr()
-    assert main(["humans", "assign", folder, "S2", "S1", "--test", "b"]) == 2
-    told = capsys.readouterr().err
+    told = cli.refused("humans", "assign", folder, "S2", "S1", "--test", "b")
     assert "S1 can take none" in told
     assert "of which a-" in told
     assert (Path(folder) / "ledger.json").read_bytes() == before
 
 
-def test_who_drops_out_is_not_counted_and_gets_no_other_half(
-    folder: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_who_drops_out_is_not_counted_and_gets_no_other_half(folder: str, cli: Cli) -> None:
     """The sheet is free for the next; the subject can't come back for the other version."""
-    assert main(["humans", "assign", folder, "S1"]) == 0
-    capsys.readouterr()
-    assert main(["humans", "assign", folder, "S1", "--dropped", "--json"]) == 0
-    assert set(json.loads(capsys.readouterr().out)["takers"].values()) == {0}
-    assert main(["humans", "assign", folder, "S1"]) == 2
-    assert main(["humans", "assign", folder, "S1", "--dropped"]) == 2
-    assert "S1 has no sheet out" in capsys.readouterr().err
+    cli("humans", "assign", folder, "S1")
+    assert set(cli.told("humans", "assign", folder, "S1", "--dropped")["takers"].values()) == {0}
+    cli.refused("humans", "assign", folder, "S1")
+    assert "S1 has no sheet out" in cli.refused("humans", "assign", folder, "S1", "--dropped")
 
 
 @pytest.mark.parametrize(
@@ -165,19 +144,17 @@ def test_who_drops_out_is_not_counted_and_gets_no_other_half(
     ],
 )
 def test_what_can_not_be_done_is_said(
-    folder: str, arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]
+    folder: str, arguments: list[str], told: str, cli: Cli
 ) -> None:
     """Bad input ends with code 2 and a message that says what to change."""
-    assert main(["humans", "assign", folder, *arguments]) == 2
-    assert told in capsys.readouterr().err
+    assert told in cli.refused("humans", "assign", folder, *arguments)
 
 
-def test_a_folder_without_sheets_is_told(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_folder_without_sheets_is_told(tmp_path: Path, cli: Cli) -> None:
     """The message names the command that makes them."""
-    assert main(["humans", "assign", str(tmp_path), "S1"]) == 2
-    assert "make them with: winosmith humans sheets DATA" in capsys.readouterr().err
+    assert "make them with: winosmith humans sheets DATA" in cli.refused(
+        "humans", "assign", tmp_path, "S1"
+    )
 
 
 @pytest.mark.parametrize(
@@ -189,28 +166,23 @@ def test_a_folder_without_sheets_is_told(
     ],
 )
 def test_sheets_that_can_not_be_made_leave_nothing(
-    data: str, arguments: list[str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    data: str, arguments: list[str], told: str, tmp_path: Path, cli: Cli
 ) -> None:
     """Bad options end with code 2, and there is no folder afterwards."""
     out = tmp_path / "sheets"
-    assert main(["humans", "sheets", data, "--out", str(out), *arguments]) == 2
-    assert told in capsys.readouterr().err
+    assert told in cli.refused("humans", "sheets", data, "--out", out, *arguments)
     assert not out.exists()
 
 
-def test_a_character_that_no_font_has_leaves_nothing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_character_that_no_font_has_leaves_nothing(tmp_path: Path, cli: Cli) -> None:
     """A sheet that would have an empty box is refused with the way out, and no folder is left."""
     path, out = tmp_path / "schemas.jsonl", tmp_path / "sheets"
     formats.write([Problem("q7", "Ann saw \U00040000, and _ left.", ("Ann", "Sue"))], path)
-    assert main(["humans", "sheets", str(path), "--out", str(out)]) == 2
-    said = " ".join(capsys.readouterr().err.split())
+    said = cli.refused("humans", "sheets", path, "--out", out)
     assert "(U+40000), first in question 1 ('q7')" in said
     assert "--fonts DIR" in said
     assert not out.exists()
     arguments = ["humans", "sheets", str(path), "--out", str(out), "--form", "--no-pdf"]
-    assert main(arguments) == 0
+    cli(*arguments)
     assert {made.suffix for made in out.iterdir() if made.is_file()} == {".html", ".json"}
-    assert main([*arguments, "--large-print", "--force"]) == 2
-    assert "--no-pdf prints nothing" in capsys.readouterr().err
+    assert "--no-pdf prints nothing" in cli.refused(*arguments, "--large-print", "--force")

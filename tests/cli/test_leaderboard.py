@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
+from tests.cli.conftest import Cli
 from winosmith import formats
-from winosmith.cli import main
 from winosmith.testing import made_twins
-
-TEXT = pytest.CaptureFixture[str]
 
 DATA = made_twins(20)
 
@@ -32,31 +29,28 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_five_accuracies_and_their_area(capsys: TEXT) -> None:
+def test_five_accuracies_and_their_area(cli: Cli) -> None:
     """Each column has its accuracy; the area lies between the least and the greatest."""
-    assert main(["leaderboard", "submission.lst", "--labels", "labels.lst", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = cli.told("leaderboard submission.lst --labels labels.lst")
     right = {name: column["right"] for name, column in found["columns"].items()}
     assert right == {"xs": 20, "s": 26, "m": 30, "l": 32, "xl": 36}
     assert 0.5 < found["auc_interval"][0] < found["auc"] < found["auc_interval"][1] < 0.9
 
 
-def test_the_problems_give_answers_and_twins(capsys: TEXT) -> None:
+def test_the_problems_give_answers_and_twins(cli: Cli) -> None:
     """With --data the same accuracies have intervals that know of twins."""
-    assert main(["leaderboard", "submission.lst", "--data", "dev.jsonl", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = cli.told("leaderboard submission.lst --data dev.jsonl")
     assert found["columns"]["xl"]["right"] == 36
     assert found["columns"]["xl"]["clusters"] == 20
-    assert main(["leaderboard", "submission.lst", "--labels", "labels.lst"]) == 0
-    assert "with --data they know of twins" in capsys.readouterr().out
+    assert "with --data they know of twins" in cli("leaderboard submission.lst --labels labels.lst")
 
 
-def test_the_page_draws_the_five(capsys: TEXT) -> None:
+def test_the_page_draws_the_five(cli: Cli) -> None:
     """The HTML report has the area and the drawing."""
     arguments = ["submission.lst", "--labels", "labels.lst", "--out", "board.html"]
-    assert main(["leaderboard", *arguments]) == 0
+    shown = cli("leaderboard", *arguments)
     assert "area under the curve" in Path("board.html").read_text("utf-8")
-    assert "The report is board.html" in capsys.readouterr().out
+    assert "The report is board.html" in shown
 
 
 @pytest.mark.parametrize(
@@ -67,34 +61,29 @@ def test_the_page_draws_the_five(capsys: TEXT) -> None:
         ("1,2,1,2,1", "submission.lst: there are 41 lines of predictions for 40 answers"),
     ],
 )
-def test_wrong_lines_are_named(line: str, told: str, capsys: TEXT) -> None:
+def test_wrong_lines_are_named(line: str, told: str, cli: Cli) -> None:
     """A line with other labels, or one line too many, ends with code 2 and its place."""
     with Path("submission.lst").open("a") as file:
         file.write(line + "\n")
-    assert main(["leaderboard", "submission.lst", "--labels", "labels.lst"]) == 2
-    output = capsys.readouterr()
-    assert told in output.err
-    assert output.out == ""
+    assert told in cli.refused("leaderboard submission.lst --labels labels.lst")
 
 
-def test_answers_are_needed(capsys: TEXT) -> None:
+def test_answers_are_needed(cli: Cli) -> None:
     """Without labels or data, and with data whose answers are withheld, it says what to give."""
-    assert main(["leaderboard", "submission.lst"]) == 2
-    assert "give --labels LABELS.lst or --data DATA" in capsys.readouterr().err
+    assert "give --labels LABELS.lst or --data DATA" in cli.refused("leaderboard submission.lst")
     formats.write(DATA.blind(), "test.jsonl")
-    assert main(["leaderboard", "submission.lst", "--data", "test.jsonl"]) == 2
-    assert "the answers of 40 problems are withheld" in capsys.readouterr().err
+    assert "the answers of 40 problems are withheld" in cli.refused(
+        "leaderboard submission.lst --data test.jsonl"
+    )
     arguments = ["--data", "test.jsonl", "--labels", "labels.lst"]
-    assert main(["leaderboard", "submission.lst", *arguments]) == 0
+    cli("leaderboard", "submission.lst", *arguments)
 
 
 @pytest.mark.data
-def test_the_published_random_submission(data_dir: Path, capsys: TEXT) -> None:
+def test_the_published_random_submission(data_dir: Path, cli: Cli) -> None:
     """The random file of a public repository has the area 0.4979 on dev."""
     path = str(data_dir / "winogrande_predictions/zhang-edward_random_preds.lst")
     labels = str(data_dir / "winogrande/dev-labels.lst")
-    assert main(["leaderboard", path, "--labels", labels]) == 0
-    assert "AUC: 0.4979 (" in capsys.readouterr().out
-    assert main(["leaderboard", path, "--labels", labels, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)["auc"]
+    assert "AUC: 0.4979 (" in cli("leaderboard", path, "--labels", labels)
+    found = cli.told("leaderboard", path, "--labels", labels)["auc"]
     assert found == pytest.approx(0.49790659794358966, abs=1e-16)

@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 import pytest
 
+from tests.cli.conftest import Cli
 from winosmith import __version__
 from winosmith.cli import main
 from winosmith.cli._main import PLACES, SECTIONS
@@ -32,17 +33,15 @@ def _outcome(monkeypatch: pytest.MonkeyPatch, error: BaseException | None) -> in
     return main(["anything"])
 
 
-def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_lists_every_command(cli: Cli) -> None:
     """`winosmith --help` names each command with one line, and ends with code 0."""
-    assert main(["--help"]) == 0
-    shown = capsys.readouterr().out
+    shown = cli("--help")
     assert [name for name in COMMANDS if f"\n  {name}  " not in shown] == []
 
 
-def test_help_tells_what_commands_are_for(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_tells_what_commands_are_for(cli: Cli) -> None:
     """`winosmith --help` has the commands in four parts, and their lines begin in one column."""
-    assert main(["--help"]) == 0
-    _, shown = capsys.readouterr().out.split("--help  ")
+    _, shown = cli("--help").split("--help  ")
     parts = re.findall(r"^(\w.*):$", shown, re.MULTILINE)
     assert parts == ["Build a benchmark", "Measure models", "People", "Publish"]
     lines = re.findall(r"^  [a-z]+ +", shown, re.MULTILINE)
@@ -50,28 +49,21 @@ def test_help_tells_what_commands_are_for(capsys: pytest.CaptureFixture[str]) ->
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_each_command_has_a_help_with_an_example(
-    name: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_each_command_has_a_help_with_an_example(name: str, cli: Cli) -> None:
     """`winosmith COMMAND --help` says what it does and shows a line that can be typed."""
-    assert main([name, "--help"]) == 0
-    shown = capsys.readouterr().out
+    shown = cli(name, "--help")
     assert shown.startswith(f"Usage: winosmith {name} ")
     assert f"winosmith {name}" in shown.split("Usage:")[1].split("\n", 1)[1]
 
 
-def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_version_is_that_of_the_package(cli: Cli) -> None:
     """`winosmith --version` prints the version of the package."""
-    assert main(["--version"]) == 0
-    assert __version__ in capsys.readouterr().out
+    assert __version__ in cli("--version")
 
 
-def test_a_command_that_is_none_is_bad_input(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_command_that_is_none_is_bad_input(cli: Cli) -> None:
     """An unknown command ends with code 2, and is told on the error stream."""
-    assert main(["fly"]) == 2
-    output = capsys.readouterr()
-    assert "there is no command 'fly'" in output.err
-    assert output.out == ""
+    assert "there is no command 'fly'" in cli.refused("fly")
 
 
 @pytest.mark.parametrize(
@@ -87,18 +79,14 @@ def test_a_command_that_is_none_is_bad_input(capsys: pytest.CaptureFixture[str])
         (["data", "lst"], "list"),
     ],
 )
-def test_a_misspelt_command_gets_a_suggestion(
-    capsys: pytest.CaptureFixture[str], words: list[str], nearest: str
-) -> None:
+def test_a_misspelt_command_gets_a_suggestion(cli: Cli, words: list[str], nearest: str) -> None:
     """An unknown command, of a group of commands too, names the one that is spelt most like it."""
-    assert main(words) == 2
-    assert re.search(rf"did you mean .*\b{nearest}\b.*\?", capsys.readouterr().err)
+    assert re.search(rf"did you mean .*\b{nearest}\b.*\?", cli.refused(*words))
 
 
-def test_an_option_in_the_place_of_a_command_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_option_in_the_place_of_a_command_is_told(cli: Cli) -> None:
     """An option that the group has not is refused as an option."""
-    assert main(["--versoin"]) == 2
-    assert "No such option" in capsys.readouterr().err
+    assert "No such option" in cli.refused("--versoin")
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import absent
+from tests.cli.conftest import Cli
+from tests.conftest import installed
 from winosmith import formats, practice
-from winosmith.cli import main
 
 ABOUT = """
 name = "trial"
@@ -29,18 +29,15 @@ licence = "Apache-2.0"
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
     """Return a folder with 60 twins in one file and a release.toml."""
-    try:
-        import pyarrow  # noqa: F401
-    except ModuleNotFoundError:
-        absent("pyarrow is not installed (the extra `release`)")
+    installed("pyarrow")
     formats.write(practice.corpus(60, seed=6).dataset.problems, tmp_path / "twins.jsonl")
     (tmp_path / "release.toml").write_text(ABOUT, "utf-8")
     return tmp_path
 
 
-def _release(place: Path, *more: str) -> int:
-    return main(["release", str(place / "twins.jsonl"), "--about", str(place / "release.toml"),
-                 "--out", str(place / "out"), *more])  # fmt: skip
+def _release(place: Path, *more: object) -> list[object]:
+    about, out = place / "release.toml", place / "out"
+    return ["release", place / "twins.jsonl", "--about", about, "--out", out, *more]
 
 
 def _folder(place: Path, version: str = "1.0.0") -> Path:
@@ -49,69 +46,55 @@ def _folder(place: Path, version: str = "1.0.0") -> Path:
     return found[0]
 
 
-def test_a_file_is_split_released_and_proved(
-    place: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_is_split_released_and_proved(place: Path, cli: Cli) -> None:
     """`release --disjoint twin` splits a file and says where it is; `verify` finds it sound."""
-    assert _release(place, "--disjoint", "twin") == 0
-    told = capsys.readouterr()
+    told = cli(*_release(place, "--disjoint", "twin"))
     folder = _folder(place)
-    assert told.out.startswith("120 problems: train 9")
+    assert told.startswith("120 problems: train 9")
     key = place / "out" / "private" / folder.name
-    assert f"The release is {folder}" in told.out
-    assert f"What is yours alone, such as answers of test, is in {key}." in told.err
-    assert main(["verify", str(folder), "--private", str(key)]) == 0
-    assert capsys.readouterr().out == f"{folder} is sound: 120 problems\n"
-    assert _release(place, "--disjoint", "twin") == 0
-    assert "It was there already, with the same bytes." in capsys.readouterr().err
+    assert f"The release is {folder}" in told
+    assert f"What is yours alone, such as answers of test, is in {key}." in cli.err
+    assert cli("verify", folder, "--private", key) == f"{folder} is sound: 120 problems\n"
+    again = cli.aside(*_release(place, "--disjoint", "twin"))
+    assert "It was there already, with the same bytes." in again
 
 
-def test_faults_are_listed_and_counted(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_faults_are_listed_and_counted(place: Path, cli: Cli) -> None:
     """A broken release ends with 1, and every fault says where, what, and what to do."""
-    assert _release(place) == 0
+    cli(*_release(place))
     folder = _folder(place)
     path = folder / "data/problems.jsonl"
     path.write_text(path.read_text("utf-8").replace('"answer":0', '"answer":1'), "utf-8")
-    capsys.readouterr()
-    assert main(["verify", str(folder)]) == 1
-    said = capsys.readouterr().out
+    said = cli("verify", folder, code=1)
     assert "data/problems.jsonl: its SHA-256 is not the one in release.json; get it anew" in said
     assert "faults in " in said
-    assert main(["verify", str(folder), "--json"]) == 1
-    report = json.loads(capsys.readouterr().out)
+    report = json.loads(cli("verify", folder, "--json", code=1))
     assert report["sound"] is False
     assert {"where", "what", "do"} == report["faults"][0].keys()
     assert report["faults"][0]["where"] == "data/problems.jsonl"
 
 
-def test_the_next_version_is_told_from_the_last(
-    place: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_next_version_is_told_from_the_last(place: Path, cli: Cli) -> None:
     """`--previous` and `--version` make a changelog; `--json` counts what changed."""
-    assert _release(place) == 0
+    cli(*_release(place))
     first = _folder(place)
     formats.write(practice.corpus(60, seed=6).dataset.problems[4:], place / "twins.jsonl")
-    capsys.readouterr()
-    assert _release(place, "--previous", str(first), "--version", "1.1.0", "--json") == 0
-    report = json.loads(capsys.readouterr().out)
+    report = cli.told(*_release(place, "--previous", first, "--version", "1.1.0"))
     assert report["changes"] == {
         "added": 0, "withdrawn": 4, "edited": 0, "changed": 0, "moved": 0,
     }  # fmt: skip
     assert report["folder"] == str(_folder(place, "1.1.0"))
-    assert main(["verify", report["folder"]]) == 0
-    assert _release(place, "--previous", str(first)) == 2
-    assert "1.0.0 is the version of the release before" in capsys.readouterr().err
+    cli("verify", report["folder"])
+    refused = cli.refused(*_release(place, "--previous", first))
+    assert "1.0.0 is the version of the release before" in refused
 
 
-def test_what_is_missing_is_told(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_missing_is_told(place: Path, cli: Cli) -> None:
     """Without --about, or with a release.toml that does not fit, the command says what to do."""
-    assert main(["release", str(place / "twins.jsonl")]) == 2
-    assert "--template prints a release.toml" in capsys.readouterr().err
+    assert "--template prints a release.toml" in cli.refused("release", place / "twins.jsonl")
     (place / "release.toml").write_text(ABOUT.replace('"practice"', '"else"'), "utf-8")
-    assert _release(place) == 2
-    assert "no licence is stated for the source 'practice'" in capsys.readouterr().err
+    refused = cli.refused(*_release(place))
+    assert "no licence is stated for the source 'practice'" in refused
     assert not (place / "out").exists()
-    assert main(["release", "--template"]) == 0
-    assert '[[source]]\nname = "*"' in capsys.readouterr().out
-    assert main(["verify", str(place)]) == 1
-    assert "so this is no release" in capsys.readouterr().out
+    assert '[[source]]\nname = "*"' in cli("release --template")
+    assert "so this is no release" in cli("verify", place, code=1)

@@ -10,19 +10,16 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from string import ascii_lowercase
-from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.cli.conftest import Cli
 from winosmith import Dataset, Prediction, Problem, Response, formats
-from winosmith.cli import main
 from winosmith.metrics import switched
 from winosmith.records import problem_record
 from winosmith.testing import made_twins
 from winosmith.validate import write_votes
-
-TEXT = pytest.CaptureFixture[str]
 
 DATA = made_twins(30, singles=4)
 RNG = np.random.default_rng(0)
@@ -55,32 +52,23 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def report(capsys: TEXT, *arguments: str) -> dict[str, Any]:
-    """Return the report of `winosmith score` as JSON."""
-    assert main(["score", *arguments, "--json"]) == 0
-    return json.loads(capsys.readouterr().out)  # type: ignore[no-any-return]
-
-
 @pytest.mark.parametrize("command", ["score", "compare"])
-def test_ties_and_choices_against_scores_are_told(command: str, capsys: TEXT) -> None:
+def test_ties_and_choices_against_scores_are_told(command: str, cli: Cli) -> None:
     """Ties stand beside their accuracy; choices that are not the best score are counted."""
     ties = [Prediction(p.id, 0, (-7.5, -7.5), (0, 1)) for p in DATA]
     formats.write_predictions(ties, "ties.jsonl", DATA, solver="even")
     odd = [replace(said, scores=said.scores[::-1]) for said in SCORED[:3]] + SCORED[3:]
     formats.write_predictions(odd, "odd.jsonl", DATA, solver="odd")
-    assert main([command, "dev.jsonl", "ties.jsonl", "odd.jsonl"]) == 0
-    shown = " ".join(capsys.readouterr().out.split())
+    shown = " ".join(cli(command, "dev.jsonl", "ties.jsonl", "odd.jsonl").split())
     assert "50.0 % (64 ties)" in shown
     assert "A tie counts as 1 / (options tied)" in shown
     assert "3 of odd's choices are not the option with its best score" in shown
-    assert main([command, "dev.jsonl", "ours.jsonl", "odd.jsonl"]) == 0
-    assert "ties" not in capsys.readouterr().out
+    assert "ties" not in cli(command, "dev.jsonl", "ours.jsonl", "odd.jsonl")
 
 
-def test_the_tables_fit_a_terminal_and_are_signed(capsys: TEXT) -> None:
+def test_the_tables_fit_a_terminal_and_are_signed(cli: Cli) -> None:
     """Accuracy, twins, guessing and calibration stand in 80 columns, with a signature."""
-    assert main(["score", "dev.jsonl", "ours.jsonl", "list.lst"]) == 0
-    shown = capsys.readouterr().out
+    shown = cli("score dev.jsonl ours.jsonl list.lst")
     right = sum(c == p.answer for c, p in zip(CHOICES, DATA, strict=True))
     rows = {line.split()[0]: line for line in shown.splitlines() if line.strip()}
     assert "dev: 64 problems, 30 twins" in shown
@@ -96,41 +84,40 @@ def test_the_tables_fit_a_terminal_and_are_signed(capsys: TEXT) -> None:
     ["ours.jsonl", "list.lst", "table.csv", "letters.lst", "letters.csv", "answers.csv",
      "samples_dev_1.jsonl"],
 )  # fmt: skip
-def test_every_form_of_predictions_is_read(path: str, capsys: TEXT) -> None:
+def test_every_form_of_predictions_is_read(path: str, cli: Cli) -> None:
     """JSON Lines, lists, tables, in numbers or letters, and samples give the same accuracy."""
-    found = report(capsys, "dev.jsonl", path)["solvers"]
+    found = cli.told("score", "dev.jsonl", path)["solvers"]
     (one,) = found.values()
     right = sum(c == p.answer for c, p in zip(CHOICES, DATA, strict=True))
     assert (one["accuracy"]["right"], one["accuracy"]["n"]) == (right, 64)
     assert (one["calibration"] is not None) == (path == "ours.jsonl")
 
 
-def test_a_table_with_a_column_a_model_is_several_solvers(capsys: TEXT) -> None:
+def test_a_table_with_a_column_a_model_is_several_solvers(cli: Cli) -> None:
     """Each is scored, one file is enough to compare them, and an empty cell is no prediction."""
-    found = report(capsys, "dev.jsonl", "models.csv", "answers.csv")["solvers"]
+    found = cli.told("score dev.jsonl models.csv answers.csv")["solvers"]
     right = [sum(c == p.answer for c, p in zip(CHOICES, DATA, strict=True)),
              sum(p.answer == 0 for p in DATA)]  # fmt: skip
     assert list(found) == ["m1", "m2", "answers"]
     assert [found[name]["accuracy"]["right"] for name in found] == [*right, right[0]]
-    assert main(["compare", "dev.jsonl", "models.csv"]) == 0
-    assert "m1 " in capsys.readouterr().out
+    assert "m1 " in cli("compare dev.jsonl models.csv")
     Path("copy.csv").write_text(Path("models.csv").read_text())
-    again = report(capsys, "dev.jsonl", "models.csv", "copy.csv")["solvers"]
+    again = cli.told("score dev.jsonl models.csv copy.csv")["solvers"]
     assert list(again) == ["models: m1", "models: m2", "copy: m1", "copy: m2"]
     Path("gap.csv").write_text(Path("models.csv").read_text()[:-1])
-    assert main(["score", "dev.jsonl", "gap.csv"]) == 2
-    assert f"m2: 1 of 64 problems have no prediction ({DATA[-1].id!r})" in capsys.readouterr().err
+    assert f"m2: 1 of 64 problems have no prediction ({DATA[-1].id!r})" in cli.refused(
+        "score dev.jsonl gap.csv"
+    )
 
 
-def test_a_table_of_questions_names_options_by_number(tmp_path: Path, capsys: TEXT) -> None:
+def test_a_table_of_questions_names_options_by_number(tmp_path: Path, cli: Cli) -> None:
     """A choice may have two digits, and scores go by the number in their column's name."""
     options = tuple(f"the {letter}" for letter in ascii_lowercase[:12])
     formats.write([Problem("q", "Which of them is it?", options, 11, blank=None)], "q.jsonl")
     names = [f"score_{number}" for number in range(12, 0, -1)]
     scores = ",".join(str(number) for number in range(12, 0, -1))
     Path("q.csv").write_text(f"id,choice,{','.join(names)}\nq,12,{scores}\n")
-    assert main(["score", "q.jsonl", "q.csv"]) == 0
-    shown = capsys.readouterr().out
+    shown = cli("score q.jsonl q.csv")
     assert "100.0 %" in shown
     assert "is not the option with its best score" not in shown
 
@@ -157,92 +144,86 @@ def _longer(lines: list[str]) -> list[str]:
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_named_and_nothing_is_scored(
-    path: str, change: Callable[[list[str]], list[str]], told: str, capsys: TEXT
+    path: str, change: Callable[[list[str]], list[str]], told: str, cli: Cli
 ) -> None:
     """Wrong labels, lengths and ids end with code 2, the place, and no figure."""
     Path(path).write_text("\n".join(change(Path(path).read_text().splitlines())) + "\n")
-    assert main(["score", "dev.jsonl", path]) == 2
-    output = capsys.readouterr()
-    assert told in output.err
-    assert output.out == ""
+    assert told in cli.refused("score", "dev.jsonl", path)
 
 
-def test_partial_scores_what_is_there_and_says_what_is_not(capsys: TEXT) -> None:
+def test_partial_scores_what_is_there_and_says_what_is_not(cli: Cli) -> None:
     """With --partial 4 problems without a prediction are left out, and told."""
     lines = Path("table.csv").read_text().splitlines()
     Path("some.csv").write_text("\n".join([*lines[:2], *lines[6:], "new,1"]) + "\n")
-    assert main(["score", "dev.jsonl", "some.csv", "--partial", "--json"]) == 0
-    output = capsys.readouterr()
-    assert json.loads(output.out)["solvers"]["some"]["accuracy"]["n"] == 60
-    assert "4 of 64 problems have no prediction and are left out" in output.err
-    assert "1 predictions have no problem" in output.err
+    found = cli.told("score dev.jsonl some.csv --partial")["solvers"]
+    assert found["some"]["accuracy"]["n"] == 60
+    assert "4 of 64 problems have no prediction and are left out" in cli.err
+    assert "1 predictions have no problem" in cli.err
 
 
-def test_partial_is_named_where_it_helps_alone(capsys: TEXT) -> None:
+def test_partial_is_named_where_it_helps_alone(cli: Cli) -> None:
     """A choice that no option has is told without a way that would not help."""
     lines = Path("table.csv").read_text().splitlines()
     Path("third.csv").write_text("\n".join([lines[0], "0-0,3", *lines[2:]]) + "\n")
-    assert main(["score", "dev.jsonl", "third.csv"]) == 2
-    told = capsys.readouterr().err
+    told = cli.refused("score dev.jsonl third.csv")
     assert "can't be for 2 options" in told
     assert "--partial" not in told
 
 
-def test_partial_is_not_named_where_nothing_is_in_common(capsys: TEXT) -> None:
+def test_partial_is_not_named_where_nothing_is_in_common(cli: Cli) -> None:
     """Predictions of which none is for a problem are told without a way that measures nothing."""
     head, *rows, _ = Path("table.csv").read_text().splitlines()
     Path("other.csv").write_text("\n".join([head, *(f"of-{row}" for row in rows)]) + "\n")
-    assert main(["score", "dev.jsonl", "other.csv"]) == 2
-    told = " ".join(capsys.readouterr().err.split())
+    told = cli.refused("score dev.jsonl other.csv")
     assert "64 of 64 problems have no prediction" in told
     assert "was it made for another data set?" in told
     assert "--partial" not in told
 
 
-def test_a_way_past_bad_records_is_named(capsys: TEXT) -> None:
+def test_a_way_past_bad_records_is_named(cli: Cli) -> None:
     """A bad record is told with the command that sets it aside, and what then is left to do."""
     lines = Path("dev.jsonl").read_text("utf-8").splitlines()
     broken = json.dumps({**json.loads(lines[0]), "options": ["x", "x"]})
     Path("my data").write_text("\n".join([broken, *lines[1:]]) + "\n", encoding="utf-8")
-    assert main(["score", "my data", "table.csv", "--from", "winosmith"]) == 2
-    told = capsys.readouterr().err
+    told = cli.refused("score", "my data", "table.csv", "--from", "winosmith")
     assert "my data:1: two options are equal" in told
     way = "convert 'my data' good.jsonl --from winosmith --skip-bad bad.jsonl"
     assert f"set them aside first: winosmith {way}" in " ".join(told.split())
-    assert main(shlex.split(way)) == 0
-    assert main(["score", "good.jsonl", "table.csv"]) == 2
-    assert "--partial measures what is in both" in " ".join(capsys.readouterr().err.split())
-    assert main(["score", "good.jsonl", "table.csv", "--partial", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["solvers"]["table"]["accuracy"]["n"] == 63
+    cli(*shlex.split(way))
+    assert "--partial measures what is in both" in cli.refused("score good.jsonl table.csv")
+    assert (
+        cli.told("score good.jsonl table.csv --partial")["solvers"]["table"]["accuracy"]["n"] == 63
+    )
 
 
-def test_labels_answer_a_test_set(capsys: TEXT) -> None:
+def test_labels_answer_a_test_set(cli: Cli) -> None:
     """A data set without answers is refused, and scored with a labels file of its length."""
     formats.write(DATA.blind(), "test.jsonl")
-    assert main(["score", "test.jsonl", "list.lst"]) == 2
-    assert "the answers of 64 of 64 problems are withheld" in capsys.readouterr().err
+    assert "the answers of 64 of 64 problems are withheld" in cli.refused(
+        "score test.jsonl list.lst"
+    )
     with Path("labels.lst").open("w") as file:
         formats.write_labels([p.answer or 0 for p in DATA], file)
-    found = report(capsys, "test.jsonl", "list.lst", "--labels", "labels.lst")
+    found = cli.told("score test.jsonl list.lst --labels labels.lst")
     assert found["solvers"] == {
-        "list": {**report(capsys, "dev.jsonl", "list.lst")["solvers"]["list"],
+        "list": {**cli.told("score dev.jsonl list.lst")["solvers"]["list"],
                  "signature": found["solvers"]["list"]["signature"]}
     }  # fmt: skip
     Path("labels.lst").write_text("1\n2\n")
-    assert main(["score", "test.jsonl", "list.lst", "--labels", "labels.lst"]) == 2
-    assert "labels.lst: there are 2 labels; test.jsonl has 64 problems" in capsys.readouterr().err
+    assert "labels.lst: there are 2 labels; test.jsonl has 64 problems" in cli.refused(
+        "score test.jsonl list.lst --labels labels.lst"
+    )
 
 
-def test_the_page_has_the_figures_and_a_diagram(capsys: TEXT) -> None:
+def test_the_page_has_the_figures_and_a_diagram(cli: Cli) -> None:
     """The HTML report has the accuracy, a reliability diagram and the signature."""
-    assert main(["score", "dev.jsonl", "ours.jsonl", "--out", "scores.html"]) == 0
-    shown = capsys.readouterr().out
+    shown = cli("score dev.jsonl ours.jsonl --out scores.html")
     page = Path("scores.html").read_text("utf-8")
     assert "toy: calibration" in page
     assert shown.split("Signature of toy: ")[1].split("\n")[0] in page
 
 
-def test_people_stand_beside(capsys: TEXT) -> None:
+def test_people_stand_beside(cli: Cli) -> None:
     """The majority of three fresh people and a single person are scored on the same problems."""
     said = [
         Response(p.id, f"{who}{row % 2}", "test", (p.answer or 0) ^ (row % 3 == who))
@@ -250,47 +231,44 @@ def test_people_stand_beside(capsys: TEXT) -> None:
         for who in range(3)
     ]
     write_votes(said, "people.csv")
-    found = report(capsys, "dev.jsonl", "list.lst", "--people", "people.csv")
+    found = cli.told("score dev.jsonl list.lst --people people.csv")
     assert found["people_majority"]["accuracy"] == 1.0
     assert found["people_single"]["value"] == pytest.approx(2 / 3)
     told = ["score", "dev.jsonl", "list.lst", "--people", "people.csv", "--out", "people.html"]
-    assert main(told) == 0
-    shown = capsys.readouterr().out
+    shown = cli(*told)
     assert "people, majority" in shown
     assert "a single person" in shown
     drawn = Path("people.html").read_text("utf-8").partition("guessing 50.0\xa0%; ")[2]
     assert re.match(r"list [\d.]+\xa0% .*; people, majority 100.0\xa0% .*; a single person", drawn)
 
 
-def test_consistency_under_the_switch(capsys: TEXT) -> None:
+def test_consistency_under_the_switch(cli: Cli) -> None:
     """Predictions for the switched problems tell how often the choice follows the sentence."""
     other = switched(DATA).kept
     formats.write(other, "switched.jsonl")
     Path("switched.lst").write_text("".join(f"{c + 1}\n" for c in CHOICES))
     arguments = ["dev.jsonl", "list.lst", "--switched", "switched.lst"]
-    found = report(capsys, *arguments, "--switched-data", "switched.jsonl")
+    found = cli.told("score", *arguments, "--switched-data", "switched.jsonl")
     assert found["switched"]["list"]["consistent"]["value"] == 0.0
-    assert main(["score", *arguments]) == 2
-    assert "--switched and --switched-data belong together" in capsys.readouterr().err
+    assert "--switched and --switched-data belong together" in cli.refused("score", *arguments)
 
 
-def test_other_fields_are_scored_apart_on_request(capsys: TEXT) -> None:
+def test_other_fields_are_scored_apart_on_request(cli: Cli) -> None:
     """--by takes any field whose values differ, and names those there are."""
     data = Dataset(replace(p, pronoun=("he", "she")[row % 2]) for row, p in enumerate(DATA))
     formats.write(data, "dev.jsonl")
-    groups = report(capsys, "dev.jsonl", "list.lst", "--by", "pronoun")["solvers"]["list"]["groups"]
+    groups = cli.told("score dev.jsonl list.lst --by pronoun")["solvers"]["list"]["groups"]
     assert groups["pronoun"]["he"]["n"] == 32
-    assert main(["score", "dev.jsonl", "list.lst", "--by", "nothing"]) == 2
-    assert "there is no field 'nothing'" in capsys.readouterr().err
+    assert "there is no field 'nothing'" in cli.refused("score dev.jsonl list.lst --by nothing")
 
 
 @pytest.mark.data
-def test_wsc_with_its_marks(data_dir: Path, capsys: TEXT) -> None:
+def test_wsc_with_its_marks(data_dir: Path, cli: Cli) -> None:
     """The associative and switchable subsets of the Winograd Schema Challenge are scored apart."""
     data = formats.read(data_dir / "wsc/WSCollection.xml")
     Path("first.lst").write_text("1\n" * len(data))
     marks = [str(data_dir / f"trichelair/WSC_{n}_label.json") for n in ("associative", "switched")]
-    found = report(capsys, str(data_dir / "wsc/WSCollection.xml"), "first.lst",
+    found = cli.told("score", str(data_dir / "wsc/WSCollection.xml"), "first.lst",
                    "--marks", marks[0], "--marks", marks[1])  # fmt: skip
     groups = found["solvers"]["first"]["groups"]
     assert groups["trichelair.associative"]["True"]["n"] == 37
@@ -298,7 +276,7 @@ def test_wsc_with_its_marks(data_dir: Path, capsys: TEXT) -> None:
 
 
 @pytest.mark.data
-def test_winogenders_gender_gap_in_both_readings(data_dir: Path, capsys: TEXT) -> None:
+def test_winogenders_gender_gap_in_both_readings(data_dir: Path, cli: Cli) -> None:
     """By the answer each cell has 120 sentences; the layout is table 7's."""
     sentences = str(data_dir / "winogender/all_sentences.tsv")
     with Path(sentences).open() as file:
@@ -308,21 +286,20 @@ def test_winogenders_gender_gap_in_both_readings(data_dir: Path, capsys: TEXT) -
         + "".join(f"{row['sentid']},{1 + ('.female' in row['sentid'])}\n" for row in rows)
     )
     more = ["--occupations", str(data_dir / "winogender/occupations-stats.tsv")]
-    found = report(capsys, sentences, "occupation.csv", *more)["gender_gap"]["occupation"]
+    found = cli.told("score", sentences, "occupation.csv", *more)["gender_gap"]["occupation"]
     assert list(found) == [f"{c}, by the {r}" for c in ("bergsma", "bls") for r in
                            ("answer", "occupation")]  # fmt: skip
     gap = found["bls, by the answer"]
     assert "0 of 240 got the same answer whatever their pronoun" in gap["note"]
     assert [gap[g][c]["n"] for g in ("female", "male") for c in ("plain", "gotcha")] == [120] * 4
-    assert main(["score", sentences, "occupation.csv", *more]) == 0
-    shown = capsys.readouterr().out
+    shown = cli("score", sentences, "occupation.csv", *more)
     assert "ΔF" in shown
     assert "of 120, 120 / 120, 120 sentences" in shown
     assert max(map(len, shown.partition("Signature")[0].splitlines())) <= 80
 
 
 @pytest.mark.data
-def test_a_gender_gap_that_no_pronoun_made_is_refused(data_dir: Path, capsys: TEXT) -> None:
+def test_a_gender_gap_that_no_pronoun_made_is_refused(data_dir: Path, cli: Cli) -> None:
     """Of a solver that saw the blank there is no gap, alone or beside one that saw the pronoun."""
     sentences = str(data_dir / "winogender/all_sentences.tsv")
     occupations = str(data_dir / "winogender/occupations-stats.tsv")
@@ -333,22 +310,22 @@ def test_a_gender_gap_that_no_pronoun_made_is_refused(data_dir: Path, capsys: TE
             given, f"{name}.jsonl", data, solver=name, parameters={"sees": sees}
         )
     for asked in (["--occupations", occupations], ["--by", "winogender.gender"]):
-        assert main(["score", sentences, "hidden.jsonl", *asked]) == 2
-        said = capsys.readouterr().err
+        said = cli.refused("score", sentences, "hidden.jsonl", *asked)
         assert "can't be compared: the 240 inputs of 'female' and 'male' are the same, as" in said
         assert "let it see the pronoun: winosmith solve … --sees pronoun" in said
-        assert main(["score", sentences, "hidden.jsonl", "shown.jsonl", *asked]) == 0
-        shown = " ".join(capsys.readouterr().out.split())
+        shown = " ".join(cli("score", sentences, "hidden.jsonl", "shown.jsonl", *asked).split())
         assert "hidden: the gender of" in shown or "hidden: winogender.gender can't be" in shown
-    found = report(capsys, sentences, "hidden.jsonl", "shown.jsonl", "--occupations", occupations)
+    found = cli.told(
+        "score", sentences, "hidden.jsonl", "shown.jsonl", "--occupations", occupations
+    )
     assert list(found["gender_gap"]) == ["shown"]
     assert list(found["gender_gap_refused"]) == ["hidden"]
 
 
 @pytest.mark.data
-def test_a_published_table_of_predictions(data_dir: Path, capsys: TEXT) -> None:
+def test_a_published_table_of_predictions(data_dir: Path, cli: Cli) -> None:
     """A public repository's CSV, summary row and all, is scored as it is: 966 of 1,267."""
     path = str(data_dir / "winogrande_predictions/cuichenx_dev_preds.csv")
-    found = report(capsys, str(data_dir / "winogrande/dev.jsonl"), path)["solvers"]
+    found = cli.told("score", str(data_dir / "winogrande/dev.jsonl"), path)["solvers"]
     accuracy = found["cuichenx_dev_preds"]["accuracy"]
     assert (accuracy["right"], accuracy["n"]) == (966, 1267)

@@ -7,19 +7,17 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.cli.conftest import Cli
 from winosmith import Dataset, Prediction, Problem, Response, formats
 from winosmith.cli import main
 from winosmith.lineage import depths, perturbed
 from winosmith.metrics import edit_kinds, grade, stability
 from winosmith.testing import made_twins
 from winosmith.validate import write_votes
-
-TEXT = pytest.CaptureFixture[str]
 
 
 def evolved(families: int = 8, versions: int = 12) -> Dataset:
@@ -65,16 +63,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def told(capsys: TEXT, *arguments: str) -> dict[str, Any]:
-    """Return what `winosmith score` tells of stability, as JSON."""
-    assert main(["score", *arguments, "--json"]) == 0
-    return json.loads(capsys.readouterr().out)  # type: ignore[no-any-return]
-
-
-def test_the_tables_fit_a_terminal_and_have_the_null_beside(capsys: TEXT) -> None:
+def test_the_tables_fit_a_terminal_and_have_the_null_beside(cli: Cli) -> None:
     """Error depths stand beside a coin flipper's, in 80 columns, signed with the depth."""
-    assert main(["score", *BOTH]) == 0
-    shown = capsys.readouterr().out
+    shown = cli("score", *BOTH)
     tables, _, signatures = shown.partition("Signature of")
     assert max(map(len, tables.splitlines())) <= 80
     found = stability(grade(DATA, SAID["near"]))
@@ -86,12 +77,12 @@ def test_the_tables_fit_a_terminal_and_have_the_null_beside(capsys: TEXT) -> Non
     assert "|depth:lineage|" in signatures
 
 
-def test_the_figures_are_those_of_the_library(capsys: TEXT) -> None:
+def test_the_figures_are_those_of_the_library(cli: Cli) -> None:
     """The JSON holds what `stability` and `edit_kinds` return, of each solver."""
     from winosmith.language import tag
     from winosmith.text import tokens
 
-    found = told(capsys, *BOTH)["stability"]
+    found = cli.told("score", *BOTH)["stability"]
     graded = grade(DATA, SAID["far"])
     assert found["depth"] == "lineage"
     assert found["solvers"]["far"] == json.loads(json.dumps(stability(graded).record()))
@@ -100,31 +91,30 @@ def test_the_figures_are_those_of_the_library(capsys: TEXT) -> None:
     assert {kind["kind"] for kind in found["kinds"]["far"]["kinds"]} >= {"+JJ", "+RB"}
 
 
-def test_the_depth_can_be_chosen(capsys: TEXT) -> None:
+def test_the_depth_can_be_chosen(cli: Cli) -> None:
     """--depth edit says so everywhere; a depth that nobody declared is refused."""
-    found = told(capsys, *BOTH, "--depth", "edit")["stability"]["solvers"]["near"]
+    found = cli.told("score", *BOTH, "--depth", "edit")["stability"]["solvers"]["near"]
     assert found["depth"] == "edit"
     assert "|depth:edit|" in found["signature"]
-    assert main(["score", *BOTH, "--depth", "declared"]) == 2
-    assert "no perturbed problem has a known declared depth" in capsys.readouterr().err
-    assert main(["score", *BOTH[:2], "--depth", "edit"]) == 2
-    assert "--depth goes with --by lineage" in capsys.readouterr().err
+    assert "no perturbed problem has a known declared depth" in cli.refused(
+        "score", *BOTH, "--depth", "declared"
+    )
+    assert "--depth goes with --by lineage" in cli.refused("score", *BOTH[:2], "--depth", "edit")
 
 
-def test_data_without_lineage_is_refused(capsys: TEXT) -> None:
+def test_data_without_lineage_is_refused(cli: Cli) -> None:
     """Twins have no depth; the message says what is missing."""
     twins = made_twins(4)
     formats.write(twins, "twins.jsonl")
     Path("first.lst").write_text("1\n" * 8)
-    assert main(["score", "twins.jsonl", "first.lst", "--by", "lineage"]) == 2
-    assert "no problem has a lineage" in capsys.readouterr().err
+    assert "no problem has a lineage" in cli.refused("score twins.jsonl first.lst --by lineage")
 
 
-def test_accuracies_are_withheld_where_training_saw_the_test(capsys: TEXT) -> None:
+def test_accuracies_are_withheld_where_training_saw_the_test(cli: Cli) -> None:
     """Of the solver that was trained on a root no accuracy is told, and why; of the other it is."""
     formats.write(Dataset(DATA[:1]), "train.jsonl")
     arguments = [*BOTH, "--trained-on", "near=train.jsonl", "--out", "report.html"]
-    found = told(capsys, *arguments)
+    found = cli.told("score", *arguments)
     assert "accuracy" not in found["solvers"]["near"]
     assert found["solvers"]["near"]["withheld"]["problems"] == 13
     assert found["solvers"]["far"]["accuracy"]["n"] == len(DATA)
@@ -133,17 +123,16 @@ def test_accuracies_are_withheld_where_training_saw_the_test(capsys: TEXT) -> No
     assert (near["accuracy"], near["by_depth"], near["roots"]) == (None, None, None)
     assert near["error_depth"]["mean"]["value"] > 0
     assert set(stable["kinds"]["near"]["kinds"][0]) == {"kind", "edits", "wrong_edits"}
-    assert main(["score", *arguments]) == 0
-    shown = capsys.readouterr().out
+    shown = cli("score", *arguments)
     rows = [line.split() for line in shown.splitlines() if line.startswith("near ")]
     assert rows[0] == ["near", "—", "—", "—"]
     assert "Of near no accuracy is told: 13 of" in shown
     assert max(map(len, shown.partition("Signature of")[0].splitlines())) <= 80
 
 
-def test_what_solvers_were_trained_on_is_compared_by_content(capsys: TEXT) -> None:
+def test_what_solvers_were_trained_on_is_compared_by_content(cli: Cli) -> None:
     """A public set is compared by what it holds: of these made problems it holds none."""
-    found = told(capsys, *BOTH, "--trained-on", "winogrande")["solvers"]
+    found = cli.told("score", *BOTH, "--trained-on", "winogrande")["solvers"]
     assert all("withheld" not in one for one in found.values())
 
 
@@ -157,36 +146,33 @@ def test_what_solvers_were_trained_on_is_compared_by_content(capsys: TEXT) -> No
         ("third=evolved.jsonl", r"'third' is none of near, far"),
     ],
 )
-def test_what_can_be_compared_with_nothing_is_refused(
-    capsys: TEXT, given: str, reason: str
-) -> None:
+def test_what_can_be_compared_with_nothing_is_refused(cli: Cli, given: str, reason: str) -> None:
     """A name of no known set, a file that is not there and a solver that is none end it."""
-    assert main(["score", *BOTH, "--trained-on", given]) == 2
-    assert re.search(reason, " ".join(capsys.readouterr().err.split()))
+    assert re.search(reason, cli.refused("score", *BOTH, "--trained-on", given))
 
 
-def test_a_corpus_that_is_not_here_leaves_the_overlap_unknown(capsys: TEXT) -> None:
+def test_a_corpus_that_is_not_here_leaves_the_overlap_unknown(cli: Cli) -> None:
     """With other:NAME the accuracy is told, and beside it that nobody knows what was seen."""
-    found = told(capsys, *BOTH, "--trained-on", "near=other:private-crawl")["solvers"]
+    found = cli.told("score", *BOTH, "--trained-on", "near=other:private-crawl")["solvers"]
     assert found["near"]["overlap_unknown"] == ["private-crawl"]
     assert found["near"]["accuracy"]["n"] == len(DATA)
     assert "overlap_unknown" not in found["far"]
-    assert main(["score", *BOTH, "--trained-on", "near=other:private-crawl"]) == 0
-    shown = " ".join(capsys.readouterr().out.split())
+    shown = " ".join(cli("score", *BOTH, "--trained-on", "near=other:private-crawl").split())
     assert "near was trained on private-crawl too, which is not here: whether it saw" in shown
 
 
-def test_another_field_is_compared_with_the_roots(capsys: TEXT) -> None:
+def test_another_field_is_compared_with_the_roots(cli: Cli) -> None:
     """--by origin.source beside --by lineage pairs every version with its root."""
-    found = told(capsys, *BOTH, "--by", "origin.source")["stability"]["beside_roots"]
+    found = cli.told("score", *BOTH, "--by", "origin.source")["stability"]["beside_roots"]
     (made,) = found["origin.source"]["near"]
     errors = sum(WRONG["near"])
     assert (made["value"], made["lost"], made["won"]) == ("made", errors, 0)
-    assert main(["score", *BOTH, "--by", "origin.source"]) == 0
-    assert "near beside its answers to the roots, by origin.source" in capsys.readouterr().out
+    assert "near beside its answers to the roots, by origin.source" in cli(
+        "score", *BOTH, "--by", "origin.source"
+    )
 
 
-def test_annotators_have_an_error_depth_and_an_agreement(capsys: TEXT) -> None:
+def test_annotators_have_an_error_depth_and_an_agreement(cli: Cli) -> None:
     """Three people's accuracy, error depth, kappa and alpha stand beside the solvers'."""
     said = [
         Response(p.id, f"person {who}", "test", (p.answer or 0) ^ (row % 20 == who and row > 20))
@@ -194,7 +180,7 @@ def test_annotators_have_an_error_depth_and_an_agreement(capsys: TEXT) -> None:
         for who in range(3)
     ]
     write_votes(said, "people.csv")
-    found = told(capsys, *BOTH, "--people", "people.csv")["stability"]["annotators"]
+    found = cli.told("score", *BOTH, "--people", "people.csv")["stability"]["annotators"]
     first = found["people"][0]
     own = [row for row in ROWS if row % 20 == 0 and row > 20]
     assert first["accuracy"]["right"] == len(DATA) - len(own)
@@ -202,11 +188,10 @@ def test_annotators_have_an_error_depth_and_an_agreement(capsys: TEXT) -> None:
     assert found["fleiss_kappa"]["value"] == pytest.approx(
         found["krippendorff_alpha"]["value"], abs=0.01
     )
-    assert main(["score", *BOTH, "--people", "people.csv"]) == 0
-    assert "Krippendorff alpha" in capsys.readouterr().out
+    assert "Krippendorff alpha" in cli("score", *BOTH, "--people", "people.csv")
 
 
-def test_the_page_has_curves_tables_and_every_family(capsys: TEXT) -> None:
+def test_the_page_has_curves_tables_and_every_family() -> None:
     """The report draws both solvers in one figure and opens each family to its versions."""
     assert main(["score", *BOTH, "--out", "report.html"]) == 0
     page = Path("report.html").read_text("utf-8")
@@ -234,15 +219,15 @@ def test_the_family_that_is_answered_least_like_its_root_comes_first() -> None:
     assert counts[:2] == ["1", str(len(DATA.families[steady]))]
 
 
-def test_six_solvers_take_two_figures(capsys: TEXT) -> None:
+def test_six_solvers_take_two_figures(cli: Cli) -> None:
     """More solvers than one drawing can tell apart go into a second one."""
     for number in range(4):
         formats.write_predictions(SAID["near"], f"n{number}.jsonl", DATA, solver=f"n{number}")
     more = [f"n{number}.jsonl" for number in range(4)]
     arguments = [*BOTH[:3], *more, *BOTH[3:], "--out", "report.html"]
-    assert main(["score", *arguments]) == 0
+    shown = cli("score", *arguments)
     assert Path("report.html").read_text("utf-8").count("<title id=") == 5
-    assert max(map(len, capsys.readouterr().out.partition("Signature")[0].splitlines())) <= 80
+    assert max(map(len, shown.partition("Signature")[0].splitlines())) <= 80
 
 
 def test_without_a_tagger_the_rest_is_measured(folder: Path) -> None:
@@ -261,7 +246,7 @@ def test_without_a_tagger_the_rest_is_measured(folder: Path) -> None:
     assert "most frequent in errors" not in done.stdout
 
 
-def test_partial_predictions_show_the_problems_that_all_answered(capsys: TEXT) -> None:
+def test_partial_predictions_show_the_problems_that_all_answered() -> None:
     """With --partial each solver is measured on its own, and the trees on what is common."""
     lines = ["id,choice", *(f"{p.problem_id},{p.choice + 1}" for p in SAID["near"][:26])]
     Path("some.csv").write_text("\n".join(lines) + "\n")
@@ -274,18 +259,15 @@ def test_partial_predictions_show_the_problems_that_all_answered(capsys: TEXT) -
 
 @pytest.mark.long
 @pytest.mark.data
-def test_the_kinds_of_the_perturbed_wsc_are_scored_as_families(
-    data_dir: Path, capsys: TEXT
-) -> None:
+def test_the_kinds_of_the_perturbed_wsc_are_scored_as_families(data_dir: Path, cli: Cli) -> None:
     """All ten kinds of the published table stand beside the 285 originals, for two real solvers."""
     table = str(data_dir / "perturbed_wsc/dataset/enhanced_wsc.tsv")
     solve = ["solve", table, "--solver", "association", "--train"]
     solve.append(str(data_dir / "winogrande/train_xs.jsonl"))
-    assert main([*solve, "--out", "whole.jsonl"]) == 0
-    assert main([*solve, "--local-context", "--out", "local.jsonl"]) == 0
-    capsys.readouterr()
+    cli(*solve, "--out", "whole.jsonl")
+    cli(*solve, "--local-context", "--out", "local.jsonl")
     asked = ["--by", "lineage", "--by", "perturbed_wsc.kind"]
-    found = told(capsys, table, "whole.jsonl", "local.jsonl", *asked)["stability"]
+    found = cli.told("score", table, "whole.jsonl", "local.jsonl", *asked)["stability"]
     for name in ("whole", "local"):
         stable = found["solvers"][name]
         assert (stable["n"], len(stable["families"])) == (2898 - 285, 285)

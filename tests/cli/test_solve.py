@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import http.server
 import json
 import os
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import ClassVar
+from typing import NamedTuple
 
 import pytest
 
-from tests.conftest import needed
+from tests.cli.conftest import Cli
+from tests.conftest import installed
 from winosmith import Dataset, Problem, formats, models, solve
+from winosmith.chat import Message, Reply
 from winosmith.cli import main
-from winosmith.testing import made_twins
-
-TEXT = pytest.CaptureFixture[str]
+from winosmith.testing import chat_server, made_twins
 
 PROBLEMS = made_twins(12)
 
@@ -43,26 +41,23 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_predictions_and_accuracy_come_out(capsys: TEXT) -> None:
+def test_predictions_and_accuracy_come_out(cli: Cli) -> None:
     """The file holds the solver's predictions; the screen tells accuracy, n and what is next."""
-    arguments = "solve dev.jsonl --solver association --train train.jsonl --out p.jsonl"
-    assert main(arguments.split()) == 0
+    shown = cli("solve dev.jsonl --solver association --train train.jsonl --out p.jsonl")
     found = formats.read_predictions("p.jsonl", PROBLEMS)
     train = formats.read("train.jsonl")
     solver = solve.WordAssociation.trained_on(train)
     assert found.predictions == solve.predict(solver, PROBLEMS)
     assert found.parameters["train"] == train.digest[:12]
     right = sum(p.choice == q.answer for p, q in zip(found.predictions, PROBLEMS, strict=True))
-    shown = capsys.readouterr().out
     assert f"{right / 24 * 100:.1f} % ({right} of 24)" in shown
     assert f"Signature: data:{PROBLEMS.blind().digest[:12]}|n:24|solver:association|" in shown
     assert "winosmith score dev.jsonl p.jsonl" in shown
 
 
-def test_the_report_is_json(capsys: TEXT) -> None:
+def test_the_report_is_json(cli: Cli) -> None:
     """With --json the report alone is printed, the accuracy and its signature in it."""
-    assert main("solve dev.jsonl --solver random --seed 3 --out p.jsonl --json".split()) == 0
-    report = json.loads(capsys.readouterr().out)
+    report = cli.told("solve dev.jsonl --solver random --seed 3 --out p.jsonl")
     found = formats.read_predictions("p.jsonl", PROBLEMS)
     right = sum(p.choice == q.answer for p, q in zip(found.predictions, PROBLEMS, strict=True))
     assert (report["right"], report["answers_known"]) == (right, 24)
@@ -70,11 +65,10 @@ def test_the_report_is_json(capsys: TEXT) -> None:
     assert "|solver:random|seed:3|" in report["signature"]
 
 
-def test_withheld_answers_have_no_accuracy(capsys: TEXT) -> None:
+def test_withheld_answers_have_no_accuracy(cli: Cli) -> None:
     """Problems without answers are solved alike, and no accuracy is made up for them."""
-    assert main("solve test.jsonl --solver random --out p.jsonl".split()) == 0
-    assert "the answers are withheld" in capsys.readouterr().out
-    assert main("solve dev.jsonl --solver random --out q.jsonl".split()) == 0
+    assert "the answers are withheld" in cli("solve test.jsonl --solver random --out p.jsonl")
+    cli("solve dev.jsonl --solver random --out q.jsonl")
     assert Path("p.jsonl").read_bytes() == Path("q.jsonl").read_bytes()
 
 
@@ -144,52 +138,36 @@ def test_a_trained_encoder_has_a_name(tiny_encoder: Path) -> None:
         assert one.scores == pytest.approx(other.scores, abs=1e-4)
 
 
-class _Talks(http.server.BaseHTTPRequestHandler):
-    """A chat server that always means the second option, and says how often it was asked."""
+class Endpoint(NamedTuple):
+    """Where a chat model is that always means the second option, and what it was asked."""
 
-    asked: ClassVar[list[dict[str, object]]] = []
-
-    def do_POST(self) -> None:
-        self.asked.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-        message = {"role": "assistant", "content": "It is option 2."}
-        choices = [{"index": 0, "message": message, "finish_reason": "stop"}]
-        usage = {"prompt_tokens": 50, "completion_tokens": 5}
-        body = json.dumps({"choices": choices, "usage": usage}).encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        pass
+    url: str
+    asked: list[list[Message]]
 
 
 @pytest.fixture
-def endpoint() -> Iterator[str]:
-    """Return the address of a chat server on this machine."""
-    for package in ("openai", "tenacity"):
-        needed(package)
-    _Talks.asked.clear()
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Talks) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_address[1]}/v1"
-        server.shutdown()
-        thread.join()
+def endpoint() -> Iterator[Endpoint]:
+    """Return a chat server on this machine."""
+    installed("openai", "tenacity")
+    asked: list[list[Message]] = []
+
+    def said(messages: list[Message]) -> Reply:
+        asked.append(messages)
+        return Reply("It is option 2.", 50, 5)
+
+    with chat_server(said) as url:
+        yield Endpoint(url, asked)
 
 
-def test_a_chat_model_is_asked(endpoint: str, capsys: TEXT) -> None:
+def test_a_chat_model_is_asked(endpoint: Endpoint, cli: Cli) -> None:
     """Each problem is asked with 30 shots; replies, tokens and a liking for a place are told."""
     command = (
-        f"solve dev.jsonl --solver chat --model m --base-url {endpoint} --train train.jsonl "
+        f"solve dev.jsonl --solver chat --model m --base-url {endpoint.url} --train train.jsonl "
         "--swap --out p.jsonl"
-    ).split()
-    assert main(command) == 0
-    assert len(_Talks.asked) == 48
-    messages = _Talks.asked[0]["messages"]
-    assert isinstance(messages, list)
-    assert len(messages) == 61
-    shown = capsys.readouterr().out
+    )
+    shown = cli(command)
+    assert len(endpoint.asked) == 48
+    assert len(endpoint.asked[0]) == 61
     assert "48, 0 of them unclear" in shown
     assert "0.0 % of the clear replies" in shown
     assert "100.0 % name the same place when the options are swapped" in shown
@@ -197,34 +175,35 @@ def test_a_chat_model_is_asked(endpoint: str, capsys: TEXT) -> None:
     found = formats.read_predictions("p.jsonl", PROBLEMS)
     assert (found.solver, found.parameters["model"], found.parameters["shots"]) == ("chat", "m", 30)
     assert {p.scores for p in found.predictions} == {(0.5, 0.5)}
-    assert main([*command, "--force"]) == 0
-    assert len(_Talks.asked) == 48  # what was said is kept
+    cli(f"{command} --force")
+    assert len(endpoint.asked) == 48  # what was said is kept
 
 
-def test_without_a_cache_replies_are_told_of_too(endpoint: str, capsys: TEXT) -> None:
+def test_without_a_cache_replies_are_told_of_too(endpoint: Endpoint, cli: Cli) -> None:
     """Unclear replies, position bias and tokens are those of the run."""
-    asked = f"solve dev.jsonl --solver chat --model m --base-url {endpoint} --out new/p.jsonl"
+    asked = f"solve dev.jsonl --solver chat --model m --base-url {endpoint.url} --out new/p.jsonl"
     command = [*asked.split(), "--swap", "--no-cache"]
-    assert main(command) == 0
-    shown = capsys.readouterr().out
+    shown = cli(*command)
     assert "48, 0 of them unclear" in shown
     assert "100.0 % name the same place when the options are swapped" in shown
     assert "2,400 in, 240 out" in shown
     assert "of this run" not in shown
 
 
-def test_a_chat_model_may_be_asked_less(endpoint: str, capsys: TEXT) -> None:
+def test_a_chat_model_may_be_asked_less(endpoint: Endpoint, cli: Cli) -> None:
     """Zero-shot and without a cache, and stopped by a budget before more is spent."""
-    command = f"solve dev.jsonl --solver chat --model m --base-url {endpoint} --out p.jsonl".split()
-    assert main([*command, "--no-cache", "--json"]) == 0
-    report = json.loads(capsys.readouterr().out)
+    command = (
+        f"solve dev.jsonl --solver chat --model m --base-url {endpoint.url} --out p.jsonl".split()
+    )
+    report = cli.told(*command, "--no-cache")
     told = report["interview"]
     assert (told["problems"], told["replies"], told["unclear"]) == (24, 24, 0)
-    assert len(_Talks.asked) == 24
-    assert _Talks.asked[0]["messages"][1:] == []  # type: ignore[index]
-    assert main([*command, "--force", "--max-spent", "3"]) == 2
-    assert "the budget of 3 tokens has no room" in capsys.readouterr().err
-    assert len(_Talks.asked) == 24
+    assert len(endpoint.asked) == 24
+    assert len(endpoint.asked[0]) == 1
+    assert "the budget of 3 tokens has no room" in cli.refused(
+        *command, "--force", "--max-spent", "3"
+    )
+    assert len(endpoint.asked) == 24
 
 
 def test_problems_of_five_options_are_solved() -> None:
@@ -238,7 +217,7 @@ def test_problems_of_five_options_are_solved() -> None:
     assert [len(p.scores) for p in found.predictions] == [5, 2]
 
 
-def test_thirds_add_up_to_a_count(capsys: TEXT) -> None:
+def test_thirds_add_up_to_a_count(cli: Cli) -> None:
     """Six ties of three options, of which nothing was learnt, are 2 right and not 1.99…98."""
     three = [
         Problem(f"{word}-{n}", f"{word}{n} {word} _", tuple(f"{word}{n}{at}" for at in "abc"), n)
@@ -246,8 +225,7 @@ def test_thirds_add_up_to_a_count(capsys: TEXT) -> None:
     ]  # fmt: skip
     formats.write(three, "three.jsonl")
     solve_it = "solve three.jsonl --solver association --train train.jsonl --out p.jsonl --json"
-    assert main(solve_it.split()) == 0
-    report = json.loads(capsys.readouterr().out)
+    report = json.loads(cli(solve_it))
     assert (report["ties"], report["right"], report["accuracy"]) == (6, 2, 1 / 3)
 
 
@@ -277,32 +255,31 @@ def test_thirds_add_up_to_a_count(capsys: TEXT) -> None:
         ),
     ],
 )
-def test_bad_input_is_told(arguments: str, message: str, capsys: TEXT) -> None:
+def test_bad_input_is_told(arguments: str, message: str, cli: Cli) -> None:
     """What can't be done is refused with code 2 and what to do, and nothing is written."""
     out = [] if "--out" in arguments else ["--out", "p.jsonl"]
     before = Path("dev.jsonl").read_bytes()
-    assert main(["solve", "dev.jsonl", *arguments.split(), *out]) == 2
-    assert message in capsys.readouterr().err
+    assert message in cli.refused("solve", "dev.jsonl", *arguments.split(), *out)
     assert not Path("p.jsonl").exists()
     assert Path("dev.jsonl").read_bytes() == before
 
 
-def test_a_model_that_is_not_there_is_told(quiet_models: None, capsys: TEXT) -> None:
+def test_a_model_that_is_not_there_is_told(quiet_models: None, cli: Cli) -> None:
     """A folder or hub id that holds no model is refused with code 2."""
-    assert main("solve dev.jsonl --solver causal --model ./none --out p.jsonl".split()) == 2
-    assert "none" in capsys.readouterr().err
+    assert "none" in cli.refused("solve dev.jsonl --solver causal --model ./none --out p.jsonl")
 
 
-def test_other_parameters_are_refused(capsys: TEXT) -> None:
+def test_other_parameters_are_refused(cli: Cli) -> None:
     """A file of another run is refused with what differs, and replaced with --force."""
     command = "solve dev.jsonl --solver random --out p.jsonl".split()
-    assert main(command) == 0
+    cli(*command)
     first = Path("p.jsonl").read_bytes()
-    assert main(command) == 0
-    assert main([*command, "--seed", "8"]) == 2
-    assert "(seed is 0 there, 8 here); name another file, or add --force" in capsys.readouterr().err
+    cli(*command)
+    assert "(seed is 0 there, 8 here); name another file, or add --force" in cli.refused(
+        *command, "--seed", "8"
+    )
     assert Path("p.jsonl").read_bytes() == first
-    assert main([*command, "--seed", "8", "--force"]) == 0
+    cli(*command, "--seed", "8", "--force")
     assert Path("p.jsonl").read_bytes() != first
 
 
@@ -350,10 +327,9 @@ def test_a_stopped_command_goes_on(stop: signal.Signals) -> None:
     assert found.predictions == solve.predict(solve.Random(), many)
 
 
-def test_the_help_names_every_solver(capsys: TEXT) -> None:
+def test_the_help_names_every_solver(cli: Cli) -> None:
     """Each solver stands in the help with a line of its own."""
-    assert main(["solve", "--help"]) == 0
-    shown = capsys.readouterr().out
+    shown = cli("solve --help")
     from winosmith.cli._solvers import SOLVERS
 
     for name in SOLVERS:
@@ -374,25 +350,22 @@ def sees(path: str = "p.jsonl") -> object:
 
 
 def test_what_is_about_pronouns_is_solved_with_them(
-    make_language_model: Callable[..., Path], capsys: TEXT
+    make_language_model: Callable[..., Path], cli: Cli
 ) -> None:
     """Where problems differ in their pronouns a language model sees these, or as it is told."""
     model = str(make_language_model("gpt2"))
     both = Dataset([*told("she"), *told("he")])
     formats.write(both, "both.jsonl")
     command = f"solve both.jsonl --solver causal --model {model} --out p.jsonl"
-    assert main(command.split()) == 0
-    shown = capsys.readouterr()
-    assert "so the solver sees it (--sees pronoun)" in shown.err
-    assert "|sees:pronoun|" in shown.out
+    assert "|sees:pronoun|" in cli(command)
+    assert "so the solver sees it (--sees pronoun)" in cli.err
     expected = solve.predict(solve.Causal(model, sees="pronoun"), both)
     assert formats.read_predictions("p.jsonl", both).predictions == expected
-    assert main([*command.split(), "--sees", "blank"]) == 2
-    assert "sees is 'pronoun' there, 'blank' here" in capsys.readouterr().err
-    assert main([*command.split(), "--sees", "blank", "--force"]) == 0
+    assert "sees is 'pronoun' there, 'blank' here" in cli.refused(f"{command} --sees blank")
+    cli(f"{command} --sees blank --force")
     assert sees() == "blank"
     formats.write(told("she"), "she.jsonl")
-    assert main(f"solve she.jsonl --solver causal --model {model} --out q.jsonl".split()) == 0
+    cli(f"solve she.jsonl --solver causal --model {model} --out q.jsonl")
     assert sees("q.jsonl") == "blank"
 
 
@@ -417,10 +390,7 @@ def test_shots_without_pronouns_leave_the_blank(make_language_model: Callable[..
         ("--solver chat --model m --base-url http://localhost:1", "of 24 problems is not known"),
     ],
 )
-def test_a_pronoun_that_can_not_be_seen_is_refused(
-    options: str, message: str, capsys: TEXT
-) -> None:
+def test_a_pronoun_that_can_not_be_seen_is_refused(options: str, message: str, cli: Cli) -> None:
     """Solvers that can't see pronouns, and problems without them, are refused with the reason."""
-    assert main(f"solve dev.jsonl {options} --sees pronoun --out p.jsonl".split()) == 2
-    assert message in capsys.readouterr().err
+    assert message in cli.refused(f"solve dev.jsonl {options} --sees pronoun --out p.jsonl")
     assert not Path("p.jsonl").exists()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.conftest import Cli
 from tests.work import calls  # type: ignore[import-not-found]
 from winosmith import Claim, Dataset, Problem, formats
 from winosmith.cli import main
@@ -17,11 +18,10 @@ from winosmith.testing import made_twins
 TEXT = pytest.CaptureFixture[str]
 
 
-def test_the_statistics_are_printed_with_a_signature(tmp_path: Path, capsys: TEXT) -> None:
+def test_the_statistics_are_printed_with_a_signature(tmp_path: Path, cli: Cli) -> None:
     """The counts stand in a table of at most 80 columns, and are signed."""
     formats.write(made_twins(30, singles=3), tmp_path / "made.jsonl")
-    assert main(["stats", str(tmp_path / "made.jsonl")]) == 0
-    shown = capsys.readouterr().out
+    shown = cli("stats", tmp_path / "made.jsonl")
     rows = {line.split("  ")[0]: line for line in shown.splitlines()}
     assert rows["problems"].split() == ["problems", "63"]
     assert rows["twins"].split() == ["twins", "30"]
@@ -31,18 +31,16 @@ def test_the_statistics_are_printed_with_a_signature(tmp_path: Path, capsys: TEX
     assert max(map(len, shown.splitlines())) <= 80
 
 
-def test_json_is_the_same_report(tmp_path: Path, capsys: TEXT) -> None:
+def test_json_is_the_same_report(tmp_path: Path, cli: Cli) -> None:
     """With --json the report is JSON on the output, and nothing else is."""
     formats.write(made_twins(3), tmp_path / "made.jsonl")
-    assert main(["stats", str(tmp_path / "made.jsonl"), "--json", "--seed", "4"]) == 0
-    output = capsys.readouterr()
-    report = json.loads(output.out)
+    report = cli.told("stats", tmp_path / "made.jsonl", "--seed", "4")
     assert (report["data"], report["problems"], report["leaks"]) == ("made", 6, None)
     assert "|seed:4|" in report["signature"]
-    assert output.err == ""
+    assert cli.err == ""
 
 
-def test_copies_and_contradictions_are_told_by_id(tmp_path: Path, capsys: TEXT) -> None:
+def test_copies_and_contradictions_are_told_by_id(tmp_path: Path, cli: Cli) -> None:
     """What is there more than once is counted and named, with what to do; zero is one line."""
     data = made_twins(6)
     copy, liar = replace(data[0], id="copy", twin_id="u"), replace(data[2], id="liar", twin_id="v")
@@ -50,18 +48,15 @@ def test_copies_and_contradictions_are_told_by_id(tmp_path: Path, capsys: TEXT) 
     formats.write(data, tmp_path / "plain.jsonl")
     liar = replace(liar, answer=1 - (liar.answer or 0))
     formats.write(Dataset([*data, copy, liar, third]), tmp_path / "more.jsonl")
-    assert main(["stats", str(tmp_path / "plain.jsonl")]) == 0
-    plain = capsys.readouterr().out
+    plain = cli("stats", tmp_path / "plain.jsonl")
     assert "copies 0 problems" in " ".join(plain.split())
     assert "identical" not in plain
     for command in ("stats", "check"):
-        assert main([command, str(tmp_path / "more.jsonl")]) == 0
-        told = " ".join(capsys.readouterr().out.split())
+        told = " ".join(cli(command, tmp_path / "more.jsonl").split())
         assert "2 groups of identical problems, 4 problems in all: 0-0 = copy; 1-0 = liar." in told
         assert "1 group of identical problems with different answers: 1-0 = liar. Correct" in told
         assert "1 twin id is shared by three problems or more: 2-0, 2-1, third." in told
-        assert main([command, str(tmp_path / "more.jsonl"), "--json"]) == 0
-        found = json.loads(capsys.readouterr().out)
+        found = cli.told(command, tmp_path / "more.jsonl")
         assert found["copies"] == {
             "count": 2,
             "problems": 4,
@@ -71,75 +66,65 @@ def test_copies_and_contradictions_are_told_by_id(tmp_path: Path, capsys: TEXT) 
         assert found["crowded"]["examples"] == [["2-0", "2-1", "third"]]
 
 
-def test_too_few_answers_are_told(tmp_path: Path, capsys: TEXT) -> None:
+def test_too_few_answers_are_told(tmp_path: Path, cli: Cli) -> None:
     """Where the answers are withheld, it is said that leaks can't be told."""
     formats.write(made_twins(50).blind(), tmp_path / "made.jsonl")
-    assert main(["stats", str(tmp_path / "made.jsonl")]) == 0
-    shown = capsys.readouterr().out
+    shown = cli("stats", tmp_path / "made.jsonl")
     assert "Too few answers are known to tell" in shown
     assert "they are needed of 30 blocks" in " ".join(shown.split())
     assert "withheld: 100" in shown
 
 
-def test_what_is_in_a_file_can_not_control_the_terminal(tmp_path: Path, capsys: TEXT) -> None:
+def test_what_is_in_a_file_can_not_control_the_terminal(tmp_path: Path, cli: Cli) -> None:
     """Control characters and markup in ids are shown, not obeyed."""
     problem = Problem("[red]\x1b[31m", "The _ fell.", ("cup", "jug"), 0)
     formats.write(Dataset([problem]), tmp_path / "made.jsonl")
-    assert main(["stats", str(tmp_path / "made.jsonl")]) == 0
-    shown = capsys.readouterr().out
+    shown = cli("stats", tmp_path / "made.jsonl")
     assert "\x1b[31m" not in shown
     assert "[red]" in shown
 
 
 @pytest.mark.parametrize("content", ["", "no format\n", '{"id": "1"}\n'])
-def test_a_file_that_is_none_ends_with_code_2(tmp_path: Path, capsys: TEXT, content: str) -> None:
+def test_a_file_that_is_none_ends_with_code_2(tmp_path: Path, cli: Cli, content: str) -> None:
     """An empty or unknown file is bad input: code 2, told on the error stream by name."""
     path = tmp_path / "bad.jsonl"
     path.write_text(content)
-    assert main(["stats", str(path)]) == 2
-    output = capsys.readouterr()
-    assert "bad.jsonl" in output.err
-    assert output.out == ""
+    assert "bad.jsonl" in cli.refused("stats", path)
 
 
-def test_text_without_spaces_is_said_to_be_uncounted(tmp_path: Path, capsys: TEXT) -> None:
+def test_text_without_spaces_is_said_to_be_uncounted(tmp_path: Path, cli: Cli) -> None:
     """Of Japanese no length is printed, but that there are no spaces between words."""
     path = tmp_path / "japanese.jsonl"
     sentence = "棚の茶碗が急須に当たって_が割れた。"
     formats.write([Problem("1", sentence, ("茶碗", "急須"), 0)], path)
-    assert main(["stats", str(path)]) == 0
-    shown = capsys.readouterr().out
+    shown = cli("stats", path)
     assert shown.count("not counted: no spaces between words") == 2
     assert "tokens" not in shown
 
 
-def test_several_files_are_counted_as_one(tmp_path: Path, capsys: TEXT) -> None:
+def test_several_files_are_counted_as_one(tmp_path: Path, cli: Cli) -> None:
     """Files whose ids meet are put together, and twins stay within their file."""
     for name in ("one", "two"):
         formats.write(made_twins(2), tmp_path / f"{name}.jsonl")
-    assert main(["stats", *(str(tmp_path / f"{n}.jsonl") for n in ("one", "two")), "--json"]) == 0
-    report = json.loads(capsys.readouterr().out)
+    report = cli.told("stats", *(str(tmp_path / f"{n}.jsonl") for n in ("one", "two")))
     assert (report["data"], report["problems"], report["twins"]) == ("one + two", 8, 4)
 
 
-def test_bad_records_are_set_aside_when_asked(tmp_path: Path, capsys: TEXT) -> None:
+def test_bad_records_are_set_aside_when_asked(tmp_path: Path, cli: Cli) -> None:
     """A record that is no problem ends the command with its line, or goes to --skip-bad."""
     path, bad = tmp_path / "made.jsonl", tmp_path / "bad.jsonl"
     formats.write(made_twins(1), path)
     path.write_text(
         path.read_text() + '{"id": "x", "sentence": "no blank", "options": ["a", "b"]}\n'
     )
-    assert main(["stats", str(path)]) == 2
-    assert "made.jsonl:3: " in (error := capsys.readouterr().err)
+    assert "made.jsonl:3: " in (error := cli.refused("stats", path))
     assert "--skip-bad FILE" in error
-    assert main(["stats", str(path), "--skip-bad", str(bad), "--json"]) == 0
-    output = capsys.readouterr()
-    assert json.loads(output.out)["problems"] == 2
-    assert "Left out: 1 records" in output.err
+    assert cli.told("stats", path, "--skip-bad", bad)["problems"] == 2
+    assert "Left out: 1 records" in cli.err
     assert json.loads(bad.read_text())["line"] == 3
 
 
-def test_claims_are_counted(tmp_path: Path, capsys: TEXT) -> None:
+def test_claims_are_counted(tmp_path: Path, cli: Cli) -> None:
     """A file of true-or-false claims has counts of its own."""
     path = tmp_path / "claims.jsonl"
     claims = [
@@ -147,17 +132,15 @@ def test_claims_are_counted(tmp_path: Path, capsys: TEXT) -> None:
         for c in ("the cup", "the jug")
     ]
     formats.write(claims, path)
-    assert main(["stats", str(path)]) == 0
-    shown = capsys.readouterr().out
+    shown = cli("stats", path)
     assert "true: 1, false: 1" in shown
     assert "9.00 tokens" in shown
 
 
 @pytest.mark.data
-def test_it_says_that_winograndes_ids_give_the_answer_away(data_dir: Path, capsys: TEXT) -> None:
+def test_it_says_that_winograndes_ids_give_the_answer_away(data_dir: Path, cli: Cli) -> None:
     """The leak of the released ids is told in words that nobody can overlook."""
-    assert main(["stats", str(data_dir / "winogrande/dev.jsonl")]) == 0
-    shown = " ".join(capsys.readouterr().out.split())
+    shown = " ".join(cli("stats", data_dir / "winogrande/dev.jsonl").split())
     leak = "LEAK the id's last character gives the answer away in 100 % of 1,267 problems"
     assert leak in shown
 
@@ -175,7 +158,7 @@ def test_counting_grows_with_the_problems(data_dir: Path, tmp_path: Path, capsys
     assert work[4000] < 5 * work[1000]
 
 
-def test_depths_are_counted_and_explained(tmp_path: Path, capsys: TEXT) -> None:
+def test_depths_are_counted_and_explained(tmp_path: Path, cli: Cli) -> None:
     """Families have their three depths side by side; where one differs, it is said why."""
     path = tmp_path / "evograd.csv"
     path.write_text(
@@ -184,42 +167,36 @@ def test_depths_are_counted_and_explained(tmp_path: Path, capsys: TEXT) -> None:
         "1,The mug hit the _ and it broke.,vase,tray,1,1\n"
         "2,The old mug hit the _ so it fell.,vase,tray,1,9\n"
     )
-    assert main(["stats", str(path)]) == 0
-    shown = capsys.readouterr().out
+    shown = cli("stats", path)
     assert "2 perturbed problems in 1 family" in shown
     assert ["declared", "2", "5.000", "9", "1"] in [line.split() for line in shown.splitlines()]
     assert "declared 9: as stated; neither way of counting gives it" in shown
     words = " ".join(shown.split())
     assert "edit 4: the fewest edits from the root: +old, cup → mug, and → so, broke →" in words
     assert max(map(len, shown.splitlines())) <= 80
-    assert main(["stats", str(path), "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)["lineages"]
+    found = cli.told("stats", path)["lineages"]
     assert (found["example"], found["depths"]["declared"]["equal"]) == ("2", 1)
 
 
-def test_without_a_lineage_nothing_is_said_of_depths(tmp_path: Path, capsys: TEXT) -> None:
+def test_without_a_lineage_nothing_is_said_of_depths(tmp_path: Path, cli: Cli) -> None:
     """A data set of twins has no table of depths, and no lineages in its JSON."""
     formats.write(made_twins(3), tmp_path / "made.jsonl")
-    assert main(["stats", str(tmp_path / "made.jsonl")]) == 0
-    assert "depth" not in capsys.readouterr().out
-    assert main(["stats", str(tmp_path / "made.jsonl"), "--json"]) == 0
-    assert "lineages" not in json.loads(capsys.readouterr().out)
+    assert "depth" not in cli("stats", tmp_path / "made.jsonl")
+    assert "lineages" not in cli.told("stats", tmp_path / "made.jsonl")
 
 
 @pytest.mark.parametrize("command", ["stats", "check"])
-def test_pairs_that_nothing_marks_are_told(tmp_path: Path, capsys: TEXT, command: str) -> None:
+def test_pairs_that_nothing_marks_are_told(tmp_path: Path, cli: Cli, command: str) -> None:
     """A file that marks some of its twins is believed; how many others look like one is said."""
     data = made_twins(5).problems
     mixed = [*data[:6], *(replace(p, twin_id=None) for p in data[6:])]
     formats.write(mixed, tmp_path / "mixed.jsonl")
-    assert main([command, str(tmp_path / "mixed.jsonl")]) == 0
-    output = capsys.readouterr()
-    said = " ".join((output.out + output.err).split())
+    said = " ".join(cli(command, tmp_path / "mixed.jsonl").split()) + cli.err
     assert "2 pairs of singles look like twins, though nothing marks them" in said
     assert "--pair-by" in said
 
 
-def test_a_column_pairs_what_a_command_reads(tmp_path: Path, capsys: TEXT) -> None:
+def test_a_column_pairs_what_a_command_reads(tmp_path: Path, cli: Cli) -> None:
     """With --pair-by, problems with the same value of the column are twins; convert keeps that."""
     head = "sentence,option1,option2,answer,group\n"
     rows = [f'"The cup hit the jug and _ {verb}.",cup,jug,{n}' for verb, n in
@@ -227,13 +204,13 @@ def test_a_column_pairs_what_a_command_reads(tmp_path: Path, capsys: TEXT) -> No
     table = head + "".join(f"{row},{'abba'[at]}\n" for at, row in enumerate(rows))
     (tmp_path / "t.csv").write_text(table)
     pair = ["--pair-by", "group"]
-    assert main(["stats", str(tmp_path / "t.csv"), *pair, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["twins"] == 2
+    assert cli.told("stats", tmp_path / "t.csv", *pair)["twins"] == 2
     out = str(tmp_path / "out.jsonl")
-    assert main(["convert", str(tmp_path / "t.csv"), out, *pair]) == 0
+    cli("convert", tmp_path / "t.csv", out, *pair)
     assert formats.read(out).twins == ((0, 3), (1, 2))
-    assert main(["check", str(tmp_path / "t.csv"), "--pair-by", "nothing"]) == 2
-    assert "there is no column 'nothing' to pair by" in capsys.readouterr().err
+    assert "there is no column 'nothing' to pair by" in cli.refused(
+        "check", tmp_path / "t.csv", "--pair-by", "nothing"
+    )
 
 
 @pytest.mark.parametrize(
@@ -246,7 +223,7 @@ def test_a_column_pairs_what_a_command_reads(tmp_path: Path, capsys: TEXT) -> No
     ],
 )
 def test_a_command_says_what_the_reader_did(
-    tmp_path: Path, capsys: TEXT, monkeypatch: pytest.MonkeyPatch, command: str
+    tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
     """Twins told by their texts and blanks set apart are said by whatever command reads them."""
     monkeypatch.chdir(tmp_path)
@@ -254,41 +231,37 @@ def test_a_command_says_what_the_reader_did(
     rows = [f'"The cup hit the jug and _{verb} at once.",cup,jug,{n}' for verb, n in
             (("broke", 1), ("bounced", 2))]  # fmt: skip
     Path("t.csv").write_text("\n".join(["sentence,option1,option2,answer", *rows]))
-    main(command.format("t.csv").split())
-    said = capsys.readouterr().err
+    said = cli.aside(command.format("t.csv"))
     assert "t.csv: 2 sentences have their blanks against a word ('and _broke')" in said
     assert "t.csv: 2 of 2 problems are read as 1 twin, told by their texts" in said
 
 
-def test_convert_tells_what_was_mended(tmp_path: Path, capsys: TEXT) -> None:
+def test_convert_tells_what_was_mended(tmp_path: Path, cli: Cli) -> None:
     """What a reader did beyond what the file says is a note of convert, in text and in JSON."""
     (tmp_path / "t.csv").write_text("sentence,option1,option2,answer\nAs _had it.,Ann,Bea,1\n")
-    assert main(["convert", str(tmp_path / "t.csv"), str(tmp_path / "o.jsonl")]) == 0
+    aside = cli.aside("convert", tmp_path / "t.csv", tmp_path / "o.jsonl")
     told = "note: 1 sentence has its blank against a word ('As _had')"
-    assert told in capsys.readouterr().err
+    assert told in aside
     again = ["convert", str(tmp_path / "t.csv"), str(tmp_path / "o.jsonl"), "--force", "--json"]
-    assert main(again) == 0
-    assert "1 sentence has its blank" in json.loads(capsys.readouterr().out)["notes"][0]
+    assert "1 sentence has its blank" in json.loads(cli(*again))["notes"][0]
 
 
-def test_questions_are_read_by_the_columns_that_are_named(tmp_path: Path, capsys: TEXT) -> None:
+def test_questions_are_read_by_the_columns_that_are_named(tmp_path: Path, cli: Cli) -> None:
     """Rows with columns of any names are read where these are named; a bad name says which are."""
     rows = [{"Q": f"Is {n} odd?", "yes": "yes", "no": "no", "K": "no yes".split()[n % 2]}
             for n in range(8)]  # fmt: skip
     path = tmp_path / "rows.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    assert main(["stats", str(path)]) == 2
-    assert "with --question, --choices and --answer" in capsys.readouterr().err
+    assert "with --question, --choices and --answer" in cli.refused("stats", path)
     named = ["--question", "Q", "--choices", "yes,no", "--answer", "K"]
-    assert main(["stats", str(path), *named, "--json"]) == 0
-    report = json.loads(capsys.readouterr().out)
+    report = cli.told("stats", path, *named)
     assert (report["problems"], report["missing_options"]["count"]) == (8, 0)
-    assert main(["stats", str(path), "--question", "R", "--choices", "yes,no"]) == 2
-    assert "there is no column 'R'; there are Q, yes, no, K" in capsys.readouterr().err
-    assert main(["stats", str(path), *named]) == 0
-    shown = capsys.readouterr().out
+    assert "there is no column 'R'; there are Q, yes, no, K" in cli.refused(
+        "stats", path, "--question", "R", "--choices", "yes,no"
+    )
+    shown = cli("stats", path, *named)
     assert "8, which have no blank" in shown
     assert "option missing" not in shown
     out = tmp_path / "ours.jsonl"
-    assert main(["convert", str(path), str(out), *named]) == 0
+    cli("convert", path, out, *named)
     assert formats.read(out).answers == (1, 0, 1, 0, 1, 0, 1, 0)
