@@ -86,7 +86,7 @@ def test_one_vector_for_both_options_ties_alike(seed: int) -> None:
 
 
 def test_a_vector_far_longer_than_the_others_makes_no_ties_of_theirs() -> None:
-    """Each ties by its own length: of two options and of three, in a filter and in a probe."""
+    """Of two options and of three: how far rounding reaches is told by a unit's own length."""
     rng = np.random.default_rng(0)
     key = np.arange(600) % 2
     X = rng.normal(size=(600, 20))
