@@ -230,11 +230,15 @@ def test_visitors_are_sent_to_log_in(db: Any, visit: Maker, path: str) -> None:
 
 
 def test_nobody_judges_before_they_agreed(db: Any, rules: Any, person: Maker, visit: Maker) -> None:
-    """Each form of judging leads who has not agreed to the texts to them first."""
+    """Each form of judging, and what a gold question tells, ask first who has not agreed."""
+    from django.urls import reverse
+
     browser = visit(person("ann"))
     for form in ("next", "local", "answer", "skip", "undo"):
         answer = browser.post(f"/judge/{form}/")
         assert (answer.status_code, "/consent/" in answer.headers["Location"]) == (302, True)
+    told = browser.get(reverse("judge:checked", args=["gold"]))
+    assert (told.status_code, "/consent/" in told.headers["Location"]) == (302, True)
 
 
 def test_agreement_is_for_everyone(db: Any, rules: Any, person: Maker, visit: Maker) -> None:
