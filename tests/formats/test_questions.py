@@ -143,6 +143,7 @@ def test_answers_of_several_kinds_are_refused(tmp_path: Path) -> None:
         {"ctx": "Why?", "endings": ["x", "y"], "label": "B"},
         {"question": "Why?", "A": "x", "B": "y", "C": "", "answer": "B"},
         {"query": "Why?", "option_a": "x", "option_b": "y", "correct_answer": "y"},
+        {"Question": "Why?", "Answer 1": "x", "Answer 2": "y", "Correct answer(s)": "2"},
         {"question": "Why?", "choices": {"A": "x", "B": "y"}, "answer": "B"},
         {"question": "Why?", "choices": "['x', 'y']", "answer": "B"},
     ],

@@ -244,7 +244,7 @@ def audit(
     return Audit(tuple(parts), across(splits), seed, determined)
 
 
-_ITEM, _PAIR, _VECTOR = 6_000, 67, 9_400
+_ITEM, _PAIR, _VECTOR = 9_000, 67, 9_400
 """Bytes that an item takes, a word of an option beside a word of the question, and an option's
 vectors of 512 numbers: measured."""
 

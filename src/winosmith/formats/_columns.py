@@ -66,7 +66,7 @@ ANSWER = (
     "answer answerkey label gold goldlabel target correct correctanswer correctoption cop answeridx"
     " answerindex key correctchoice correctindex correctidx correctanswerindex rightanswer ra"
     " richtigeantwort lösung antwort bonneréponse réponse respuestacorrecta respuesta"
-    " rispostacorretta risposta"
+    " rispostacorretta risposta correctanswers"
 )
 _RIGHT = f"{ANSWER} bestanswer chosen"
 _WRONG = re.compile(
