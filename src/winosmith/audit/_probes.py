@@ -264,10 +264,11 @@ def _vector_probe(items: Items, sees: str, rows: Singles, draws: int, seed: int)
     same = np.searchsorted(learnt, _same_option(items))
 
     def scored(keys: Ints) -> Floats:
-        scores, blur = model.scores(keys[first] - items.starts[first, None])
+        scores, long = model.scores(keys[first] - items.starts[first, None])
         behind = np.repeat(np.maximum.reduceat(scores, starts), items.counts[first], axis=0)
         behind -= scores
-        np.add(scores, behind, out=scores, where=behind <= blur)  # rounding alone makes no leader
+        # rounding alone makes no leader
+        np.add(scores, behind, out=scores, where=behind <= model.blurred(long))
         largest = np.abs(scores).max(axis=0)
         return (scores / np.where(largest > 0, largest, 1)).round(9)[same]
 

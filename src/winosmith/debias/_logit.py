@@ -170,7 +170,8 @@ class CrossLogit:
         sizes = np.ones(len(fold), np.intp)
         if starts is not None:
             sizes = np.diff(np.append(starts, len(V)))
-        self.starts, self.fold = starts, fold
+        self.starts, self.fold, self.sizes = starts, fold, sizes
+        self.rounded = ROUNDING * reaches(V, starts)
         self.order = np.argsort(np.repeat(fold, sizes), kind="stable")
         ends = np.cumsum(np.bincount(fold, sizes).astype(np.intp))
         there = sizes[np.argsort(fold, kind="stable")]
@@ -215,6 +216,14 @@ class CrossLogit:
             for rows, products in zip(self.held, told, strict=True):
                 found[self.order[rows]] = products
         return found, self.scale * np.linalg.norm(own, axis=2)
+
+    def blurred(self, long: Floats) -> Floats:
+        """Return how far rounding alone may move or part the products of rows, (n, r).
+
+        Args:
+            long: (folds, r) the lengths that `scores` told with them.
+        """
+        return np.repeat(self.rounded[:, None] * long[self.fold], self.sizes, axis=0)
 
     def _fitted(self, turns: Singles, threads: ThreadPoolExecutor) -> Floats:
         """Return the (folds · r, d) weights, by fold and then by run.
