@@ -102,7 +102,8 @@ with connection.cursor() as cursor:
         rows = [{key: one[key] for key in one if key != "definition"} for one in told]
         rows += [[column.name, column.type_code, column.internal_size, column.null_ok,
                   column.default] for column in look.get_table_description(cursor, table)]
-        found[table] = sorted(map(str, rows))
+        cursor.execute(f"SELECT count(*) FROM {table}")
+        found[table] = [*sorted(map(str, rows)), cursor.fetchone()]
     cursor.execute("SELECT app, name FROM django_migrations")
     found["migrations"] = sorted(map(str, cursor.fetchall()))
 print(__import__("json").dumps(found))
@@ -119,7 +120,7 @@ NUMBERED = "auth_group_permissions"
 def test_a_new_site_has_the_tables_that_its_migrations_make(
     database: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    """Columns, indexes and constraints are those of a site that was migrated step by step."""
+    """Columns, indexes, constraints and rows are those of a site that was migrated step by step."""
     found = []
     for way in ("new", "migrated"):
         url = ""
@@ -135,6 +136,29 @@ def test_a_new_site_has_the_tables_that_its_migrations_make(
     for tables in found:
         tables[NUMBERED] = [row for row in tables[NUMBERED] if "'id'" not in row]
     assert new == migrated
+
+
+DIES = """
+import os
+site.activate()
+from django.db import connection
+def die(execute, query, *rest):
+    if query.startswith("INSERT INTO \\"django_migrations\\""):
+        os._exit(9)
+    return execute(query, *rest)
+connection.execute_wrappers.append(die)
+hosting.prepare(site)
+"""
+
+
+def test_a_start_that_dies_over_its_tables_leaves_none(tmp_path: Path) -> None:
+    """All tables are made at once with the note of their migrations; the next start makes them."""
+    died = _run(DIES, tmp_path)
+    assert died.returncode == 9, died.stderr
+    with closing(sqlite3.connect(tmp_path / "site.sqlite3")) as database:
+        assert database.execute("SELECT name FROM sqlite_master").fetchall() == []
+    done = _run("hosting.prepare(site); hosting.opened(site)", tmp_path)
+    assert done.returncode == 0, done.stderr
 
 
 BACK = """

@@ -113,7 +113,8 @@ def save(draft: Draft, typed: Typed, version: int) -> Draft:
 def stop_if_long(typed: Typed) -> None:
     """Raise InputError for what is longer than any draft: it is not kept."""
     if typed.size > checks.LARGEST:
-        raise InputError(_("That is far too long for a twin: %d characters.") % typed.size)
+        told = _("That is far too long for a twin: more than %d characters.")
+        raise InputError(told % checks.LARGEST)
 
 
 def redraw(draft: Draft, what: Literal["topic", "words"]) -> Draft:
