@@ -127,7 +127,9 @@ def test_no_cell_is_a_formula(tmp_path: Path, start: str) -> None:
 
 
 def test_rows_end_as_spreadsheets_expect(tmp_path: Path) -> None:
-    """Rows end in CR LF (RFC 4180), and a line end inside a sentence is kept as it is."""
+    """Rows end in CR LF (RFC 4180), a line end inside a sentence is kept, no rows have a header."""
+    formats.write([], tmp_path / "none.csv", "csv")
+    assert (tmp_path / "none.csv").read_bytes() == b"id,sentence,option1,option2,answer\r\n"
     problem = Problem("p", "A _\nb,\u2028c.", ("x", "y"), 0)
     formats.write([problem], tmp_path / "out.csv", "csv")
     raw = (tmp_path / "out.csv").read_bytes().decode()

@@ -107,7 +107,7 @@ def _scalar(cell: str) -> Scalar:
 def _write(items: Sequence[Item], file: IO[str]) -> None:
     problems = list(_base.problems_of(items, places=True))
     found = [_cells(problem) for problem in problems]
-    used = {name for cells in found for name in cells}
+    used = {"id", "sentence", "option1", "option2", "answer"}.union(*found)
     if not used & {"twin_id", "root"} and would_be_paired(problems):  # the empty column says no
         used.add("twin_id")
     known = ["id", "sentence", *_OPTIONS, "answer", *_FIELDS]

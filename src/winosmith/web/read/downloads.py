@@ -270,7 +270,7 @@ def text(found: Survey) -> Generator[bytes, None, None]:
     Raises:
         InputError: a problem was withdrawn after the survey; ask for the file again.
     """
-    if found.known.name in LINES | TABLES:
+    if found.rows and found.known.name in LINES | TABLES:
         yield from _chunks(found)
         return
     with tempfile.TemporaryFile() as raw:
