@@ -256,6 +256,8 @@ def _walk(desk: Desk, page: Any, look: Callable[[str], None]) -> None:
     page.click("#submit")
     page.wait_for_selector("#refused")
     look("refused")
+    button = page.locator(".copy").bounding_box()
+    assert button["y"] + button["height"] <= page.locator("#sentence-2-error").bounding_box()["y"]
     _type_all(page)
     page.wait_for_selector(".tally.ready")
     assert not page.locator("#refused, .errorlist").count()  # told no longer once it is mended

@@ -558,7 +558,8 @@ def _present(seen: _Seen, half: int, field: str) -> Check:
     sentence = typed.sentences[half].casefold()
     absent = [option for option in typed.options if option.casefold() not in sentence]
     named = ", ".join(f"“{option}”" for option in absent if option)
-    advice = _("The sentence must name both options; missing: %s.") % (named or "…")
+    # Where none is given, the fields of the options say so.
+    advice = _("The sentence must name both options; missing: %s.") % named if named else ""
     return Check("options", verdict, _("Both options are named"), "", advice, field, half)
 
 
