@@ -204,6 +204,8 @@ def test_beyond_loopback_a_public_address_is_needed(tmp_path: Path) -> None:
 def test_only_the_sites_own_names_are_answered(served: Start) -> None:
     """With a public address its name is answered, behind a proxy that says https, and no other."""
     site = served(options=("--public-url", "https://twins.example.org"))
+    link = site.admin("invite", site.folder, "--role", "judge").stdout
+    assert link.startswith("https://twins.example.org/people/join/")
     assert "Address     https://twins.example.org/" in site.printed
     behind = {"Host": "twins.example.org", "X-Forwarded-Proto": "https"}
     answer = site.ask("GET", "/", headers=behind)

@@ -88,15 +88,25 @@ def database_option(function: Callable[..., Any]) -> Callable[..., Any]:
 def on_site(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add `--database`; the command gets the site of DIR first, which is its own or its group's.
 
-    It raises what `existing_site` raises.
+    With `address_option` it gets the address under which people come, too. It raises what
+    `existing_site` raises.
     """
 
     @wraps(function)
     @click.pass_obj
     def run(given: str | None, /, *, folder: str = "", database: str | None, **rest: Any) -> Any:
-        return function(existing_site(given or folder, database), **rest)
+        from winosmith.web.hosting import address_known
+
+        site = existing_site(given or folder, database)
+        if "address" in rest:
+            rest["address"] = rest["address"] or address_known(site.folder) or _FIRST
+        return function(site, **rest)
 
     return database_option(run)
+
+
+_FIRST = "http://127.0.0.1:8000"
+"""Where `winosmith serve` serves unless it is told otherwise."""
 
 
 def address_option(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -104,8 +114,7 @@ def address_option(function: Callable[..., Any]) -> Callable[..., Any]:
     return click.option(
         "--address",
         metavar="URL",
-        default="http://127.0.0.1:8000",
-        show_default=True,
+        show_default=f"where the site is served, or was last; else {_FIRST}",
         help="Under which people come: the link begins with it.",
     )(function)
 

@@ -49,10 +49,11 @@ def command(
     os.umask(0o077)  # what the server writes is its owner's alone
     site = Site.open(folder, database=database or None, public_url=public_url)
     site.may_listen_on(host)
-    hosting.claim(site.folder)
+    lock = hosting.claim(site.folder)
     door = hosting.listen(host, port)
     hosting.prepare(site)
     workers = hosting.workers_for(workers)
+    hosting.tell_address(lock, site.public_url or hosting.address_of(door))
     _tell(site, hosting.address_of(door))
     hosting.run(site, door, workers=workers)
 

@@ -50,6 +50,7 @@ __all__ = [
     "Contents",
     "Exported",
     "Imported",
+    "address_known",
     "address_of",
     "backup",
     "claim",
@@ -61,6 +62,7 @@ __all__ = [
     "prepare",
     "restore",
     "run",
+    "tell_address",
     "with_new_ids",
     "workers_for",
 ]
@@ -302,7 +304,7 @@ def claim(folder: Path, patience: float = CLAIM_PATIENCE) -> FileLock:
     """
     until = time.monotonic() + patience
     while (lock := FileLock.take(folder / LOCK)) is None:
-        _held, holder = look(folder / LOCK)
+        holder = _server(folder).get("process")
         # A server that is there stays; one that was killed leaves workers that are about to go.
         if _lives(holder) or time.monotonic() > until:
             raise InputError(
@@ -310,8 +312,23 @@ def claim(folder: Path, patience: float = CLAIM_PATIENCE) -> FileLock:
                 f"or stop it first{f' (kill {holder})' if holder else ''}"
             )
         time.sleep(0.1)
-    lock.write(os.getpid())
+    lock.write({"process": os.getpid()})
     return lock
+
+
+def tell_address(lock: FileLock, address: str) -> None:
+    """Write under which address people come, for `address_known`; `lock` is what `claim` took."""
+    lock.write({"process": os.getpid(), "address": address})
+
+
+def address_known(folder: Path) -> str | None:
+    """Return under which address people come to a site, or came last; None where nobody knows."""
+    return _server(folder).get("address")
+
+
+def _server(folder: Path) -> dict[str, Any]:
+    _held, note = look(folder / LOCK)
+    return note if isinstance(note, dict) else {}
 
 
 def _lives(process: int | None) -> bool:
