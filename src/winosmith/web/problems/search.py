@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from django.db import connections
+from django.db import connections, transaction
 from django.db.models import BigIntegerField, F, QuerySet
 from django.db.models.expressions import RawSQL
 
@@ -75,12 +75,12 @@ class FullText:
         self.table, self._only = table, only
 
     def ensure(self, alias: str = "default") -> None:
-        """Make the index where it is missing, filled with what belongs into it now.
+        """Make the index where it is missing, filled with what belongs into it now; or none of it.
 
         A migration that rebuilds the table of problems drops what hangs on it, so this runs after
         every migration.
         """
-        with connections[alias].cursor() as cursor:
+        with transaction.atomic(using=alias), connections[alias].cursor() as cursor:
             if connections[alias].vendor == "postgresql":
                 cursor.execute(
                     f"CREATE INDEX IF NOT EXISTS {self.table} ON problems_problem "
