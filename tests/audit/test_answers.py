@@ -318,6 +318,7 @@ def test_a_folder_holds_several_tasks_of_a_model(tmp_path: Path) -> None:
         ('{"eval": {},\n "samples": [{"choices": 3, "scores": [1]}]}', "0 of 1 rows"),
         ('{"eval": {},\n "samples": [{"attachments": [1], "input": "?"}]}', "0 of 1 rows"),
         ("id,m\nq0," + 200_000 * "A", "this is no table: field larger"),
+        ("0\n1\n", ":1: '0' is not a label"),
         ("PK, but no archive", "this log of inspect_ai can't be read"),
     ],
 )

@@ -333,6 +333,7 @@ def test_the_page_tells_the_verdict_first_and_the_record_is_json() -> None:
     record = json.loads(json.dumps(found.record(), allow_nan=False))
     assert record["splits"]["mine"]["items"] == 120
     assert found.line.startswith("Audited by winosmith")
+    assert ": mine: no cue stands out, " in found.line
 
 
 def test_a_field_that_tells_the_key_comes_first_in_the_verdict() -> None:
@@ -347,7 +348,7 @@ def test_a_field_that_tells_the_key_comes_first_in_the_verdict() -> None:
         "mine gives answers away by a field: the id's last character gives the answer away in 100 %"
     )
     assert len(found.failures("leak")) == 1
-    assert "mine id tells the key" in found.line
+    assert "mine: id tells the key" in found.line
 
 
 def test_a_cue_that_is_named_given_others_alone_is_explained() -> None:

@@ -172,6 +172,8 @@ LINE = '{"id":"0-0","choice":0}'
         ("1\n?\n", ":2: '\\?' is not a label, such as 1 or A"),
         ("1;[ 0.5 abc ]\n", ":1: the scores ' 0.5 abc ' are not numbers"),
         ('["A", 2.5]', r"a list has labels, such as 1 or \"A\", not 2.5"),
+        ('["A", null]', r"a list has labels, such as 1 or \"A\", not null"),
+        ("1\n0\n", ":2: '0' is not a label, such as 1 or A for the first option"),
         ('["A", "B"', "the list is not JSON"),
         ("1,2,1,1,2\n", ":1: the line has several labels, as a leaderboard submission has"),
         ("\n", "the file is empty"),

@@ -35,7 +35,7 @@ _FEW = 50
 _LONGEST, _IN_ALL, _PARTS = 1 << 30, 1 << 32, 200_000
 """So many bytes a part of an `.eval` log may unpack to, and all; and so many parts it may have."""
 
-_LABEL = re.compile(rb"[1-9]\d?|[A-Za-z]")
+_LABEL = re.compile(rb"\d\d?|[A-Za-z]")
 """The first line of a list without ids, a label a line, in the order of the items."""
 
 _LOGS = ("samples_*.jsonl", "*.eval")
@@ -82,8 +82,8 @@ def read_answers(
             if twice := next((name for name in chosen if name in own), None):
                 raise FormatError(
                     f"the model {model!r} has answered {twice!r} in another file already: give one "
-                    "run of each model, and put samples of lm-evaluation-harness into a folder "
-                    "that has the model's name",
+                    "run of each model; a list names it by its file, samples of "
+                    "lm-evaluation-harness by their folder",
                     file,
                 )
             own |= chosen

@@ -282,7 +282,7 @@ def _in_short(part: Part) -> str:
     blind = max(part.telling, key=lambda probe: probe.right, default=None)
     seen = f", {100 * blind.right:.1f} % by {blind.by} from {SEEN[blind.sees]}" if blind else ""
     chance = f"chance {100 * part.items.chance:.1f} %, n = {len(part.items):,}"
-    return f"{part.name} {guessed}{seen} ({chance})"
+    return f"{part.name}: {guessed}{seen} ({chance})"
 
 
 SEEN = {

@@ -17,6 +17,7 @@ in a JSON array.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -190,9 +191,10 @@ def _labels(source: Source) -> list[tuple[int, str]]:
         held = parsed(source.text)
     except ValueError as error:
         raise FormatError(f"the list is not JSON ({error})", source.path) from None
-    wrong = next((one for one in held if type(one) not in (str, int)), None)
-    if wrong is not None:
-        raise FormatError(f'a list has labels, such as 1 or "A", not {wrong!r}', source.path)
+    wrong = [one for one in held if type(one) not in (str, int)]
+    if wrong:
+        told = json.dumps(wrong[0])[:40]
+        raise FormatError(f'a list has labels, such as 1 or "A", not {told}', source.path)
     return [(1, str(label)) for label in held]
 
 
@@ -302,7 +304,8 @@ def _listed(line: str, path: Path, number: int) -> tuple[int, tuple[float, ...]]
                 number,
             )
         raise FormatError(
-            f"{line[:40]!r} is not a label, such as 1 or A, of which a list has one a line",
+            f"{line[:40]!r} is not a label, such as 1 or A for the first option; a list has one "
+            "a line",
             path,
             number,
         )
