@@ -145,6 +145,8 @@ def test_the_command_says_what_is_out_of_range(
             ["--method", "mirror", "--keep", "9"],
             "--keep belongs to --method pmi or --method random",
         ),
+        (["--method", "mirror", "--threshold", "0.7"], "--threshold belongs to --method aflite"),
+        (["--pmi-variant", "max"], "--pmi-variant belongs to --method pmi, not to aflite"),
         (["--method", "mirror", "--aim", "chance", "--error", "0.1"], "belongs to --aim error"),
     ],
 )

@@ -23,6 +23,12 @@ FLOOR = "to take less of what is sound, write --method mirror, or stop earlier w
 
 BELONGS = {
     **dict.fromkeys(("aim", "error", "folds", "repeats"), ("mirror",)),
+    **dict.fromkeys(
+        "ensemble_size train_size cutoff threshold kernel target_size remove null "
+        "whole_twins".split(),
+        ("aflite", "pmi", "random"),
+    ),
+    "pmi_variant": ("pmi",),
     "keep": ("pmi", "random"),
 }
 """The methods that an option is of, where others have no use for it."""
