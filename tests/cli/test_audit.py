@@ -251,6 +251,7 @@ def test_what_is_no_file_is_refused_with_what_to_give(told: Path, cli: Cli) -> N
         (told.parent, "*.jsonl"),
         ("-", "write it to a file"),
         (told.parent / "none.csv", "there is no file"),
+        ("", "there is no file ''"),
     ):
         assert message in cli.refused("audit", given)
 

@@ -30,14 +30,14 @@ def _files(_: click.Context, __: click.Parameter, paths: tuple[str, ...]) -> tup
                 "a split has the name of its file, so standard input is not read: write it to a "
                 "file, such as quiz.jsonl, and give that"
             )
-        if Path(path).is_dir():
+        if path and Path(path).is_dir():
             suffixes = Counter(file.suffix for file in Path(path).iterdir() if file.is_file())
             common = next((end for end, _ in suffixes.most_common() if end in _SUFFIXES), ".jsonl")
             raise click.BadParameter(
                 f"{path} is a folder; give its files, each a split: {Path(path) / f'*{common}'}"
             )
-        if not Path(path).exists():
-            raise click.BadParameter(f"there is no file {path}")
+        if not (path and Path(path).exists()):
+            raise click.BadParameter(f"there is no file {path!r}")
     return paths
 
 
