@@ -152,9 +152,9 @@ def _sets(counts: Mapping[str, int]) -> report.Table:
     )
 
 
-def _finds(n: int, none: str = "none", one: str = "") -> str:
+def _finds(n: int, none: str = "none", more: str = "") -> str:
     least = metrics.detectable(n, DIFFER) if n else None
-    return none if least is None else f"{one}{100 * least:.1f} points"
+    return none if least is None else f"{100 * least:.1f} points{more}"
 
 
 def small_sentences(record: Mapping[str, Any]) -> list[str]:
@@ -166,14 +166,15 @@ def small_sentences(record: Mapping[str, Any]) -> list[str]:
     >>> shares = {"split": {"dev": 0.1, "test": 0.1}}
     >>> for line in small_sentences({"counts": {"dev": 3, "test": 40}, "recipe": shares}):
     ...     print(line)
-    dev has 3 problems; of two models that differ on 30 % of them it finds no difference
-    test has 40 problems; of two models that differ on 30 % of them it finds one of 23.6 points
+    dev has 3 problems; where two models differ on 30 % of them, it finds no difference
+    test has 40 problems; where two models differ on 30 % of them, it finds 23.6 points or more
     Collect more twins, or raise dev and test under [split] in the recipe
     """
     counts, wanted = record["counts"], record["recipe"]["split"]
     lines = [
-        f"{name} has {number_of(counts[name], 'problem')}; of two models that differ on "
-        f"{100 * DIFFER:.0f} % of them it finds {_finds(counts[name], 'no difference', 'one of ')}"
+        f"{name} has {number_of(counts[name], 'problem')}; where two models differ on "
+        f"{100 * DIFFER:.0f} % of them, it finds "
+        f"{_finds(counts[name], 'no difference', ' or more')}"
         for name in ("dev", "test")
         if wanted[name] and counts[name] < FEW
     ]

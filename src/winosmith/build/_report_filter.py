@@ -97,13 +97,8 @@ def _guessed_figure(run: FilterRun, measures: Measures) -> report.KeyFigure:
         value,
         f"{what} (95 % interval {_interval(after)}); {others}; chance is "
         f"{_percent(after.chance)}. Measured across halves{apart}, "
-        f"{_of_splits(found.splits, 'split')} both ways{_unlike(run, found)}",
+        f"{number_of(found.splits, 'split')} both ways{_unlike(run, found)}",
     )
-
-
-def _of_splits(count: int, noun: str) -> str:
-    """Return "1 split", "5 splits"."""
-    return f"{count} {noun}{'s' * (count != 1)}"
 
 
 UNLIKE = 0.1
@@ -489,7 +484,7 @@ def _guessed(run: FilterRun, measures: Measures) -> report.Section:
             for name, before in found.before.items()
         ],
         note=f"{found.problems:,} problems in {found.blocks:,} blocks (twins, families, copies, "
-        f"look-alikes), dealt to halves {_of_splits(found.splits, 'time')}; the filter kept "
+        f"look-alikes), dealt to halves {number_of(found.splits, 'time')}; the filter kept "
         f"{_percent(found.kept)} of a half, and {_percent(len(run.kept) / len(run.pool))} of the "
         f"whole. Linear: on the filter’s own vectors. Two-piece: "
         f"follows a linear model of the whole half up to a margin and says {opposite} beyond it, "
