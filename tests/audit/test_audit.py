@@ -330,6 +330,7 @@ def test_the_page_tells_the_verdict_first_and_the_record_is_json() -> None:
     html = audit.page(found)
     assert html.index("No cue of mine stands out, but a model of words") < html.index("<h2")
     assert "granite" in html
+    assert html.count("is expected; chance may give as much") == 1  # the cue's, not the model's
     record = json.loads(json.dumps(found.record(), allow_nan=False))
     assert record["splits"]["mine"]["items"] == 120
     assert found.line.startswith("Audited by winosmith")

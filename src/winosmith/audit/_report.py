@@ -284,14 +284,14 @@ def _verdict(audit: Audit) -> Iterator[report.Block]:
     figures = []
     for part in audit.parts:
         strongest = part.battery.found[0]
-        note = f"{strongest.cue}; {_percent(strongest.expected)} is expected"
+        note = f"{strongest.cue}; {_expected(strongest.expected, part.best is not None)}"
         figures.append(report.KeyFigure(part.name, strongest.right, note, ".1%"))
         figures += [
             report.KeyFigure(
                 f"{part.name}, from {SEEN[probe.sees]}"
                 + ("" if probe.by == "words" else f", by {probe.by}"),
                 probe.right,
-                f"{_percent(probe.expected)} is expected",
+                _expected(probe.expected, probe in part.telling),
                 ".1%",
             )
             for probe in part.probes
@@ -301,6 +301,11 @@ def _verdict(audit: Audit) -> Iterator[report.Block]:
     advice = list(dict.fromkeys(_advice(audit)))
     if advice:
         yield report.Text(advice, "list")
+
+
+def _expected(share: float, told: bool) -> str:
+    """Return what is expected of a figure, and whether it is more than that at all."""
+    return f"{_percent(share)} is expected" + ("" if told else "; chance may give as much")
 
 
 def _advice(audit: Audit) -> Iterator[str]:
