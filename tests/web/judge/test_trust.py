@@ -484,14 +484,15 @@ def test_a_site_with_too_few_questions_trains_nobody(db: Any, rules: Any, person
     assert not slot.provisional
 
 
+@pytest.mark.parametrize("pace", [0, 3])
 def test_the_pages_of_the_training_lead_through_it(
-    db: Any, rules: Any, person: Maker, visit: Any
+    db: Any, rules: Any, person: Maker, visit: Any, pace: int
 ) -> None:
-    """The start tells of the training, each answer of its reason and how far it is, to the end."""
+    """Each answer tells its reason and how far it is; at the end votes count or wait, not both."""
     from winosmith.web.people.gates import new_key
     from winosmith.web.people.privacy import agree
 
-    rules(training_questions=2, training_right=2, local_first=False)
+    rules(training_questions=2, training_right=2, local_first=False, hold_pace_seconds=pace)
     gold(2), twin()
     ann = person("ann")
     agree(ann)
@@ -506,6 +507,8 @@ def test_the_pages_of_the_training_lead_through_it(
     assert "A jug is heavier than a cup." in pages[0]
     assert "Training: 1 of 2 are answered, 1 of them rightly." in pages[0]
     assert "The training is done" in pages[1]
+    told = ["votes count from now on" in pages[1], "Your votes wait" in pages[1]]
+    assert told == [pace == 0, pace > 0]
     assert "First a short training" not in browser.get("/judge/").content.decode()
 
 

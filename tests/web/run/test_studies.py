@@ -33,6 +33,7 @@ def test_a_studys_link_is_shown_once_and_kept_nowhere(
     token = page.partition("/study/")[2].partition("/")[0]
     assert find_study(token).name == "pilot"
     assert page.count("http://testserver/study/") == 1
+    assert '<option value="generic">another market</option>' in page
     again = browser.post("/admin/studies/", form, follow=True).content.decode()
     assert token not in again
     rows = [repr(list(m._base_manager.values_list()[:999])) for m in apps.get_models()]

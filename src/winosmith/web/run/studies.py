@@ -75,7 +75,10 @@ class StudyForm(forms.Form):
     )
     provider = forms.ChoiceField(
         label=gettext_lazy("Market"),
-        choices=[(name, known.title) for name, known in PROVIDERS.items()],
+        choices=[
+            (name, gettext_lazy("another market") if name == "generic" else known.title)
+            for name, known in PROVIDERS.items()
+        ],
     )
     kind = forms.ChoiceField(
         label=gettext_lazy("Work"),
