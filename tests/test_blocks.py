@@ -68,18 +68,19 @@ def test_a_shuffled_set_is_its_blocks_one_after_the_other(seed, twins, singles):
 WORDS = st.lists(st.sampled_from("abcde"), max_size=9)
 
 
-@given(st.lists(st.tuples(st.booleans(), WORDS), max_size=12))
+@given(st.lists(st.tuples(st.booleans(), st.sampled_from(["xy", "uv"]), WORDS), max_size=12))
 def test_what_looks_like_another_set_is_found_without_comparing_all(drawn):
-    """It is what each pair's shared words say, counted as often as both hold them."""
+    """It is what each pair's options and shared words say, counted as often as both hold them."""
     made = [
-        (new, Problem(f"p{at}", " ".join(["_", *words]), ("x", "y")))
-        for at, (new, words) in enumerate(drawn)
+        (new, Problem(f"p{at}", " ".join(["_", *words]), tuple(options)))
+        for at, (new, options, words) in enumerate(drawn)
     ]
     here, there = ([problem for new, problem in made if new is side] for side in (True, False))
 
     def alike(one, other):
         cut = [Counter(problem.sentence.split()) for problem in (one, other)]
-        return (cut[0] & cut[1]).total() >= 0.7 * max(held.total() for held in cut)
+        shared = (cut[0] & cut[1]).total() >= 0.7 * max(held.total() for held in cut)
+        return one.options == other.options and shared
 
     found = {row for row, one in enumerate(here) if any(alike(one, other) for other in there)}
     assert looking_like(here, there) == found
@@ -407,6 +408,7 @@ def test_a_side_takes_no_family_that_dwarfs_it() -> None:
         ((8, 7, 4), {"dev": 10}, (), "dev dev train"),  # half as large again
         ((8, 8, 1), {"dev": 10}, (), "dev train dev"),
         ((2, 7), {"dev": 1}, (), "dev train"),  # two always fit
+        ((3, 1, 2), {"dev": 1}, (), "train dev train"),  # three do not
         ((1, 5, 6), {"dev": 1, "test": 1}, (), "dev test train"),  # taken from training alone
         ((9, 3, 2), {"dev": 10}, ("author",), "dev train dev"),  # a tenth too large
     ],
@@ -421,6 +423,27 @@ def test_a_side_is_too_large_by_so_much_and_no_more(sizes, wanted, keys, sides) 
             data[row] = replace(data[row], origin=Origin(author=f"a{group[0]}", domain=f"d{row}"))
     found = placed(Dataset(data), order, wanted, keys=keys)
     assert [part.side for part in found] == sides.split()
+
+
+def test_what_one_author_wrote_is_on_one_side() -> None:
+    """With `keys`, blocks of one author are placed together; one that names none stands alone."""
+    data = list(made_twins(0, singles=4))
+    data[0], data[2] = (replace(data[row], origin=Origin(author="ann")) for row in (0, 2))
+    order = [[row] for row in range(4)]
+    found = placed(Dataset(data), order, {"dev": 2}, keys=("author",))
+    assert [(of.rows, of.side) for of in found] == [
+        ((0, 2), "dev"), ((1,), "train"), ((3,), "train"),
+    ]  # fmt: skip
+
+
+def test_a_template_filled_hundreds_of_times_is_one_block() -> None:
+    """Two templates of nine words and one of each problem's own are two blocks."""
+    data = Dataset(
+        Problem(f"{words} {at}", f"{' '.join(words)} w{at} _.", ("cup", "jug"))
+        for words in ("abcdefghi", "qrstuvwxy")
+        for at in range(400)
+    )
+    assert [sorted(block) for block in blocks(data)] == [[*range(400)], [*range(400, 800)]]
 
 
 def test_a_block_that_counts_for_nothing_is_for_training() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import examples
 from winosmith import Dataset, Lineage, Origin, Problem
-from winosmith.blocks import Former, former_sides, shuffled_blocks, side_kept
+from winosmith.blocks import Former, former_sides, placed, shuffled_blocks, side_kept
 from winosmith.build._split import split
 from winosmith.errors import DataError
 from winosmith.testing import made_twins
@@ -118,6 +118,14 @@ def test_new_blocks_go_where_most_is_missing():
     assert abs(len(crowded.debiased) / 100 - len(crowded.test) / 60) < 0.05
 
 
+def test_a_new_block_goes_where_the_least_share_is_there():
+    """One of two is less than three of four."""
+    data = made_twins(0, singles=5)
+    former = [Former(data[row], "dev" if row < 3 else "test") for row in range(4)]
+    found = placed(data, [[row] for row in range(5)], {"dev": 4, "test": 2}, former=former)
+    assert found[4].side == "test"
+
+
 def test_an_old_block_of_which_nothing_is_kept_stays_secret():
     """What was in test, and is filtered out now, is neither trained on nor published."""
     data = made_twins(30)
@@ -133,6 +141,9 @@ def test_an_old_block_of_which_nothing_is_kept_stays_secret():
         ({}, True),
         ({"id": "other"}, True),
         ({"sentence": "The _ stood near the old red wall of the town, too."}, True),
+        ({"sentence": "Gone is the _."}, True),
+        ({"options": ("pen", "ink")}, True),
+        ({"options": ("cup", "jug", "pen"), "sentence": "Gone is the _."}, False),
         ({"options": ("pen", "ink"), "sentence": "Nobody knew whose _ it was."}, False),
         ({"id": "other", "lineage": Lineage("r", "r"), "sentence": "Gone is the _."}, True),
         ({"id": "other", "lineage": Lineage("z", "z"), "sentence": "Gone is the _."}, False),

@@ -75,7 +75,11 @@ def test_margins_are_ranked_as_scikit_learn_does() -> None:
     found = margins(HONEST)
     lead = [abs(p.scores[0] - p.scores[1]) for p in HONEST.predictions]
     assert found.ranking == pytest.approx(roc_auc_score(HONEST.credit, lead))
-    assert found.quartiles[0] < found.quartiles[1] < found.quartiles[2]
+    own = [
+        np.subtract(*p.scores) * (1, -1)[problem.answer]
+        for p, problem in zip(HONEST.predictions, DATA, strict=True)
+    ]
+    assert found.quartiles == pytest.approx(np.quantile(own, [0.25, 0.5, 0.75]))
     surest = {p.problem_id: abs(p.scores[0] - p.scores[1]) for p in HONEST.predictions}
     wrong = [p.id for p, right in zip(DATA, HONEST.credit, strict=True) if not right]
     assert list(found.surest_wrong) == sorted(wrong, key=lambda key: -surest[key])[:3]

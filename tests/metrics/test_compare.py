@@ -113,6 +113,15 @@ def test_the_table_of_a_pair_adds_up() -> None:
     assert pair.interval[0] < pair.difference < pair.interval[1]
 
 
+def test_copies_of_each_case_change_no_interval() -> None:
+    """Three copies of each case, in its cluster, count as the case does."""
+    rng = np.random.default_rng(0)
+    first, second = rng.random((2, 40)) < [[0.7], [0.5]]
+    alone = difference_interval(first, second, np.arange(40), 0)
+    thrice = (np.repeat(each, 3) for each in (first, second, np.arange(40)))
+    assert difference_interval(*thrice, 0) == pytest.approx(alone)
+
+
 def test_solvers_that_never_differ_are_not_equal_for_certain() -> None:
     """Two solvers with the same answers have p = 1 and an interval with a width around 0."""
     pair = compare({"a": right_but(DATA, {4}), "b": right_but(DATA, {4})}).pairs[0]

@@ -142,6 +142,7 @@ def test_the_best_of_the_runs_is_taken_or_their_mean() -> None:
     assert [point.taken for point in best.points] == [0.52, 0.58, 0.66, 0.75]
     assert mean.points[1].taken == pytest.approx(0.54)
     assert best.points[3].spread is None
+    assert best.points[1].spread == pytest.approx(0.08 / 2**0.5)  # n − 1 of two
     assert best.area > mean.area
 
 

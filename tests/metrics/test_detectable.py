@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from winosmith import Dataset, metrics
+from winosmith.errors import DataError
 from winosmith.testing import made_twins
 
 
@@ -28,7 +29,9 @@ def test_the_detectable_difference_solves_its_equation(n: int, psi: float, point
 def test_fewer_than_six_items_are_never_enough() -> None:
     """The least difference is 6/n however few items differ, and none where they are fewer."""
     assert metrics.detectable(100, 0.07, power=0.5) == pytest.approx(0.06)
-    assert metrics.detectable(100, 0.05) is None
+    assert metrics.detectable(100, 0.05) is metrics.detectable(1, 0.5) is None
+    with pytest.raises(DataError, match="an item at least"):
+        metrics.detectable(0, 0.3)
     assert metrics.detectable(1000, 0.3, design=2.0) == pytest.approx(
         metrics.detectable(500, 0.3), rel=1e-9
     )

@@ -33,7 +33,7 @@ def test_a_changed_choice_or_score_changes_the_digest() -> None:
     [
         (DATA, RIGHT[4:], r"4 of 12 problems have no prediction \('0-0', '0-1', '1-0', …\)"),
         (DATA[:6], RIGHT, r"6 predictions have no problem \('3-0', '3-1', '4-0', …\)"),
-        (DATA, [*RIGHT, *RIGHT[:5]], "5 problems have two predictions or more"),
+        (DATA, [*RIGHT, *RIGHT], "12 problems have two predictions or more"),
         (DATA.blind(), RIGHT, "the answers of 12 of 12 problems are withheld .* without them"),
         (DATA, [Prediction("0-0", 3), *RIGHT[1:]], "'0-0' can't be for 2 options: choice 3"),
         (DATA, [Prediction("0-0", 0, (1.0,)), *RIGHT[1:]], "choice 0, 1 scores"),

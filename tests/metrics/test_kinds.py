@@ -13,6 +13,7 @@ from tests.metrics.answering import right_but  # type: ignore[import-not-found]
 from winosmith import Dataset, Lineage, Problem
 from winosmith.errors import DataError
 from winosmith.metrics import EditKinds, edit_kinds
+from winosmith.metrics._depth import _intervals
 from winosmith.text import edit_distance, tokens
 
 ROOT = Problem("r", "The big cup hit the jug and the _ broke.", ("cup", "jug"), 1)
@@ -124,6 +125,16 @@ def test_the_interval_knows_of_families() -> None:
         few = Dataset([p for p in data if int(p.id.strip("ruotin")) < families])
         kinds = edit_kinds(right_but(few, wrong & set(few.ids)), tags_of(few)).kinds
         assert all((kind.interval is not None) == has for kind in kinds)
+
+
+def test_a_kind_that_all_have_is_no_worse_than_all() -> None:
+    """In each draw of families its errors are those of all, beside those of another kind."""
+    wrong = np.array([1.0, 0, 0, 1, 0, 1, 0, 0])
+    having = np.column_stack([np.ones(8, bool), np.arange(8) < 6])
+    every, some = _intervals(having, wrong, np.arange(8), 0)
+    assert every == (0, 0)
+    assert some is not None
+    assert some[0] < some[1]
 
 
 def test_a_problem_without_its_root_is_left_out_and_counted() -> None:

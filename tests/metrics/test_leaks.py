@@ -162,6 +162,13 @@ def test_a_text_is_asked_for_each_character_once_and_for_its_parts() -> None:
     ]
 
 
+def test_a_value_stands_for_its_most_frequent_answer() -> None:
+    """Not for that of all; which is said for a value that is not there, or has two alike."""
+    table = np.array([[[2, 1]], [[0, 0]], [[1, 1]], [[0, 5]]])  # (values, folds, answers)
+    said, most = _leaks._fitted(table, [0])
+    assert (said.tolist(), most) == ([0, 1, 1, 1], 1)
+
+
 def test_the_order_of_the_halves_is_found() -> None:
     """When the half with the first option as its answer always comes first, the row tells it."""
     data = clean()

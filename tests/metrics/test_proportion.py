@@ -59,6 +59,12 @@ def test_cases_that_are_copies_count_once(right: int) -> None:
     assert twice.design_effect == pytest.approx(2, abs=0.01)
 
 
+def test_the_design_effect_is_that_of_the_residuals() -> None:
+    """Of two twins that are half right, one right and one wrong: (2 + 2 · 1) / (2 + 1)."""
+    right, twins = [1, 0, 1, 0, 1, 1, 0, 0], [0, 0, 1, 1, 2, 2, 3, 3]
+    assert proportion(right, np.array(twins)).design_effect == pytest.approx(4 / 3)
+
+
 def test_all_right_in_twins_is_less_certain_than_all_right_apart() -> None:
     """At 100 % the interval has a width, and twins widen it."""
     apart = proportion([True] * 200)

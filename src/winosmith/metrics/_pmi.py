@@ -143,6 +143,9 @@ def pmi_of_counts(counts: NDArray[Any], smoothing: float) -> Floats:
 
     Returns:
         (2, features), as `pmi_with_answers` has it.
+
+    >>> pmi_of_counts(np.array([[1, 0], [0, 1]]), 1.0).round(3).tolist()
+    [[0.288, -0.405], [-0.405, 0.288]]
     """
     counts = counts + smoothing
     share = counts / counts.sum()
