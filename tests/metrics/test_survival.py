@@ -95,7 +95,7 @@ def test_the_scores_sum_to_the_log_rank_statistic(
 @given(ENDS)
 def test_the_log_rank_test_is_that_of_lifelines(ends: list[tuple[int, bool, int, bool]]) -> None:
     """Statistic and p-value are the library's; halves of an ending, both at its depth, are it."""
-    logrank = pytest.importorskip("lifelines.statistics").logrank_test
+    logrank = require("lifelines.statistics", "stability").logrank_test
     table = np.array(ends, int)
     one, other = table[:, :2], table[:, 2:]
     whole = np.ones(len(ends))
