@@ -130,7 +130,7 @@ def _longer(lines: list[str]) -> list[str]:
     ("path", "change", "told"),
     [
         ("list.lst", lambda lines: [*lines[:4], "3", *lines[5:]], "list.lst:5: "),
-        ("list.lst", lambda lines: [*lines[:4], "x", *lines[5:]], "list.lst:5: 'x' is not a label"),
+        ("list.lst", lambda lines: [*lines[:4], "?", *lines[5:]], "list.lst:5: '?' is not a label"),
         ("list.lst", _longer, "list.lst: the list has 65 labels; the data set has 64 problems"),
         ("ours.jsonl", lambda lines: lines[:-5], "announces 64 predictions, and 59 follow"),
         ("table.csv", lambda lines: lines[:2] + lines[6:],

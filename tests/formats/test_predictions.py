@@ -216,6 +216,7 @@ def test_a_file_cut_short_is_told_so(tmp_path: Path) -> None:
     [
         ("1\n" * 9, "the list has 9 labels; the data set has 10 problems"),
         ("1\n" * 9 + "3\n", ":10: 3: the choice 2 of '4-1' can't be for 2 options"),
+        ("1\n" * 9 + "x\n", ":10: x: the choice 23 of '4-1' can't be for 2 options"),
         ("1;[1 2 3]\n" + "1\n" * 9, ":1: 1: the 3 scores of '0-0' can't be for 2 options"),
         ("2;[1]\n" + "1\n" * 9, ":1: the choice 1 is not one of 1 options"),
     ],

@@ -278,10 +278,10 @@ def _of_list(path: Path, lines: Sequence[tuple[int, str]], dataset: Dataset | No
             path,
         )
     found = []
-    for problem, (number, _), (choice, scores) in zip(dataset, lines, listed, strict=True):
+    for problem, (number, line), (choice, scores) in zip(dataset, lines, listed, strict=True):
         try:
             prediction = Prediction(problem.id, choice, scores)
-            check_fit(prediction, len(problem.options), str(choice + 1))
+            check_fit(prediction, len(problem.options), line.partition(";")[0].strip())
         except (ProblemError, DataError) as error:
             raise FormatError(str(error), path, number) from None
         found.append(prediction)
