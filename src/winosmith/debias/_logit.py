@@ -164,6 +164,9 @@ class CrossLogit:
         fold: (U,) the fold of each unit, from 0; none is empty.
         C: as for `Logit`.
         starts: (U,) the first row of each unit; None where a row is a unit.
+
+    Attributes:
+        rounded: (U,) times how long weights are the products of a unit may be moved by rounding.
     """
 
     def __init__(self, V: Singles, fold: Rows, *, C: float, starts: Rows | None = None):

@@ -30,7 +30,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from winosmith.debias._logit import ROUNDING, CrossLogit, reaches
+from winosmith.debias._logit import CrossLogit
 from winosmith.debias._rows import group_numbers
 from winosmith.errors import DataError, InputError
 from winosmith.parallel import one_thread, ordered_map
@@ -431,12 +431,10 @@ class _Scorer:
     Attributes:
         units: what is scored.
         deals: the models of each deal of the blocks to folds.
-        rounded: (U,) times how long weights are the products of a unit may be moved by rounding.
     """
 
     units: _Units
     deals: tuple[CrossLogit, ...]
-    rounded: Floats
 
     @classmethod
     def of(cls, units: _Units, folds: int, repeats: int, C: float, seed: int) -> _Scorer:
@@ -449,7 +447,6 @@ class _Scorer:
         return cls(
             units,
             tuple(CrossLogit(units.V, d[units.blocks], C=C, starts=units.starts) for d in deals),
-            ROUNDING * reaches(units.V, units.starts),
         )
 
     def margins(self, keys: Numbers) -> Floats:
@@ -458,7 +455,8 @@ class _Scorer:
         runs = zip(np.mean(scores, axis=0).T, keys.T, strict=True)
         margins = np.stack([_led(self.units, *run) for run in runs], 1)
         pairs = zip(self.deals, lengths, strict=True)
-        blur = self.rounded[:, None] * np.mean([long[deal.fold] for deal, long in pairs], axis=0)
+        long = np.mean([own[deal.fold] for deal, own in pairs], axis=0)
+        blur = self.deals[0].rounded[:, None] * long  # the same of every deal
         margins[np.abs(margins) <= blur] = 0
         return margins
 
