@@ -282,7 +282,7 @@ def _written(folder: Path) -> dict[str, bytes]:
 def test_an_interrupted_repair_goes_on_and_ends_in_the_same_bytes(tmp_path: Path) -> None:
     """What all items taught is not learnt again after a stop, and every file is as without one."""
     data = _planted(130, 0.4)
-    how = {"cues": LENGTHS, "draws": 39, "probe_draws": 0, "tell": audit.repair_page}
+    how = {"cues": LENGTHS, "draws": 39, "probe_draws": 0}
     audit.repair_to_folder(data, tmp_path / "a" / "whole", **how)  # type: ignore[arg-type]
 
     def stop(told: str) -> None:
@@ -354,12 +354,35 @@ def test_what_two_splits_hold_stays_in_the_last_one(tmp_path: Path) -> None:
         )  # fmt: skip
 
 
-def test_a_split_that_is_too_small_is_refused_before_another_is_written(tmp_path: Path) -> None:
-    """Of several splits none is repaired where a later one has too few items."""
-    splits = {
-        "train": Dataset(_planted(130, 0.4), "train"),
-        "test": Dataset(_planted(40, 0.4, seed=7), "test"),
-    }
-    with pytest.raises(DataError, match="test: there are 40 items, too few for a repair"):
-        audit.repair_splits(splits, tmp_path / "out", cues=LENGTHS, draws=39, probe_draws=0)
+def test_a_split_that_is_too_small_is_refused_before_anything_is_learnt(tmp_path: Path) -> None:
+    """One too small as it comes, or without what a later one has, is named with what to do."""
+    large, small = _planted(130, 0.4), _planted(80, 0.4, seed=1)
+    test = _planted(120, 0.4, seed=7)
+    copied = Dataset([*small, *(replace(test[at], id=f"c{at}") for at in range(60))])
+    steps: list[str] = []
+    for splits, message in (
+        ({"train": large, "test": _planted(40, 0.4, seed=7)}, "test: there are 40 blocks"),
+        ({"train": large, "dev": copied, "test": test},
+         "dev: there are 80 blocks .* in the 80 items that are left of 140 "
+         r"\(in a later split: 60\), too few .* leave dev out, and the others are repaired"),
+    ):  # fmt: skip
+        with pytest.raises(DataError, match=message):
+            audit.repair_splits(
+                splits, tmp_path / "out", cues=LENGTHS, draws=39, probe_draws=0, step=steps.append
+            )
+    assert steps == []
     assert not (tmp_path / "out").exists()
+
+
+def test_where_one_split_can_not_be_repaired_none_is_written(tmp_path: Path) -> None:
+    """A split of which next to nothing is left, or whose folder is taken, leaves no other's."""
+    splits = {"train": _planted(130, 0.4), "test": _planted(400, 1.0, seed=7)}
+    how = {"cues": LENGTHS, "draws": 39, "probe_draws": 0}
+    with pytest.raises(DataError, match=r"test: only .* Nothing was written; leave test out"):
+        audit.repair_splits(splits, tmp_path, **how)  # type: ignore[arg-type]
+    assert not any(tmp_path.iterdir())
+    (tmp_path / "test").mkdir()
+    (tmp_path / "test" / "mine").touch()
+    with pytest.raises(OutputError, match="was not written by winosmith"):
+        audit.repair_splits(splits, tmp_path, **how)  # type: ignore[arg-type]
+    assert not (tmp_path / "train").exists()

@@ -18,16 +18,15 @@ from winosmith.audit._null import Battery, Found, battery
 from winosmith.audit._overlap import Overlap, overlap
 from winosmith.audit._probes import Probe, Word, probes
 from winosmith.audit._proof import LIMIT, WORDS, Bound, Proof, Thin, prove
-from winosmith.audit._repair import Changed, Repair, repair, repair_splits, repair_to_folder
-from winosmith.audit._report import (
-    page,
+from winosmith.audit._repair import Changed, Repair, repair
+from winosmith.audit._repaired import (
     repair_page,
     repair_sections,
+    repair_splits,
+    repair_to_folder,
     repair_verdict,
-    sections,
-    signature,
-    verdict,
 )
+from winosmith.audit._report import page, sections, signature, verdict
 from winosmith.audit._review import Declared, OneSided, Review, across, declared, near, review
 from winosmith.audit._triage import (
     Against,

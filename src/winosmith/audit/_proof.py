@@ -170,14 +170,13 @@ def prove(
     return Proof(tuple(sorted(bounds, key=lambda bound: -bound.farthest)), float(stays.sum()))
 
 
-def refuse_few(
-    count: int, what: str = "blocks (items that are not copies, twins or lookalikes)"
-) -> None:
-    """Raise DataError where there are too few blocks for a repair."""
-    if count < 2 * LEAST:
+def refuse_few(blocks: int, among: str = "") -> None:
+    """Raise DataError where there are too few blocks for a repair, and among what."""
+    if blocks < 2 * LEAST:
         raise DataError(
-            f"there are {count} {what}, too few for a repair: it learns from one half and is "
-            f"proved on the other, {LEAST} blocks each"
+            f"there are {blocks} blocks (items that are not copies, twins or lookalikes){among}, "
+            f"too few for a repair: it learns from one half and is proved on the other, {LEAST} "
+            "blocks each"
         )
 
 

@@ -18,18 +18,14 @@ wrong too often, which is a cue again.
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from itertools import chain
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from winosmith import formats
 from winosmith.audit._audit import Step, learnable
 from winosmith.audit._cues import CUES, Cue, in_order
 from winosmith.audit._items import SHARES, Bools, Floats, Ints, Items, in_classes
@@ -41,10 +37,8 @@ from winosmith.blocks import copies, plain
 from winosmith.dataset import Dataset, Dropped, Filtered
 from winosmith.debias import Logit
 from winosmith.errors import DataError
-from winosmith.outputs import OutputFolder, write_aside
 from winosmith.parallel import one_thread
 from winosmith.problem import Problem
-from winosmith.records import canonical, problem_record
 
 _STAYS = 4.0
 """A unit that nothing speaks for or against stays with the probability σ(4) = 0.98."""
@@ -55,11 +49,6 @@ all others. Those are so little off that in a small set most of it is chance."""
 
 _LEFT = 0.05
 """With a smaller share left it is no repair."""
-
-TRIED = "tried.json"
-"""Which repairs were tried, by the digest of what was to be repaired; outlives `--force`."""
-
-PAGE = "report.html"
 
 _THIS = ""
 """The name of what is repaired, among later splits."""
@@ -196,17 +185,70 @@ def repair(
     >>> found.cues[0], found.filtered.input() == data, len(found.dataset) < 300
     ('the longest, in characters', True, True)
     """
-    gone = _elsewhere(data, later or {})
-    if gone and len(gone) == len(data):
-        raise DataError(f"nothing is left to repair: {data[0].id} is {gone[0][1]}, and so on")
-    gone |= _repeated(data, gone)
-    rows = [row for row in range(len(data)) if row not in gone]
-    free = _free(data.select(rows))
-    dealt = {row: _dealt(data[row], seed) if is_free else data[row]
-             for row, is_free in zip(rows, free, strict=True)}  # fmt: skip
-    items = Items.of(Dataset(dealt.values(), data.name))
-    refuse_few(items.blocks)
-    thinning = Thinning(items, cues, ~np.array(free)[items.rows], draws, probe_draws, seed)
+    cleared = Cleared.of(data, later or {}, seed)
+    return thinned(cleared, cues=cues, draws=draws, probe_draws=probe_draws, step=step, memo=memo)
+
+
+@dataclass(frozen=True)
+class Cleared:
+    """A set of which nothing has been learnt yet: copies are out, the order of options is dealt.
+
+    Attributes:
+        data: the set as it came.
+        gone: by row, in which stage an item went, and why.
+        dealt: by row, the others, with their options in the order that was dealt.
+        fixed: the rows of those whose order means something, and stays.
+        items: the others.
+        seed: of orders.
+    """
+
+    data: Dataset
+    gone: Mapping[int, tuple[str, str]]
+    dealt: Mapping[int, Problem]
+    fixed: frozenset[int]
+    items: Items
+    seed: int
+
+    @classmethod
+    def of(cls, data: Dataset, later: Mapping[str, Dataset], seed: int) -> Cleared:
+        """Clear a set; see `repair`.
+
+        Raises:
+            DataError: too few blocks are left to learn from.
+        """
+        gone = _elsewhere(data, later)
+        if gone and len(gone) == len(data):
+            raise DataError(f"nothing is left to repair: {data[0].id} is {gone[0][1]}, and so on")
+        gone |= _repeated(data, gone)
+        rows = [row for row in range(len(data)) if row not in gone]
+        free = dict(zip(rows, _free(data.select(rows)), strict=True))
+        dealt = {row: _dealt(data[row], seed) if free[row] else data[row] for row in rows}
+        items = Items.of(Dataset(dealt.values(), data.name))
+        stages = Counter(stage for stage, _ in gone.values())
+        out = ", ".join(f"{stage}: {count:,}" for stage, count in stages.items())
+        left = f" in the {len(rows):,} items that are left of {len(data):,} ({out})" if gone else ""
+        refuse_few(items.blocks, left)
+        return cls(data, gone, dealt, frozenset(r for r in rows if not free[r]), items, seed)
+
+
+def thinned(
+    cleared: Cleared,
+    *,
+    cues: Sequence[Cue],
+    draws: int,
+    probe_draws: int,
+    step: Step,
+    memo: Memo,
+) -> Repair:
+    """Thin what was cleared; see `repair`.
+
+    Raises:
+        DataError: next to nothing is left.
+    """
+    data, dealt, items, seed = cleared.data, cleared.dealt, cleared.items, cleared.seed
+    gone, rows = dict(cleared.gone), [*dealt]
+    fixed = np.array([row in cleared.fixed for row in rows])[items.rows]
+    thinning = Thinning(items, cues, fixed, draws, probe_draws, seed)
 
     def taught(by: str, rows: Bools) -> Learnt:
         def made() -> Learnt:
@@ -244,7 +286,7 @@ def repair(
             for row in kept
             if dealt[row].options != data[row].options
         },
-        fixed=sum(row not in gone for row, is_free in zip(rows, free, strict=True) if not is_free),
+        fixed=len(cleared.fixed - gone.keys()),
         cues=learnt.cues,
         words=learnt.words,
         changed=_changed(data, result, cues),
@@ -257,189 +299,6 @@ def repair(
             "seed": seed,
         },
     )
-
-
-def repair_to_folder(
-    data: Dataset,
-    out: str | Path,
-    *,
-    later: Mapping[str, Dataset] | None = None,
-    cues: Sequence[Cue] = CUES,
-    draws: int = 1000,
-    probe_draws: int = 200,
-    seed: int = 0,
-    force: bool = False,
-    step: Step = lambda _: None,
-    tell: Callable[[Repair], str] | None = None,
-) -> Repair:
-    """Repair a set into a folder: `kept.jsonl`, `dropped.jsonl`, `orders.jsonl`, `report.json`.
-
-    The same command goes on where it was interrupted. Every repair of the same items is counted,
-    with those of the folders beside it: whoever repairs until the proof holds proves nothing.
-
-    Args:
-        data: see `repair`, as of what follows.
-        out: the folder; see `winosmith.outputs` for which folders are taken.
-        later: see `repair`.
-        cues: see `repair`.
-        draws: see `repair`.
-        probe_draws: see `repair`.
-        seed: see `repair`.
-        step: see `repair`.
-        force: replace another repair there; it stays counted.
-        tell: makes the page `report.html` of it; none without.
-
-    Raises:
-        DataError: see `repair`.
-        OutputError: the folder can't be taken or written.
-    """
-    recipe = {
-        "repair": data.digest,
-        "cues": [cue.name for cue in cues],
-        "draws": draws,
-        "probe_draws": probe_draws,
-        "seed": seed,
-    }
-    if later is not None:
-        recipe["later"] = {name: split.digest for name, split in later.items()}
-    folder = OutputFolder.open(out, recipe, force=force)
-    with folder.or_nothing(), ExitStack() as stack:
-        paths = {
-            name: stack.enter_context(folder.scratch(f"{name}.json"))
-            for name in ("all", "one-half", "the-other-half")
-        }
-        found = repair(
-            data, later=later, cues=cues, draws=draws, probe_draws=probe_draws, seed=seed,
-            step=step,
-            memo=lambda name, made: _kept(paths[name], made),
-        )  # fmt: skip
-    found = replace(found, tried=_tried(folder, data))
-    with folder.write("kept.jsonl") as file:
-        file.writelines(formats.lines(found.dataset))
-    with folder.write("dropped.jsonl") as file:
-        for entry in found.filtered.dropped:
-            record = {**problem_record(entry.problem), "stage": entry.stage, "reason": entry.reason}
-            file.write(canonical(record) + "\n")
-    with folder.write("orders.jsonl") as file:
-        for name, order in found.orders.items():
-            file.write(canonical({"id": name, "order": list(order)}) + "\n")
-    with folder.write("report.json") as file:
-        json.dump(found.record(), file, indent=1, ensure_ascii=False, allow_nan=False)
-        file.write("\n")
-    if tell is not None:
-        with folder.write(PAGE) as file:
-            file.write(tell(found))
-    return found
-
-
-def repair_splits(
-    splits: Mapping[str, Dataset],
-    out: str | Path,
-    *,
-    cues: Sequence[Cue] = CUES,
-    draws: int = 1000,
-    probe_draws: int = 200,
-    seed: int = 0,
-    force: bool = False,
-    step: Step = lambda _: None,
-    tell: Callable[[Repair], str] | None = None,
-) -> dict[str, Repair]:
-    """Repair each split into a folder of its name; each is proved by itself.
-
-    An item that several hold stays in the last of them: give the training set first and the test
-    set last. Nothing that one split teaches thins another, so each proof is of its own blocks.
-
-    Args:
-        splits: by names that can be those of folders.
-        out: the folder of these folders.
-        cues: see `repair`, as of what follows.
-        draws: see `repair`.
-        probe_draws: see `repair`.
-        seed: see `repair`.
-        force: see `repair_to_folder`.
-        step: see `repair`.
-        tell: see `repair_to_folder`.
-
-    Raises:
-        DataError: see `repair`; the message names the split.
-        OutputError: see `repair_to_folder`.
-    """
-    names, found = list(splits), {}
-    for name, split in splits.items():  # before an earlier one is repaired and written
-        with _named(name):
-            refuse_few(len(split), "items")
-    for at, name in enumerate(names):
-
-        def tell_of(told: str, name: str = name) -> None:
-            step(f"{name}: {told}")
-
-        with _named(name):
-            found[name] = repair_to_folder(
-                splits[name], Path(out) / name,
-                later={other: splits[other] for other in names[at + 1 :]},
-                cues=cues, draws=draws, probe_draws=probe_draws, seed=seed, force=force,
-                step=tell_of, tell=tell,
-            )  # fmt: skip
-    return found
-
-
-@contextmanager
-def _named(split: str) -> Iterator[None]:
-    """Name the split in a refusal."""
-    try:
-        yield
-    except DataError as error:
-        raise DataError(f"{split}: {error}") from None
-
-
-def _kept(path: Path, made: Callable[[], Learnt]) -> Learnt:
-    """Return what was learnt before, or learn it and write it down."""
-    if path.is_file():
-        held = json.loads(path.read_text("utf-8"))
-        return Learnt(
-            tuple(held["cues"]), held["words"], np.array(held["posterior"]), np.array(held["stays"])
-        )
-    learnt = made()
-    with write_aside(path) as file:
-        held = {
-            "cues": learnt.cues,
-            "words": learnt.words,
-            "posterior": learnt.posterior.tolist(),
-            "stays": learnt.stays.tolist(),
-        }
-        json.dump(held, file)
-    return learnt
-
-
-def _tried(folder: OutputFolder, data: Dataset) -> int:
-    """Note this repair, and return how many of the same items the folders around it know.
-
-    These are the folder's siblings and the folders in them, where splits lie; for a split's own
-    folder those beside the folder of all splits.
-    """
-    lines = sorted(canonical(problem_record(problem)) for problem in data)
-    digest = hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
-    recipe = {name: value for name, value in folder.recipe.items() if name != "repair"}
-    this = hashlib.sha256(canonical(recipe).encode()).hexdigest()
-    own = _noted(folder.path / TRIED)
-    own[digest] = sorted({*own.get(digest, ()), this})
-    with write_aside(folder.path / TRIED) as file:
-        json.dump(own, file, indent=1)
-        file.write("\n")
-    parent = folder.path.resolve().parent
-    if "later" in folder.recipe:
-        parent = parent.parent
-    beside = chain(parent.glob(f"*/{TRIED}"), parent.glob(f"*/*/{TRIED}"))
-    return len({one for path in beside for one in _noted(path).get(digest, ())} | {this})
-
-
-def _noted(path: Path) -> dict[str, list[str]]:
-    """Return which repairs a file notes; none where it can't be read."""
-    try:
-        held = json.loads(path.read_text("utf-8"))
-        return {str(digest): [*map(str, tried)] for digest, tried in held.items()}
-    except (OSError, ValueError, AttributeError, TypeError):
-        return {}
 
 
 def _elsewhere(data: Dataset, later: Mapping[str, Dataset]) -> dict[int, tuple[str, str]]:

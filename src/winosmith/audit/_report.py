@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from math import ceil, floor, log10
 
@@ -11,16 +10,10 @@ from winosmith.audit._audit import LEAST, SEEN, Audit, Part
 from winosmith.audit._null import LATER, LEVEL, TOGETHER, Battery, Found
 from winosmith.audit._overlap import Overlap
 from winosmith.audit._probes import Probe
-from winosmith.audit._proof import LIMIT, WORDS, Bound
 from winosmith.audit._repair import Repair
+from winosmith.audit._repaired import DRAWN, repair_sections
 from winosmith.audit._review import shared
 from winosmith.dataset import Dataset
-
-_MENDED = 10
-"""So many rules of a repair a terminal shows."""
-
-_DRAWN = 14
-"""How many cues are drawn."""
 
 _LONG = 400
 """So many characters of an example's question are shown, the last."""
@@ -62,18 +55,6 @@ def page(audit: Audit, repaired: Sequence[Repair] = ()) -> str:
     )
 
 
-def repair_page(repaired: Repair) -> str:
-    """Return a repair as one HTML page that needs nothing else."""
-    name = repaired.filtered.kept.name or "the set"
-    return report.page(
-        f"Repair of {name}",
-        repair_sections(repaired),
-        signature=report.sign(
-            repaired.filtered.input(), repaired.parameters["seed"], **_counted(repaired)
-        ),
-    )
-
-
 def signature(audit: Audit) -> str:
     """Return what determines the figures."""
     return "; ".join(
@@ -86,148 +67,6 @@ def signature(audit: Audit) -> str:
 def verdict(audit: Audit) -> str:
     """Return the first sentence: what can be guessed, by which rule, how surely."""
     return " ".join(told for part in audit.parts for told in (*_of_fields(part), _sentence(part)))
-
-
-def repair_verdict(repaired: Repair) -> str:
-    """Return the first sentence of a repair: what is kept, and what is known of it."""
-    came = len(repaired.dataset) + len(repaired.filtered.dropped)
-    name = repaired.filtered.kept.name or "the set"
-    kept = f"Of {came:,} items of {name} {len(repaired.dataset):,} are kept. "
-    proof, points = repaired.proof, f"{100 * LIMIT:.0f} points"
-    if not proof.bounds:
-        return kept + "Not shown: too few are left to measure anything on."
-    rules = f"{len(proof.bounds)} rules"
-    if proof.shown:
-        return kept + (
-            f"Shown: on blocks that the repair did not see, each of {rules} is right within "
-            f"{points} of guessing (one bound of 95 % for all of them)."
-        )
-    worst = proof.bounds[0]
-    more = proof.needed
-    need = f" About {more:,} items would have to be left for that." if more else ""
-    return kept + (
-        f"Not shown that {rules} are right within {points} of guessing on blocks that the repair "
-        f"did not see: {len(proof.wide)} may be farther off, most of all “{worst.rule}” "
-        f"({_off(worst.low)} to {_off(worst.high)} points).{need}"
-    )
-
-
-def _counted(repaired: Repair) -> dict[str, int]:
-    return {name: repaired.parameters[name] for name in ("draws", "probe_draws")}
-
-
-def _off(share: float) -> str:
-    """Return points beyond guessing, with their sign.
-
-    >>> _off(0.0312), _off(-0.0004)
-    ('+3.1', '0.0')
-    """
-    told = f"{100 * share:+.1f}"
-    return "0.0" if float(told) == 0 else told.replace("-", "−")
-
-
-def repair_sections(repaired: Repair, of_several: bool = False) -> list[report.Section]:
-    """Return what a repair did, and what is known of it; a terminal prints it.
-
-    Args:
-        repaired: the repair.
-        of_several: whether the section's title names the split.
-    """
-    bounds = {bound.rule: bound for bound in repaired.proof.bounds}
-    rows: list[list[report.Value]] = [
-        [
-            one.rule,
-            _percent(one.before),
-            _percent(one.after),
-            _off(one.after - repaired.chance[1]),
-            *_bound(bounds.get(one.rule)),
-        ]
-        for one in repaired.changed
-    ]
-    rows.insert(_MENDED - 1, [WORDS, None, None, None, *_bound(bounds.get(WORDS))])
-    before, after = (_percent(share) for share in repaired.chance)
-    table = report.Table(
-        "Before and after",
-        ["rule", report.Column("before", numeric=True), report.Column("after", numeric=True),
-         report.Column("off guessing", numeric=True), report.Column("unseen: bound", numeric=True),
-         "within 3"],
-        rows,
-        note=f"Guessing gets {before} before and {after} after. What a rule gets right of the kept "
-        "items is a fact of them, which the repair brought about, and no proof. The bound is of "
-        "what it earns beyond guessing, in points, on blocks that the repair did not see; all "
-        "bounds are meant to hold at once in 95 of 100 sets. Where positions are dealt by lot, "
-        "what they are off guessing is chance; a bound there is of items whose order is fixed.",
-        most=_MENDED,
-        beyond="{:,} more rules are in the report (--out) and in --json.",
-    )  # fmt: skip
-    dots = [
-        report.Dot(
-            one.rule,
-            one.after,
-            repaired.chance[1],
-            repaired.chance[1] - LIMIT,
-            repaired.chance[1] + LIMIT,
-            abs(one.after - repaired.chance[1]) > LIMIT,
-        )
-        for one in repaired.changed[:_DRAWN]
-    ]
-    return [
-        report.Section(
-            f"Repair of {repaired.filtered.kept.name}: before and after"
-            if of_several
-            else "Repair: before and after",
-            [
-                report.Text([repair_verdict(repaired)]),
-                report.Text(list(_done(repaired)), "list"),
-                report.Drawing(
-                    "What each cue gets right of the kept items; the grey bars are 3 points each "
-                    "way of guessing, and diamonds lie beyond. Where the order of options is free, "
-                    "positions are dealt by lot: what they are off there is chance.",
-                    lambda: [report.dots(dots, title="Cues after the repair")],
-                    table,
-                ),
-            ],
-        )
-    ]
-
-
-def _bound(bound: Bound | None) -> tuple[str | None, str | None]:
-    if bound is None:
-        return None, "not shown"
-    if bound.by_lot:  # what it is off is chance, and a fact: it stands beside
-        return "dealt by lot", None
-    return f"{_off(bound.low)} to {_off(bound.high)}", "shown" if bound.shown else "not shown"
-
-
-def _done(repaired: Repair) -> Iterator[str]:
-    """Yield what was done, a sentence each."""
-    by = [*(f"“{cue}”" for cue in repaired.cues), *([WORDS] if repaired.words else [])]
-    stages = Counter(entry.stage for entry in repaired.filtered.dropped)
-    if by:
-        yield f"Thinned by {', '.join(by)}: {stages['thinned']:,} items are left out."
-    else:
-        yield (
-            "Nothing to thin: no cue of what options say is named, and no model of words guesses "
-            "better than its null."
-        )
-    told = {
-        "in a later split": "Items that a later split has",
-        "copy": "Copies of other items",
-        "contradiction": "Identical items with different keys",
-        "no key": "Items without a key",
-    }
-    for stage, what in told.items():
-        if stages[stage]:
-            first = next(entry for entry in repaired.filtered.dropped if entry.stage == stage)
-            yield f"{what}, left out: {stages[stage]:,}, as {first.problem.id}."
-    moved = f"The order of options was dealt anew by lot: in {len(repaired.orders):,} items it "
-    moved += "is another one now"
-    fixed = f"; in {repaired.fixed:,} it means something and stays" if repaired.fixed else ""
-    yield f"{moved}{fixed}."
-    yield (
-        f"Repairs of these items that were tried: {repaired.tried:,}, as far as their folder and "
-        "those beside it tell. Of many, one looks well by chance."
-    )
 
 
 def _of_fields(part: Part) -> Iterator[str]:
@@ -384,7 +223,7 @@ def _cues(part: Part) -> report.Section:
         most=8,
         beyond="{:,} more cues are in the report (--out) and in --json.",
     )  # fmt: skip
-    first = [*tried.named, *(found for found in tried.found if found.named is None)][:_DRAWN]
+    first = [*tried.named, *(found for found in tried.found if found.named is None)][:DRAWN]
     rows = [
         report.Dot(
             found.cue,

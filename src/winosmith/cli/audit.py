@@ -237,7 +237,6 @@ def _repaired(
         "seed": seed,
         "force": force,
         "step": say,
-        "tell": audit.repair_page,
     }
     if len(splits) > 1:
         return audit.repair_splits(splits, out, **how)

@@ -1,0 +1,402 @@
+"""A repair as it is told and written: verdict, page, folder, and the folders of several splits."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from winosmith import formats, report
+from winosmith.audit._audit import Step
+from winosmith.audit._cues import CUES, Cue
+from winosmith.audit._proof import LIMIT, WORDS, Bound
+from winosmith.audit._repair import Cleared, Learnt, Memo, Repair, repair, thinned
+from winosmith.dataset import Dataset
+from winosmith.errors import DataError
+from winosmith.outputs import OutputFolder, write_aside
+from winosmith.records import canonical, problem_record
+
+DRAWN = 14
+"""How many cues are drawn."""
+
+_TRIED = "tried.json"
+"""Which repairs were tried, by the digest of what was to be repaired; outlives `--force`."""
+
+_MENDED = 10
+"""So many rules of a repair a terminal shows."""
+
+
+def repair_page(repaired: Repair) -> str:
+    """Return a repair as one HTML page that needs nothing else."""
+    name = repaired.filtered.kept.name or "the set"
+    return report.page(
+        f"Repair of {name}",
+        repair_sections(repaired),
+        signature=report.sign(
+            repaired.filtered.input(), repaired.parameters["seed"], **_counted(repaired)
+        ),
+    )
+
+
+def repair_verdict(repaired: Repair) -> str:
+    """Return the first sentence of a repair: what is kept, and what is known of it."""
+    came = len(repaired.dataset) + len(repaired.filtered.dropped)
+    name = repaired.filtered.kept.name or "the set"
+    kept = f"Of {came:,} items of {name} {len(repaired.dataset):,} are kept. "
+    proof, points = repaired.proof, f"{100 * LIMIT:.0f} points"
+    if not proof.bounds:
+        return kept + "Not shown: too few are left to measure anything on."
+    rules = f"{len(proof.bounds)} rules"
+    if proof.shown:
+        return kept + (
+            f"Shown: on blocks that the repair did not see, each of {rules} is right within "
+            f"{points} of guessing (one bound of 95 % for all of them)."
+        )
+    worst = proof.bounds[0]
+    more = proof.needed
+    need = f" About {more:,} items would have to be left for that." if more else ""
+    return kept + (
+        f"Not shown that {rules} are right within {points} of guessing on blocks that the repair "
+        f"did not see: {len(proof.wide)} may be farther off, most of all “{worst.rule}” "
+        f"({_off(worst.low)} to {_off(worst.high)} points).{need}"
+    )
+
+
+def _counted(repaired: Repair) -> dict[str, int]:
+    return {name: repaired.parameters[name] for name in ("draws", "probe_draws")}
+
+
+def _off(share: float) -> str:
+    """Return points beyond guessing, with their sign.
+
+    >>> _off(0.0312), _off(-0.0004)
+    ('+3.1', '0.0')
+    """
+    told = f"{100 * share:+.1f}"
+    return "0.0" if float(told) == 0 else told.replace("-", "−")
+
+
+def repair_sections(repaired: Repair, of_several: bool = False) -> list[report.Section]:
+    """Return what a repair did, and what is known of it; a terminal prints it.
+
+    Args:
+        repaired: the repair.
+        of_several: whether the section's title names the split.
+    """
+    bounds = {bound.rule: bound for bound in repaired.proof.bounds}
+    rows: list[list[report.Value]] = [
+        [
+            one.rule,
+            one.before,
+            one.after,
+            _off(one.after - repaired.chance[1]),
+            *_bound(bounds.get(one.rule)),
+        ]
+        for one in repaired.changed
+    ]
+    rows.insert(_MENDED - 1, [WORDS, None, None, None, *_bound(bounds.get(WORDS))])
+    before, after = (report.shown(share, ".1%") for share in repaired.chance)
+    table = report.Table(
+        "Before and after",
+        ["rule", report.Column("before", ".1%"), report.Column("after", ".1%"),
+         report.Column("off guessing", numeric=True), report.Column("unseen: bound", numeric=True),
+         "within 3"],
+        rows,
+        note=f"Guessing gets {before} before and {after} after. What a rule gets right of the kept "
+        "items is a fact of them, which the repair brought about, and no proof. The bound is of "
+        "what it earns beyond guessing, in points, on blocks that the repair did not see; all "
+        "bounds are meant to hold at once in 95 of 100 sets. Where positions are dealt by lot, "
+        "what they are off guessing is chance; a bound there is of items whose order is fixed.",
+        most=_MENDED,
+        beyond="{:,} more rules are in the report (--out) and in --json.",
+    )  # fmt: skip
+    dots = [
+        report.Dot(
+            one.rule,
+            one.after,
+            repaired.chance[1],
+            repaired.chance[1] - LIMIT,
+            repaired.chance[1] + LIMIT,
+            abs(one.after - repaired.chance[1]) > LIMIT,
+        )
+        for one in repaired.changed[:DRAWN]
+    ]
+    return [
+        report.Section(
+            f"Repair of {repaired.filtered.kept.name}: before and after"
+            if of_several
+            else "Repair: before and after",
+            [
+                report.Text([repair_verdict(repaired)]),
+                report.Text(list(_done(repaired)), "list"),
+                report.Drawing(
+                    "What each cue gets right of the kept items; the grey bars are 3 points each "
+                    "way of guessing, and diamonds lie beyond. Where the order of options is free, "
+                    "positions are dealt by lot: what they are off there is chance.",
+                    lambda: [report.dots(dots, title="Cues after the repair")],
+                    table,
+                ),
+            ],
+        )
+    ]
+
+
+def _bound(bound: Bound | None) -> tuple[str | None, str | None]:
+    if bound is None:
+        return None, "not shown"
+    if bound.by_lot:  # what it is off is chance, and a fact: it stands beside
+        return "dealt by lot", None
+    return f"{_off(bound.low)} to {_off(bound.high)}", "shown" if bound.shown else "not shown"
+
+
+def _done(repaired: Repair) -> Iterator[str]:
+    """Yield what was done, a sentence each."""
+    by = [*(f"“{cue}”" for cue in repaired.cues), *([WORDS] if repaired.words else [])]
+    stages = Counter(entry.stage for entry in repaired.filtered.dropped)
+    if by:
+        yield f"Thinned by {', '.join(by)}: {stages['thinned']:,} items are left out."
+    else:
+        yield (
+            "Nothing to thin: no cue of what options say is named, and no model of words guesses "
+            "better than its null."
+        )
+    told = {
+        "in a later split": "Items that a later split has",
+        "copy": "Copies of other items",
+        "contradiction": "Identical items with different keys",
+        "no key": "Items without a key",
+    }
+    for stage, what in told.items():
+        if stages[stage]:
+            first = next(entry for entry in repaired.filtered.dropped if entry.stage == stage)
+            yield f"{what}, left out: {stages[stage]:,}, as {first.problem.id}."
+    moved = f"The order of options was dealt anew by lot: in {len(repaired.orders):,} items it "
+    moved += "is another one now"
+    fixed = f"; in {repaired.fixed:,} it means something and stays" if repaired.fixed else ""
+    yield f"{moved}{fixed}."
+    yield (
+        f"Repairs of these items that were tried: {repaired.tried:,}, as far as their folder and "
+        "those beside it tell. Of many, one looks well by chance."
+    )
+
+
+def repair_to_folder(
+    data: Dataset,
+    out: str | Path,
+    *,
+    later: Mapping[str, Dataset] | None = None,
+    cues: Sequence[Cue] = CUES,
+    draws: int = 1000,
+    probe_draws: int = 200,
+    seed: int = 0,
+    force: bool = False,
+    step: Step = lambda _: None,
+) -> Repair:
+    """Repair a set into a folder: `kept.jsonl`, `dropped.jsonl`, `orders.jsonl`, `report.json`.
+
+    Beside them is the page `report.html`. The same command goes on where it was interrupted. Every
+    repair of the same items is counted, with those of the folders beside it: whoever repairs until
+    the proof holds proves nothing.
+
+    Args:
+        data: see `repair`, as of what follows.
+        out: the folder; see `winosmith.outputs` for which folders are taken.
+        later: see `repair`.
+        cues: see `repair`.
+        draws: see `repair`.
+        probe_draws: see `repair`.
+        seed: see `repair`.
+        force: replace another repair there; it stays counted.
+        step: see `repair`.
+
+    Raises:
+        DataError: see `repair`.
+        OutputError: the folder can't be taken or written.
+    """
+    recipe = _recipe(data, later, cues, draws, probe_draws, seed)
+    with _taken(Path(out), recipe, force=force) as (folder, memo):
+        found = repair(
+            data, later=later, cues=cues, draws=draws, probe_draws=probe_draws, seed=seed,
+            step=step, memo=memo,
+        )  # fmt: skip
+    return _written(folder, found)
+
+
+def repair_splits(
+    splits: Mapping[str, Dataset],
+    out: str | Path,
+    *,
+    cues: Sequence[Cue] = CUES,
+    draws: int = 1000,
+    probe_draws: int = 200,
+    seed: int = 0,
+    force: bool = False,
+    step: Step = lambda _: None,
+) -> dict[str, Repair]:
+    """Repair each split into a folder of its name; each is proved by itself.
+
+    An item that several hold stays in the last of them: give the training set first and the test
+    set last. Nothing that one split teaches thins another, so each proof is of its own blocks.
+    Where one can't be repaired, none is: one too small is refused before anything is learnt.
+
+    Args:
+        splits: by names that can be those of folders.
+        out: the folder of these folders.
+        cues: see `repair`, as of what follows.
+        draws: see `repair`.
+        probe_draws: see `repair`.
+        seed: see `repair`.
+        force: see `repair_to_folder`.
+        step: see `repair`.
+
+    Raises:
+        DataError: see `repair`; the message names the split.
+        OutputError: see `repair_to_folder`.
+    """
+    names = list(splits)
+    later = {name: {n: splits[n] for n in names[at + 1 :]} for at, name in enumerate(names)}
+    cleared = {}
+    for name, split in splits.items():
+        with _named(name):
+            cleared[name] = Cleared.of(split, later[name], seed)
+    found = {}
+    with ExitStack() as stack:
+        taken = {}
+        for name, split in splits.items():
+            recipe = _recipe(split, later[name], cues, draws, probe_draws, seed)
+            taken[name] = stack.enter_context(_taken(Path(out) / name, recipe, force=force))
+        for name in names:
+
+            def tell_of(told: str, name: str = name) -> None:
+                step(f"{name}: {told}")
+
+            with _named(name):
+                found[name] = thinned(
+                    cleared.pop(name), cues=cues, draws=draws, probe_draws=probe_draws,
+                    step=tell_of, memo=taken[name][1],
+                )  # fmt: skip
+    return {name: _written(taken[name][0], one) for name, one in found.items()}
+
+
+def _recipe(
+    data: Dataset,
+    later: Mapping[str, Dataset] | None,
+    cues: Sequence[Cue],
+    draws: int,
+    probe_draws: int,
+    seed: int,
+) -> dict[str, Any]:
+    """Return what determines a repair."""
+    recipe: dict[str, Any] = {
+        "repair": data.digest,
+        "cues": [cue.name for cue in cues],
+        "draws": draws,
+        "probe_draws": probe_draws,
+        "seed": seed,
+    }
+    if later is not None:
+        recipe["later"] = {name: split.digest for name, split in later.items()}
+    return recipe
+
+
+@contextmanager
+def _taken(
+    path: Path, recipe: Mapping[str, Any], *, force: bool
+) -> Iterator[tuple[OutputFolder, Memo]]:
+    """Take a folder, and lend it what an interrupted repair learnt; leave none after a refusal."""
+    folder = OutputFolder.open(path, recipe, force=force)
+    with folder.or_nothing(), ExitStack() as stack:
+        paths = {
+            name: stack.enter_context(folder.scratch(f"{name}.json"))
+            for name in ("all", "one-half", "the-other-half")
+        }
+        yield folder, lambda name, made: _kept(paths[name], made)
+
+
+def _written(folder: OutputFolder, found: Repair) -> Repair:
+    """Write a repair, and return it with how many of these items are known."""
+    found = replace(found, tried=_tried(folder, found.filtered.input()))
+    with folder.write("kept.jsonl") as file:
+        file.writelines(formats.lines(found.dataset))
+    with folder.write("dropped.jsonl") as file:
+        for entry in found.filtered.dropped:
+            record = {**problem_record(entry.problem), "stage": entry.stage, "reason": entry.reason}
+            file.write(canonical(record) + "\n")
+    with folder.write("orders.jsonl") as file:
+        for name, order in found.orders.items():
+            file.write(canonical({"id": name, "order": list(order)}) + "\n")
+    with folder.write("report.json") as file:
+        json.dump(found.record(), file, indent=1, ensure_ascii=False, allow_nan=False)
+        file.write("\n")
+    with folder.write("report.html") as file:
+        file.write(repair_page(found))
+    return found
+
+
+@contextmanager
+def _named(split: str) -> Iterator[None]:
+    """Name the split in a refusal, and what to do."""
+    try:
+        yield
+    except DataError as error:
+        raise DataError(
+            f"{split}: {error}. Nothing was written; leave {split} out, and the others are repaired"
+        ) from None
+
+
+def _kept(path: Path, made: Callable[[], Learnt]) -> Learnt:
+    """Return what was learnt before, or learn it and write it down."""
+    if path.is_file():
+        held = json.loads(path.read_text("utf-8"))
+        return Learnt(
+            tuple(held["cues"]), held["words"], np.array(held["posterior"]), np.array(held["stays"])
+        )
+    learnt = made()
+    with write_aside(path) as file:
+        held = {
+            "cues": learnt.cues,
+            "words": learnt.words,
+            "posterior": learnt.posterior.tolist(),
+            "stays": learnt.stays.tolist(),
+        }
+        json.dump(held, file)
+    return learnt
+
+
+def _tried(folder: OutputFolder, data: Dataset) -> int:
+    """Note this repair, and return how many of the same items the folders around it know.
+
+    These are the folder's siblings and the folders in them, where splits lie; for a split's own
+    folder those beside the folder of all splits.
+    """
+    lines = sorted(canonical(problem_record(problem)) for problem in data)
+    digest = hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
+    recipe = {name: value for name, value in folder.recipe.items() if name != "repair"}
+    this = hashlib.sha256(canonical(recipe).encode()).hexdigest()
+    own = _noted(folder.path / _TRIED)
+    own[digest] = sorted({*own.get(digest, ()), this})
+    with write_aside(folder.path / _TRIED) as file:
+        json.dump(own, file, indent=1)
+        file.write("\n")
+    parent = folder.path.resolve().parent
+    if "later" in folder.recipe:
+        parent = parent.parent
+    beside = chain(parent.glob(f"*/{_TRIED}"), parent.glob(f"*/*/{_TRIED}"))
+    return len({one for path in beside for one in _noted(path).get(digest, ())} | {this})
+
+
+def _noted(path: Path) -> dict[str, list[str]]:
+    """Return which repairs a file notes; none where it can't be read."""
+    try:
+        held = json.loads(path.read_text("utf-8"))
+        return {str(digest): [*map(str, tried)] for digest, tried in held.items()}
+    except (OSError, ValueError, AttributeError, TypeError):
+        return {}
