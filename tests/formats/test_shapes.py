@@ -133,6 +133,39 @@ READ = {
         lambda at, texts, sign: f"{at + 1};Why?;{';'.join(texts)};{at + 1}"),
     "French headings": table("N°,Énoncé,Réponse A,Réponse B,Réponse C,Réponse D,Bonne réponse",
         lambda at, texts, sign: f"{at + 1},Why?,{','.join(texts)},{sign}"),
+    "Belebele": four(lambda at, texts, sign: {
+        "question_number": 1, "question": "Why?", "correct_answer_num": str(at + 1),
+        **{f"mc_answer{n}": t for n, t in enumerate(texts, 1)}}),
+    "QuAIL": four(lambda at, texts, sign: {
+        "id": f"f_{at}", "question_id": str(at), "metadata": {"author": "x"}, "question": "Why?",
+        "question_type": "x", "answers": texts, "correct_answer_id": at}),
+    "M3Exam": four(lambda at, texts, sign: {
+        "question_text": "Why?", "background_description": [], "answer_text": str(at + 1),
+        "options": [f"({n}) {t}" for n, t in enumerate(texts, 1)]}),
+    "A-OKVQA": four(lambda at, texts, sign: {
+        "question": "Why?", "choices": texts, "correct_choice_idx": at,
+        "direct_answers": ["x", "y"]}),
+    "CyberMetric": four(lambda at, texts, sign: {
+        "question": "Why?", "answers": dict(zip("ABCD", texts, strict=True)), "solution": sign}),
+    "CMB": four(lambda at, texts, sign: {
+        "exam_type": "x", "question": "Why?", "answer": sign, "question_type": "x",
+        "option": {**dict(zip("ABCD", texts, strict=True)), "E": "", "F": ""}}),
+    "JEC-QA": four(lambda at, texts, sign: {
+        "answer": [sign], "id": f"1_{at}", "statement": "Why?",
+        "option_list": dict(zip("ABCD", texts, strict=True))}),
+    "TeleQnA": four(lambda at, texts, sign: {
+        "question": "Why?", **{f"option {n}": t for n, t in enumerate(texts, 1)},
+        "answer": f"option {at + 1}: {texts[at]}", "explanation": "x"}),
+    "CaseHOLD": four(lambda at, texts, sign: {"context": "Why?", "endings": texts, "label": at}),
+    "LogiQA": four(lambda at, texts, sign: {
+        "id": at, "answer": at, "text": "Why?", "question": "", "options": texts}),
+    "a text that holds all": four(lambda at, texts, sign: {
+        "text": f"Why?\n{texts}\nAnswer: {sign}", "question": "Why?", "choices": texts,
+        "answer": sign}),
+    "outputs": four(lambda at, texts, sign: {
+        "input": "Why?", **{f"output_{n}": t for n, t in enumerate(texts, 1)}, "label": at + 1}),
+    "columns with brackets": table("Frage-Nr.;Fragetext;a);b);c);d);Lösung",
+        lambda at, texts, sign: f"{at + 1};Why?;{';'.join(texts)};{sign.lower()}"),
     "names of columns": table("Question,Option 1,Option 2,Option 3,Option 4,Correct Option",
         lambda at, texts, sign: f"Why?,{','.join(texts)},option {at + 1}"),
 }  # fmt: skip
@@ -164,6 +197,10 @@ def test_a_published_shape_is_read(tmp_path: Path, shape: str) -> None:
         (("answer", "distractors"), lambda texts: (texts[0], list(texts[1:]))),
         (("answer", "distractors"), lambda texts: (texts[0], json.dumps(texts[1:]))),
         (("Best Answer", "Incorrect Answers"), lambda texts: (texts[0], "; ".join(texts[1:]))),
+        (("Correct Answers", "Best Answer", "Incorrect Answers"),
+         lambda texts: (f"{texts[0]}; crimson", texts[0], "; ".join(texts[1:]))),
+        (("correct_answers", "best_answer", "incorrect_answers"),
+         lambda texts: ([texts[0], "crimson"], texts[0], list(texts[1:]))),
         (("chosen", "rejected"), lambda texts: ([texts[0]], list(texts[1:]))),
     ],
 )  # fmt: skip
@@ -283,6 +320,8 @@ REFUSED = {
     "RACE's texts": (jsonl([{"id": "high1.txt", "article": "A.", "questions": ["Why?", "When?"],
                              "options": TEXTS[:2], "answers": ["A", "B"]}]),
                      r"'questions' holds several questions; write a row for each, .* jq -c 'range"),
+    "QuALITY's texts": (jsonl([{"article": "A.", "questions": ROWS}] * 2),
+                        r"'questions' holds .* jq -c 'del\(.questions\) \+ .questions\[\]'"),
     "no header": (b"Why?,w,x,y,z,A\nWhen?,w,x,y,z,B\n", "does the first line name the columns"),
     "marks between": (jsonl([{"question": "Why?", "options": "w | x", "answer": "A"}]),
                       "the choices of its first row are no list of several"),
@@ -297,6 +336,8 @@ REFUSED = {
         ":1: the answer 'The answer is A.' is none .* or write nothing but the letter there"),
     "several chosen": (jsonl([{"prompt": "Why?", "chosen": ["w", "x"], "rejected": ["y"]}]),
                        ":1: it has 2 right answers"),
+    "several right texts": (jsonl([{"question": "Why?", "Correct Answers": "w; x",
+                                    "Incorrect Answers": "y; z"}]), ":1: it has 2 right answers"),
     "several right ones": (jsonl([{"question": "Why?", "choices": TEXTS[0], "answer": [0, 2]}]),
                            r":1: it has 2 right answers \(\[0, 2\]\)"),
     "several targets": (jsonl([{"input": "Why?", "target_scores": {"w": 1, "x": 1, "y": 0}}]),

@@ -121,18 +121,21 @@ def flagged(values: Any, count: int) -> tuple[int, ...] | None:
 
 def _of_mapping(value: Mapping[Any, Any], name: str) -> Choices:
     keys = [str(key) for key in value]
-    texts, labels = first(_TEXTS, keys), first(_LABELS, keys)
-    if texts and labels and isinstance(value[texts], list):
+    text, labels = first(_TEXTS, keys), first(_LABELS, keys)
+    if text and labels and isinstance(value[text], list):
         signs = value[labels]
-        if not isinstance(signs, list) or len(signs) != len(value[texts]):
+        if not isinstance(signs, list) or len(signs) != len(value[text]):
             raise ProblemError(f"{name!r} has not as many labels as texts")
         right = flagged(signs, len(signs))
-        options = tuple(map(written, value[texts]))
+        options = tuple(map(written, value[text]))
         return Choices(options, tuple(map(str, signs)), right or ())
     right = flagged([*value.values()], len(value))
     if right and not _in_order(keys):  # {"a cup": 1, "a jug": 0}
         return Choices(tuple(keys), (), right)
-    return Choices(tuple(map(written, value.values())), tuple(keys))
+    texts = tuple(map(written, value.values()))
+    while len(texts) > 2 and not texts[-1].strip():  # {"A": …, "E": …, "F": ""}
+        texts = texts[:-1]
+    return Choices(texts, tuple(keys[: len(texts)]))
 
 
 def _of_mappings(value: Sequence[Mapping[str, Any]], name: str) -> Choices:

@@ -48,19 +48,23 @@ class Columns:
 
 QUESTION = (
     "question questionstem stem query prompt problem goal ctx questiontext qtext startphrase input "
-    "frage énoncé pregunta domanda"
+    "statement frage fragetext énoncé pregunta domanda"
 )
 _AFTER_TEXT = ("question", "questionstem", "stem", "query")
-ASIDE = "context passage article paragraph dialogue"
-"""Columns with a text that such a question is about."""
+ASIDE = "context passage article paragraph dialogue story narrative document background text"
+"""Columns with a text that such a question is about; where there is none, the question itself."""
 
-CHOICES = "choices options endings candidates answers answerchoices choice mc1targets targetscores"
+CHOICES = (
+    "choices options endings candidates answers answerchoices choice mc1targets targetscores "
+    "option optionlist answeroptions"
+)
 _CHOICE = re.compile(
-    r"(?:(?:option|choice|answer|ans|opt|op|sol|solution|ending|candidate|antwort|réponse|opción"
-    r"|respuesta|risposta)s?[ _./-]?)?([aA01])",
+    r"((?P<of>(?!.*(?:incorrect|wrong|distractor)).*[ _./-])?(?:option|choice|alternative|answer"
+    r"|ans|opt|op|sol|solution|ending|candidate|response|output|antwort|réponse|opción|respuesta"
+    r"|risposta)s?[ _./-]?)?([aA01])([.)]?)",
     re.IGNORECASE,
 )
-"""The first of the columns that have a choice each."""
+"""The first of the columns that have a choice each; `of` is what stands before their noun."""
 
 ANSWER = (
     "answer answerkey label gold goldlabel target correct correctanswer correctoption cop answeridx"
@@ -68,7 +72,13 @@ ANSWER = (
     " richtigeantwort lösung antwort bonneréponse réponse respuestacorrecta respuesta"
     " rispostacorretta risposta correctanswers"
 )
-_RIGHT = f"{ANSWER} bestanswer chosen"
+_ALSO = re.compile(
+    r"(?:(?:gold|correct|right)?(?:answer|ans)|(?:gold|correct|right)(?:option|choice))(?:id|idx"
+    r"|index|num|number|letter|text|key|label|option|choice)"
+    r"|(?:gold|correct|right)(?:id|idx|index|letter|text|key|label)|solution"
+)
+"""Other names of columns of answers."""
+_RIGHT = f"bestanswer {ANSWER} chosen"
 _WRONG = re.compile(
     r"(?:distractor|(?:best)?(?:incorrect|wrong)(?:answer|option|choice)?|rejected)([0-9]*)"
 )
@@ -78,13 +88,20 @@ _WRONG_LISTS = (
     "wrongchoices"
 )
 
-PAIRS = (("premise", "hypothesis"), ("sentence1", "sentence2"), ("sentencea", "sentenceb"))
+PAIRS = (
+    ("premise", "hypothesis"),
+    ("context", "hypothesis"),
+    ("sentence1", "sentence2"),
+    ("sentencea", "sentenceb"),
+)
 ID = "id qid questionid uid ind idx"
 
 _SEVERAL = (
-    "{} holds several questions; write a row for each, for example with: jq -c "
-    "'range(.questions | length) as $i | {{article, question: .questions[$i], "
-    "options: .options[$i], answer: .answers[$i]}}' FILE > rows.jsonl; the columns are {}"
+    "{} holds several questions; write a row for each, for example with: jq -c {} FILE > rows.jsonl"
+)
+_EACH = (
+    "'range(.questions | length) as $i | {article, question: .questions[$i], "
+    "options: .options[$i], answer: .answers[$i]}'"
 )
 
 _YES_OR_NO = {"yes", "no", "true", "false", "maybe"}
@@ -139,16 +156,17 @@ def plan(names: Sequence[str], given: Columns, rows: Sequence[Row]) -> Plan:
     question = given.question
     aside: tuple[str, ...] = ()
     if not question and (found := first(QUESTION.split(), names)):
-        text = first(ASIDE.split(), names) if plainly(found) in _AFTER_TEXT else None
+        text = _text_of(found, names, rows) if plainly(found) in _AFTER_TEXT else None
         question, aside = ((text, found), (text,)) if text else ((found,), ())
     answer = given.answer or _filled(ANSWER, names, rows)
     choices = given.choices or _choices(names, answer, rows)
     if answer is None and choices and (named := first(["answers"], names)) not in choices:
         answer = named
+    answer = answer or _also(names, rows)
     classes = bool(answer) and choices == (answer,)
     wrong: tuple[str, ...] = ()
     if not choices:
-        right = given.answer or _filled(_RIGHT, names, rows)
+        right = given.answer or _filled(_RIGHT, names, rows) or answer
         wrong = _wrong(names) if right else ()
         answer = right if wrong else answer
     if not choices and not wrong and answer is not None:
@@ -157,8 +175,13 @@ def plan(names: Sequence[str], given: Columns, rows: Sequence[Row]) -> Plan:
             question = pair
     told = f"; the columns are {', '.join(names)}"
     several = first(["questions"], names)
-    if not question and several and any(isinstance(row.get(several), list) for row in rows):
-        raise FormatError(_SEVERAL.format(repr(several), ", ".join(names)))
+    held = [row[several] for row in rows if several and isinstance(row.get(several), list)]
+    if not question and held:
+        records = all(isinstance(one, Mapping) for one in held[0])
+        each = f"'del(.{several}) + .{several}[]'" if records else _EACH
+        raise FormatError(_SEVERAL.format(repr(several), each) + told)
+    if not question and answer is not None and (choices or wrong):
+        question = tuple(filter(None, [first(ASIDE.split(), names)]))
     if not question:
         raise FormatError(f"no column is known for questions: name it with --question{told}")
     if not (choices or classes or wrong):
@@ -199,11 +222,40 @@ def empty(value: Any) -> bool:
     return value is None or (isinstance(value, str) and not value.strip())
 
 
+def _text_of(question: str, names: Sequence[str], rows: Sequence[Row]) -> str | None:
+    """Return the first column with a text that questions are about, but for one that holds them."""
+    asked = [(str(row[question]), row) for row in rows if not empty(row.get(question))]
+    for name in (name for word in ASIDE.split() if (name := first([word], names))):
+        if 2 * sum(said in str(row.get(name)) for said, row in asked) <= len(asked):
+            return name
+    return None
+
+
 def _filled(wanted: str, names: Sequence[str], rows: Sequence[Row]) -> str | None:
     """Return the first of the wanted names with a value in some row; else the first."""
     there = [name for word in wanted.split() if (name := first([word], names))]
     said = (name for name in there if any(not empty(row.get(name)) for row in rows))
     return next(said, there[0] if there else None)
+
+
+def answers(name: str) -> bool:
+    """Tell whether a column of this name may be of answers.
+
+    >>> answers("correct_answer"), answers("gold_idx"), answers("hint")
+    (True, True, False)
+    """
+    return plainly(name) in ANSWER.split() or _ALSO.fullmatch(plainly(name)) is not None
+
+
+def _also(names: Sequence[str], rows: Sequence[Row]) -> str | None:
+    """Return the first column of another name of answers that holds one value each."""
+    there = [name for name in names if _ALSO.fullmatch(plainly(name))]
+    said = ([row.get(name) for row in rows if not empty(row.get(name))] for name in there)
+    return next(
+        (name for name, own in zip(there, said, strict=True)
+         if own and not any(isinstance(one, list | dict) for one in own)),
+        None,
+    )  # fmt: skip
 
 
 def _yes_or_no(answer: str, rows: Sequence[Row]) -> bool:
@@ -233,15 +285,15 @@ def _series(names: Sequence[str]) -> tuple[str, ...]:
     >>> _series(["question", "Option A", "Option B", "Option C", "Answer"])
     ('Option A', 'Option B', 'Option C')
     """
-    for name in names:
-        if found := _CHOICE.fullmatch(name):
-            stem, sign = name[:-1], found[1]
-            # as many as there are, so that too many are refused and none is left out
-            signs = ascii_uppercase if sign in "aA" else map(str, count(int(sign)))
-            series = (f"{stem}{s.lower() if sign == 'a' else s}" for s in signs)
-            there = tuple(takewhile(set(names).__contains__, series))
-            if len(there) >= 2:
-                return there
+    firsts = [found for name in names if (found := _CHOICE.fullmatch(name))]
+    for found in sorted(firsts, key=lambda one: one["of"] is not None):
+        stem, _, sign, end = found.groups(default="")
+        # as many as there are, so that too many are refused and none is left out
+        signs = ascii_uppercase if sign in "aA" else map(str, count(int(sign)))
+        series = (f"{stem}{s.lower() if sign == 'a' else s}{end}" for s in signs)
+        there = tuple(takewhile(set(names).__contains__, series))
+        if len(there) >= 2:
+            return there
     return ()
 
 

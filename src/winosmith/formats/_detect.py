@@ -89,7 +89,7 @@ def _as_rows(source: Source) -> str:
         return found
     why, asks = lacking(source)
     near = "" if asks else _nearest(source)
-    return near or (f"; as questions, {why}" if why else "")
+    return near + (f"; as questions, {why}" if why else "")
 
 
 _ROWS = "; write one record a line, for example with: jq -c {} FILE > rows.jsonl"

@@ -317,7 +317,7 @@ def _without_repeats(drafts: Sequence[_Draft], kind: str, answers: str, known: b
         FormatError: another one can be: most of the rows have an answer there, often a different
             one.
     """
-    names = dict.fromkeys(name for d in drafts for name in d.extra if plainly(name) in _ANSWERS)
+    names = dict.fromkeys(name for d in drafts for name in d.extra if _columns.answers(name))
     notes = []
     keyed = sum(_key(draft, kind) is not None for draft in drafts)
     for name in names:
@@ -364,6 +364,8 @@ def _named(taken: Plan, given: Columns) -> list[str]:
         read = f"{asked} {'are' if len(taken.question) > 1 else 'is'} read as one question"
         return [f"{read}, the labels in {taken.answer!r} as its choices"]
     notes = [f"each question is read after its {taken.aside[0]!r}"] if taken.aside else []
+    if not given.question and plainly(taken.question[0]) in _columns.ASIDE.split() and not notes:
+        notes = [f"{taken.question[0]!r} is read as the question"]
     if taken.wrong:
         wrong = " and ".join(map(repr, taken.wrong))
         notes.append(
@@ -436,6 +438,10 @@ def _by_lot(
     if isinstance(right, list | tuple) and len(right) > 1 and not spoken(right):
         raise _several(right)
     own = spoken(right) or (list(right) if isinstance(right, list | tuple) else [right])
+    if isinstance(right, str) and plainly(taken.answer or "").endswith("s"):
+        own = [*_wrong_ones(right, taken.answer or "")]
+        if len(own) > 1:
+            raise _several(own)
     texts = [written(own[-1] if own else None)]
     texts += [written(one) for one in others if not empty(one)]
     if not texts[0].strip():
@@ -567,6 +573,8 @@ def _readings(draft: _Draft, value: Any, decks: int = 2) -> dict[str, int]:
         found["label"] = draft.labels.index(said)
     elif (labels := [*map(plainly, draft.labels)]).count(plainly(said)) == 1:
         found["label"] = labels.index(plainly(said))
+    elif len(both := [*_labelled(draft, said)]) == 1:
+        found["label"] = both[0]
     text = _place(said, (draft.options, draft.written))
     if text is None and (sign := _PREFIX.match(said)):
         text = _place(said[sign.end() :], (draft.options,))
@@ -584,6 +592,14 @@ def _readings(draft: _Draft, value: Any, decks: int = 2) -> dict[str, int]:
         found |= {"0": number} if 0 <= number < count else {}
         found |= {"1": number - 1} if 1 <= number <= count else {}
     return found
+
+
+def _labelled(draft: _Draft, said: str) -> Iterator[int]:
+    """Yield each choice of which both label and text are said, as in "option 2: a cup"."""
+    for at, (label, text) in enumerate(zip(draft.labels, draft.options, strict=False)):
+        rest = said.removeprefix(label)
+        if rest != said and rest.lstrip(" .:)-").casefold() == " ".join(text.split()).casefold():
+            yield at
 
 
 def _place(said: str, choices: Iterable[Sequence[str]]) -> int | None:
@@ -663,12 +679,10 @@ def _write(items: Sequence[Item], file: IO[str]) -> None:
         }
         for key, value in problem.extra.items():
             name = key.removeprefix("questions.")
-            if name != key and plainly(name) not in _TAKEN:
+            if name != key and plainly(name) not in _TAKEN and not _columns.answers(name):
                 record[name] = value
         file.write(canonical(record) + "\n")
 
-
-_ANSWERS = frozenset(_columns.ANSWER.split())
 
 _TAKEN = frozenset(
     " ".join(
@@ -676,7 +690,6 @@ _TAKEN = frozenset(
             _columns.QUESTION,
             _columns.ASIDE,
             _columns.CHOICES,
-            _columns.ANSWER,
             _columns.ID,
             *map(" ".join, _columns.PAIRS),
         )
