@@ -57,6 +57,14 @@ def test_the_curve_is_kaplan_and_meiers() -> None:
     assert found.intervals[2] == pytest.approx(expected, abs=1e-6)
 
 
+def test_half_of_the_families_are_a_median_however_they_come_about() -> None:
+    """Of 8 families 3 fail at the root and 1 at depth 1: half, though 5/8 · 4/5 rounds above it."""
+    data = made_families(*[[1, 5]] * 8)
+    found = stability(failing(data, {"r0": 0, "r1": 0, "r2": 0, "r3": 1})).survival
+    assert found.share == pytest.approx((5 / 8, 1 / 2, 1 / 2))
+    assert found.median == 1
+
+
 def test_the_curve_starts_at_the_root() -> None:
     """A root that is wrong ends its family at depth 0, and half of the families are a median."""
     data = made_families([1, 2], [1, 2], [1, 2], [1, 2])

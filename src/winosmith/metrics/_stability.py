@@ -248,15 +248,17 @@ def survival_of(families: Sequence[Family]) -> Survival:
     bounds = fitter.confidence_interval_.to_numpy()
     share = fitter.survival_function_.to_numpy()[:, 0]
     kept = [at for at, left in enumerate(table["removed"]) if left]  # lifelines adds depth 0
-    median = float(fitter.median_survival_time_)
+    depths = tuple(int(table.index[at]) for at in kept)
+    # lifelines misses a half that rounding has put a last digit above.
+    halved = [depth for depth, at in zip(depths, kept, strict=True) if share[at] <= 0.5 + 1e-9]
     return Survival(
-        tuple(int(table.index[at]) for at in kept),
+        depths,
         tuple(float(share[at]) for at in kept),
         tuple((float(bounds[at, 0]), float(bounds[at, 1])) for at in kept),
         _counts(table["at_risk"].iloc[kept]),
         _counts(table["observed"].iloc[kept]),
         _counts((table["removed"] - table["observed"]).iloc[kept]),  # its own are cut to integers
-        int(median) if math.isfinite(median) else None,
+        min(halved, default=None),
     )
 
 
