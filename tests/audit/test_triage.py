@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
 from tests.conftest import examples
-from winosmith import Dataset, Problem, audit
+from winosmith import Dataset, Problem, audit, formats
 from winosmith.errors import DataError, FormatError
 from winosmith.metrics import flipped_signs
 
@@ -135,6 +135,29 @@ def test_a_table_of_letters_is_read_by_its_ids(tmp_path: Path) -> None:
         audit.read_answers(path, _items(2))
     path.write_text("id,m\nq0,A,B\n", encoding="utf-8")
     with pytest.raises(FormatError, match=r"answers.csv:2: 3 cells"):
+        audit.read_answers(path, _items(2))
+
+
+def test_what_is_no_models_answers_in_a_table_is_left_out_and_told(tmp_path: Path) -> None:
+    """A column of keys is no model that gets all right, one of texts none that gets nothing."""
+    path = tmp_path / "answers.csv"
+    path.write_text("id\tgold\tm\tasked\nq0\tA\tB\tWho?\nq1\tA\tA\tWhy?\n", encoding="utf-8")
+    with pytest.warns(formats.ReadingNote) as told:
+        assert audit.read_answers(path, _items(2)) == {"m": {"q0": 1, "q1": 0}}
+    assert [str(note.message).split(": ")[-1] for note in told] == [
+        "the column 'asked' holds no letter of an option, no model's answers; it is left out",
+        "the column 'gold' is of keys, no model's answers; it is left out",
+    ]
+    path.write_text("id,answer\nq0,B\nq1,A\n", encoding="utf-8")
+    assert audit.read_answers(path, _items(2)) == {"answer": {"q0": 1, "q1": 0}}
+
+
+@pytest.mark.parametrize("log", ['{"spec": {}}\n{"type": "match"}\n', '{\n "0": {"gold": "A"}\n}'])
+def test_a_log_of_another_tool_is_refused_with_what_to_make_of_it(log: str, tmp_path: Path) -> None:
+    """What is read is named, and a table is asked for."""
+    path = tmp_path / "log.json"
+    path.write_text(log, encoding="utf-8")
+    with pytest.raises(FormatError, match="of another log make a table, a row an item with its"):
         audit.read_answers(path, _items(2))
 
 

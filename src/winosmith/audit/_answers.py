@@ -130,8 +130,16 @@ def _read(path: Path, dataset: Dataset, columns: formats.Columns | None) -> _Cho
     if isinstance(record, dict) and not {"eval", "results"} & record.keys():
         if record.keys() & {"resps", "filtered_resps"}:
             return {path.absolute().parent.name: _of_samples(path, dataset, columns)}
+        if not record.keys() & {"id", "choice", "predictions"}:
+            raise FormatError(_UNKNOWN, path)
         return _by_id(formats.read_predictions(path))
     return _of_logs(*_inspect_json(path), dataset, path)
+
+
+_UNKNOWN = (
+    "these are no predictions, samples of lm-evaluation-harness or log of inspect_ai: of another "
+    "log make a table, a row an item with its id, and a column a model with the letters it chose"
+)
 
 
 def _by_id(found: formats.Predictions) -> _Chosen:
@@ -141,7 +149,8 @@ def _by_id(found: formats.Predictions) -> _Chosen:
 def _table(path: Path, dataset: Dataset) -> _Chosen:
     source = formats.Source(path)
     try:
-        rows = list(csv.reader(io.StringIO(source.text)))
+        cut = max(source.headers, key=lambda mark: len(source.headers[mark]))
+        rows = list(csv.reader(io.StringIO(source.text), delimiter=cut))
     except csv.Error as error:
         raise FormatError(f"this is no table: {error}", path) from None
     head = rows[0]
@@ -160,7 +169,12 @@ def _table(path: Path, dataset: Dataset) -> _Chosen:
         if len(row) != len(head):
             raise FormatError(f"{len(row)} cells; the header has {len(head)}", path, line)
         if row[at] in given:
-            raise FormatError(f"the id {row[at]!r} is there a second time", path, line)
+            raise FormatError(
+                f"the id {row[at]!r} is there a second time; a row has all answers to an item, "
+                "those of each model in a column of its name",
+                path,
+                line,
+            )
         given.add(row[at])
         for column, name in enumerate(head):
             if column != at:
@@ -176,6 +190,17 @@ def _table(path: Path, dataset: Dataset) -> _Chosen:
             "no cell holds the letter of an option; write A for the first one, B for the second",
             path,
         )
+    left = {
+        name: "holds no letter of an option"
+        for name, chosen in models.items()
+        if all(choice is None for choice in chosen.values())
+    }
+    if len(models) > len(left) + 1:
+        left |= {name: "is of keys" for name in models.keys() - left if formats.of_answers(name)}
+    for name, why in left.items():
+        del models[name]
+        told = f"{path}: the column {name!r} {why}, no model's answers; it is left out"
+        warnings.warn(told, formats.ReadingNote, stacklevel=5)
     return models
 
 
@@ -537,7 +562,8 @@ def _inspect_json(path: Path) -> tuple[str, list[Mapping[str, Any]]]:
             path,
         )
     if not isinstance(log.get("eval"), dict) or not isinstance(log.get("samples"), list):
-        raise FormatError("this is no log of inspect_ai with samples", path)
+        told = "this is no log of inspect_ai with samples" if "eval" in log else _UNKNOWN
+        raise FormatError(told, path)
     return str(log["eval"].get("model")), log["samples"]
 
 

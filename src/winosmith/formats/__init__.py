@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from winosmith.formats._base import Entry, Format, Item, Source
-from winosmith.formats._columns import AnswerIs, Columns
+from winosmith.formats._columns import AnswerIs, Columns, of_answers
 from winosmith.formats._detect import FORMATS, detect, format_named
 from winosmith.formats._jsonl import frame, lines
 from winosmith.formats._predictions import (
@@ -56,6 +56,7 @@ __all__ = [
     "frame",
     "lines",
     "losses",
+    "of_answers",
     "option_at",
     "prediction_header",
     "prediction_record",

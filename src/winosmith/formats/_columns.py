@@ -238,10 +238,10 @@ def _filled(wanted: str, names: Sequence[str], rows: Sequence[Row]) -> str | Non
     return next(said, there[0] if there else None)
 
 
-def answers(name: str) -> bool:
-    """Tell whether a column of this name may be of answers.
+def of_answers(name: str) -> bool:
+    """Tell whether a column of this name may be of right answers.
 
-    >>> answers("correct_answer"), answers("gold_idx"), answers("hint")
+    >>> of_answers("correct_answer"), of_answers("gold_idx"), of_answers("hint")
     (True, True, False)
     """
     return plainly(name) in ANSWER.split() or _ALSO.fullmatch(plainly(name)) is not None

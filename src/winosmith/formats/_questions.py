@@ -317,7 +317,7 @@ def _without_repeats(drafts: Sequence[_Draft], kind: str, answers: str, known: b
         FormatError: another one can be: most of the rows have an answer there, often a different
             one.
     """
-    names = dict.fromkeys(name for d in drafts for name in d.extra if _columns.answers(name))
+    names = dict.fromkeys(name for d in drafts for name in d.extra if _columns.of_answers(name))
     notes = []
     keyed = sum(_key(draft, kind) is not None for draft in drafts)
     for name in names:
@@ -679,7 +679,7 @@ def _write(items: Sequence[Item], file: IO[str]) -> None:
         }
         for key, value in problem.extra.items():
             name = key.removeprefix("questions.")
-            if name != key and plainly(name) not in _TAKEN and not _columns.answers(name):
+            if name != key and plainly(name) not in _TAKEN and not _columns.of_answers(name):
                 record[name] = value
         file.write(canonical(record) + "\n")
 
