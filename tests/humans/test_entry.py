@@ -95,10 +95,15 @@ def test_both_layouts_of_a_table_give_the_same_answers(tmp_path: Path) -> None:
     ("text", "line", "reason"),
     [
         ("subject,number,answer\nS1,9,A\n", 2, "has the questions 1 to 4, not 9"),
-        ("subject,number,answer\nS1,1,A\nS1,1,B\n", 3, r"already answered question 1.*csv:2\)"),
+        (
+            "subject,number,answer\nS1,1,A\nS1,1,B\n",
+            3,
+            r"'S1' already answered question 1.*csv:2\)",
+        ),
         ("subject,number,answer\nS1,1,C\n", 2, "question 1 has no answer 'C'; it is one of A, B"),
         ("subject,number,answer\nS1,one,A\n", 2, "'one' is not the number of a question"),
         ("subject,number,answer,seconds\nS1,1,A,-2\n", 2, "'-2' is no number of seconds"),
+        ("subject,number,answer,seconds\nS1,1,A,inf\n", 2, "'inf' is no number of seconds"),
         ("subject,number,answer\n,1,A\n", 2, "names no subject"),
         ("subject,number,answer\nS1,1\n", 2, "2 cells; the header has 3"),
         ("subject,sheet,number,answer\nS1,b-9-QQQQ,1,A\n", 2, "'b-9-QQQQ' is unknown; the sheets"),
@@ -136,6 +141,15 @@ def test_a_form_comes_back_as_it_was_saved(tmp_path: Path) -> None:
     assert subject.seconds == 900.0
     assert subject.recognised == (Remark("a1", "a novel"),)
     assert subject.words == (Remark(None, "jug"),)
+
+
+@pytest.mark.parametrize(("second", "whole"), [(60.0, 90.0), (None, None)])
+def test_the_time_of_all_sheets_is_told_where_each_has_one(
+    second: float | None, whole: float | None
+) -> None:
+    """Of two sheets both must have been timed: the time of one is not that of both."""
+    sittings = [Sitting("S1", A, {}, seconds=30.0), Sitting("S1", sheet("b"), {}, seconds=second)]
+    assert [subject.seconds for subject in subjects_of(sittings)] == [whole]
 
 
 @pytest.mark.parametrize(
@@ -229,6 +243,17 @@ def test_what_is_wrong_with_subjects_is_named(
     assert told.value.line == line
 
 
+@pytest.mark.parametrize(
+    "record", ["{}", '"S2"', '{"subject": 2}', '{"subject": "S2", "taken": [{"sheet": "a"}]}']
+)
+def test_a_line_that_is_no_subject_is_named(tmp_path: Path, record: str) -> None:
+    """A record without a code, of another kind, or with half a sheet: file:line and the reason."""
+    path = tmp_path / "subjects.jsonl"
+    path.write_text(f'{{"subject": "S1"}}\n{record}\n', "utf-8")
+    with pytest.raises(FormatError, match=r"subjects\.jsonl:2: "):
+        read_subjects(path)
+
+
 def test_a_test_that_ends_before_it_starts_is_refused(tmp_path: Path) -> None:
     """Times in the wrong order are told with their line."""
     path = tmp_path / "subjects.csv"
@@ -294,5 +319,7 @@ def test_every_difference_of_two_entries_is_named() -> None:
         "question 4: the first typist has nothing, the second X",
     ]
     assert not compare_entries(first, first)
-    with pytest.raises(DataError, match="can't be compared"):
-        compare_entries(first, replace(second, subject="S2"))
+    other = replace(second, subject="S2")
+    for one, two in ((first, other), (other, first), (first, replace(first, sheet=sheet("b")))):
+        with pytest.raises(DataError, match="can't be compared"):
+            compare_entries(one, two)

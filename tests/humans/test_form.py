@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from winosmith import Dataset, Problem
-from winosmith.humans import Declared, form, make_sheets
+from winosmith.humans import Declared, form, instructions, make_sheets
 
 Materials = Callable[..., Dataset]
 
@@ -33,6 +33,22 @@ def test_nothing_of_a_sentence_is_markup() -> None:
     assert "alert(&#34;x&#34;)" in page
     assert "{{ 7 * 7 }}" in page
     assert "<b>bold" not in page
+
+
+def test_what_to_do_stands_out(materials: Materials) -> None:
+    """Bold are how to answer, the letter X, and what to do about a word that is not known."""
+    page = form(make_sheets(materials(2)).sheets[0])
+    told, _ = page.split("<h2>An example")
+    assert re.findall("<strong>(.*?)</strong>", told) == ["Choose it.", "X", "ask what it means"]
+
+
+def test_paper_has_lines_for_what_is_asked_afterwards() -> None:
+    """Two for texts that were recognised, one for words that were asked about."""
+    told = instructions(False, ())
+    assert [(asked.split("?")[0], lines) for asked, lines in told["end"]] == [
+        ("Did you recognise any of the texts", 2),
+        ("Did you ask about a word", 1),
+    ]
 
 
 def test_the_page_names_no_other_place(materials: Materials) -> None:

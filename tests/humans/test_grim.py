@@ -39,6 +39,12 @@ def test_scores_that_allow_several_counts_leave_the_sum_open() -> None:
     assert found.needed("b") is None
 
 
+def test_a_score_that_nothing_prints_may_be_any_count() -> None:
+    """0.50 of 3 is no share, cut or raised either: the sum may be anything from 0 to 3 more."""
+    found = grim(PrintedTest(3, {"a": "0.50", "b": "1.00"}, {2: 1, 1: 2}))
+    assert (found.otherwise, found.by_subject) == ({"a": ()}, (3, 6))
+
+
 @pytest.mark.parametrize(
     ("parts", "reason"),
     [

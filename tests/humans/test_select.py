@@ -99,6 +99,15 @@ def test_no_allowed_choice_is_better(made: tuple[Dataset, Tally, Rules]) -> None
     assert (len(found.rows), round(float(worth[list(found.rows)].sum()), 6)) == best
 
 
+def test_many_of_little_agreement_come_before_few_of_much() -> None:
+    """Four balanced problems are taken, though two of them could be two that all agree on."""
+    made = [("a", 0, 9), ("a", 1, 0), ("b", 1, 9), ("c", 0, 0), ("d", 0, 0)]
+    data = Dataset(problem(str(at), text, answer=of) for at, (text, of, _) in enumerate(made))
+    for size in (None, 4):
+        rules = Rules(size=size, floor=0, per_text=1, balance={"answer": 0.0})
+        assert select(data, counted(data, [n for *_, n in made]), rules).rows == (1, 2, 3, 4)
+
+
 @examples(40)
 @given(materials(), st.integers(0, 3), st.randoms(use_true_random=False))
 def test_the_order_of_problems_and_options_means_nothing(
@@ -156,6 +165,7 @@ def test_the_sixty_pdps_of_2016(data_dir: Path) -> None:
     assert counts is not None
     found = select(data, counts)
     assert (len(found.rows), found.right, found.answers) == (60, 1103, 1140)
+    assert f"{found.naive:.2%}" == "96.75%"
     assert found.levels == {(19, 19): 33, (18, 19): 19, (17, 19): 6, (16, 19): 2}
 
 
@@ -308,15 +318,18 @@ def test_rules_that_can_not_be_kept_are_refused(rules: dict[str, object], messag
 
 
 def test_responses_are_counted_with_x() -> None:
-    """X is an answer that is not the intended one; other purposes do not count."""
-    data = Dataset([problem("a", "a")])
+    """X is no intended answer, other purposes do not count, and of a tie neither is more."""
+    data = Dataset([problem("a", "a"), problem("b", "b")])
     said = [
+        Response("b", "s1", "test", 0),
+        Response("b", "s2", "test", 1),
         Response("a", "s1", "test", 0),
         Response("a", "s2", "test", None, ambiguous=True),
         Response("a", "s3", "validate", 0),
     ]
     counts = tally(data, said)
     assert (counts.subjects[0], counts.intended[0], counts.majority(0)) == (2, 1, 0)
+    assert (counts.subjects[1], counts.intended[1], counts.majority(1)) == (2, 1, None)
 
 
 @pytest.mark.parametrize(

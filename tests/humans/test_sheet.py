@@ -154,6 +154,15 @@ def test_a_schema_with_more_versions_than_tests_says_so() -> None:
     assert make_sheets(three, versions=("a", "b", "c")).left_out == ()
 
 
+def test_halves_are_dealt_over_more_versions_than_they_are(materials: Materials) -> None:
+    """Of three versions two ask a half of each schema, and every version has some."""
+    data = materials(12)
+    made = make_sheets(data, versions=("a", "b", "versionc"))
+    assert [sheet.test for sheet in made.sheets] == ["a", "b", "versionc"]
+    asked = [item.problem_id for sheet in made.sheets for item in sheet.items]
+    assert sorted(asked) == sorted(data.ids)
+
+
 @given(st.integers(0, 99), st.integers(2, 5))
 def test_of_alike_schemas_whole_ones_are_asked(seed: int, tests: int) -> None:
     """With too few tests both halves of a schema are asked, and of no other one a single half."""
@@ -199,11 +208,22 @@ def test_questions_on_one_text_stay_on_one_sheet(data_dir: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("versions", [("a",), ("a", "a"), ("a", "common"), ("a", "B"), ("a", "")])
+@pytest.mark.parametrize(
+    "versions", [("a",), ("a", "a"), ("a", "common"), ("a", "B"), ("a", ""), ("a", "ninesigns")]
+)
 def test_names_that_can_not_be_tests_are_refused(versions: tuple[str, ...]) -> None:
-    """Versions are at least two small names, and none is that of the common test."""
+    """Versions are two small names or more, of 8 letters at most, and none is "common"."""
     with pytest.raises(DataError):
         make_sheets(made_twins(3), versions=versions)
+
+
+@pytest.mark.parametrize("part", ["text", "snippet"])
+def test_a_question_shows_what_is_asked_about(materials: Materials, part: str) -> None:
+    """Neither the text nor the phrase below it may lack the pronoun, or the blank."""
+    item = make_sheets(materials(2)).sheets[0].items[0]
+    lacking = {part: ("The cup hit the jug, and ", "", " broke.")}
+    with pytest.raises(ProblemError, match="item 1 has no pronoun in its text or in its snippet"):
+        replace(item, **lacking)  # type: ignore[arg-type]
 
 
 def test_a_sheet_comes_back_from_its_file(materials: Materials, tmp_path: Path) -> None:

@@ -115,13 +115,24 @@ JAPANESE = Problem("j1", "安は蘇を見て、_が去った。", ("安", "蘇")
 NOWHERE = "\U00040000"
 """No character, and in no font."""
 
+MANY = "".join(chr(ord(NOWHERE) + at) for at in range(11))
+"""Eleven such."""
+
 
 @pytest.mark.parametrize(
     ("problem", "named"),
     [
         (
             Problem("n1", f"Ann saw {NOWHERE}, and _ left.", ("Ann", "Sue")),
-            [f"{NOWHERE} (U+40000)", "question 2 ('n1')", "--fonts DIR", "(--form --no-pdf)"],
+            [
+                f"the fonts of this machine lack {NOWHERE} (U+40000), first in question 2 ('n1')",
+                "--fonts DIR",
+                "(--form --no-pdf)",
+            ],
+        ),
+        (
+            Problem("m1", f"Ann saw {MANY}, and _ left.", ("Ann", "Sue")),
+            [f"{MANY[7]} (U+40007) and 3 more, first in question 2 ('m1')"],
         ),
         (JAPANESE, ["、 (U+3001)", " more, first in question 2 ('j1')"]),
         (
@@ -169,8 +180,21 @@ def test_a_font_of_ones_own_is_used(tmp_path: Path) -> None:
     assert b"OwnFont" in printed
     _font(tmp_path / "own.ttf", NOWHERE)
     _handout._missing.cache_clear()
-    with pytest.raises(InputError, match=r"lack . \(U\+40001\), first in question 1"):
+    whose = f"of this machine and of {re.escape(str(tmp_path))}"
+    with pytest.raises(InputError, match=rf"{whose} lack . \(U\+40001\), first in question 1"):
         pdf(sheet, fonts=tmp_path)
+
+
+def test_the_fonts_of_the_machine_are_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the fonts inside typst lack is printed with one that the machine has."""
+    signs = "񀀠񀀡"
+    (sheet,) = make_sheets(
+        Dataset([Problem("1", f"{signs[0]} saw {signs[1]}, and _ left.", (*signs,))])
+    ).sheets
+    (tmp_path / "fonts.conf").write_text(f"<fontconfig><dir>{tmp_path}</dir></fontconfig>", "utf-8")
+    monkeypatch.setenv("FONTCONFIG_FILE", str(tmp_path / "fonts.conf"))
+    _font(tmp_path / "own.ttf", signs)
+    assert b"OwnFont" in pdf(sheet)
 
 
 def _font(path: Path, signs: str) -> None:

@@ -42,6 +42,27 @@ def test_the_change_is_the_mean_of_the_subjects_lines(seed: int, orders: int) ->
         )
 
 
+def test_what_nobody_else_was_asked_is_set_aside() -> None:
+    """In several orders an answer is compared with the others' on its item, or with nothing."""
+    right = np.array([[1, 0, 1], [0, 1, np.nan]])
+    found = course(right, np.array([[1, 2, 3], [2, 1, 0]]), np.full((2, 3), np.nan), 3)
+    assert found is not None
+    assert found.right is not None
+    assert (found.right.change, found.right.subjects, found.time) == (-4, 2, None)
+
+
+@pytest.mark.parametrize(
+    ("length", "parts"),
+    [(3, [(1, 1), (2, 2), (3, 3)]), (40, [(at + 1, at + 5) for at in range(0, 40, 5)])],
+)
+def test_a_sheet_has_eight_parts_of_equal_length(length: int, parts: list[tuple[int, int]]) -> None:
+    """A short one is told question by question."""
+    places = np.arange(length)[None] + 1
+    found = course(np.ones((1, length)), places, np.full((1, length), np.nan), length)
+    assert found is not None
+    assert [(first, last) for first, last, _ in found.parts] == parts
+
+
 @pytest.mark.parametrize("shape", [(3, 6), (2, 7), (6, 3), (8, 12), (9, 9), (1, 5), (5, 1)])
 def test_a_share_of_people_and_items_has_the_variance_of_both(shape: tuple[int, int]) -> None:
     """The variances of both means less the residual's, with Student's t for the smaller side."""
