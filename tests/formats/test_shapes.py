@@ -166,6 +166,15 @@ READ = {
         "input": "Why?", **{f"output_{n}": t for n, t in enumerate(texts, 1)}, "label": at + 1}),
     "columns with brackets": table("Frage-Nr.;Fragetext;a);b);c);d);Lösung",
         lambda at, texts, sign: f"{at + 1};Why?;{';'.join(texts)};{sign.lower()}"),
+    "BIG-Bench Hard": four(lambda at, texts, sign: {
+        "input": "Why?\nOptions:\n" + "\n".join(f"({f}) {t}" for f, t in zip("ABCD", texts,
+                                                                              strict=True)),
+        "target": f"({sign})"}),
+    "choices in a line": table("questionID,AnswerKey,question", lambda at, texts, sign:
+        f"M{at},{sign},Why? " + " ".join(f"({f}) {t}" for f, t in zip("ABCD", texts, strict=True))),
+    "a prompt": four(lambda at, texts, sign: {
+        "prompt": "Why?\n" + "\n".join(f"{f}. {t}" for f, t in zip("ABCD", texts, strict=True))
+        + "\nAnswer:", "answer": sign}),
     "names of columns": table("Question,Option 1,Option 2,Option 3,Option 4,Correct Option",
         lambda at, texts, sign: f"Why?,{','.join(texts)},option {at + 1}"),
 }  # fmt: skip
@@ -236,6 +245,36 @@ def test_a_reward_set_is_read_as_two_options(tmp_path: Path) -> None:
         assert item.sentence == "Why?"
         assert item.options[item.answer or 0] == "a long answer"
         assert {*item.options} == {"a long answer", "short"}
+
+
+def test_a_reward_set_without_a_prompt_has_it_in_both_answers(tmp_path: Path) -> None:
+    """What two chats, or two texts of one, share up to the last turn is the question."""
+    chats = [
+        [{"role": "user", "content": "Why?"}, {"role": "assistant", "content": said}]
+        for said in ("As it is so.", "As it rains.")
+    ]
+    texts = [f"\n\nHuman: Why?\n\nAssistant: {chat[1]['content']}" for chat in chats]
+    for right, wrong in (chats, texts):
+        [item] = formats.read(put(tmp_path, jsonl([{"chosen": right, "rejected": wrong}])))
+        assert item.sentence == "Why?"
+        assert item.options[item.answer or 0] == "As it is so."
+        assert {*item.options} == {"As it is so.", "As it rains."}
+    path = put(tmp_path, jsonl([{"chosen": "As it is so.", "rejected": "As it rains."}]))
+    with pytest.raises(FormatError, match="no column is known for questions"):
+        formats.read(path)
+
+
+def test_a_few_questions_with_a_list_are_no_set_of_choices(tmp_path: Path) -> None:
+    """Where most questions hold no choices, those that do are texts as the others are."""
+    rows = [
+        {
+            "question": f"Is it so{' in (A) Rome (B) Bonn' * (n == 0)}?",
+            "answer": ["yes", "no"][n % 2],
+        }
+        for n in range(4)
+    ]
+    first, *_ = formats.read(put(tmp_path, jsonl(rows)))
+    assert (first.sentence, first.options) == ("Is it so in (A) Rome (B) Bonn?", ("no", "yes"))
 
 
 @pytest.mark.parametrize("said", ["1. Boil it. 2. Drink it.", "[Name], boil it.", "a; b"])

@@ -14,6 +14,7 @@ import ast
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from string import ascii_lowercase, ascii_uppercase
 from typing import Any
 
@@ -76,6 +77,59 @@ def listed(value: Any, name: str) -> Choices:
     if value and all(isinstance(one, Mapping) for one in value):
         return _of_mappings(value, name)
     return Choices(tuple(map(written, value)))
+
+
+_HEADED = re.compile(r"\s*(?:(?:answer )?(?:options|choices)\s*:)?\s*$", re.IGNORECASE)
+
+
+def inside(text: str) -> tuple[str, Choices] | None:
+    r"""Return a question and its choices where one text has both; else None.
+
+    The last choice ends with its line where all others do: what follows is said to who answers.
+
+    >>> inside("Which is it? (A) a cup (B) a jug")
+    ('Which is it?', Choices(options=('a cup', 'a jug'), labels=('A', 'B'), right=()))
+    >>> inside("Which is it?\nOptions:\nA. a cup\nB. a jug\nAnswer:")[1].options
+    ('a cup', 'a jug')
+    """
+    starts = [one.start() for one in _SIGN.finditer(text) if one[1] in ("A", "a")]
+    cut = _cut(text[starts[-1] :]) if starts else None
+    if cut is None or not text[: starts[-1]].strip():
+        return None
+    *others, last = cut.options
+    if not any("\n" in one for one in others):
+        last = last.partition("\n")[0].rstrip()
+    return _HEADED.sub("", text[: starts[-1]]), Choices((*others, last), cut.labels)
+
+
+_TURN = re.compile(r"(?:^|\n)\s*[A-Z][A-Za-z ]{0,20}: ?")
+"""The sign of who speaks, at the start of a line of a chat that is one text."""
+
+
+def parted(right: Any, wrong: Any) -> tuple[str, str, str] | None:
+    r"""Return what two chats, or texts of chats, have in common at their beginning, and each rest.
+
+    >>> parted("Human: Why?\n\nAssistant: As so.", "Human: Why?\n\nAssistant: As it is.")
+    ('Why?', 'As so.', 'As it is.')
+    """
+    one, other = spoken(right), spoken(wrong)
+    if one and other:
+        same = _alike(one, other)
+        rests = (one[same:], other[same:])
+        return (" ".join(one[:same]), rests[0][-1], rests[1][-1]) if same and all(rests) else None
+    if not (isinstance(right, str) and isinstance(wrong, str)):
+        return None
+    shared = right[: _alike(right, wrong)]
+    signs = list(_TURN.finditer(shared))
+    if len(signs) < 2 or shared[: signs[0].start()].strip():
+        return None
+    end = signs[-1].end()
+    return shared[signs[0].end() : signs[-1].start()].strip(), right[end:], wrong[end:]
+
+
+def _alike(one: Sequence[str], other: Sequence[str]) -> int:
+    """Return how many of their first parts are the same."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
 def lists(cell: str) -> bool:

@@ -196,6 +196,21 @@ def plan(names: Sequence[str], given: Columns, rows: Sequence[Row]) -> Plan:
     )  # fmt: skip
 
 
+def together(names: Sequence[str], given: Columns) -> tuple[str, tuple[str, ...]]:
+    """Return the column that may hold questions with their choices, and the two that may hold one.
+
+    Nothing where other columns have these.
+    """
+    asked = given.question or tuple(filter(None, [first(QUESTION.split(), names)]))
+    wrong = _wrong(names)
+    chosen = first(["chosen"], names)
+    if not asked and chosen and len(wrong) == 1:
+        return "", (chosen, wrong[0])
+    if len(asked) != 1 or given.choices or wrong or _choices(names, given.answer, []):
+        return "", ()
+    return asked[0], ()
+
+
 def plainly(name: str) -> str:
     """Return a name as names are compared.
 

@@ -25,7 +25,16 @@ from typing import IO, Any
 from winosmith.errors import FormatError, ProblemError, require
 from winosmith.formats import _base, _columns
 from winosmith.formats._base import Entry, Format, Item, Source
-from winosmith.formats._choices import SERIES, flagged, listed, lists, spoken, written
+from winosmith.formats._choices import (
+    SERIES,
+    flagged,
+    inside,
+    listed,
+    lists,
+    parted,
+    spoken,
+    written,
+)
 from winosmith.formats._columns import Columns, Plan, Row, empty, plainly, plan
 from winosmith.problem import Extra, Problem, Scalar
 from winosmith.records import canonical
@@ -157,6 +166,7 @@ def recognises(source: Source) -> bool:
             record = next(filter(None, islice(told, _LOOK)), {})
         except FormatError:
             record = {}
+    [record], _ = _apart([record], Columns())
     try:
         found = plan([*dict.fromkeys([*names, *record])], Columns(), [record])
     except FormatError:
@@ -194,6 +204,32 @@ def _flat(record: Row) -> Row:
         return record
     apart = {name: value for name, value in inside.items() if name != "stem"}
     return {**record, **apart, "question": inside.get("stem")}
+
+
+def _apart(rows: Sequence[Row], given: Columns) -> tuple[list[Row], list[str]]:
+    """Give what one column holds together a column each, in rows where most have it so; say so.
+
+    That is a question and its choices, or the question that two chats answer.
+    """
+    names = list(dict.fromkeys(name for row in islice(rows, 1000) for name in row))
+    asked, two = _columns.together(names, given)
+    if not asked and not two:
+        return list(rows), []
+    if asked:
+        told = f"the choices are those at the end of each {asked!r}"
+        cut = [inside(value) if isinstance(value := row.get(asked), str) else None for row in rows]
+        new: list[Row | None] = [
+            one
+            and {asked: one[0], "choices": dict(zip(one[1].labels, one[1].options, strict=True))}
+            for one in cut
+        ]
+    else:
+        told = f"what {two[0]!r} and {two[1]!r} share at their beginning is the question"
+        both = [parted(*map(row.get, two)) for row in rows]
+        new = [one and dict(zip(("question", *two), one, strict=True)) for one in both]
+    if 2 * sum(map(bool, new)) <= len(rows):
+        return list(rows), []
+    return [{**row, **(one or {})} for row, one in zip(rows, new, strict=True)], [told]
 
 
 @dataclass(slots=True)
@@ -236,16 +272,22 @@ def read_questions(
     found = [
         (line, raw, None if row is None else _flat(row), reason) for line, raw, row, reason in told
     ]
+    rows, apart = _apart([row for _, _, row, _ in found if row is not None], given)
+    anew = iter(rows)
+    found = [
+        (line, raw, None if row is None else next(anew), reason) for line, raw, row, reason in found
+    ]
     names = list(dict.fromkeys(n for _, _, row, _ in islice(found, 1000) for n in row or ()))
     if not names:
         if found:
             return [Entry(line, raw, reason=reason) for line, raw, _, reason in found], []
         raise FormatError("there are no rows", path)
     try:
-        taken = plan(names, given, [row for _, _, row, _ in found if row is not None])
+        taken = plan(names, given, rows)
     except FormatError as error:
         raise FormatError(error.reason, path) from None
     taken, notes = _with_ids(taken, found)
+    notes = apart + notes
     entries: list[Entry] = []
     drafts: list[_Draft] = []
     for position, (line, raw, row, reason) in enumerate(found):
