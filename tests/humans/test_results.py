@@ -267,12 +267,12 @@ def test_as_many_are_left_out_as_leave_two() -> None:
 
 def test_counts_tell_what_counts_can() -> None:
     """Levels, the most agreed on first, numbers of options and chance are of what was asked."""
-    data = problems(5, [2, 2, 3, 3, 4])
-    found = counts(data, Tally(np.array([9, 5, 9, 9, 0]), np.array([9, 4, 3, 6, 0])))
-    assert (found.right, found.answers, found.problems) == (22, 32, 4)
-    assert [*found.histogram.items()] == [((9, 9), 1), ((4, 5), 1), ((6, 9), 1), ((3, 9), 1)]
-    assert found.by_options == {2: (13, 14), 3: (9, 18)}
-    assert found.chance.right == pytest.approx(5 / 3)
+    data = problems(6, [2, 2, 2, 3, 3, 4])
+    found = counts(data, Tally(np.array([5, 9, 5, 9, 9, 0]), np.array([5, 9, 4, 3, 6, 0])))
+    assert (found.right, found.answers, found.problems) == (27, 37, 5)
+    assert [*found.histogram] == [(9, 9), (5, 5), (4, 5), (6, 9), (3, 9)]
+    assert found.by_options == {2: (18, 19), 3: (9, 18)}
+    assert found.chance.right == pytest.approx(3 / 2 + 2 / 3)
 
 
 @pytest.mark.parametrize(

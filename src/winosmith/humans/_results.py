@@ -18,7 +18,17 @@ from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.humans import _subjects
 from winosmith.humans._subjects import Groups, Remark, Subject, Without
-from winosmith.humans._tally import Chance, Course, Pace, chance, course, crossed_share, paces
+from winosmith.humans._tally import (
+    Chance,
+    Course,
+    Level,
+    Pace,
+    best_first,
+    chance,
+    course,
+    crossed_share,
+    paces,
+)
 from winosmith.metrics import Proportion, Reliability
 from winosmith.problem import MAX_OPTIONS, Problem
 
@@ -37,7 +47,7 @@ class Halves:
         schemas: how many there are.
     """
 
-    levels: Mapping[tuple[tuple[int, int], tuple[int, int]], int]
+    levels: Mapping[tuple[Level, Level], int]
     schemas: int
 
     def record(self) -> list[dict[str, Any]]:
@@ -208,16 +218,16 @@ def _asked(given: Answered, people: Mapping[str, Subject]) -> dict[str, dict[str
 
 def _halves(dataset: Dataset, tests: Sequence[TestResult]) -> Halves:
     """Return how often both halves were right, over the people of all tests."""
-    counts: dict[int, tuple[int, int]] = {}
+    counts: dict[int, Level] = {}
     for item in (item for test in tests for item in test.items):
         right, of = counts.get(item.row, (0, 0))
         counts[item.row] = right + item.right, of + item.asked
-    levels: Counter[tuple[tuple[int, int], tuple[int, int]]] = Counter()
+    levels: Counter[tuple[Level, Level]] = Counter()
     for first, second in dataset.twins:
         if first in counts and second in counts:
-            pair = sorted((counts[first], counts[second]), key=lambda c: (-c[0] / c[1], -c[1]))
+            pair = sorted((counts[first], counts[second]), key=best_first)
             levels[pair[0], pair[1]] += 1
-    best = sorted(levels.items(), key=lambda entry: [-right / of for right, of in entry[0]])
+    best = sorted(levels.items(), key=lambda found: [*map(best_first, found[0])])
     return Halves(dict(best), sum(levels.values()))
 
 
@@ -265,7 +275,7 @@ class TestResult:
     items: tuple[ItemRow, ...]
     share: Proportion
     deviation: float | None
-    histogram: Mapping[tuple[int, int], int]
+    histogram: Mapping[Level, int]
     chance: Chance
     groups: Groups | None
     without: Without | None
@@ -361,7 +371,7 @@ def result_of_test(
         items,
         crossed_share(right),
         float(scores.std(ddof=1)) if len(scores) > 1 else None,
-        dict(sorted(levels.items(), key=lambda level: (-level[0][0] / level[0][1], -level[0][1]))),
+        dict(sorted(levels.items(), key=lambda found: best_first(found[0]))),
         chance([len(dataset[row].options) for row in rows]),
         _subjects.compare_groups(
             [float(s) for s, native in zip(scores, natives, strict=True) if native is True],
@@ -508,8 +518,6 @@ class ItemRow:
             return ""
         if self.majority is not None:
             return self.options[self.majority]
-        if self.ambiguous == self.same and list(self.choices).count(self.same) == 0:
-            return "ambiguous (X)"
         most = [o for o, n in zip(self.options, self.choices, strict=True) if n == self.same]
         return " or ".join(most + ["ambiguous (X)"] * (self.ambiguous == self.same))
 

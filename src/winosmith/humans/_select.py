@@ -29,7 +29,7 @@ from winosmith.answers import Response
 from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import DataError, InputError
 from winosmith.humans._sheet import text_key
-from winosmith.humans._tally import Tally, crossed_share, tally
+from winosmith.humans._tally import Level, Tally, best_first, crossed_share, tally
 from winosmith.metrics import Proportion
 from winosmith.problem import Extra, Problem
 
@@ -128,9 +128,6 @@ def _lonely(dataset: Dataset, reasons: Mapping[int, str]) -> dict[int, str]:
 
 STAGE = "reliable subset"
 
-Level = tuple[int, int]
-"""How many people gave the intended answer, and how many answered."""
-
 
 @dataclass(frozen=True)
 class Selection:
@@ -222,8 +219,8 @@ def select(dataset: Dataset, counts: Tally, rules: Rules | None = None, seed: in
         len(sound),
         int(counts.intended[list(rows)].sum()),
         int(counts.subjects[list(rows)].sum()),
-        dict(sorted(levels.items(), key=lambda found: _best_first(found[0]))),
-        dict(sorted(schemas.items(), key=lambda found: [*map(_best_first, found[0])])),
+        dict(sorted(levels.items(), key=lambda found: best_first(found[0]))),
+        dict(sorted(schemas.items(), key=lambda found: [*map(best_first, found[0])])),
     )
 
 
@@ -262,15 +259,10 @@ def _schemas(
     return [
         (level[first], level[second])
         for first, second in (
-            sorted(pair, key=lambda row: _best_first(level[row])) for pair in dataset.twins
+            sorted(pair, key=lambda row: best_first(level[row])) for pair in dataset.twins
         )
         if not taken.isdisjoint((first, second))
     ]
-
-
-def _best_first(level: Level) -> tuple[float, int]:
-    right, of = level
-    return -right / max(1, of), -of
 
 
 def _not_chosen(
@@ -414,14 +406,14 @@ def choose(
         if size:
             raise InputError(f"{size} problems are asked for, and none is sound")
         return np.zeros(0, bool)
-    most = int(_best(np.ones(len(agreement)), limits, seconds).sum())
+    every = np.ones(len(agreement))
+    most = int(_best(every, limits, seconds).sum())
     if size is not None and size > most:
         advice = f"ask for {most}, or loosen one" if most else "loosen one"
         raise InputError(
             f"{size} problems are asked for; the constraints let through {most} of "
             f"{len(agreement)} sound ones: {advice}"
         )
-    every = np.ones(len(agreement))
     wanted = float(size or most)
     exactly = [Limit(every, wanted, ""), Limit(-every, -wanted, "")]
     best = _best(agreement, [*limits, *exactly], seconds)

@@ -246,7 +246,7 @@ def _json_lines(text: str, path: str | Path) -> Iterator[tuple[int, Subject]]:
                     tuple(Remark(r["problem"], r["text"]) for r in record.get("words", ())),
                 ),
             )
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (KeyError, TypeError) as error:
             raise FormatError(f"this is no subject: {error!r}", path, line) from error
 
 

@@ -110,6 +110,16 @@ def _whole(counts: Sequence[object]) -> Ints:
     return np.array([count if isinstance(count, int) else 0 for count in counts], np.int64)
 
 
+Level = tuple[int, int]
+"""How many people gave the intended answer, and how many were asked."""
+
+
+def best_first(level: Level) -> tuple[float, int]:
+    """Sort larger shares before smaller ones, and of equal ones that of more people first."""
+    right, of = level
+    return -right / max(1, of), -of
+
+
 UNTOLD = (
     "scores by subject, their deviation, and what it is without the weakest",
     "native speakers beside others",
@@ -153,7 +163,7 @@ class Counts:
 
     right: int
     answers: int
-    histogram: dict[tuple[int, int], int]
+    histogram: dict[Level, int]
     by_options: dict[int, tuple[int, int]]
     chance: Chance
     problems: int
@@ -218,7 +228,7 @@ def counts(dataset: Dataset, tally: Tally) -> Counts:
     return Counts(
         sum(pairs[row][0] for row in asked),
         sum(pairs[row][1] for row in asked),
-        dict(sorted(levels.items(), key=lambda level: (-level[0][0] / level[0][1], level[0]))),
+        dict(sorted(levels.items(), key=lambda found: best_first(found[0]))),
         dict(sorted(by_options.items())),
         chance([len(dataset[row].options) for row in asked]),
         len(asked),
@@ -364,7 +374,7 @@ def course(
         tuple(parts),
         tuple(medians),
         _slope(excess, along, there),
-        _slope(seconds, along, there & ~np.isnan(seconds)),
+        _slope(seconds, along, there),
         adjusted,
     )
 
@@ -375,7 +385,7 @@ def _others(right: Floats) -> Floats:
     total, count = np.nansum(right, axis=0), known.sum(axis=0)
     shares = np.full(right.shape, np.nan)
     own = np.where(known, right, 0.0)
-    np.divide(total - own, count - known, out=shares, where=(count - known) > 0)
+    np.divide(total - own, count - known, out=shares, where=count > known)
     return shares
 
 
