@@ -8,7 +8,7 @@ from pathlib import Path
 
 from winosmith import Claim, Problem, formats
 from winosmith.recast import to_claims
-from winosmith.study import judge, lone_claims
+from winosmith.study import Target, judge, lone_claims, solve_target
 from winosmith.testing import made_twins
 
 
@@ -82,3 +82,12 @@ def test_superglue_can_be_judged(data_dir: Path) -> None:
     assert len(held) == 146
     blanks = len({(claim.problem_id, claim.sentence) for claim in claims})
     assert sum(held) == blanks - 2  # two have candidates of one length, and no longer one
+
+
+def test_the_usual_answer_is_named_for_what_it_is() -> None:
+    """Where most claims hold, it is always saying true that gives their share."""
+    claims = tuple(
+        Claim(f"{i}", f"a{i} _ b.", "x", holds=holds) for i, holds in enumerate((True, True, False))
+    )
+    notes = solve_target(Target("superglue-wsc", claims, "val.jsonl"), Longest(), ".").notes
+    assert notes[0] == "always saying true gives 66.7"

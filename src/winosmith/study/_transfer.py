@@ -267,7 +267,8 @@ def _judged(target: Target, claims: tuple[Claim, ...], solver: Solver) -> Solved
     parameters = dict(getattr(solver, "parameters", {"solver": type(solver).__name__}))
     signature = Signature(sha256(lines.encode()).hexdigest(), len(claims), parameters)
     share = sum(claim.holds is False for claim in claims) / len(claims)
-    notes = [f"always saying false gives {100 * max(share, 1 - share):.1f}"]
+    usual = "false" if share >= 0.5 else "true"
+    notes = [f"always saying {usual} gives {100 * max(share, 1 - share):.1f}"]
     if not (isinstance(solver, EncoderSolver) and solver.judges_claims):
         lone = lone_claims(claims)
         notes.append(
