@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
-from winosmith import Prediction
+from winosmith import Dataset, Prediction
 from winosmith.errors import DataError
 from winosmith.metrics import Graded, calibration, grade, margins
 from winosmith.testing import made_twins
@@ -51,6 +53,20 @@ def test_a_solver_that_knows_is_inside_the_null_and_a_boaster_outside() -> None:
     assert boastful.ece > 5 * boastful.null[2]
     assert len(boastful.bins) == 1
     assert boastful.bins[0].accuracy.n == len(DATA)
+
+
+def test_the_null_knows_what_is_right_together_and_no_order() -> None:
+    """Halves that are right together leave as much to chance as half as many singles would."""
+    confidence = np.repeat(RNG.uniform(0.5, 0.999, len(DATA) // 2), 2)
+    together = stated(confidence, np.repeat(RNG.random(len(DATA) // 2) < confidence[::2], 2))
+    single = [replace(problem, twin_id=None) for problem in DATA]
+    apart = grade(Dataset(single), together.predictions)
+    half = grade(Dataset(single[::2]), together.predictions[::2])
+    high = [calibration(graded).null[2] for graded in (together, apart, half)]
+    assert high[0] == pytest.approx(high[2], rel=0.1)
+    assert high[0] > 1.3 * high[1]
+    back = grade(Dataset([*DATA][::-1]), together.predictions)
+    assert calibration(back).null == pytest.approx(calibration(together).null, rel=1e-12)
 
 
 def test_the_bins_hold_every_problem_once() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from winosmith.answers import Prediction, best_of
-from winosmith.blocks import plain
+from winosmith.blocks import plain, whole_twins
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.metrics._graded import Graded, carried, columns_with
@@ -300,7 +300,7 @@ def _turned(chosen: Sequence[Sequence[int]], options: int, unit: int) -> npt.NDA
 BINS = 15
 """Bins of equal width over 0–1, as Guo et al. (2017) have them."""
 
-NULL_DRAWS = 200
+NULL_DRAWS = 1_000
 """Draws of what a perfectly calibrated solver would show."""
 
 Floats = npt.NDArray[np.float64]
@@ -372,7 +372,8 @@ def calibration(graded: Graded, seed: int = 0) -> Calibration:
     """Return how well the softmax of the scores matches what is right.
 
     `seed` is of the draws for the null. Each of these is right with the probability that the
-    solver states; the problems are taken for independent.
+    solver states. The halves of a twin, and copies, are right or wrong together, or the one where
+    the other is not, as they are for the solver; all else is taken for independent.
 
     Raises:
         DataError: a prediction has no scores.
@@ -388,8 +389,7 @@ def calibration(graded: Graded, seed: int = 0) -> Calibration:
     off[rows, answers] -= 1
     edges = np.ceil(np.round(chosen * BINS, 9))  # 1/3 is an edge, whatever the last digit
     bins = np.clip(edges.astype(np.int64) - 1, 0, BINS - 1)
-    drawn = np.random.default_rng([seed, len(chosen)]).random((NULL_DRAWS, len(chosen))) < chosen
-    null = [_ece(chosen, draw, bins) for draw in drawn]
+    null = [_ece(chosen, drawn, bins) for drawn in _calibrated(graded, chosen, seed)]
     return Calibration(
         _ece(chosen, graded.credit, bins),
         (float(np.mean(null)), *percentiles(null)),
@@ -398,6 +398,22 @@ def calibration(graded: Graded, seed: int = 0) -> Calibration:
         float(chosen.mean()),
         tuple(_bin(graded, chosen, bins, int(number)) for number in np.unique(bins)),
     )
+
+
+def _calibrated(graded: Graded, chosen: Floats, seed: int) -> Iterator[npt.NDArray[np.bool_]]:
+    """Yield what is right where what is stated is true, (n,), whatever the order of the problems.
+
+    In a twin of two options what is right of both halves hangs on one fact, which is drawn once.
+    """
+    unit = np.empty(len(chosen), dtype=np.int64)
+    for number, rows in enumerate(whole_twins(graded.dataset)):
+        unit[rows] = number
+    like = np.lexsort((np.bincount(unit, graded.credit), np.bincount(unit, chosen)))
+    place = np.argsort(like)[unit]
+    first, rng = graded.credit >= 0.5, np.random.default_rng([seed, len(chosen)])
+    for _ in range(NULL_DRAWS):
+        fact = rng.random(len(like))[place]
+        yield np.where(first, fact, 1 - fact) < chosen
 
 
 def _log_softmax(scores: Sequence[tuple[float, ...]]) -> Floats:
