@@ -37,9 +37,11 @@ def test_the_same_wrong_options_are_counted() -> None:
 
 
 def test_always_the_same_option_is_full_agreement() -> None:
-    """When both always choose the first option, they choose the same everywhere."""
+    """When both always choose the first option, they choose the same everywhere; so far as seen."""
     found = agreement(choosing(DATA, np.zeros(100, int)), choosing(DATA, np.zeros(100, int)))
-    assert (found.kappa, found.kappa_interval, found.equal) == (1.0, (1.0, 1.0), 100)
+    assert (found.kappa, found.equal) == (1.0, 100)
+    assert 0.8 < found.kappa_interval[0] < 0.95
+    assert found.kappa_interval[1] == 1.0
 
 
 def test_who_can_not_decide_agrees_by_chance() -> None:

@@ -127,6 +127,16 @@ def test_a_solver_of_stereotypes_has_the_largest_gap() -> None:
     assert (by_occupation.female.value, by_occupation.male.value) == (0.0, 0.0)
 
 
+def test_no_gap_among_few_is_not_none_for_certain() -> None:
+    """Who is right everywhere has a gap of 0, give or take what so few occupations can't show."""
+    found = gender_gap(with_cells({}), WOMEN)
+    for gap in (found.female, found.male, found.both):
+        low, high = gap.interval
+        assert gap.value == 0
+        assert -0.2 < low < 0 < high < 0.2
+        assert low == pytest.approx(-high, abs=0.01)
+
+
 def test_other_data_and_unknown_occupations_are_refused() -> None:
     """Data that is not Winogender, and an occupation without a share, are named."""
     other = made_twins(3)

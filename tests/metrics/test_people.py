@@ -40,11 +40,19 @@ def test_the_majority_of_three_is_counted() -> None:
     assert (found.right, found.problems, found.accuracy) == (2, 5, 0.4)
 
 
-def test_the_interval_is_wilsons() -> None:
-    """The 95 % interval is that of Wilson, as statsmodels has it."""
+def test_the_interval_is_wilsons_and_knows_of_twins() -> None:
+    """Of singles the 95 % interval is Wilson's, as statsmodels has it; of twins it is wider."""
     responses = [vote for row in range(10) for vote in taken(row, [row != 3] * 3)]
-    found = metrics.human_accuracy(DATA, responses)
-    assert found.interval == pytest.approx(proportion_confint(9, 10, method="wilson"))
+    single = made_twins(0, singles=10)
+    of_single = [
+        replace(vote, problem_id=problem.id, choice=None if row == 3 else problem.answer)
+        for row, problem in enumerate(single)
+        for vote in responses[3 * row : 3 * row + 3]
+    ]
+    found = metrics.human_accuracy(single, of_single)
+    wilson = proportion_confint(9, 10, method="wilson")
+    assert found.interval == pytest.approx(wilson)
+    assert metrics.human_accuracy(DATA, responses).interval[0] < wilson[0] - 0.1
 
 
 def test_problems_with_too_few_subjects_are_left_out_and_counted() -> None:

@@ -25,6 +25,7 @@ from winosmith.metrics._proportion import (
     Proportion,
     cluster_totals,
     counted,
+    joining,
     percentiles,
     proportion,
     resampled,
@@ -291,8 +292,8 @@ def difference_interval(
     """
     difference = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
     totals = cluster_totals(np.stack([difference, np.ones(len(difference))], axis=1), clusters)
-    size = float((totals[:, 1] ** 2).sum() / totals[:, 1].sum())
-    prior = np.array([[0.5, size, size], [0.5, -size, size], [1.0, 0.0, size]])
+    prior = joining(totals[:, 1], [[1, 1], [-1, 1], [0, 1]])
+    prior[:2, 0] /= 2
     sums = resampled(totals, seed, draws=draws, prior=prior)
     return percentiles(sums[:, 0] / sums[:, 1])
 
@@ -325,7 +326,8 @@ class Agreement:
             two have that choose at random. It takes each of a problem's options for as probable by
             chance; Cohen's (1960) takes how often each place is chosen, which means nothing where
             the order of the options does not.
-        kappa_interval: its 95 % interval, by the cluster bootstrap.
+        kappa_interval: its 95 % interval, by the cluster bootstrap; two more clusters join the urn,
+            one that is the same throughout and one that never is.
         same_wrong: of the problems that both got wrong, how many with the same wrong option.
     """
 
@@ -355,9 +357,12 @@ def agreement(first: Graded, second: Graded, seed: int = 0) -> Agreement:
     pairs = zip(first.predictions, second.predictions, strict=True)
     same = np.array([probability_same(a, b) for a, b in pairs])
     chance = np.array([1 / len(problem.options) for problem in first.dataset])
-    totals = cluster_totals(np.stack([same - chance, 1 - chance], axis=1), first.clusters)
-    above, most = totals.sum(axis=0)
-    drawn = resampled(totals, seed)
+    columns = np.stack([same - chance, 1 - chance, np.ones(len(same))], axis=1)
+    totals = cluster_totals(columns, first.clusters)
+    above, most, _ = totals.sum(axis=0)
+    guess = float(chance.mean())
+    ends = [[1 - guess, 1 - guess, 1], [-guess, 1 - guess, 1]]
+    drawn = resampled(totals, seed, prior=joining(totals[:, 2], ends))
     return Agreement(
         counted(float(same.sum())),
         len(same),

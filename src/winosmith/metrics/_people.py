@@ -36,7 +36,7 @@ class HumanAccuracy:
 
     Attributes:
         accuracy: the share of the problems counted on which the majority is right, 0–1.
-        interval: its 95 % interval, by Wilson (1927).
+        interval: its 95 % interval, which knows which problems go together; see `proportion`.
         right: how many problems the majority got right.
         problems: how many were counted: those with an answer and enough subjects.
         left_out: how many had a response, but an answer withheld or too few subjects.
@@ -84,14 +84,14 @@ def human_accuracy(
             f"no problem has the test responses of {subjects} people or more; votes that validated "
             "a problem can't serve, because it was kept for their being right"
         )
-    right = sum(
+    right = [
         2 * sum(response.choice == dataset[row].answer for response in said) > len(said)
         for row, said in counted.items()
-    )
+    ]
     return HumanAccuracy(
-        right / len(counted),
-        _proportion.wilson_interval(right, len(counted)),
-        right,
+        sum(right) / len(counted),
+        _proportion.proportion(right, clusters(dataset)[list(counted)]).interval,
+        sum(right),
         len(counted),
         len(asked) - len(counted),
     )
@@ -402,7 +402,9 @@ def krippendorff_alpha(
     where m_u answers were given to item u, n_uc of them c, and n is the number of answers to items
     with two or more. It is not defined, and says why, when there is no such item or everybody
     always gave the same one answer. The interval draws items; Krippendorff's own bootstrap draws
-    pairs of answers as if they were independent, and comes out narrower.
+    pairs of answers as if they were independent, and comes out narrower. Two more clusters of the
+    mean size join the urn, one that agrees throughout and one that agrees as chance would have it:
+    without them, ten items on which all agree would be certain to agree everywhere.
 
     Args:
         table: how many people gave each answer to each item, (items, categories); missing answers
@@ -426,23 +428,24 @@ def krippendorff_alpha(
         return _undefined(counts, reason)
     answers = counts.sum(axis=1)
     differing = (answers**2 - (counts**2).sum(axis=1)) / (answers - 1)
-    return _with_interval(counts, np.column_stack([differing, counts]), labels, seed, _alpha)
+    pool = counts.sum(axis=0) / counts.sum()
+    ends = [0.0, *pool], [1 - float(pool @ pool), *pool]
+    totals = np.column_stack([answers, differing, counts])
+    return _with_interval(counts, totals, labels, seed, _alpha, ends)
 
 
 def _alpha(sums: Floats) -> Floats:
-    """Return alpha of sums over items of (the pairs that differ, the answers by category)."""
-    counts = sums[:, 1:]
-    n = counts.sum(axis=1)
-    pairs = n**2 - (counts**2).sum(axis=1)
+    """Return alpha of sums over items of (answers, the pairs that differ, answers by category)."""
+    n, pairs = sums[:, 0], sums[:, 0] ** 2 - (sums[:, 2:] ** 2).sum(axis=1)
     alpha = np.full(len(sums), np.nan)
-    np.divide((n - 1) * sums[:, 0], pairs, out=alpha, where=pairs > 0)
+    np.divide((n - 1) * sums[:, 1], pairs, out=alpha, where=pairs > 1e-9)
     return 1 - alpha
 
 
 def fleiss_kappa(
     table: npt.ArrayLike, *, clusters: npt.ArrayLike | None = None, seed: int = 0
 ) -> Reliability:
-    """Return Fleiss' kappa (1971) with an interval by the bootstrap over items.
+    """Return Fleiss' kappa (1971) with an interval by the bootstrap over items, as alpha's.
 
     (P − P_e) / (1 − P_e): the mean share of pairs of people who agree on an item, beside what they
     would share if all drew from the same pool of answers. For options, the category is their
@@ -476,8 +479,10 @@ def fleiss_kappa(
     if reason:
         return _undefined(counts, reason)
     agreeing = (counts * (counts - 1)).sum(axis=1) / (raters * (raters - 1))
+    pool = counts.sum(axis=0) / counts.sum()
+    ends = [1.0, *pool], [float(pool @ pool), *pool]
     totals = np.column_stack([np.ones(len(counts)), agreeing, counts / raters[:, None]])
-    return _with_interval(counts, totals, labels, seed, _kappa)
+    return _with_interval(counts, totals, labels, seed, _kappa, ends)
 
 
 def _kappa(sums: Floats) -> Floats:
@@ -515,18 +520,22 @@ def _with_interval(
     clusters: Ints,
     seed: int,
     coefficient: Callable[[Floats], Floats],
+    ends: Sequence[Sequence[float]],
 ) -> Reliability:
     """Return a coefficient of sums over items, and its interval by drawing clusters again.
 
     Args:
         counts: the table of the items that count.
-        totals: what each item adds to the sums, (items, q).
+        totals: what each item adds to the sums, (items, q), the first of them its size.
         clusters: the cluster of each item.
         seed: of the draws.
         coefficient: sums (draws, q) → values (draws,), NaN where they are not defined.
+        ends: what full agreement and that of chance add for each of the size, (2, q − 1).
     """
     value = float(coefficient(totals.sum(axis=0)[None])[0])
-    drawn = coefficient(_proportion.resampled(_proportion.cluster_totals(totals, clusters), seed))
+    of = _proportion.cluster_totals(totals, clusters)
+    prior = _proportion.joining(of[:, 0], [[1.0, *end] for end in ends])
+    drawn = coefficient(_proportion.resampled(of, seed, prior=prior))
     interval = _proportion.percentiles(drawn[~np.isnan(drawn)])
     return Reliability(value, interval, "", len(counts), int(counts.sum()))
 

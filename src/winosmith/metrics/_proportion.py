@@ -240,6 +240,20 @@ def resampled(
     return sums
 
 
+def joining(sizes: Floats, kinds: Sequence[Sequence[float]]) -> Floats:
+    """Return clusters of the mean size that join the urn of `resampled`, one of each kind.
+
+    Without them, what was never seen among a few clusters would be taken for impossible: all right
+    would be right for certain.
+
+    Args:
+        sizes: of the clusters, (G,).
+        kinds: what each kind adds to the sums for each case, (k, q).
+    """
+    mean = float((sizes**2).sum() / sizes.sum())
+    return np.column_stack([np.ones(len(kinds)), mean * np.asarray(kinds)])
+
+
 def percentiles(values: npt.ArrayLike, level: float = 0.95) -> tuple[float, float]:
     """Return the interval that holds the middle `level` of the values."""
     ends = np.quantile(np.asarray(values), [0.5 - level / 2, 0.5 + level / 2])
@@ -249,19 +263,21 @@ def percentiles(values: npt.ArrayLike, level: float = 0.95) -> tuple[float, floa
 def bootstrap_interval(
     values: npt.ArrayLike, clusters: npt.NDArray[np.int64], seed: int = 0
 ) -> tuple[float, float]:
-    """Return the 95 % interval of a mean, by the cluster bootstrap.
+    """Return the 95 % interval of a mean of shares, by the cluster bootstrap.
+
+    Two more clusters of the mean size join the urn, one of 0 and one of 1.
 
     Args:
-        values: one a case, (n,).
+        values: one a case, 0–1, (n,).
         clusters: the label of each case's cluster, (n,).
         seed: of the draws.
 
-    >>> bootstrap_interval([1.0] * 5, np.arange(5))
-    (1.0, 1.0)
+    >>> [round(end, 2) for end in bootstrap_interval([1.0] * 100, np.arange(100))]
+    [0.97, 1.0]
     """
     each = np.asarray(values, dtype=np.float64)
     totals = cluster_totals(np.stack([each, np.ones(len(each))], axis=1), clusters)
-    sums = resampled(totals, seed)
+    sums = resampled(totals, seed, prior=joining(totals[:, 1], [[0, 1], [1, 1]]))
     return percentiles(sums[:, 0] / sums[:, 1])
 
 

@@ -16,6 +16,7 @@ from winosmith.metrics._graded import Graded, carried, seen_by
 from winosmith.metrics._proportion import (
     Proportion,
     cluster_totals,
+    joining,
     percentiles,
     proportion,
     resampled,
@@ -222,7 +223,8 @@ class Gap:
 
     Attributes:
         plain, gotcha: the accuracies; the cells of table 7.
-        interval: of the gap, 95 %, by the bootstrap over occupations.
+        interval: of the gap, 95 %, by the bootstrap over occupations; two more join the urn, in
+            the halves of `difference_interval`.
     """
 
     plain: Proportion
@@ -390,6 +392,9 @@ def _gap(
     )
     columns = [cells[0] * graded.credit, cells[0], cells[1] * graded.credit, cells[1]]
     totals = cluster_totals(np.stack(columns, axis=1), labels)
-    sums = resampled(totals, seed)
+    plains, gotchas = (joining(totals[:, at], [[1, 1], [0, 1], [0.5, 1]]) for at in (1, 3))
+    prior = np.hstack([plains, gotchas[[1, 0, 2], 1:]])  # only the one right, the other, neither
+    prior[:2, 0] /= 2
+    sums = resampled(totals, seed, prior=prior)
     whole = sums[(sums[:, 1] > 0) & (sums[:, 3] > 0)]
     return Gap(plain, caught, percentiles(whole[:, 0] / whole[:, 1] - whole[:, 2] / whole[:, 3]))
