@@ -286,15 +286,14 @@ def test_shares_stay_within_their_tolerance() -> None:
 
 
 def test_nobody_guesses_an_option_that_is_not_there() -> None:
-    """Two problems of two options and four of four are balanced: no two-option one can be D."""
+    """Two problems of two options and six of six are balanced: no two-option one can be F."""
+    options = ("cup", "jug", "pot", "can", "pan", "urn")
     data = Dataset(
-        replace(
-            problem(str(at), str(at)), answer=answer, options=("cup", "jug", "pot", "can")[:size]
-        )
-        for at, (answer, size) in enumerate([(0, 2), (1, 2), *((of, 4) for of in range(4))])
+        replace(problem(str(at), str(at)), answer=answer, options=options[:size])
+        for at, (answer, size) in enumerate([(0, 2), (1, 2), *((of, 6) for of in range(6))])
     )
-    found = select(data, counted(data, [9] * 6), Rules(floor=0, balance={"answer": 0.0}))
-    assert len(found.filtered.kept) == 6
+    found = select(data, counted(data, [9] * 8), Rules(floor=0, balance={"answer": 0.0}))
+    assert len(found.filtered.kept) == 8
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from string import ascii_uppercase
 from typing import Any
 
 import numpy as np
@@ -364,7 +365,7 @@ def _excesses(problems: Sequence[Problem], name: str) -> Iterator[tuple[str, Flo
         answers = np.array([problem.answer for problem in problems])
         for place in range(int(options.max(initial=0))):
             guessed = np.where(place < options, 1 / options, 0.0)
-            yield f"{'ABCDE'[place]}", (answers == place) - guessed
+            yield ascii_uppercase[place], (answers == place) - guessed
         return
     values = [_value(problem, name) for problem in problems]
     for value in sorted(set(values)):
