@@ -70,6 +70,14 @@ def test_no_success_is_told_where_it_was_not_measured(tmp_path, splits, twins):
     assert reason in html.unescape((done.folder / "report.html").read_text("utf-8"))
 
 
+def test_of_one_block_no_figure_is_told(tmp_path):
+    """Where nothing can be guessed before a filter either, one dash stands for both."""
+    done = debias_to_folder(made_twins(1), tmp_path, embed=EMBED, chosen=FilterRecipe("none"))
+    figure = json.loads((done.folder / "report.json").read_text("utf-8"))["figures"][0]
+    assert figure["value"] == "—"
+    assert "not measured" in figure["note"]
+
+
 def test_a_half_is_filtered_by_its_share_of_what_the_recipe_counts():
     """Sizes that are numbers of problems are halved for a half; shares stay what they are."""
     X = np.random.default_rng(0).normal(size=(len(DATA), 4))

@@ -77,10 +77,10 @@ def _guessed_figure(run: FilterRun, measures: Measures) -> report.KeyFigure:
     """Return what is guessed before and after the filter, or what went in and why no more."""
     found = measures.verified
     if isinstance(found, str):
-        went_in = measures.before.accuracy if measures.before else None
-        return report.KeyFigure(
-            GUESSED, f"{_percent(went_in)} → —", f"before the filter; after it: {found}"
-        )
+        if measures.before is None:
+            return report.KeyFigure(GUESSED, "—", found)
+        value = f"{_percent(measures.before.accuracy)} → —"
+        return report.KeyFigure(GUESSED, value, f"before the filter; after it: {found}")
     before, after = found.before[debias.LINEAR], found.after[debias.LINEAR]
     others = "; ".join(
         f"{NAMED.get(name, name)} {_percent(guess.accuracy)}"

@@ -88,19 +88,13 @@ def database_option(function: Callable[..., Any]) -> Callable[..., Any]:
 def on_site(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add `--database`; the command gets the site of DIR first, which is its own or its group's.
 
-    With `address_option` it gets the address under which people come, too. It raises what
-    `existing_site` raises.
+    It raises what `existing_site` raises.
     """
 
     @wraps(function)
     @click.pass_obj
     def run(given: str | None, /, *, folder: str = "", database: str | None, **rest: Any) -> Any:
-        from winosmith.web.hosting import address_known
-
-        site = existing_site(given or folder, database)
-        if "address" in rest:
-            rest["address"] = rest["address"] or address_known(site.folder) or _FIRST
-        return function(site, **rest)
+        return function(existing_site(given or folder, database), **rest)
 
     return database_option(run)
 
@@ -110,13 +104,21 @@ _FIRST = "http://127.0.0.1:8000"
 
 
 def address_option(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add `--address`, with which printed links begin."""
+    """Add `--address`, with which printed links begin: the one given, or else the site's of DIR."""
     return click.option(
         "--address",
         metavar="URL",
+        callback=_address,
         show_default=f"where the site is served, or was last; else {_FIRST}",
         help="Under which people come: the link begins with it.",
     )(function)
+
+
+def _address(context: click.Context, _: click.Parameter, given: str | None) -> str:
+    from winosmith.web.hosting import address_known
+
+    # What is not given is asked for last: DIR is the command's own by now, or its group's.
+    return given or address_known(Path(context.obj or context.params["folder"])) or _FIRST
 
 
 def existing_site(folder: str, database: str | None) -> Site:

@@ -157,20 +157,21 @@ def _rows(found: Statistics) -> Rows:
     marked, labelled = found.associative
     blanks = found.problems - found.questions
     share = f"{missing / max(1, blanks) * 100:.1f} %"
+    by_options = [f"{n} in {number_of(of, 'problem')}" for n, of in found.options.items()]
     rows: Rows = [
         ["problems", f"{found.problems:,}{more}"],
         *_counts(found),
         ["twins", f"{found.twins:,}"],
         ["singles", f"{found.singles:,}"],
         ["answers", ", ".join(answers)],
-        ["options", ", ".join(f"{n} in {of:,} problems" for n, of in found.options.items())],
-        ["copies", f"{sum(map(len, found.copies.groups)):,} problems"],
+        ["options", ", ".join(by_options)],
+        ["copies", number_of(sum(map(len, found.copies.groups)), "problem")],
     ]
     if found.questions:
         rows.insert(1, ["questions", f"{found.questions:,}, which have no blank"])
     if blanks or not found.questions:
         example = f", as {found.missing_options[0]}" if missing else ""
-        rows.append(["option missing", f"{missing:,} problems ({share}){example}"])
+        rows.append(["option missing", f"{number_of(missing, 'problem')} ({share}){example}"])
     if labelled:
         told = f"{marked:,} of {labelled:,} ({marked / labelled * 100:.1f} %)"
         rows.append(["associative", told])
@@ -182,7 +183,7 @@ def _lineages(found: LineageStatistics, uncounted: int) -> Iterator[report.Block
     families = number_of(found.families, "family", "families")
     unvalidated = f", {found.unvalidated:,} of them unvalidated" if found.unvalidated else ""
     yield report.Table(
-        f"{found.perturbed:,} perturbed problems in {families}{unvalidated}",
+        f"{number_of(found.perturbed, 'perturbed problem')} in {families}{unvalidated}",
         ["depth", "known", "mean", "greatest", "as edit depth"],
         [[name, of.known, of.mean, of.greatest, of.equal] for name, of in found.depths.items()],
     )

@@ -142,6 +142,12 @@ def test_a_refusal_keeps_everything(desk: Any, models: Any) -> None:
     assert '<option value="other" selected>' in page
     assert f'name="key" value="{"k" * 32}"' in page
     assert "4 things are to be changed" in plain(page)
+    assert 'class="fail" data-rule="answer"' in page
+    long = f"{CHILD} " * 200
+    page = text(client.post("/perturb/root/", {**sent, "sentence": long}))
+    assert f"{long.strip()}</textarea>" in page
+    assert 'class="fail" data-rule="length"' in page
+    assert "large → small" not in page
 
 
 def test_checks_need_no_script(desk: Any) -> None:

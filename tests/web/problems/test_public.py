@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
-import threading
-import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from datetime import timedelta
 from itertools import count, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import HealthCheck, given
-from hypothesis import strategies as st
 
-from tests.conftest import examples
-from tests.waiting import LONGEST  # type: ignore[import-not-found]
 from tests.web import growing  # type: ignore[import-not-found]
 from tests.web.api.calling import Program  # type: ignore[import-not-found]
 from tests.web.conftest import BOTH  # type: ignore[import-not-found]
@@ -110,7 +102,7 @@ def _half(twin: Any, word: str, n: int, **columns: Any) -> Any:
     )
 
 
-def _twins(cases: Iterable[Case], author: Any) -> Iterator[tuple[Case, Any, Any]]:
+def twins(cases: Iterable[Case], author: Any) -> Iterator[tuple[Case, Any, Any]]:
     """Store the halves of each case; yield it with both rows, None for one that is not there."""
     from django.utils import timezone
 
@@ -146,7 +138,7 @@ def _world(author: Any, judge: Any) -> World:
     words, public, versions = {"zq0000r": root}, {"zq0000r"}, set()
     growing.said(alpha, root)
     cases = []
-    for case, one, two in _twins(CASES, author):
+    for case, one, two in twins(CASES, author):
         Version.objects.create(
             problem=one, root=root, parent=root, step=1, declared=1, lineage=1, edit=1,
             digest=one.ref,
@@ -367,7 +359,7 @@ def test_the_database_says_what_the_condition_says(
     from winosmith.web.problems.states import public_problems, visible_to
 
     halves = {}
-    for case, one, two in _twins(CASES, person("ann")):
+    for case, one, two in twins(CASES, person("ann")):
         halves[one.ref] = case
         if two:
             halves[two.ref] = case.turned
@@ -376,337 +368,3 @@ def test_the_database_says_what_the_condition_says(
     assert {row.ref for row in rows if row.public} == law
     assert {row.ref for row in rows if visible_to(None, row)} == law
     assert set(public_problems().filter(ref__in=halves).values_list("ref", flat=True)) == law
-
-
-def _judged(author: Any = None, **columns: Any) -> list[Any]:
-    """Store a twin that judges hold; return both halves."""
-    _case, *halves = next(_twins([Case("judging", other="judging")], author))
-    for half in halves:
-        type(half).objects.filter(pk=half.pk).update(decided=None, **columns)
-    return halves
-
-
-def _to(half: Any, state: str) -> None:
-    """Move a half, as a verdict or a moderator would."""
-    from winosmith.web.problems.models import State
-    from winosmith.web.problems.states import move
-
-    move(half, State(state), by=None, kind="verdict")
-
-
-def _later(halves: Iterable[Any], **time: float) -> None:
-    """Let time pass for a twin, and the hourly look come round."""
-    from django.db.models import F
-
-    from winosmith.web.problems.states import publish_due
-
-    rows = type(next(iter(halves))).objects.filter(pk__in=[half.pk for half in halves])
-    rows.update(decided=F("decided") - timedelta(**time))
-    publish_due()
-
-
-def _public(*halves: Any) -> list[bool]:
-    for half in halves:
-        half.refresh_from_db()
-    return [half.public for half in halves]
-
-
-def _kinds(half: Any) -> list[str]:
-    return list(half.events.values_list("kind", flat=True))
-
-
-@pytest.mark.parametrize("end", ["valid", "rejected", "withdrawn", "revised"])
-def test_a_twin_becomes_public_as_a_whole(
-    db: Any, person: Callable[..., Any], visit: Callable[..., Any], end: str
-) -> None:
-    """A half found valid is nobody's to read before the other is decided, whatever comes of it.
-
-    Its contributor and moderators read it meanwhile, and so does nobody who judges the other.
-    """
-    ann, judy = person("ann"), person("judy", is_judge=True)
-    eva = person("eva", is_moderator=True)
-    one, two = _judged(ann)
-    _to(one, "valid")
-
-    def readers() -> list[int]:
-        path = f"/problems/{one.ref}/"
-        return [visit(who).get(path).status_code for who in (None, judy, ann, eva)]
-
-    assert (_public(one, two), readers()) == ([False, False], [404, 404, 200, 200])
-    _to(two, end)
-    assert (_public(one, two), readers()) == ([True, end == "valid"], [200] * 4)
-    assert "late" not in _kinds(one)
-
-
-def test_a_half_that_waited_long_enough_is_public(db: Any) -> None:
-    """After 14 days, and never before, nothing is waited for; the log says once that it was so."""
-    for stalls in ("judging", "held"):
-        one, two = _judged()
-        _to(one, "valid")
-        if stalls == "held":
-            _to(two, "held")
-        _later([one], days=13, hours=23, minutes=59)
-        assert _public(one, two) == [False, False]
-        assert "late" not in _kinds(one)
-        _later([one], minutes=2)
-        assert _public(one, two) == [True, False]
-        _later([one], hours=1)
-        assert _kinds(one).count("late") == 1
-        if stalls == "held":
-            _to(two, "judging")
-        _to(two, "valid")
-        assert _public(one, two) == [True, True]
-
-
-def test_the_days_of_waiting_are_a_setting(db: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With `wait_days` 2 a half waits for two days, with 0 not at all."""
-    from django.conf import settings as site
-
-    monkeypatch.setattr(site, "RULES", replace(site.RULES, wait_days=2))
-    one, two = _judged()
-    _to(one, "valid")
-    _later([one], days=1)
-    assert _public(one) == [False]
-    monkeypatch.setattr(site, "RULES", replace(site.RULES, wait_days=0))
-    _to(two, "held")
-    assert _public(one) == [True]
-    three, _four = _judged()
-    _to(three, "valid")
-    assert _public(three) == [True]
-
-
-def test_what_was_published_stays(db: Any) -> None:
-    """A half that is public stays so when the other is judged again; it goes by itself alone.
-
-    Judged again itself, it waits again.
-    """
-    one, two = _judged()
-    _to(one, "valid")
-    _to(two, "valid")
-    _to(two, "judging")
-    _later([one, two], hours=1)
-    assert _public(one, two) == [True, False]
-    _to(one, "rejected")
-    assert _public(one) == [False]
-    _to(one, "valid")
-    assert _public(one, two) == [False, False]
-    _to(two, "valid")
-    assert _public(one, two) == [True, True]
-
-
-def test_an_attention_question_stalls_nothing(db: Any) -> None:
-    """A half that was an attention question, and is retired, is waited for by nobody."""
-    from winosmith.web.judge.models import Gold
-    from winosmith.web.judge.trust import add_gold
-
-    one, two = _judged()
-    add_gold(two, "A small jug holds little.")
-    Gold.objects.update(retired=True)
-    _to(one, "valid")
-    assert _public(one, two) == [True, False]
-
-
-def test_what_tells_the_answer_of_an_attention_question_is_not_public(
-    db: Any, person: Callable[..., Any], visit: Callable[..., Any]
-) -> None:
-    """The other half of one that is asked waits; it is public with the question's end."""
-    from winosmith.web.judge.models import Contest, Judge, Slot
-    from winosmith.web.judge.trust import add_gold
-    from winosmith.web.judge.trust import settle_contest as settle
-    from winosmith.web.problems.states import publish_due, waits_until
-
-    one, two = _judged(person("ann"))
-    add_gold(two, "A small jug holds little.")
-    _to(one, "valid")
-    _later([one], days=30)
-    assert _public(one) == [False]
-    assert (publish_due(), waits_until(one)) == (0, None)
-    page = visit(one.twin.contributor).get(f"/problems/{one.ref}/").content.decode()
-    assert "It waits for the other half" in page
-    assert "No day is set for it yet." in page
-    judy = person("judy", is_judge=True)
-    Judge.objects.create(person=judy)
-    slot = Slot.objects.create(
-        problem=two, twin=two.twin, n=judy.pk, place=0, gold=True, open=False, holder=judy,
-        right=False, choice=0, ref="asked",
-    )  # fmt: skip
-    contested = Contest.objects.create(slot=slot, text="The jug may be big.")
-    settle(contested, person("eva", is_moderator=True), upheld=True)
-    assert _public(one, two) == [True, False]
-
-
-def test_no_attention_question_is_asked_beside_what_is_public(db: Any) -> None:
-    """A public half keeps the other from becoming a question; one from before is not asked."""
-    from winosmith.errors import InputError
-    from winosmith.web.judge.models import Gold
-    from winosmith.web.judge.trust import add_gold, askable
-
-    one, two = _judged()
-    _to(one, "valid")
-    _later([one], days=15)
-    with pytest.raises(InputError, match="is public and tells its answer"):
-        add_gold(two, "A small jug holds little.")
-    type(two).objects.filter(pk=two.pk).update(gold=True)
-    Gold.objects.create(problem=two, explanation="A small jug holds little.")
-    assert not askable().exists()
-    _to(one, "rejected")
-    assert list(askable()) == [two]
-
-
-def test_lifting_an_embargo_publishes_no_half_ahead_of_the_other(
-    db: Any, person: Callable[..., Any]
-) -> None:
-    """A half whose embargo ends while judges hold the other waits like one just found valid."""
-    from winosmith.web._lock import writing
-    from winosmith.web.problems.family import lift, put_under
-
-    one, two = _judged()
-    _to(one, "valid")
-    _to(two, "valid")
-    with writing():
-        put_under(one)
-        _to(two, "judging")
-        lift(one)
-    assert _public(one, two) == [False, False]
-    _to(two, "rejected")
-    assert _public(one, two) == [True, False]
-    three, four = _judged()
-    _to(three, "valid")
-    with writing():
-        put_under(four)
-        lift(three)
-        assert _public(three) == [False]
-        _to(four, "valid")
-    assert _public(three, four) == [True, False]
-
-
-def test_imported_halves_wait_for_nothing_but_those_that_are_judged(db: Any) -> None:
-    """Imported as valid, a twin is public at once; beside a half that is judged, it waits."""
-    from winosmith import Dataset, Problem
-    from winosmith.web import hosting
-    from winosmith.web.problems.models import Problem as Row
-
-    one, two = (
-        Problem(
-            f"of-a-file-{letter}", f"The cup did not fit in the jug since the _ was {word}.",
-            ("cup", "jug"), answer, "of-a-file",
-        )
-        for letter, word, answer in (("a", "big", 0), ("b", "small", 1))
-    )  # fmt: skip
-    hosting.import_problems(Dataset([one]), "judging")
-    hosting.import_problems(Dataset([one, two]), "valid")
-    rows = [Row.objects.get(ref=datum.id) for datum in (one, two)]
-    assert _public(*rows) == [False, False]
-    _to(rows[0], "valid")
-    assert _public(*rows) == [True, True]
-
-
-@BOTH
-def test_verdicts_on_both_halves_at_once_publish_the_twin(
-    database: Any, person: Callable[..., Any]
-) -> None:
-    """Of two verdicts at once the later sees the earlier: neither half is left to wait."""
-    from django.db import connection
-
-    from winosmith.web._lock import writing
-
-    one, two = _judged(person("ann"))
-    started = threading.Event()
-
-    def other() -> None:
-        started.set()
-        try:
-            _to(two, "valid")
-        finally:
-            connection.close()
-
-    thread = threading.Thread(target=other)
-    with writing():
-        _to(one, "valid")
-        thread.start()
-        started.wait(LONGEST)
-        time.sleep(0.3)
-    thread.join(LONGEST)
-    assert _public(one, two) == [True, True]
-
-
-def test_what_is_public_and_what_waits_is_found_by_small_indexes(db: Any) -> None:
-    """SQLite, which has no statistics, walks the public problems and those that wait, not all."""
-    from django.db import connection
-
-    from winosmith.web.problems.models import Problem
-    from winosmith.web.problems.states import _due, public_problems
-
-    with connection.cursor() as cursor:  # what ran before on this site may have left some
-        cursor.execute("ANALYZE sqlite_master")
-        if "sqlite_stat1" in connection.introspection.table_names(cursor):
-            cursor.execute("DELETE FROM sqlite_stat1")
-            cursor.execute("ANALYZE sqlite_master")
-    waiting = Problem.objects.filter(waits=True).order_by("-created", "-pk")
-    plans = {
-        "problem_public": public_problems().order_by("-id")[:20].explain(),
-        "problem_waits": _due().values_list("twin", flat=True).explain(),
-        "problem_waits ": waiting[:20].explain(),
-    }
-    assert [name for name, plan in plans.items() if f"INDEX {name.strip()}" not in plan] == []
-
-
-def test_lifting_an_embargo_that_is_not_there_hides_nothing(db: Any) -> None:
-    """A public half stays public when its other half is judged again and "lift" is pressed."""
-    from winosmith.web.problems.family import lift
-
-    one, other = _judged()
-    for half in (one, other):
-        _to(half, "valid")
-    _to(one, "judging")
-    before = _public(one, other)
-    assert before[1]
-    lift(other)
-    assert _public(one, other) == before
-
-
-ACTS = st.one_of(
-    st.tuples(st.sampled_from("ab"), st.sampled_from((*STATES, "embargo", "lift"))),
-    st.tuples(st.just("time"), st.integers(1, 20)),
-)
-
-
-@given(st.lists(ACTS, max_size=12))
-@examples(60, suppress_health_check=list(HealthCheck))
-def test_no_half_is_ever_published_ahead_of_the_other(
-    ready_site: Any, acts: list[tuple[str, Any]]
-) -> None:
-    """Whatever is done in whatever order: public is only what may be, and nothing waits in vain.
-
-    A half that becomes public has no other half with the judges or a moderator, unless it was
-    decided 14 days ago; and what is valid waits only while the other half does.
-    """
-    from django.db import transaction
-
-    from winosmith.errors import InputError
-    from winosmith.web.problems.family import lift, put_under
-
-    with transaction.atomic():
-        halves = dict(zip("ab", _judged(), strict=True))
-        days = dict.fromkeys("ab", 0)
-        for who, what in acts:
-            before = _public(*halves.values())
-            if who == "time":
-                _later(halves.values(), days=what)
-                days = {name: spent + what for name, spent in days.items()}
-            elif what in ("embargo", "lift"):
-                (put_under if what == "embargo" else lift)(halves[who])
-            else:
-                with contextlib.suppress(InputError):
-                    _to(halves[who], what)
-                    days[who] = 0 if what in ("valid", "rejected") else days[who]
-            after = _public(*halves.values())
-            for name, other, was, now in zip("ab", "ba", before, after, strict=True):
-                half = halves[name]
-                may = half.state == "valid" and not half.embargo
-                free = halves[other].state not in ("held", "judging")
-                late = days[name] >= 14
-                assert now <= may
-                assert now or not (may and (free or was))
-                assert free or late or was or not now
-        transaction.set_rollback(True)

@@ -56,6 +56,16 @@ def test_a_new_link_ends_the_one_before(db: Any, send: Callable[..., Any]) -> No
     assert (refused.status_code, find_study(second) is None) == (409, False)
 
 
+def test_a_currency_may_be_typed_in_small_letters(db: Any, send: Callable[..., Any]) -> None:
+    """A study made with "gbp" pays in GBP, and the log says so."""
+    from winosmith.web.market.studies import study_named
+    from winosmith.web.run.models import Deed
+
+    assert send("/admin/studies/", **{**STUDY, "currency": "gbp"}).status_code == 200
+    assert study_named("pilot").currency == "GBP"
+    assert Deed.objects.get().asked["currency"] == "GBP"
+
+
 @pytest.mark.parametrize(
     ("others", "told"),
     [

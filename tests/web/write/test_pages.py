@@ -109,21 +109,37 @@ def test_live_checks_write_nothing(opened: Any) -> None:
     assert one.version == 0
 
 
-def test_a_field_is_read_as_far_as_a_form_may_reach(opened: Any) -> None:
-    """Of 450,000 characters no more is checked than tells that it is too long; nothing is kept."""
-    from winosmith.web.perturb.rules import Typed as Bent
+def test_what_is_too_long_is_read_by_one_rule_and_comes_back_whole(opened: Any) -> None:
+    """Of 450,000 characters the length alone is told; nothing is kept, and nothing is cut."""
     from winosmith.web.problems.checks import LARGEST
-    from winosmith.web.write.rules import Typed
+    from winosmith.web.write.rules import Typed, examine
 
     client, one, address = opened
-    long = {**FORM, "sentence_1": "word " * 90_000, "sentence": "word " * 90_000}
-    assert len(Typed.of(long).sentences[0]) <= LARGEST + 1
-    assert len(Bent.of(long, 2).sentence) <= LARGEST + 1
+    long = {**FORM, "sentence_1": "word " * 89_999 + "word", "option_2": "x" * LARGEST}
+    found = {check.rule: check for check in examine(Typed.of(long), ["x"]) if check.half != 1}
+    assert [rule for rule, check in found.items() if check.verdict == "fail"] == [
+        "options differ",
+        "length",
+    ]
+    assert not Typed.of(long).read().sentences[0]
     assert client.post(f"{address}check/", long).status_code == 200
     sent = client.post(address, {**long, "version": "0", "do": "check"})
     assert (sent.status_code, f"more than {LARGEST} characters" in text(sent)) == (422, True)
+    assert long["sentence_1"] in text(sent)
+    assert long["option_2"] in text(sent)
     one.refresh_from_db()
     assert one.version == 0
+
+
+def test_a_refused_form_marks_what_is_missing_as_failed(opened: Any) -> None:
+    """What it was refused for is "not yet" while somebody types, and fails once it was sent."""
+    client, _, address = opened
+    half = {**FORM, "sentence_2": "", "option_2": "", "domain": ""}
+    typing = text(client.post(f"{address}check/", half))
+    sent = text(client.post(address, {**half, "version": "0", "do": "submit"}))
+    for rule in ("domain", "options differ", "blank"):
+        assert typing.count(f'class="todo" data-rule="{rule}"') == 1
+        assert sent.count(f'class="fail" data-rule="{rule}"') == 1
 
 
 def test_near_duplicates_are_shown_as_far_as_one_may_see_them(

@@ -194,7 +194,7 @@ def create_study(
     """
     values: dict[str, Any] = {
         "provider": provider, "kind": kind, "amount": amount, "reward": reward,
-        "currency": currency, "minutes": minutes, "places": places,
+        "currency": currency.upper(), "minutes": minutes, "places": places,
         "least_wage": least_wage, "code": code, "short_code": short_code,
         "short_reward": short_reward, "market_study": market_study, "trust": trust,
     }  # fmt: skip

@@ -26,7 +26,7 @@ from winosmith.web.people.models import Person
 from winosmith.web.perturb.rules import Place, Typed, examine, measured, usable
 from winosmith.web.predict.asking import current_models, of, state_of
 from winosmith.web.predict.models import Model, Prediction, Stand
-from winosmith.web.problems.checks import LONGEST_OPTION, LONGEST_SENTENCE, live_hints
+from winosmith.web.problems.checks import LONGEST_OPTION, LONGEST_SENTENCE, live_hints, refused
 from winosmith.web.problems.family import folded, may_perturb, steps
 from winosmith.web.problems.lookalikes import Half
 from winosmith.web.problems.models import Problem, State, Version
@@ -263,32 +263,34 @@ def page(
         "models": [(model, down(model)) for model in current_models()],
         "longest_sentence": LONGEST_SENTENCE,
         "longest_option": LONGEST_OPTION,
-        **checked(place, typed),
+        **checked(place, typed, faults),
     }
 
 
-def checked(place: Place, typed: Typed) -> dict[str, Any]:
-    """Return the context of what changes as somebody types."""
-    checks = examine(typed, place)
-    parent = place.parent
-    edits = edit_script(tokens(parent.sentence), tokens(typed.sentence)) if typed.sentence else ()
+def checked(
+    place: Place, typed: Typed, faults: dict[str, list[str]] | None = None
+) -> dict[str, Any]:
+    """Return the context of what changes as somebody types, or of a form that was refused."""
+    checks = refused(examine(typed, place), faults or {})
+    parent, read = place.parent, typed.read()
+    edits = edit_script(tokens(parent.sentence), tokens(read.sentence)) if read.sentence else ()
     ready = all(check.verdict in ("pass", "note") for check in checks)
     seen = visible_to(place.person, parent)
-    changed = changes(parent.sentence, typed.sentence) if typed.sentence and seen else []
+    changed = changes(parent.sentence, read.sentence) if read.sentence and seen else []
     return {
         "parent": parent,
         "typed": typed,
         "changed": changed,
         "edits": [_SIGNS[edit.op].format(old=edit.old, new=edit.new) for edit in edits],
-        "depths": measured(typed, place),
+        "depths": measured(read, place),
         "before": place.parent.answer,
         "checks": checks,
         "passed": sum(check.verdict == "pass" for check in checks),
         "all": len(checks),
         "next": _next(checks),
         "ready": ready,
-        "readings": _readings(typed),
-        "hints": _hints(place, typed),
+        "readings": _readings(read),
+        "hints": _hints(place, read),
     }
 
 

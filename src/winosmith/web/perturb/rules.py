@@ -90,6 +90,12 @@ class Typed:
             against,
         )
 
+    def read(self) -> Typed:
+        """Return it without the texts that are too long for rules to read."""
+        sentence = checks.read(self.sentence, checks.LONGEST_SENTENCE)
+        options = tuple(checks.read(option, checks.LONGEST_OPTION) for option in self.options)
+        return Typed(sentence, options, self.answer, self.declared, self.against, self.parted)
+
     @property
     def depth(self) -> int | None:
         """The declared depth; None where none, or none that can be used, is stated."""
@@ -150,17 +156,23 @@ def measured(typed: Typed, place: Place) -> Depths | None:
 
 
 def examine(typed: Typed, place: Place) -> list[Check]:
-    """Return every check, in the order of the form."""
-    checks = [
-        _blank(typed),
+    """Return every check, in the order of the form; what is too long waits to be shortened."""
+    read = typed.read()
+    found = [
+        _blank(read),
         _length(typed),
-        _changed(typed, place),
-        _new(typed, place),
+        _changed(read, place),
+        _new(read, place),
         _options(typed),
-        _occur(typed),
+        _occur(read),
         _answer(typed, place),
     ]
-    return [*checks, _declared(typed, place)] if typed.declared else checks
+    if typed.declared:
+        found.append(_declared(read, place))
+    if read.sentence == typed.sentence:
+        return found
+    stand = ("length", "options", "answer")
+    return [one if one.rule in stand else one.waiting() for one in found]
 
 
 def _blank(typed: Typed) -> Check:
@@ -175,12 +187,12 @@ def _blank(typed: Typed) -> Check:
 
 
 def _length(typed: Typed) -> Check:
-    number = len(words(typed.sentence))
-    figure = ngettext("%d word", "%d words", number) % number if number else ""
     label = _("A whole sentence, not too long")
     if len(typed.sentence) > checks.LONGEST_SENTENCE:
         advice = _("Shorten it to %d characters.") % checks.LONGEST_SENTENCE
-        return Check("length", "fail", label, figure, advice, "sentence")
+        return Check("length", "fail", label, "", advice, "sentence")
+    number = len(words(typed.sentence))
+    figure = ngettext("%d word", "%d words", number) % number if number else ""
     if writing(typed.sentence) == "unspaced":  # there are no words to count
         return Check("length", "pass", label, "", "", "sentence")
     advice = _("Write %d words or more.") % FEWEST_WORDS

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -215,11 +215,16 @@ def tidy(text: str) -> str:
 
 
 def field_of(form: Mapping[str, Any], name: str) -> str:
-    """Return a field of a form, tidied; of what is far too long, no more than tells so.
+    """Return a field of a form, tidied, however long it is: no text comes back cut."""
+    return tidy(str(form.get(name, "")))
 
-    Checks compare texts word by word: a megabyte of them would keep a worker busy for long.
+
+def read(text: str, longest: int) -> str:
+    """Return what rules read of a text: nothing of one that is too long, which one rule says.
+
+    They compare word by word: 10,000 words would keep a worker busy for seconds.
     """
-    return tidy(str(form.get(name, "")))[: LARGEST + 1]
+    return text if len(text) <= longest else ""
 
 
 def told_apart(options: Sequence[str]) -> bool:
@@ -258,6 +263,18 @@ class Check:
     advice: str
     field: str
     half: int | None = None
+
+    def waiting(self) -> Check:
+        """Return it for a text that is too long to be read: not told yet, with nothing to do."""
+        return replace(self, verdict="todo", figure="", advice="")
+
+
+def refused(checks: Iterable[Check], faults: Mapping[str, Sequence[str]]) -> list[Check]:
+    """Return checks where those that a form was refused for fail, also by what is not there."""
+    return [
+        replace(one, verdict="fail") if one.advice in faults.get(one.field, ()) else one
+        for one in checks
+    ]
 
 
 def by_field(checks: Iterable[Check]) -> dict[str, list[str]]:

@@ -101,7 +101,7 @@ class StudyForm(forms.Form):
     )
     reward = _money(gettext_lazy("Pay for all of it"), required=True)
     currency = forms.RegexField(
-        r"^[A-Z]{3}$",
+        r"^[A-Za-z]{3}$",
         label=gettext_lazy("Currency"),
         help_text=gettext_lazy("GBP, USD, EUR …"),
         error_messages={"invalid": gettext_lazy("Write it like GBP, USD, EUR.")},
@@ -139,7 +139,8 @@ def make_study(person: Person, values: dict[str, Any]) -> tuple[Study, str]:
     """
     rest = {key: value for key, value in values.items() if key not in _FIRST}
     study, token = create_study(*(values[key] for key in _FIRST), **rest)
-    told = {key: str(value) for key, value in values.items() if value not in (None, "")}
+    asked = {**values, "currency": study.currency}
+    told = {key: str(value) for key, value in asked.items() if value not in (None, "")}
     note(person, STUDY, {k: v for k, v in told.items() if not k.endswith("code")})
     return study, token
 

@@ -26,7 +26,7 @@ from winosmith.web.people.models import Person
 from winosmith.web.people.news import MOST, Item, Work
 from winosmith.web.problems import checks
 from winosmith.web.problems.association import association
-from winosmith.web.problems.checks import Check, text_hints
+from winosmith.web.problems.checks import Check, refused, text_hints
 from winosmith.web.problems.family import root_of
 from winosmith.web.problems.lookalikes import lookalikes
 from winosmith.web.problems.models import Event, Problem, State, Twin, Version
@@ -140,13 +140,16 @@ def page(
         "error": error,
         "longest_sentence": checks.LONGEST_SENTENCE,
         "longest_option": checks.LONGEST_OPTION,
-        **checked(draft, typed, person),
+        **checked(draft, typed, person, faults),
     }
 
 
-def checked(draft: Draft, typed: Typed, person: Person) -> dict[str, Any]:
-    """Return the context of what changes as somebody types."""
-    checks = examine(typed, draft.anchors)
+def checked(
+    draft: Draft, typed: Typed, person: Person, faults: dict[str, list[str]] | None = None
+) -> dict[str, Any]:
+    """Return the context of what changes as somebody types, or of a form that was refused."""
+    checks = refused(examine(typed, draft.anchors), faults or {})
+    typed = typed.read()
     halves = typed.halves()
     meter = association(halves)
     return {

@@ -384,6 +384,12 @@ class Typed:
         )
         return first, second
 
+    def read(self) -> Typed:
+        """Return it without the texts that are too long for rules to read."""
+        first, second = (checks.read(one, checks.LONGEST_SENTENCE) for one in self.sentences)
+        one, other = (checks.read(option, checks.LONGEST_OPTION) for option in self.options)
+        return Typed(self.domain, (one, other), (first, second), self.answers, self.parted)
+
     @property
     def empty(self) -> bool:
         """Whether no text has been typed yet."""
@@ -421,7 +427,11 @@ def anchor_of(sentences: Sequence[str], anchors: Sequence[str]) -> str:
 
 
 def examine(typed: Typed, anchors: Sequence[str]) -> list[Check]:
-    """Return every check of a twin, in the order in which it is written."""
+    """Return every check of a twin, in the order in which it is written.
+
+    What is too long is told so by its own rule; the others wait until it is shorter.
+    """
+    whole, typed = typed, typed.read()
     usable = checks.told_apart(typed.options)
     anchor = anchor_of(typed.sentences, anchors)
     rows: dict[int, int] = {}
@@ -433,8 +443,8 @@ def examine(typed: Typed, anchors: Sequence[str]) -> list[Check]:
     seen = _Seen(typed, tuple(anchors), usable, rows, examine_structure(Dataset(problems), RULES))
     return [
         _domain(typed),
-        _options(typed, usable),
-        *(check for half in (0, 1) for check in _of_half(seen, half)),
+        _options(whole, usable),
+        *(check for half in (0, 1) for check in _of_half(seen, half, whole.sentences[half])),
         *_of_twin(seen),
     ]
 
@@ -507,10 +517,20 @@ def _options(typed: Typed, usable: bool) -> Check:
     return Check("options differ", verdict, _("Two different options"), "", advice, field)
 
 
-def _of_half(seen: _Seen, half: int) -> list[Check]:
+def _of_half(seen: _Seen, half: int, written: str) -> list[Check]:
     field = f"sentence_{half + 1}"
-    checks = [_blank(seen, half, field), _length(seen, half, field), _present(seen, half, field)]
-    return [*checks, _anchor(seen, half, field)] if seen.anchors else checks
+    found = [_blank(seen, half, field), _length(seen, half, field), _present(seen, half, field)]
+    if seen.anchors:
+        found.append(_anchor(seen, half, field))
+    if written == seen.typed.sentences[half]:
+        return found
+    advice = _("A half has %d characters at most.") % checks.LONGEST_SENTENCE
+    return [
+        Check("length", "fail", one.label, "", advice, field, half)
+        if one.rule == "length"
+        else one.waiting()
+        for one in found
+    ]
 
 
 def _blank(seen: _Seen, half: int, field: str) -> Check:
@@ -545,8 +565,6 @@ def _length(seen: _Seen, half: int, field: str) -> Check:
     else:
         extra = max(0, count - MOST_WORDS)
         advice = ngettext("Take away %d word.", "Take away %d words.", extra) % extra
-    if len(sentence) > checks.LONGEST_SENTENCE:
-        verdict, advice = "fail", _("A half has %d characters at most.") % checks.LONGEST_SENTENCE
     return Check("length", verdict, label, figure, advice, field, half)
 
 
