@@ -37,6 +37,15 @@ def test_five_accuracies_and_their_area(cli: Cli) -> None:
     assert 0.5 < found["auc_interval"][0] < found["auc"] < found["auc_interval"][1] < 0.9
 
 
+def test_an_area_of_one_is_not_certain(cli: Cli) -> None:
+    """All right in 40 problems is an area of 1, or of some points less."""
+    lines = [",".join([str((p.answer or 0) + 1)] * 5) for p in DATA]
+    Path("right.lst").write_text("\n".join(lines) + "\n")
+    found = cli.told("leaderboard right.lst --labels labels.lst")
+    assert found["auc"] == pytest.approx(1)
+    assert 0.85 < found["auc_interval"][0] < 0.97
+
+
 def test_the_problems_give_answers_and_twins(cli: Cli) -> None:
     """With --data the same accuracies have intervals that know of twins."""
     found = cli.told("leaderboard submission.lst --data dev.jsonl")

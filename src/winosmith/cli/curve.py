@@ -382,4 +382,4 @@ def _area_interval(
     """Return the 95 % interval of the area, by the cluster bootstrap."""
     weights = [metrics.area_under_curve(row.tolist()) for row in np.eye(len(right))]
     each = sum(weight * column for weight, column in zip(weights, right, strict=True))
-    return metrics.bootstrap_interval(np.asarray(each), clusters, seed)
+    return metrics.bootstrap_interval(np.asarray(each), clusters, seed, ends=(0, 1))

@@ -261,23 +261,29 @@ def percentiles(values: npt.ArrayLike, level: float = 0.95) -> tuple[float, floa
 
 
 def bootstrap_interval(
-    values: npt.ArrayLike, clusters: npt.NDArray[np.int64], seed: int = 0
+    values: npt.ArrayLike,
+    clusters: npt.NDArray[np.int64],
+    seed: int = 0,
+    ends: Sequence[float] = (),
 ) -> tuple[float, float]:
-    """Return the 95 % interval of a mean of shares, by the cluster bootstrap.
-
-    Two more clusters of the mean size join the urn, one of 0 and one of 1.
+    """Return the 95 % interval of a mean, by the cluster bootstrap.
 
     Args:
-        values: one a case, 0–1, (n,).
+        values: one a case, (n,).
         clusters: the label of each case's cluster, (n,).
         seed: of the draws.
+        ends: the least and the greatest that a value can be: a cluster of each joins the urn, of
+            the mean size. Without them values that are all the same are so for certain.
 
-    >>> [round(end, 2) for end in bootstrap_interval([1.0] * 100, np.arange(100))]
-    [0.97, 1.0]
+    >>> bootstrap_interval([1.0] * 100, np.arange(100))
+    (1.0, 1.0)
+    >>> bootstrap_interval([1.0] * 100, np.arange(100), ends=(0, 1))
+    (0.97, 1.0)
     """
     each = np.asarray(values, dtype=np.float64)
     totals = cluster_totals(np.stack([each, np.ones(len(each))], axis=1), clusters)
-    sums = resampled(totals, seed, prior=joining(totals[:, 1], [[0, 1], [1, 1]]))
+    prior = joining(totals[:, 1], [[end, 1] for end in ends]) if ends else None
+    sums = resampled(totals, seed, prior=prior)
     return percentiles(sums[:, 0] / sums[:, 1])
 
 
