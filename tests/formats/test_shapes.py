@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import needed
 from winosmith import Problem, formats
 from winosmith.errors import FormatError
 from winosmith.formats import Columns
@@ -175,6 +176,16 @@ READ = {
     "a prompt": four(lambda at, texts, sign: {
         "prompt": "Why?\n" + "\n".join(f"{f}. {t}" for f, t in zip("ABCD", texts, strict=True))
         + "\nAnswer:", "answer": sign}),
+    "signs in circles": four(lambda at, texts, sign: {
+        "question": "Why?", "answer": "①②③④"[at],
+        "choices": [f"{f} {t}" for f, t in zip("①②③④", texts, strict=True)]}),
+    "an answer in a circle": four(lambda at, texts, sign: {
+        "question": "Why?", "choices": texts, "answer": "①②③④"[at]}),
+    "wide signs": four(lambda at, texts, sign: {
+        "question": "Why?", "answer": chr(ord(sign) + 0xFEE0),
+        "choices": [f"{f}．{t}" for f, t in zip("ABCD", texts, strict=True)]}),
+    "numbers with a dot": four(lambda at, texts, sign: {
+        "question": "Why?", "choices": texts, "answer": f"{at + 1}."}),
     "names of columns": table("Question,Option 1,Option 2,Option 3,Option 4,Correct Option",
         lambda at, texts, sign: f"Why?,{','.join(texts)},option {at + 1}"),
 }  # fmt: skip
@@ -338,6 +349,23 @@ def test_an_answer_of_neither_class_is_withheld(tmp_path: Path) -> None:
     ]
     read = formats.read(put(tmp_path, jsonl(rows)))
     assert (read[0].options, read.answers) == (("entailment", "neutral"), (1, None, 0))
+
+
+def test_quotation_marks_that_are_text_lose_no_rows(tmp_path: Path) -> None:
+    """Two that begin and end cells of different rows hold nothing together."""
+    asked = ["Why?", '"Why', "So why?", 'why?"']
+    lines = ["\t".join([text, *TEXTS[at], "ABCD"[at]]) + "\n" for at, text in enumerate(asked)]
+    head = "question\tA\tB\tC\tD\tanswer\n"
+    read = formats.read(put(tmp_path, (head + "".join(lines)).encode(), "rows.tsv"))
+    assert [(item.sentence, item.answer) for item in read] == list(zip(asked, range(4)))  # noqa: B905
+
+
+def test_records_in_a_list_are_read(tmp_path: Path) -> None:
+    """Records in memory, plain or in a table of pyarrow, are read as those of a file."""
+    arrow = needed("pyarrow")
+    expected = formats.read(put(tmp_path, PLAIN)).problems
+    assert formats.read(ROWS).problems == expected
+    assert formats.read(arrow.Table.from_pylist(ROWS)).problems == expected
 
 
 REFUSED = {

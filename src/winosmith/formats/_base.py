@@ -564,6 +564,28 @@ def rows(source: Source, needed: Iterable[str] = (), *, quoted: bool = True) -> 
         yield first, raw, None if wrong else found, wrong
 
 
+def quoted(source: Source) -> bool:
+    r"""Tell whether a table's quotation marks hold cells together, or are no more than text.
+
+    They are text where every line has as many cells as the first without them, and one begins a
+    cell that it does not end.
+
+    >>> quoted(Source("a.tsv", b'x\ty\n"Why?" I asked.\tb\n'))
+    False
+    >>> quoted(Source("a.tsv", b'x\ty\n"Why?"\tb\n')), quoted(Source("a.csv", b'x,y\n"a,b",c\n'))
+    (True, True)
+    """
+    mark = separator_of(source)
+    lines = [line for _, line in source.lines() if line.strip()]
+    if '"' not in source.text or len({line.count(mark) for line in lines}) > 1:
+        return True
+    cells = (cell.strip() for line in lines for cell in line.split(mark))
+    return all(_WHOLE.fullmatch(cell) for cell in cells if cell.startswith('"'))
+
+
+_WHOLE = re.compile(r'"(?:[^"]|"")*"')
+
+
 def _header_checked(
     header: list[str], needed: Iterable[str], source: Source, line: int
 ) -> list[str]:

@@ -50,6 +50,7 @@ SERIES: tuple[Sequence[str], ...] = (
     ascii_uppercase,
     ascii_lowercase,
     [str(number) for number in range(1, 100)],
+    "①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳",
 )
 """The signs that choices have, in order."""
 

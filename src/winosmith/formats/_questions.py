@@ -21,6 +21,7 @@ from pathlib import Path
 from shlex import quote
 from string import ascii_uppercase
 from typing import IO, Any
+from unicodedata import normalize
 
 from winosmith.errors import FormatError, ProblemError, require
 from winosmith.formats import _base, _columns
@@ -51,7 +52,9 @@ _WORDS = {
 }
 
 
-_PREFIX = re.compile(r"\s*\(?(?:([A-Za-z])[.):]\s*|([0-9]{1,2})(?:\)\s*|[.:]\s+))(?=\S)")
+_PREFIX = re.compile(
+    r"\s*[(（]?(?:([A-Za-z])[.):．、：）]\s*|([0-9]{1,2})(?:[)．、：）]\s*|[.:]\s+)|([①-⑳])\s*)(?=\S)"
+)
 _LETTER = re.compile(r"\s*\(?([A-Za-z])[.):]?\s*")
 _DECKED = re.compile(r"\$?\\boxed\{\s*(.+?)\s*\}\$?|[*_`]{1,3}(.+?)[*_`]{1,3}")
 """An answer as models and Markdown write it: \\boxed{B}, **B**."""
@@ -63,8 +66,10 @@ _CLEARLY = 5
 
 
 def is_table(data: object) -> bool:
-    """Tell whether this is a pandas DataFrame or a data set of Hugging Face's library."""
-    return type(data).__module__.split(".")[0] in ("pandas", "datasets")
+    """Tell whether this is a list of records, or a table of a library that has such in memory."""
+    if isinstance(data, list | tuple):
+        return all(isinstance(record, Mapping) for record in data)
+    return type(data).__module__.split(".")[0] in ("pandas", "datasets", "pyarrow", "polars")
 
 
 def table_rows(data: Any) -> Iterator[Told]:
@@ -78,6 +83,8 @@ def table_rows(data: Any) -> Iterator[Told]:
         raise FormatError(f"this holds several tables; give one of them: {names}")
     if hasattr(data, "to_dict") and hasattr(data, "columns"):
         records: Iterable[Row] = data.to_dict("records")
+    elif rows := getattr(data, "to_pylist", None) or getattr(data, "to_dicts", None):
+        records = rows()  # of pyarrow, of polars
     else:
         records = data
     classes = _class_names(data)
@@ -151,7 +158,7 @@ def source_rows(source: Source) -> Iterator[Told]:
     elif source.start.startswith("{"):
         yield from _base.line_records(source)
     else:
-        yield from _base.rows(source)
+        yield from _base.rows(source, quoted=_base.quoted(source))
 
 
 def recognises(source: Source) -> bool:
@@ -596,7 +603,7 @@ def _prefixed(draft: _Draft) -> tuple[str, ...] | None:
     if draft.labels or not draft.options:
         return None
     found = [_PREFIX.match(option) for option in draft.options]
-    signs = tuple(match[1] or match[2] for match in found if match)
+    signs = tuple(match[1] or match[2] or match[3] for match in found if match)
     for series in SERIES:
         if len(signs) == len(draft.options) and sorted(signs) == sorted(series[: len(signs)]):
             return signs
@@ -626,10 +633,12 @@ def _readings(draft: _Draft, value: Any, decks: int = 2) -> dict[str, int]:
         return found
     if decks and not found and (bare := _DECKED.fullmatch(said)):
         return _readings(draft, bare[1] or bare[2], decks - 1)
+    if isinstance(value, str):
+        value = said = normalize("NFKC", value)  # ③ and Ｃ
     if isinstance(value, str) and (letter := _LETTER.fullmatch(value)):
         at = ascii_uppercase.index(letter[1].upper())
         found |= {"letter": at} if at < count else {}
-    if isinstance(value, int) or re.fullmatch(r"[0-9]{1,4}(\.0)?", said):
+    if isinstance(value, int) or re.fullmatch(r"[0-9]{1,4}(\.0?)?", said):
         number = value if isinstance(value, int) else int(float(said))
         found |= {"0": number} if 0 <= number < count else {}
         found |= {"1": number - 1} if 1 <= number <= count else {}
