@@ -20,6 +20,7 @@ from winosmith.outputs import guarded
 if TYPE_CHECKING:
     from winosmith.web import Site
     from winosmith.web.market.exports import Plan
+    from winosmith.web.market.ledger import Entry
     from winosmith.web.market.models import Study
 
 
@@ -323,12 +324,23 @@ def pay(
             }
         )
         return
-    print_table(f"Ledger of {name}", COLUMNS, rows)
+    shown = ("worker", "here", "market", "done", "minutes", "paid", "an hour")
+    print_table(f"Ledger of {name}", shown, [_line(entry) for entry in book.entries])
+    for entry in book.entries:
+        for note in entry.notes:
+            click.echo(f"{entry.name}: {note}")
     middle = "–" if book.median_wage is None else f"{book.median_wage} {study.currency}"
     click.echo(f"Paid {book.total} {study.currency}; due beside it {book.due}; an hour, at the "
                f"median: {middle}")  # fmt: skip
     for warning in book.warnings:
         click.echo(f"Warning: {warning}")
+
+
+def _line(entry: Entry) -> list[str]:
+    """Return what a terminal has room for of a worker's line; the file has all of it."""
+    part, wage = entry.part, "–" if entry.wage is None else f"{entry.wage:.2f}"
+    done = f"{entry.done}/{part.study.amount}"
+    return [entry.name, part.state, part.verdict, done, entry.minutes, f"{entry.paid:.2f}", wage]
 
 
 def _write(path: str, rows: object) -> None:

@@ -91,12 +91,13 @@ def test_seconds_are_measured_from_what_is_stored(db: Any, rules: Any) -> None:
 
 
 def test_what_is_due_is_paid_by_the_markets_own_file(db: Any, rules: Any, tmp_path: Path) -> None:
-    """The file of bonuses holds ids, for its owner alone; once noted as paid, nothing is due."""
+    """The file of bonuses holds ids, for its owner alone; paid, nothing is due; names are whole."""
     from winosmith.web.market.ledger import ledger, record_bonuses
 
     made, _people = _study()
     file, table = tmp_path / "bonus.csv", tmp_path / "ledger.csv"
-    _run("pay", made.name, "--bonuses", str(file), "--csv", str(table))
+    told = _run("pay", made.name, "--bonuses", str(file), "--csv", str(table))
+    assert [entry.name for entry in ledger(made).entries if entry.name not in told] == []
     assert file.read_text().split() == [f"{m.worker(4)},1.00"]
     assert stat.S_IMODE(file.stat().st_mode) == stat.S_IMODE(table.stat().st_mode) == 0o600
     assert m.worker(4) not in table.read_text()
