@@ -44,6 +44,16 @@ def test_each_kind_is_compared_with_the_same_roots() -> None:
     assert voice.interval[0] < 0 < voice.interval[1]
 
 
+def test_a_root_may_stand_after_what_was_perturbed_from_it() -> None:
+    """The order of the rows changes nothing of what is compared."""
+    wrong = {"tense-0", "voice-1", "2"}
+    backwards = DATA.select(range(len(DATA))[::-1])
+    found = {one.value: one for one in against_root(right_but(backwards, wrong), "made.kind")}
+    for one in against_root(right_but(DATA, wrong), "made.kind"):
+        other = found[one.value]
+        assert (one.roots.n, one.lost, one.won) == (other.roots.n, other.lost, other.won)
+
+
 def test_ties_among_what_is_kept_are_told() -> None:
     """Of 20 versions whose roots are right one is a tie: 19.5 are kept, one of them a tie."""
     sound = right_but(DATA).predictions

@@ -14,7 +14,7 @@ from scipy.stats import binom, binomtest
 from tests.metrics.answering import right_but  # type: ignore[import-not-found]
 from winosmith import Prediction, formats
 from winosmith.errors import DataError
-from winosmith.metrics import compare, compare_pair, grade
+from winosmith.metrics import compare, compare_pair, flipped_signs, grade
 from winosmith.metrics._compare import difference_interval
 from winosmith.testing import made_twins
 
@@ -179,4 +179,11 @@ def test_ties_among_any_numbers_of_options_are_compared() -> None:
     exact = (np.abs(signs @ gained) >= abs(gained.sum()) - 1e-9).mean()
     assert compare_pair(first, second, np.arange(12)) == pytest.approx(exact, abs=0.01)
     assert compare_pair(first, first, np.arange(12)) == 1
-    assert compare_pair(ties, np.roll(ties, 1), np.arange(10)) == 1  # every drawn sum is as large
+    assert compare_pair(ties, np.roll(ties, 1), np.arange(10)) == 1  # they gain nothing together
+
+
+def test_of_two_sums_that_are_too_large_to_count_every_sign_is_drawn() -> None:
+    """No signs bring them nearer than 1, so p is 1 there; as far as can be is half of all draws."""
+    least, most = 10**9, 10**9 + 1
+    assert flipped_signs([-least, most]) == 1
+    assert flipped_signs([least, most]) == pytest.approx(1 / 2, abs=0.02)

@@ -13,6 +13,7 @@ from scipy.stats import t
 from winosmith import formats
 from winosmith.errors import DataError
 from winosmith.metrics import FORMS, LEADERBOARD_SIZES, area_under_curve, learning_curve
+from winosmith.metrics._curve import _first_size
 
 DEV = (0.515, 0.586, 0.669, 0.758, 0.793)
 TEST = (0.504, 0.586, 0.676, 0.747, 0.791)
@@ -51,6 +52,11 @@ def test_the_area_of_the_published_random_file(data_dir: Path) -> None:
 def test_the_area_of_a_flat_curve_is_its_height(height: float) -> None:
     """The area has the unit of the accuracies."""
     assert area_under_curve([height] * 5) == pytest.approx(height)
+
+
+def test_the_area_is_over_the_logarithm_of_any_sizes() -> None:
+    """From 1 problem to 2 and to 4 are two steps of one length: (0.5 / 2 + 0.6 + 0.9 / 2) / 2."""
+    assert area_under_curve([0.5, 0.6, 0.9], [1, 2, 4]) == pytest.approx(0.65)
 
 
 @pytest.mark.parametrize("sizes", [(160,), (160, 160), (640, 160), (0, 160), (160, 640, 2558)])
@@ -133,6 +139,20 @@ def test_a_curve_that_levels_off_never_gets_there() -> None:
     curve = learning_curve({int(s): [float(a)] for s, a in zip(sizes, exact, strict=True)})
     found = next(e for e in curve.extrapolations if e.form.name == "power law, asymptote")
     assert (found.reaches, found.interval[1]) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("values", "size"),
+    [
+        ((0.9, 0.8, 0.7), 2),  # from the first size on
+        ((0.5, 0.6, 1.0), 2**2.5),  # half way from the second size to the last
+        ((np.nan, 0.8, 0.9), 4),  # from where the curve has left what can't be computed
+        ((0.5, 0.6, 0.7), None),
+    ],
+)
+def test_where_a_level_is_reached(values: tuple[float, ...], size: float | None) -> None:
+    """Curves at the sizes 2, 4 and 8 are straight between them, over the logarithm of the size."""
+    assert _first_size(np.array([1.0, 2, 3]), np.array(values), 0.8) == pytest.approx(size)
 
 
 def test_the_best_of_the_runs_is_taken_or_their_mean() -> None:

@@ -130,7 +130,7 @@ def test_the_interval_knows_of_families() -> None:
 def test_a_kind_that_all_have_is_no_worse_than_all() -> None:
     """In each draw of families its errors are those of all, beside those of another kind."""
     wrong = np.array([1.0, 0, 0, 1, 0, 1, 0, 0])
-    having = np.column_stack([np.ones(8, bool), np.arange(8) < 6])
+    having = np.column_stack([np.ones(8, bool), np.arange(8) < 5])
     every, some = _intervals(having, wrong, np.arange(8), 0)
     assert every == (0, 0)
     assert some is not None
@@ -144,6 +144,9 @@ def test_a_problem_without_its_root_is_left_out_and_counted() -> None:
     found = edit_kinds(right_but(data, {"c"}), {})
     assert (found.kinds, found.errors, found.left_out) == ((), None, 1)
     assert found.record() == {"errors": None, "left_out": 1, "kinds": []}
+    both = Dataset([*family({"out": CHILDREN["out"]}), child])
+    found = edit_kinds(right_but(both), tags_of(both))
+    assert ([kind.kind for kind in found.kinds], found.left_out) == (["-JJ"], 1)
 
 
 def test_every_token_needs_its_tag() -> None:

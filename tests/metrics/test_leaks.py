@@ -112,6 +112,10 @@ PLANTED: dict[str, tuple[str, Maker]] = {
         "x.leak",
         lambda p, a, r: with_extra(p, int(3 * r.integers(999) + a)),
     ),
+    "the number's last digit": (
+        "x.leak",
+        lambda p, a, r: with_extra(p, int(10 * r.integers(999) + r.choice([0, 1, 4, 5]) + 2 * a)),
+    ),
     "rarely there, then always right": (
         "x.leak",
         lambda p, a, r: with_extra(p, a) if p.twin_id and int(p.twin_id[1:]) % 3 == 0 else p,
@@ -160,6 +164,21 @@ def test_a_text_is_asked_for_each_character_once_and_for_its_parts() -> None:
     assert [tells[name] for name in backwards] == [
         [part, None, None] for part in ("ghi", "ef", "cd", "ab")
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "like"),
+    [
+        ("cup", ("cup", "cup lid"), 0),
+        ("cup lid", ("cup", "cup lid"), 1),
+        ("a red cup", ("cup", "jug"), 0),
+        ("cup and jug", ("cup", "jug"), None),
+        ("cups", ("cup", "jug"), None),
+    ],
+)
+def test_what_a_text_is_like(text: str, options: tuple[str, ...], like: int | None) -> None:
+    """It is like the option that it equals, or else like the one that alone shares whole words."""
+    assert _leaks._like(text, options) == like
 
 
 def test_a_value_stands_for_its_most_frequent_answer() -> None:
@@ -254,16 +273,26 @@ def test_the_chance_of_a_false_alarm_is_what_is_promised(monkeypatch: pytest.Mon
     assert alarms <= 12
 
 
-@pytest.mark.long
-def test_a_small_advantage_is_not_called_a_leak() -> None:
-    """A field that is right in 53 % of many problems is not reported; in 60 % it is."""
-    data = clean(twins=0, singles=6000)
-
-    def guessing(share: float) -> Maker:
-        return lambda p, a, r: with_extra(p, a if r.random() < share else 1 - a)
-
-    assert "x.leak" not in found(planted(guessing(0.53), data))
-    assert "x.leak" in found(planted(guessing(0.60), data))
+@pytest.mark.parametrize(
+    ("problems", "second", "right", "told"),
+    [
+        (2000, 0.55, 0.5, {"options": 0.55}),
+        (2000, 0.5495, 0.65, {"x.leak": 0.65}),
+        (4000, 0.5, 0.548, {}),
+    ],
+)
+def test_five_points_more_than_chance_are_a_leak(
+    problems: int, second: float, right: float, told: dict[str, float]
+) -> None:
+    """A place, or a field, that gains less is not told, however surely it is not chance."""
+    rng = np.random.default_rng(0)
+    keys, rights = (rng.permutation(problems) < of * problems for of in (second, right))
+    data = Dataset(
+        with_extra(replace(p, id=rng.bytes(6).hex(), answer=int(key)), bool(key == own))
+        for p, key, own in zip(made_twins(0, singles=problems), keys, rights, strict=True)
+    )
+    leaks = found(data)
+    assert {field: leak.accuracy for field, leak in leaks.items()} == told
 
 
 def test_what_a_family_shares_is_no_leak() -> None:

@@ -72,6 +72,18 @@ def test_cut_figures_need_their_own_rule() -> None:
     assert possible_counts("13.5", 273, rounding="any") == (37,)
 
 
+@given(st.integers(1, 500), st.integers(0, 1000))
+def test_what_is_cut_or_raised_lies_on_one_side(n: int, tenths: int) -> None:
+    """A cut percentage stands for those up to a whole place above it, a raised one for below."""
+    of = {k: Fraction(100 * k, n) - Fraction(tenths, 10) for k in range(n + 1)}
+    down = [k for k, above in of.items() if 0 <= above < Fraction(1, 10)]
+    up = [k for k, above in of.items() if -Fraction(1, 10) < above <= 0]
+    printed = f"{tenths / 10:.1f}"
+    assert list(possible_counts(printed, n, rounding="down")) == down
+    assert list(possible_counts(printed, n, rounding="up")) == up
+    assert list(possible_counts(printed, n, rounding="any")) == sorted({*down, *up})
+
+
 def test_a_printed_zero_counts_as_a_place() -> None:
     """Printed as 90.0, a figure is more exact than as 90; shares are read with a scale of 1."""
     assert len(possible_counts("90", 273)) > len(possible_counts("90.0", 273))

@@ -62,7 +62,12 @@ def test_cases_that_are_copies_count_once(right: int) -> None:
 def test_the_design_effect_is_that_of_the_residuals() -> None:
     """Of two twins that are half right, one right and one wrong: (2 + 2 · 1) / (2 + 1)."""
     right, twins = [1, 0, 1, 0, 1, 1, 0, 0], [0, 0, 1, 1, 2, 2, 3, 3]
-    assert proportion(right, np.array(twins)).design_effect == pytest.approx(4 / 3)
+    found = proportion(right, np.array(twins))
+    assert found.design_effect == pytest.approx(4 / 3)
+    # Few clusters widen it, by Student's t with 7 and 3 degrees (Korn and Graubard 1998).
+    number = 8 / (4 / 3) * (2.364624 / 3.182446) ** 2
+    expected = proportion_confint(number / 2, number, method="wilson")
+    assert found.interval == pytest.approx(expected, abs=1e-6)
 
 
 def test_all_right_in_twins_is_less_certain_than_all_right_apart() -> None:

@@ -52,7 +52,14 @@ def test_groups_are_scored_apart() -> None:
     }
     assert found.groups["origin.domain"]["social"].right == 8
     assert found.groups["wsc.associative"]["True"].n == 4
+    assert {of.chance for groups in found.groups.values() for of in groups.values()} == {0.5}
     assert sum(of.n for of in found.groups["origin.author"].values()) == len(data)
+
+
+def test_rows_are_numbered_from_1() -> None:
+    """The row number is a field too: each of four rows is a group of its own."""
+    found = score(right_but(made_twins(2), {0}), by=["row number"]).groups["row number"]
+    assert {row: of.right for row, of in found.items()} == {"1": 0, "2": 1, "3": 1, "4": 1}
 
 
 def test_a_field_that_is_not_there_is_named() -> None:

@@ -13,7 +13,15 @@ import pytest
 from tests.metrics.answering import right_but  # type: ignore[import-not-found]
 from winosmith import Dataset, Prediction, Problem, formats
 from winosmith.errors import DataError
-from winosmith.metrics import Graded, Overlap, clusters, error_depth, grade, stability
+from winosmith.metrics import (
+    Graded,
+    Overlap,
+    clusters,
+    error_depth,
+    grade,
+    stability,
+    stability_drawings,
+)
 from winosmith.problem import Extra
 from winosmith.testing import made_families, made_twins
 
@@ -63,12 +71,20 @@ def test_coin_flippers_err_as_all_their_flips_say() -> None:
     assert early.null.shuffled == pytest.approx(3 / 2, abs=0.05)
 
 
-@pytest.mark.parametrize("wrong", [False, True])
-def test_a_root_is_recorded_as_right_or_wrong(wrong: bool) -> None:
-    """Without a tie JSON has true or false, no number."""
-    found = stability(right_but(made_families([1, 2]), lambda p: wrong and p.lineage is None))
+def tied(graded: Graded, *rows: int) -> Graded:
+    """Return the answers with ties of both options in some rows."""
+    said = enumerate(graded.predictions)
+    both = [replace(p, choice=0, tied=(0, 1)) if row in rows else p for row, p in said]
+    return grade(graded.dataset, both)
+
+
+@pytest.mark.parametrize("right", [True, False, 0.5])
+def test_a_root_is_recorded_as_right_or_wrong(right: bool | float) -> None:
+    """Without a tie JSON has true or false, no number; with one the share that it is worth."""
+    graded = right_but(made_families([1, 2]), () if right else {0})
+    found = stability(tied(graded, 0) if right == 0.5 else graded)
     (family,) = found.record()["families"]
-    assert family["root_right"] is (not wrong)
+    assert family["root_right"] is right or family["root_right"] == 0.5 == right
 
 
 def test_without_an_error_there_is_no_error_depth() -> None:
@@ -166,6 +182,15 @@ def test_the_shuffles_are_near_all_that_there_are() -> None:
     assert found.null.p_value == pytest.approx(as_far.mean(), abs=0.02)
 
 
+def test_a_tie_is_shuffled_onto_a_problem_that_has_no_error() -> None:
+    """Of depths 1 and 2 one has the error, the other the tie: means 4/3 or 5/3, firsts 1 or 3/2."""
+    found = stability(tied(right_but(made_families([1, 2]), {1}), 2))
+    assert found.mean.null.shuffled_interval == pytest.approx((4 / 3, 5 / 3))
+    assert found.mean.null.shuffled == pytest.approx(3 / 2, abs=0.02)
+    assert found.first.null.shuffled_interval == pytest.approx((1, 3 / 2))
+    assert found.first.null.shuffled == pytest.approx(5 / 4, abs=0.02)
+
+
 def test_shuffles_stay_in_the_family() -> None:
     """A solver that fails in deep families everywhere is explained by the families."""
     data = made_families(*([1, 1, 2, 2] for _ in range(10)), *([8, 8, 9, 9] for _ in range(10)))
@@ -206,6 +231,14 @@ def test_families_of_twins_are_drawn_together() -> None:
     found = stability(right_but(data, lambda p: p.lineage is not None))
     assert len(found.families) == 8
     assert (found.mean.value, found.mean.interval) == (1.0, None)
+
+
+def test_a_depth_is_drawn_from_five_problems_on() -> None:
+    """Accuracy at a depth that four have is in tables alone."""
+    found = stability(right_but(made_families(*([1, 2] for _ in range(4)), [1, 3])))
+    ((_, accuracies),) = stability_drawings({"toy": found})
+    told = accuracies.description.replace("\xa0", " ")
+    assert told == "toy: 100.0 % at depth 0, 100.0 % at depth 1"
 
 
 def test_the_depth_that_is_used_is_stated() -> None:

@@ -29,6 +29,12 @@ def test_what_is_counted() -> None:
     assert found.options == {2: 2, 3: 1}
 
 
+def test_a_pronoun_that_the_blank_stands_for_is_not_counted() -> None:
+    """What is counted is the sentence as it is shown, the blank a token of it."""
+    found = metrics.statistics(Dataset([CUP, replace(CUP, id="b", pronoun="it")]))
+    assert (found.average_length, found.vocabulary) == (10, 8)
+
+
 def test_text_without_spaces_is_not_counted() -> None:
     """Japanese sentences have no average length; beside English ones they are left out and told."""
     japanese = Problem("j", "棚の茶碗が急須に当たって_が割れた。", ("茶碗", "急須"), 0)

@@ -182,6 +182,14 @@ def test_many_families_are_swapped_at_random() -> None:
     assert found.p_value == pytest.approx(exact, abs=0.04)
 
 
+def test_the_signature_names_the_answers_of_both() -> None:
+    """Six characters of each digest stand in it."""
+    data = made_families([1, 2])
+    first, second = failing(data, {}), failing(data, {"r0": 1})
+    expected = f"predictions:{first.digest[:6]}+{second.digest[:6]}|"
+    assert expected in str(compare_survival(first, second).signature)
+
+
 def test_solvers_that_fail_alike_do_not_differ() -> None:
     """Equal answers, and answers without any error, give p-values of 1."""
     data = made_families([1, 2], [1, 2])

@@ -96,9 +96,21 @@ def test_other_problems_are_refused() -> None:
 def test_marks_for_other_sentences_are_refused() -> None:
     """A mark whose sentence is another, or whose place is none, is named."""
     with pytest.raises(DataError, match="the mark 0 is for another sentence than the problem 'p'"):
-        marked(Dataset([BALL]), [{"index": 0, "sentence": "Joan gave [her] tea."}])
-    with pytest.raises(DataError, match="the index 7 has no place among 1 problems"):
-        marked(Dataset([BALL]), [{"index": 7, "sentence": ""}])
+        marked(Dataset([BALL]), [{"index": 0, "sentence": "Emma passed the ball."}])
+    for index in (-1, 1, "0"):
+        with pytest.raises(DataError, match=f"the index {index!r} has no place among 1 problems"):
+            marked(Dataset([BALL]), [{"index": index, "sentence": BALL.sentence}])
+
+
+def test_a_mark_is_for_the_sentence_that_shares_most_of_its_words() -> None:
+    """Five of nine words are enough; of what stands in brackets the first becomes the blank."""
+    mark = {"index": 0, "sentence": "Emma passed the ball to", "is_switchable": True}
+    (found,) = marked(Dataset([BALL]), [mark])
+    assert found.extra == {"trichelair.switchable": True}
+    other = {"sentence_switched": "Janie passed Emma the ball because [she] was open [twice]."}
+    assert switched_sentences(Dataset([BALL]), [{**mark, **other}]) == {
+        "p": "Janie passed Emma the ball because _ was open [twice]."
+    }
 
 
 @pytest.fixture
