@@ -245,6 +245,44 @@ def test_copies_contradictions_and_near_copies_are_told_apart() -> None:
     assert set(seen.alike) == {("a", "c"), ("b", "c")}
 
 
+def test_near_copies_with_other_answers_are_told_to_be_looked_at() -> None:
+    """Their answers stand side by side, same options first; equal answers are not among them."""
+    asked = "Which of the many stones that lie beside the river is the {} of them all?"
+    data = Dataset(
+        [
+            _item("a", asked.format("oldest"), ("granite", "marble")),
+            _item("b", asked.format("newest"), ("Marble", "granite"), 1),
+            _item("c", asked.format("first"), ("granite", "marble", "chalk"), 2),
+            _item("d", asked.format("eldest"), ("marble", "granite")),
+            _item("e", asked.format("last"), ("granite", "marble"), None),
+        ],
+        "mine",
+    )
+    seen = audit.review(data)
+    assert {("a", "b"), ("a", "e")} <= {*seen.alike}
+    assert seen.differing[:2] == (("a", "d"), ("b", "d"))
+    assert {*seen.differing[2:]} == {("a", "c"), ("b", "c"), ("c", "d")}
+    assert seen.record()["near_duplicates_that_differ"]["count"] == 5
+    html = audit.page(audit.audit(data, cues=audit.CUES[:1], draws=19, probe_draws=0))
+    table = html.partition("Nearly identical items of mine with different answers")[2]
+    assert table.index("granite") < table.index("marble") < table.index("chalk")
+    assert "Look whether a key is wrong" in table
+
+
+def test_a_rule_that_no_item_carries_has_no_row() -> None:
+    """Of yes and no there is no third option: no band of no width, but a name in a sentence."""
+    rng = np.random.default_rng(0)
+    data = Dataset(
+        (_item(str(at), f"Was w{at} x{at} y{at}?", ("no", "yes"), int(rng.integers(2)))
+         for at in range(60)), "mine",
+    )  # fmt: skip
+    found = audit.audit(data, cues=audit.CUES[:5], draws=99, probe_draws=0)
+    html = audit.page(found)
+    assert "50.0–50.0" not in html
+    assert "or all do in the same way): “the third”, “the fourth”" in html
+    assert html.count("the second") > html.count("the third") == 1
+
+
 def test_items_that_splits_share_are_found() -> None:
     """An item of the test split that is in training, nearly so, is told with both ids."""
     asked = "Which of the many stones that lie beside the river is the oldest of them all?"

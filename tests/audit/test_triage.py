@@ -109,7 +109,7 @@ def test_answers_to_one_split_are_told_of_that_split_alone() -> None:
     [
         ("id,m,m\nq0,A,B\n", "csv:1: two columns are named 'm'"),
         ("id,m\nq0,A\nq0,B\n", "csv:3: the id 'q0' is there a second time"),
-        ("id,m\nq0,0\nq1,1\n", "no cell holds the letter of an option"),
+        ("id,m\nq0,0\nq1,1\n", "none is the letter of an option"),
     ],
 )
 def test_a_table_of_answers_that_would_be_misread_is_refused(
@@ -120,6 +120,48 @@ def test_a_table_of_answers_that_would_be_misread_is_refused(
     path.write_text(table, encoding="utf-8")
     with pytest.raises(FormatError, match=message):
         audit.read_answers(path, _items(2))
+
+
+def test_an_object_of_labels_is_read_by_its_ids(tmp_path: Path) -> None:
+    """Letters, numbers from 1 and texts are options, on one line or several; null is no answer."""
+    path = tmp_path / "gpt.json"
+    data = _items(4)
+    labels = {"q0": "b", "q1": 3, "q2": data[2].options[0].upper(), "q3": None}
+    for indent in (None, 1):
+        path.write_text(json.dumps(labels, indent=indent), encoding="utf-8")
+        assert audit.read_answers(path, data) == {"gpt": {"q0": 1, "q1": 2, "q2": 0, "q3": None}}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"q0": "A", "x": "B"}', "1 of the 2 keys of this object are no ids of items, as 'x'; "
+         "answers are read from a table of ids and letters, a list of labels"),
+        ('{"q0": 0, "q1": 1}', "'q0': 0 is no label: options are counted from 1; write A"),
+        ('{"q0": "I see", "q1": null}', "none is the letter of an option"),
+        ('{"q0": "A", "q0": "B"}', "the key 'q0' occurs twice"),
+        ('{"question": "Who?"}\n{"question": "Why?"}\n', ":1: these are no predictions; answers"),
+    ],
+)  # fmt: skip
+def test_an_object_that_is_no_labels_is_refused_with_what_is_read(
+    text: str, message: str, tmp_path: Path
+) -> None:
+    """Keys that are no ids, numbers from 0, and what tells of no option are not guessed at."""
+    path = tmp_path / "gpt.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(FormatError, match=message):
+        audit.read_answers(path, _items(2))
+
+
+def test_a_label_that_is_a_number_and_another_options_text_is_refused(tmp_path: Path) -> None:
+    """Of the options 3, 2 and 1 nobody knows which one "1" names."""
+    path = tmp_path / "gpt.json"
+    path.write_text('{"q": "1"}', encoding="utf-8")
+    data = Dataset([Problem("q", "How many?", ("3", "2", "1"), 0, blank=None)])
+    with pytest.raises(FormatError, match="'1' is the text of another"):
+        audit.read_answers(path, data)
+    path.write_text('{"q": "2"}', encoding="utf-8")
+    assert audit.read_answers(path, data) == {"gpt": {"q": 1}}
 
 
 def test_a_table_of_letters_is_read_by_its_ids(tmp_path: Path) -> None:

@@ -256,6 +256,14 @@ def test_what_is_no_file_is_refused_with_what_to_give(told: Path, cli: Cli) -> N
         assert message in cli.refused("audit", given)
 
 
+def test_a_folder_without_a_file_that_is_read_is_told_so(tmp_path: Path, cli: Cli) -> None:
+    """No pattern is suggested that nothing fits, but the endings of files that are read."""
+    (tmp_path / "notes.md").touch()
+    told = " ".join(cli.refused("audit", tmp_path).replace("│", " ").split())
+    assert "no file in it ends in .jsonl, .json, .csv, .tsv, .parquet; give" in told
+    assert "*" not in told
+
+
 def test_a_list_of_letters_is_what_one_model_chose(told: Path, cli: Cli) -> None:
     """In the order of the items; of another length it is refused."""
     listed = told.parent / "model.json"

@@ -53,9 +53,11 @@ def test_copies_and_contradictions_are_told_by_id(tmp_path: Path, cli: Cli) -> N
     assert "identical" not in plain
     for command in ("stats", "check"):
         told = " ".join(cli(command, tmp_path / "more.jsonl").split())
-        assert "2 groups of identical problems, 4 problems in all: 0-0 = copy; 1-0 = liar." in told
-        assert "1 group of identical problems with different answers: 1-0 = liar. Correct" in told
-        assert "1 twin id is shared by three problems or more: 2-0, 2-1, third." in told
+        assert (
+            "2 groups of identical problems, 4 problems in all: 0-0 and copy; 1-0 and liar." in told
+        )
+        assert "1 group of identical problems with different answers: 1-0 and liar. Correct" in told
+        assert "1 twin id is shared by three problems or more: 2-0, 2-1 and third." in told
         found = cli.told(command, tmp_path / "more.jsonl")
         assert found["copies"] == {
             "count": 2,

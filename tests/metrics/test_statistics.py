@@ -66,9 +66,9 @@ def test_copies_share_sentence_and_options_in_any_order() -> None:
     assert found.copies.groups == (("a", "b"),)
     assert found.copies.contradictions == ()
     (told,) = found.copies.sentences()
-    assert told.startswith("1 group of identical problems, 2 problems in all: a = b.")
+    assert told.startswith("1 group of identical problems, 2 problems in all: a and b.")
     (told,) = replace(found.copies, groups=(("a", "b"), ("c", "d", "e"))).sentences()
-    assert told.startswith("2 groups of identical problems, 5 problems in all: a = b")
+    assert told.startswith("2 groups of identical problems, 5 problems in all: a and b; ")
 
 
 def test_a_contradiction_is_a_copy_with_another_answer() -> None:

@@ -42,6 +42,16 @@ _LOGS = ("samples_*.jsonl", "*.eval")
 """Files of answers that are looked for in a folder."""
 
 
+_NO_LETTER = "none is the letter of an option; write A for the first one, B for the second"
+
+_SHAPES = (
+    'answers are read from a table of ids and letters, a list of labels, an object such as {"q1": '
+    '"A"}, predictions of winosmith solve, samples of lm-evaluation-harness, or a log of '
+    "inspect_ai: of another log make a table, a row an item with its id, and a column a model with "
+    "the letters it chose"
+)
+
+
 def read_answers(
     path: str | Path | Sequence[str | Path],
     dataset: Dataset,
@@ -52,6 +62,8 @@ def read_answers(
     - Predictions of `winosmith solve`, by their ids.
     - A table whose first column, or that named `id`, holds the items' ids; each other one a model's
       letters, A for the first option. A cell with anything else is no answer.
+    - A JSON object of one model's labels by the ids of items, `{"q1": "A"}`: a letter, a number
+      from 1, or the option's text. Anything else is no answer.
     - Samples of lm-evaluation-harness (`samples_TASK_DATE.jsonl` of `--log_samples`). The option
       with the highest log-likelihood was chosen (what `acc` counts), or the one whose letter or
       text was generated. The model is the folder's name, as the harness writes it.
@@ -127,19 +139,56 @@ def _read(path: Path, dataset: Dataset, columns: formats.Columns | None) -> _Cho
         record = parsed(first.decode("utf-8"))
     except ValueError:
         record = None  # a JSON document over several lines
-    if isinstance(record, dict) and not {"eval", "results"} & record.keys():
-        if record.keys() & {"resps", "filtered_resps"}:
-            return {path.absolute().parent.name: _of_samples(path, dataset, columns)}
-        if not record.keys() & {"id", "choice", "predictions"}:
-            raise FormatError(_UNKNOWN, path)
+    if isinstance(record, dict) and record.keys() & {"resps", "filtered_resps"}:
+        return {path.absolute().parent.name: _of_samples(path, dataset, columns)}
+    if isinstance(record, dict) and record.keys() & {"predictions", "id", "choice"}:
         return _by_id(formats.read_predictions(path))
-    return _of_logs(*_inspect_json(path), dataset, path)
+    try:
+        text = path.read_text("utf-8-sig")
+        held = json.loads(text)
+        labels = None if {"eval", "configs"} & held.keys() else parsed(text)
+    except (ValueError, RecursionError) as error:
+        wrong = "these are no predictions" if record else f"this is not JSON ({error})"
+        raise FormatError(f"{wrong}; {_SHAPES}", path, 1 if record else None) from None
+    if labels is None:
+        return _of_logs(*_inspect_json(held, path), dataset, path)
+    return {path.stem: _of_labels(labels, dataset, path)}
 
 
-_UNKNOWN = (
-    "these are no predictions, samples of lm-evaluation-harness or log of inspect_ai: of another "
-    "log make a table, a row an item with its id, and a column a model with the letters it chose"
-)
+def _of_labels(held: Mapping[str, Any], dataset: Dataset, path: Path) -> dict[str, int | None]:
+    """Return the options of labels by the ids of items."""
+    known = {*dataset.ids}
+    lost = [name for name in held if name not in known]
+    if lost or not held:
+        raise FormatError(
+            f"{len(lost):,} of the {len(held):,} keys of this object are no ids of items"
+            + (f", as {lost[0]!r}" if lost else "")
+            + f"; {_SHAPES}",
+            path,
+        )
+    found = {name: _labelled(held[name], dataset[dataset.row(name)], path) for name in held}
+    if all(choice is None for choice in found.values()):
+        raise FormatError(_NO_LETTER, path)
+    return found
+
+
+def _labelled(label: Any, problem: Problem, path: Path) -> int | None:
+    """Return the option that a label names: by its letter, its number from 1, or its text."""
+    if type(label) not in (str, int):
+        return None
+    told = str(label).strip()
+    said = _said(told, problem.options)
+    if not told.isdecimal():
+        return said
+    counted = int(told) - 1
+    if counted < 0 or (said is not None and said != counted):
+        also = "" if said is None else f", and {told!r} is the text of another"
+        raise FormatError(
+            f"{problem.id!r}: {told} is no label: options are counted from 1{also}; write A for "
+            "the first",
+            path,
+        )
+    return counted if counted < len(problem.options) else None
 
 
 def _by_id(found: formats.Predictions) -> _Chosen:
@@ -186,10 +235,7 @@ def _table(path: Path, dataset: Dataset) -> _Chosen:
             path,
         )
     if all(choice is None for chosen in models.values() for choice in chosen.values()):
-        raise FormatError(
-            "no cell holds the letter of an option; write A for the first one, B for the second",
-            path,
-        )
+        raise FormatError(_NO_LETTER, path)
     left = {
         name: "holds no letter of an option"
         for name, chosen in models.items()
@@ -550,11 +596,7 @@ def _size(count: int) -> str:
     return f"{count / 2**20:,.0f} MiB"
 
 
-def _inspect_json(path: Path) -> tuple[str, list[Mapping[str, Any]]]:
-    try:
-        log = json.loads(path.read_text("utf-8-sig"))
-    except (ValueError, RecursionError) as error:
-        raise FormatError(f"this is not JSON ({error})", path) from None
+def _inspect_json(log: Mapping[str, Any], path: Path) -> tuple[str, list[Mapping[str, Any]]]:
     if "configs" in log and "samples" not in log:
         raise FormatError(
             "these are results, not answers: run lm_eval with --log_samples, and give the files "
@@ -562,8 +604,7 @@ def _inspect_json(path: Path) -> tuple[str, list[Mapping[str, Any]]]:
             path,
         )
     if not isinstance(log.get("eval"), dict) or not isinstance(log.get("samples"), list):
-        told = "this is no log of inspect_ai with samples" if "eval" in log else _UNKNOWN
-        raise FormatError(told, path)
+        raise FormatError("this is no log of inspect_ai with samples", path)
     return str(log["eval"].get("model")), log["samples"]
 
 

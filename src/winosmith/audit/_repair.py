@@ -550,9 +550,11 @@ def _changed(data: Dataset, result: Dataset, cues: Sequence[Cue]) -> tuple[Chang
     for items in (Items.of(data), Items.of(result)):
         own = items.keyed(items.unit_key)
         read = items.readable(cues)
-        picked = items.picked(read)[own].T
+        picked = items.picked(read)
+        tells = (picked == 0).any(axis=0)  # no other cue is told: no item carries what it looks for
         right.append({cue.name: float(SHARES[ties].mean())
-                      for cue, ties in zip(read, picked, strict=True)})  # fmt: skip
+                      for cue, ties, any_one in zip(read, picked[own].T, tells, strict=True)
+                      if any_one})  # fmt: skip
     before, after = right
     chance = Items.of(data).chance
     found = [Changed(name, before[name], after[name]) for name in before if name in after]

@@ -14,12 +14,13 @@ from winosmith.audit._repair import Repair
 from winosmith.audit._repaired import DRAWN, repair_sections
 from winosmith.audit._review import shared
 from winosmith.dataset import Dataset
+from winosmith.problem import Problem
 
 _LONG = 400
 """So many characters of an example's question are shown, the last."""
 
-_SUSPECTS = 100
-"""How many keys that may be wrong are listed on the page."""
+_LISTED = 100
+"""How many keys that may be wrong are listed on the page, and how many pairs that differ."""
 
 _OF_VECTORS = (
     ", one of vectors what the embedder in the signature makes of each option and question, and "
@@ -171,7 +172,7 @@ def _advice(audit: Audit) -> Iterator[str]:
                 )
         told = part.review.copies
         if told.contradictions:
-            yield f"{part.name}: {_ids(told.contradictions)} are identical, with different keys."
+            yield f"{part.name}: identical items have different keys: {_ids(told.contradictions)}."
         if part.review.equal:
             yield f"{part.name}: options of {_ids([[one] for one in part.review.equal])} are equal."
         for leak in part.review.leaks or ():
@@ -186,7 +187,7 @@ def _advice(audit: Audit) -> Iterator[str]:
     for (one, other), pairs in audit.shared.items():
         yield (
             f"{one} has {shared(pairs):,} items of {other}, copies or nearly so, as "
-            f"{' = '.join(pairs[0])}: leave them out of one."
+            f"{pairs[0][0]} in {one} and {pairs[0][1]} in {other}: leave them out of one."
         )
 
 
@@ -204,26 +205,28 @@ def _positions(tried: Battery) -> str:
 
 def _ids(groups: Sequence[Sequence[str]], most: int = 3) -> str:
     more = len(groups) - most
-    return ", ".join(" = ".join(ids) for ids in groups[:most]) + (
-        f" and {more:,} more" if more > 0 else ""
-    )
+    if all(len(ids) == 1 for ids in groups):
+        return report.joined([ids[0] for ids in groups], most)
+    return "; ".join(map(report.joined, groups[:most])) + (f"; {more:,} more" if more > 0 else "")
 
 
 def _cues(part: Part) -> report.Section:
     tried = part.battery
+    moved = [found for found in tried.found if found.named is not None or _moves(found)]
+    still = [f"“{found.cue}”" for found in tried.found if found not in moved]
     table = report.Table(
         f"Cues of {part.name}",
         ["cue", report.Column("right", numeric=True), report.Column("expected", numeric=True),
          report.Column("band of 95 %", numeric=True), report.Column("p", numeric=True),
          report.Column("given those above", numeric=True)],
-        [_cue_row(found, tried.draws) for found in tried.found],
+        [_cue_row(found, tried.draws) for found in moved],
         note="The band holds all cues of 95 of 100 sets in which nothing gives an answer away. p "
         "is of all cues together. After the first, a cue is named only by what it adds to those "
         "above it.",
         most=8,
         beyond="{:,} more cues are in the report (--out) and in --json.",
     )  # fmt: skip
-    first = [*tried.named, *(found for found in tried.found if found.named is None)][:DRAWN]
+    first = [*tried.named, *(found for found in moved if found.named is None)][:DRAWN]
     rows = [
         report.Dot(
             found.cue,
@@ -260,6 +263,16 @@ def _cues(part: Part) -> report.Section:
         for found in tried.named
         if found.p > LEVEL >= (found.p_given or 0.0)
     ]
+    if still:
+        blocks.append(
+            report.Text(
+                [
+                    "Not listed, since no draw changes what they get right (next to no item's "
+                    f"options differ by them, or all do in the same way): {report.joined(still)}."
+                ],
+                "note",
+            )
+        )
     if tried.unchecked:
         blocks.append(
             report.Text(
@@ -271,6 +284,11 @@ def _cues(part: Part) -> report.Section:
             )
         )
     return report.Section(f"Cues of {part.name}", blocks, lead)
+
+
+def _moves(found: Found) -> bool:
+    """Tell whether chance gives a cue different shares, as the page prints them."""
+    return _percent(found.low) != _percent(found.high)
 
 
 def _hidden(found: Found, draws: int) -> str:
@@ -397,6 +415,7 @@ def _rest(audit: Audit) -> Iterator[report.Block]:
             ("groups of identical items", seen.copies.groups),
             ("groups of identical items with different keys", seen.copies.contradictions),
             ("pairs of nearly identical items", seen.alike),
+            ("of these, with another text as the answer", seen.differing),
             ("options equal but for case or a mark", [[one] for one in seen.equal]),
             ("key that holds another option", [[one] for one in seen.holding]),
             ("key that another option holds", [[one] for one in seen.held]),
@@ -439,7 +458,27 @@ def _rest(audit: Audit) -> Iterator[report.Block]:
                 else f"No {what} of {part.name} is declared, in the file or in a card beside it."
             )
     yield report.Table("What else was found", ["what", "how many", "as"], rows)
+    for part in audit.parts:
+        if part.review.differing:
+            yield _differing(part)
     yield report.Text(absent)
+
+
+def _differing(part: Part) -> report.Table:
+    """Return the pairs of nearly identical items whose answers differ, with both answers."""
+    key = {problem.id: _key(problem) for problem in part.dataset}
+    return report.Table(
+        f"Nearly identical items of {part.name} with different answers",
+        ["item", "its answer", "another", "its answer"],
+        [[one, key[one], other, key[other]] for one, other in part.review.differing[:_LISTED]],
+        note="Look whether a key is wrong. It need not be: a word that differs may change the "
+        "answer, as in questions of one template. Those with the same options come first.",
+        most=4,
+    )
+
+
+def _key(problem: Problem) -> str:
+    return "" if problem.answer is None else problem.options[problem.answer]
 
 
 def _standing(part: Part, found: Overlap) -> Iterator[list[report.Value]]:
@@ -472,12 +511,10 @@ def _models(part: Part) -> report.Section:
         return report.Section(part.name, [])
     texts = {problem.id: problem for problem in part.dataset}
     rows: list[list[report.Value]] = []
-    for suspect in found.suspects[:_SUSPECTS]:
+    for suspect in found.suspects[:_LISTED]:
         problem = texts[suspect.id]
-        key = "" if problem.answer is None else problem.options[problem.answer]
-        rows.append(
-            [suspect.id, f"{100 * suspect.agreement:.0f} %", problem.options[suspect.other], key]
-        )
+        agreed = f"{100 * suspect.agreement:.0f} %"
+        rows.append([suspect.id, agreed, problem.options[suspect.other], _key(problem)])
     count = len(found.right)
     lead = (
         f"{count} model{'s' * (count > 1)}. Items that all get right: {len(found.saturated):,}; "

@@ -144,6 +144,8 @@ class Review:
         contained: items in which any option holds another.
         copies: identical items, those with contradictory keys among them.
         alike: pairs that share four fifths of their words, twins and copies apart.
+        differing: those of `alike` whose answers are different texts, the pairs with the same
+            options first. A key may be wrong there, or a word that differs changes the answer.
         leaks: fields that give the answer away; None where there are too few items to tell.
         one_sided: groups whose keys stand at one position.
         unlicensed: how many items state no licence.
@@ -156,6 +158,7 @@ class Review:
     contained: tuple[str, ...]
     copies: Copies
     alike: tuple[tuple[str, str], ...]
+    differing: tuple[tuple[str, str], ...]
     leaks: tuple[Leak, ...] | None
     one_sided: tuple[OneSided, ...]
     unlicensed: int
@@ -169,6 +172,7 @@ class Review:
             "option_holds_key": self.held,
             "contained_options": self.contained,
             "near_duplicates": self.alike,
+            "near_duplicates_that_differ": self.differing,
         }
         return {
             **{
@@ -195,7 +199,7 @@ def review(dataset: Dataset, seed: int = 0) -> Review:
     """
     equal, holding, held, contained = [], [], [], []
     for problem in dataset:
-        texts = [plain(option).rstrip(_ENDS) for option in problem.options]
+        texts = [*map(_bare, problem.options)]
         bare = [tuple(word for word in text.split(" ") if _said(word)) for text in texts]
         if len({*texts}) < len(texts):
             equal.append(problem.id)
@@ -206,18 +210,25 @@ def review(dataset: Dataset, seed: int = 0) -> Review:
             holding.append(problem.id)
         if any(inner == problem.answer for inner, _ in inside):
             held.append(problem.id)
+    alike = _near(dataset)
     return Review(
         tuple(equal),
         tuple(holding),
         tuple(held),
         tuple(contained),
         copies(dataset),
-        _near(dataset),
+        tuple((one.id, other.id) for one, other in alike),
+        tuple((one.id, other.id) for one, other in _differing(alike)),
         _fields(dataset, seed),
         tuple(_one_sided(dataset)),
         sum(not (problem.origin and problem.origin.licence) for problem in dataset),
         sum(answer is None for answer in dataset.answers),
     )
+
+
+def _bare(option: str) -> str:
+    """Return an option without what may differ in the same one."""
+    return plain(option).rstrip(_ENDS)
 
 
 def _said(word: str) -> bool:
@@ -241,15 +252,27 @@ def _fields(dataset: Dataset, seed: int) -> tuple[Leak, ...] | None:
     return found and tuple(leak for leak in found if leak.field != "options")
 
 
-def _near(dataset: Dataset) -> tuple[tuple[str, str], ...]:
+def _near(dataset: Dataset) -> list[tuple[Problem, Problem]]:
     same = {row: at for at, rows in enumerate(rows_of_copies(dataset)) for row in rows}
     pairs = near(list(dataset))
-    return tuple(
-        (dataset[one].id, dataset[other].id)
+    return [
+        (dataset[one], dataset[other])
         for one, other in pairs
         if not (one in same and same[one] == same.get(other))
         and not _twins(dataset[one], dataset[other])
-    )
+    ]
+
+
+def _differing(pairs: Sequence[tuple[Problem, Problem]]) -> list[tuple[Problem, Problem]]:
+    """Return the pairs whose answers are different texts, those with the same options first."""
+    same: list[tuple[Problem, Problem]] = []
+    others: list[tuple[Problem, Problem]] = []
+    for one, other in pairs:
+        if one.answer is not None and other.answer is not None:
+            ours, theirs = ([*map(_bare, problem.options)] for problem in (one, other))
+            if ours[one.answer] != theirs[other.answer]:
+                (same if sorted(ours) == sorted(theirs) else others).append((one, other))
+    return same + others
 
 
 def _twins(one: Problem, other: Problem) -> bool:

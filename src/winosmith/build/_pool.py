@@ -26,6 +26,7 @@ from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import DataError, FormatError, RecipeError
 from winosmith.problem import Problem
 from winosmith.records import parsed
+from winosmith.report import joined
 
 
 @dataclass(frozen=True)
@@ -391,13 +392,13 @@ def copies_sentences(record: Mapping[str, Any] | None) -> list[str]:
     >>> found = {"rule": "once", "groups": 2, "problems": 4, "contradictory": 1, "left_out": 3}
     >>> for line in copies_sentences({**found, "examples": [["mine-3", "mine-7"]]}):
     ...     print(line)
-    Of 4 problems that are 2 (mine-3 = mine-7), one of each stays, in whole twins; 3 are left out
+    Of 4 problems that are 2 (mine-3 and mine-7), one of each stays, in whole twins; 3 are left out
     1 of the 2 has copies with different answers: all of them are left out; correct their answers
     """
     if not record:
         return []
     groups, against = record["groups"], record["contradictory"]
-    named = "; ".join(" = ".join(ids) for ids in record["examples"])
+    named = "; ".join(map(joined, record["examples"]))
     whole = f"Of {record['problems']:,} problems that are {groups:,}{named and f' ({named})'}"
     once, none = record["rule"] == "once", record.get("none_left", 0)
     but = f" (of {none:,} none stays, since no whole twin of it can)" if none else ""

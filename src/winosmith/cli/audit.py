@@ -32,7 +32,12 @@ def _files(_: click.Context, __: click.Parameter, paths: tuple[str, ...]) -> tup
             )
         if path and Path(path).is_dir():
             suffixes = Counter(file.suffix for file in Path(path).iterdir() if file.is_file())
-            common = next((end for end, _ in suffixes.most_common() if end in _SUFFIXES), ".jsonl")
+            common = next((end for end, _ in suffixes.most_common() if end in _SUFFIXES), None)
+            if common is None:
+                raise click.BadParameter(
+                    f"{path} is a folder, and no file in it ends in {', '.join(_SUFFIXES)}; give "
+                    "the files by name, each a split"
+                )
             raise click.BadParameter(
                 f"{path} is a folder; give its files, each a split: {Path(path) / f'*{common}'}"
             )
@@ -59,9 +64,10 @@ _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".parquet")
               "contradictions, leak, options, refused, texts, licence, canary; several with "
               "commas.")  # fmt: skip
 @click.option("--answers", multiple=True, type=click.Path(exists=True), metavar="FILE",
-              help="What models chose: a table with ids and a column of letters a model, "
-              "predictions of `winosmith solve`, samples of lm-evaluation-harness, logs of "
-              "inspect_ai, or a folder of these logs; may be repeated.")  # fmt: skip
+              help="What models chose: a table with ids and a column of letters a model, a JSON "
+              "object of labels by ids, predictions of `winosmith solve`, samples of "
+              "lm-evaluation-harness, logs of inspect_ai, or a folder of these logs; may be "
+              "repeated.")  # fmt: skip
 @click.option("--texts", multiple=True, type=click.Path(exists=True, dir_okay=False),
               metavar="FILE", help="A collection of texts that items may stand in: JSON Lines or "
               "plain text, gzipped or not; may be repeated.")  # fmt: skip

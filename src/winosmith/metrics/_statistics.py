@@ -19,7 +19,7 @@ from winosmith.lineage import UNVALIDATED, Depths, depths, explain
 from winosmith.metrics._leaks import Leak, leaks
 from winosmith.problem import Claim, Problem
 from winosmith.records import Recorded
-from winosmith.report import Signature, sign
+from winosmith.report import Signature, joined, sign
 
 EXAMPLES = 5
 """How many examples `Statistics.record` gives of each fault."""
@@ -214,9 +214,6 @@ def _holds_options(sentence: str, options: tuple[str, ...]) -> bool:
 NAMED = 3
 """How many groups are named."""
 
-LONGEST = 4
-"""How many problems of a group are named."""
-
 Groups = tuple[tuple[str, ...], ...]
 """Ids, by group."""
 
@@ -255,28 +252,28 @@ class Copies:
     def sentences(self) -> list[str]:
         """Return what there is to say, as sentences with the first few ids; nothing for none.
 
-        >>> Copies(contradictions=(("a", "b"),)).sentences()[0]
-        '1 group of identical problems with different answers: a = b. Correct it, or leave it out.'
+        >>> Copies(contradictions=(("a", "b"),)).sentences()
+        ['1 group of identical problems with different answers: a and b. Correct it, or ... out.']
         """
         lines = []
         if self.groups:
             lines.append(
                 f"{_how_many(self.groups)} of identical problems, {sum(map(len, self.groups)):,} "
-                f"problems in all: {_named(self.groups, ' = ')}. Each is one observation, of "
+                f"problems in all: {_named(self.groups)}. Each is one observation, of "
                 "which a build keeps one."
             )
         if self.contradictions:
             these = "it" if len(self.contradictions) == 1 else "them"
             lines.append(
                 f"{_how_many(self.contradictions)} of identical problems with different answers: "
-                f"{_named(self.contradictions, ' = ')}. Correct {these}, or leave {these} out."
+                f"{_named(self.contradictions)}. Correct {these}, or leave {these} out."
             )
         if self.crowded:
             ids = (
                 "1 twin id is" if len(self.crowded) == 1 else f"{len(self.crowded):,} twin ids are"
             )
             lines.append(
-                f"{ids} shared by three problems or more: {_named(self.crowded, ', ')}. Two make "
+                f"{ids} shared by three problems or more: {_named(self.crowded)}. Two make "
                 "a twin; give each twin an id of its own."
             )
         return lines
@@ -304,12 +301,8 @@ def _how_many(groups: Groups) -> str:
     return "1 group" if len(groups) == 1 else f"{len(groups):,} groups"
 
 
-def _named(groups: Groups, between: str) -> str:
-    named = [
-        between.join(ids[:LONGEST]) + (f"{between}…" if len(ids) > LONGEST else "")
-        for ids in groups[:NAMED]
-    ]
-    return "; ".join(named) + ("; …" if len(groups) > NAMED else "")
+def _named(groups: Groups) -> str:
+    return "; ".join(map(joined, groups[:NAMED])) + ("; …" if len(groups) > NAMED else "")
 
 
 @dataclass(frozen=True, slots=True)

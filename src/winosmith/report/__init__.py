@@ -81,7 +81,7 @@ from winosmith.report._page import (
     page,
 )
 from winosmith.report._svg import Svg
-from winosmith.report._text import Signature, Value, shown, sign, whole_and_single
+from winosmith.report._text import Signature, Value, joined, shown, sign, whole_and_single
 
 __all__ = [
     "ALONG",
@@ -125,6 +125,7 @@ __all__ = [
     "funnel",
     "histograms",
     "items_by_right",
+    "joined",
     "learning",
     "levels",
     "mirrored",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any
@@ -51,6 +51,17 @@ def whole_and_single(twins: int, singles: int) -> str:
     '1 whole twin and 1,022 singles'
     """
     return f"{number_of(twins, 'whole twin')} and {number_of(singles, 'single')}"
+
+
+def joined(names: Sequence[str], most: int = 4) -> str:
+    """Return names as a sentence has them, of many the first so many.
+
+    >>> joined(["0"]), joined(["0", "240"]), joined("abc"), joined("abcdefg")
+    ('0', '0 and 240', 'a, b and c', 'a, b, c, d and 3 more')
+    """
+    more = len(names) - most
+    *first, last = names if more <= 0 else (*names[:most], f"{more:,} more")
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def shown(value: object, form: str = "") -> str:
