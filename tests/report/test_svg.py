@@ -211,3 +211,18 @@ def test_whole_settings_have_whole_ticks():
     assert ">1.5<" not in drawn
     assert ">2<" in drawn
     assert ">1.4<" in report.curves([0.5, 1.5, 2], lines, title="", x="", y="").markup
+
+
+def test_a_long_name_beside_a_dot_is_wrapped_and_not_cut() -> None:
+    """All its words are drawn, on lines of their own, and its row is higher for it."""
+    long = "contradiction, where the hypothesis has few of its words in the premise"
+    short, tall = (
+        report.dots([report.Dot(name, 0.4, 0.3, 0.2, 0.35)], title="Cues")
+        for name in ("the longest", long)
+    )
+    drawn = " ".join(re.findall(r"<text[^>]*>([^<]+)</text>", tall.markup))
+    assert long in drawn
+    assert "…" not in drawn
+    heights = [float(re.findall(r'viewBox="0 0 [\d.]+ ([\d.]+)"', svg.markup)[0])
+               for svg in (short, tall)]  # fmt: skip
+    assert heights[1] > heights[0]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -554,9 +555,11 @@ def dots(rows: Sequence[Dot], *, title: str) -> Svg:
     """Draw one dot a row, over the band of what chance gives.
 
     Args:
-        rows: from the top down.
+        rows: from the top down; a long name stands on several lines.
         title: the drawing's name.
     """
+    names = [wrap(cut(row.name, 120), 34) for row in rows]
+    lines = max(map(len, names), default=1)
 
     def paint(canvas: Canvas) -> None:
         axes = canvas.add_subplot()
@@ -568,7 +571,7 @@ def dots(rows: Sequence[Dot], *, title: str) -> Svg:
         ends = [end for row in rows for end in (row.low, row.high, row.value)]
         axes.set(xlim=(max(0, min(ends, default=0) - 0.02), min(1, max(ends, default=1) + 0.02)),
                  ylim=(len(rows) - 0.4, -0.7))  # fmt: skip
-        axes.set_yticks(range(len(rows)), [cut(row.name, 34) for row in rows], color=INK)
+        axes.set_yticks(range(len(rows)), ["\n".join(name) for name in names], color=INK)
         axes.tick_params(axis="y", length=0)
         axes.xaxis.set_major_formatter(percent_tick)
         axes.grid(axis="x")
@@ -578,4 +581,5 @@ def dots(rows: Sequence[Dot], *, title: str) -> Svg:
         f"{shown(row.high, '.1%')}"
         for row in rows
     )
-    return draw(paint, title=title, description=description, width=460, height=60 + 26 * len(rows))
+    height = 60 + (14 + 12 * lines) * len(rows)
+    return draw(paint, title=title, description=description, width=460, height=height)
