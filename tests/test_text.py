@@ -39,6 +39,15 @@ def test_tokens_are_those_of_the_treebank(sentence: str, expected: str) -> None:
     assert text.tokens(sentence) == expected.split()
 
 
+@given(
+    st.text(st.sampled_from("aAnNtTcCoOgGwW  .'?\u00a0\t_-1²é")), st.sampled_from(("", "caNnot"))
+)
+def test_plain_words_are_cut_as_by_the_treebank(told: str, more: str) -> None:
+    """Text of letters and digits alone is cut at its spaces, which is what all rules make of it."""
+    sentences = text._SENTENCE_END.split(told + more)
+    assert text.tokens(told + more) == [one for s in sentences for one in text._treebank(s)]
+
+
 @given(st.text())
 def test_tokens_keep_every_character_that_is_not_space(sentence: str) -> None:
     """Cutting a sentence loses and adds nothing but white space."""

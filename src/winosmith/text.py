@@ -81,6 +81,9 @@ _APART: tuple[tuple[re.Pattern[str], str], ...] = (
 )
 """The Treebank's conventions (Marcus et al. 1993, and its tokenisation page), in their order."""
 
+_PARTED = ("cannot", "gonna", "wanna")
+"""All that these part in letters and digits alone."""
+
 _SPACED = "A-Za-z0-9\u00c0-\u024f\u0370-\u058f\u10a0-\u10ff\u1e00-\u1fff"
 """Digits and the letters of scripts in which a word stands apart: Latin, Greek, Cyrillic,
 Armenian, Georgian. In Chinese, Japanese, Thai, and by prefixes and particles in Arabic, Hebrew and
@@ -175,6 +178,9 @@ def tokens(text: str) -> list[str]:
 
 
 def _tokens(text: str) -> list[str]:
+    lowered = text.lower()
+    if lowered.replace(" ", "").isalnum() and not any(word in lowered for word in _PARTED):
+        return text.split()  # as all that follows would, which takes ten times as long
     return [token for sentence in _SENTENCE_END.split(text) for token in _treebank(sentence)]
 
 
