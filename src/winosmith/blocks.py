@@ -173,15 +173,13 @@ def _found(words: Sequence[frozenset[str]], wanted: Wanted, owners: ArrayLike) -
 
 
 def _same_options(
-    problems: Iterable[Problem], owner: Callable[[int], int]
+    problems: Sequence[Problem], owner: Callable[[int], int]
 ) -> Iterator[tuple[list[int], list[frozenset[str]]]]:
     """Yield the rows with the same options, where these have several owners, and their words."""
-    held: dict[frozenset[str], dict[int, Problem]] = {}
-    for row, problem in enumerate(problems):
-        held.setdefault(frozenset(map(str.lower, problem.options)), {})[row] = problem
-    for rows in held.values():
+    options = (tuple(sorted({*map(str.lower, problem.options)})) for problem in problems)
+    for rows in _by_key(options, range(len(problems))):
         if len({*map(owner, rows)}) > 1:
-            yield [*rows], [_word_set(pieces(p.sentence.lower())) for p in rows.values()]
+            yield rows, [_word_set(pieces(problems[row].sentence.lower())) for row in rows]
 
 
 def _word_set(words: Sequence[str]) -> frozenset[str]:
@@ -252,12 +250,14 @@ def same_text(dataset: Dataset) -> list[list[int]]:
     ]
 
 
-def _by_key(keys: Iterable[str], rows: Iterable[int]) -> list[list[int]]:
-    """Return the rows of each key that two or more have."""
-    together: dict[str, list[int]] = {}
+def _by_key(keys: Iterable[Hashable], rows: Iterable[int]) -> list[list[int]]:
+    """Return the rows of each key that two or more have; no list is made of a row alone."""
+    first: dict[Hashable, int] = {}
+    together: dict[int, list[int]] = {}
     for key, row in zip(keys, rows, strict=True):
-        together.setdefault(key, []).append(row)
-    return [rows for rows in together.values() if len(rows) > 1]
+        if (one := first.setdefault(key, row)) != row:
+            together.setdefault(one, [one]).append(row)
+    return [together[one] for one in sorted(together)]
 
 
 def contradictions(

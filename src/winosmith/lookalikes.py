@@ -34,7 +34,7 @@ _CHEAPER = 4
 """So many comparisons take the time of gathering one row under one word."""
 
 _AT_ONCE = 50_000
-"""Comparisons that are held at once."""
+"""Comparisons that are held at once, and 16s of bits that are set at once."""
 
 _BITS = 4
 """So many bits a word are set apart, on average."""
@@ -229,11 +229,15 @@ class _Search:
     def _bitmaps(self) -> NDArray[np.uint16]:
         """Return bits that each row's words set, (n, width)."""
         width = max(1, min(128, int(np.ceil(_BITS * self.sizes.mean() / 16))))
-        spread = self.words.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(32)
-        at = (spread % np.uint64(16 * width)).astype(np.int64)
         bits = np.zeros((len(self.sizes), width), np.uint16)
-        row = np.repeat(np.arange(len(self.sizes)), self.sizes)
-        np.bitwise_or.at(bits, (row, at // 16), np.left_shift(1, at % 16).astype(np.uint16))
+        few = _AT_ONCE // width
+        for first in range(0, len(bits), few):
+            sizes, start = self.sizes[first : first + few], int(self.starts[first])
+            words = self.words[start : start + int(sizes.sum())].astype(np.uint64)
+            spread = words * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(32)
+            at = (spread % np.uint64(16 * width)).astype(np.int64)
+            row = np.repeat(np.arange(first, first + len(sizes)), sizes)
+            np.bitwise_or.at(bits, (row, at // 16), np.left_shift(1, at % 16).astype(np.uint16))
         return bits
 
     def held(self, row: int, end: int | None = None) -> set[int]:

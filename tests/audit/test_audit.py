@@ -12,7 +12,8 @@ import pytest
 from numpy.typing import NDArray
 
 from winosmith import Dataset, Origin, Problem, audit
-from winosmith.audit import _audit
+from winosmith.audit import _audit, _items, _probes, _review
+from winosmith.audit._cues import Corpus
 from winosmith.errors import DataError, InputError
 from winosmith.problem import Extra
 
@@ -408,21 +409,71 @@ def test_a_cue_that_is_named_given_others_alone_is_explained() -> None:
     assert told not in page(0.025)
 
 
-def test_a_large_set_says_what_memory_it_needs() -> None:
+def test_a_large_set_says_what_memory_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Before anything is tried: by the words that probes pair and by vectors; less without them."""
+    monkeypatch.setattr(_audit, "_memory", lambda: float("inf"))
     asked, said = " ".join("abcdefgh" * 8), " and ".join("word" for _ in range(1400))
     data = Dataset(
         Problem(f"{at}", f"{asked} {at}?", (said, f"{said} end"), 0, blank=None)
-        for at in range(220)
+        for at in range(440)
     )
     told = _audit._room(data, probes=True)
-    assert told.startswith(" (this takes about 3 GiB of memory; with --no-probes 0.0")
+    assert told.startswith(" (this takes about 3 GiB of memory; with --no-probes 0.1")
     assert _audit._room(data, probes=False) == _audit._room(_worded(80, 0.5), probes=True) == ""
     unspaced = Dataset(
         Problem(f"{at}", f"{'水火土' * 20}{at}", ("金木" * 900, "木金" * 900), 0, blank=None)
-        for at in range(400)
+        for at in range(800)
     )
     assert "GiB" in _audit._room(unspaced, probes=True)
+    monkeypatch.setattr(_audit, "_COUNTED", 100)
+    assert _audit._room(data, probes=True) == told
+    monkeypatch.setattr(_audit, "_memory", lambda: 1.5 * 2**30)
+    assert _audit._room(data, probes=True) == (
+        " (this takes about 3 GiB of memory, and there are 1.5: try 166 items drawn at random, "
+        "or with --no-probes 0.1)"
+    )
+
+
+def test_a_long_audit_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once a minute cues tell how many items they have seen, probes how many draws, and what is left."""  # noqa: E501
+    clock = iter(range(0, 1_000_000, 40))
+    monkeypatch.setattr(_audit, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(_items, "_AT_ONCE", 30)
+    monkeypatch.setattr(_probes, "_CELLS", 1)
+    steps: list[str] = []
+    audit.audit(_worded(120, 0.5), draws=19, probe_draws=2, step=steps.append)
+    assert steps == [
+        "mine: cues",
+        "mine: cues: 60 of 120 items, about 2 minutes left",
+        "mine: probes",
+        "mine: probes: 2 of 6 draws, about 3 minutes left",
+        "mine: probes: 4 of 6 draws, about 2 minutes left",
+        "mine: copies, fields, splits",
+    ]
+
+
+def test_a_probe_is_the_same_however_much_is_held_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few features sorted and few draws at a time give the probe of all at once."""
+    items = audit.Items.of(_worded(120, 0.7))
+    whole = audit.probes(items, draws=9)
+    monkeypatch.setattr(_probes, "_SORTED", 50)
+    monkeypatch.setattr(_probes, "_CELLS", 2 * len(items))
+    for one, other in zip(audit.probes(items, draws=9), whole, strict=True):
+        assert one.scores.tobytes() == other.scores.tobytes()
+        assert replace(one, scores=other.scores) == other
+
+
+def test_each_word_of_a_large_set_is_held_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What options hold, and what near copies are found by, is no text for each word of an item."""
+    data = _worded(60, 0.5)
+    wholes = Corpus.of(problem.options for problem in data).wholes
+    looked: list[Sequence[Sequence[str]]] = []
+    monkeypatch.setattr(_review, "find", lambda words, *_: looked.append(words))
+    _review.near(list(data))
+    for held in (wholes, *looked):
+        said = [word for words in held for word in words]
+        assert len({*map(id, said)}) == len({*said}) < len(said)
+    assert looked
 
 
 def test_the_band_holds_what_is_not_beyond_chance() -> None:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from math import ceil
+from time import monotonic
 from typing import Any
 
 from winosmith._version import __version__
 from winosmith.audit._answers import Answers
 from winosmith.audit._classes import class_cues
 from winosmith.audit._cues import CUES, Cue
-from winosmith.audit._items import Items
+from winosmith.audit._items import Items, Tell
 from winosmith.audit._null import Battery, Found, battery
 from winosmith.audit._overlap import Overlap
 from winosmith.audit._probes import ASKED, Probe, probes
@@ -221,14 +224,17 @@ def audit(
             raise DataError(f"{name}: {error}") from None
         beside = texts.get(name) if texts else None
         given = [*cues, *class_cues(dataset), *(beside.cues if beside else ())]
+        items.picked(items.readable(given), _paced(step, f"{name}: cues", len(items), "items"))
         tried = battery(items, given, draws=draws, seed=seed)
         learn = probe_draws > 0 and learnable(items)
         if learn:
             step(f"{name}: probes")
-        probed = probes(items, draws=probe_draws, seed=seed) if learn else ()
+        tell = _paced(step, f"{name}: probes", len(SEEN) * probe_draws, "draws")
+        probed = probes(items, draws=probe_draws, seed=seed, tell=tell) if learn else ()
         if learn and embedder is not None:
             step(f"{name}: vectors of questions and options")
-            probed += probes(items, embedder, draws=probe_draws, seed=seed)
+            tell = _paced(step, f"{name}: vectors", len(SEEN) * probe_draws, "draws")
+            probed += probes(items, embedder, draws=probe_draws, seed=seed, tell=tell)
         step(f"{name}: copies, fields, splits")
         left = tuple(refused.get(name, ())) if refused else ()
         seen = review(dataset, seed)
@@ -244,25 +250,63 @@ def audit(
     return Audit(tuple(parts), across(splits), seed, determined)
 
 
-_ITEM, _PAIR, _VECTOR = 9_000, 67, 9_400
-"""Bytes that an item takes, a word of an option beside a word of the question, and an option's
-vectors of 512 numbers: measured."""
+_EVERY = 60
+"""Seconds between two words of how far a step is."""
+
+
+def _paced(step: Step, what: str, total: int, of: str) -> Tell:
+    """Return what tells, once a minute, how much of a step is done and how long the rest takes."""
+    began = last = monotonic()
+
+    def tell(done: int) -> None:
+        nonlocal last
+        now = monotonic()
+        if 0 < done < total and now - last >= _EVERY:
+            last = now
+            left = ceil((now - began) / 60 * (total - done) / done)
+            step(
+                f"{what}: {done:,} of {total:,} {of}, about {left:,} minute{'s' * (left > 1)} left"
+            )
+
+    return tell
+
+
+_OPTION, _WORD, _PAIR, _VECTOR = 700, 34, 32, 9_400
+"""Bytes that an option takes, a word of an item, a word of an option beside a word of the question,
+and an option's vectors of 512 numbers: measured."""
+
+_COUNTED = 10_000
+"""So many items' words are counted at most, to tell how many all have."""
 
 
 def _room(dataset: Dataset, *, probes: bool, vectors: bool = False) -> str:
-    """Return how much memory a large set takes; nothing for others."""
-    pairs = sum(
-        (2 + min(len(pieces(problem.sentence)), ASKED))
-        * sum(map(len, map(pieces, problem.options)))
-        for problem in (dataset if probes else ())
-    )
-    options = sum(len(problem.options) for problem in dataset)
-    cues = _ITEM * len(dataset) / 2**30
-    learnt = (_PAIR * pairs + _VECTOR * options * vectors) * probes / 2**30
-    if cues + learnt < 2:
+    """Return how much memory a large set takes, and what to do without it; nothing for others."""
+    some = dataset.problems[:: 1 + len(dataset) // _COUNTED]
+    cues = learnt = 0
+    for problem in some:
+        asked, said = len(pieces(problem.sentence)), sum(map(len, map(pieces, problem.options)))
+        cues += _OPTION * len(problem.options) + _WORD * (asked + said)
+        learnt += _PAIR * (2 + min(asked, ASKED)) * said + _VECTOR * len(problem.options) * vectors
+    scale = len(dataset) / max(1, len(some)) / 2**30
+    needed, alone = (cues + learnt * probes) * scale, cues * scale
+    there = _memory() / 2**30
+    if needed < 2:
         return ""
-    alone = f"; with --no-probes {cues:.1f}" if probes else ""
-    return f" (this takes about {cues + learnt:.0f} GiB of memory{alone})"
+    told = f"this takes about {needed:.0f} GiB of memory"
+    without = f"with --no-probes {alone:.1f}" if probes else ""
+    if needed <= there:
+        return f" ({'; '.join(filter(None, (told, without)))})"
+    fit = int(len(dataset) * there / needed * 0.8)
+    ways = [f"try {fit:,} items drawn at random", *filter(None, [without and f"or {without}"])]
+    return f" ({told}, and there are {there:.3g}: {', '.join(ways)})"
+
+
+def _memory() -> float:
+    """Return how many bytes of memory the machine has; infinitely many where it does not tell."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, ValueError, OSError):  # Windows has none of this
+        return float("inf")
 
 
 LEAST = 50

@@ -12,7 +12,9 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from math import log
+from sys import intern
 from typing import Literal
 
 import numpy as np
@@ -98,7 +100,7 @@ class Corpus:
         wholes: Counter[tuple[str, ...]] = Counter()
         count = 0
         for item in options:
-            cut = [_words(option) for option in item]
+            cut = [tuple(map(intern, _words(option))) for option in item]  # each word held once
             words.update({word for option in cut for word in option})
             wholes.update(set(cut))
             count += 1
@@ -409,7 +411,7 @@ def picks(cue: Cue, views: Sequence[View]) -> Ties:
                 f"options of {view.question!r}; one an option is needed"
             )
         scores.append(given)
-    flat = np.array([float(score) for given in scores for score in given]).round(9)
+    flat = np.fromiter(chain.from_iterable(scores), float).round(9)
     if not np.isfinite(flat).all():
         raise DataError(f"the cue {cue.name!r} gives a score that is no finite number")
     counts = np.array([len(view.options) for view in views])

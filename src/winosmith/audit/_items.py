@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -20,6 +20,9 @@ from winosmith.text import Writing
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+
+Tell = Callable[[int], None]
+"""Is told how much is done."""
 
 SHARES: Floats = np.concatenate([[0.0], 1 / np.arange(1, MAX_OPTIONS + 1)])
 """What an option earns whose pick is shared among so many (`Items.picked`)."""
@@ -223,10 +226,14 @@ class Items:
         """Return the cues that can read any of the items."""
         return [cue for cue in cues if not unread(cue, self.scripts)]
 
-    def picked(self, cues: Sequence[Cue]) -> Ties:
+    def picked(self, cues: Sequence[Cue], tell: Tell = lambda _: None) -> Ties:
         """Return among how many options each cue's pick is shared, (options, cues); 0: not picked.
 
         Items are looked at a few at a time, so that what cues see of a million is not held.
+
+        Args:
+            cues: what picks.
+            tell: is told now and then how many items have been looked at.
 
         Raises:
             DataError: see `picks`.
@@ -235,10 +242,11 @@ class Items:
         missing = {id(cue): (cue, np.empty(options, np.uint8)) for cue in cues}
         missing = {at: one for at, one in missing.items() if at not in self._seen}
         for first in range(0, len(self) if missing else 0, _AT_ONCE):
-            views, start = self.views(first, first + _AT_ONCE), int(self.starts[first])
+            views, start = [*self.views(first, first + _AT_ONCE)], int(self.starts[first])
             for cue, ties in missing.values():
                 found = picks(cue, views)
                 ties[start : start + len(found)] = found
+            tell(first + len(views))
         self._seen.update(missing)
         columns = np.empty((options, len(cues)), np.uint8)
         for at, cue in enumerate(cues):
@@ -260,9 +268,9 @@ class Items:
         """How items are written; see `View`."""
         return frozenset(view.script for view in self.views())
 
-    def views(self, first: int = 0, end: int | None = None) -> list[View]:
-        """Return what cues may look at of some items, in order."""
-        return [View(p.sentence, p.options, self.corpus) for p in self.problems[first:end]]
+    def views(self, first: int = 0, end: int | None = None) -> Iterator[View]:
+        """Yield what cues may look at of some items, in order."""
+        return (View(p.sentence, p.options, self.corpus) for p in self.problems[first:end])
 
 
 _CLASSES, _SHARE = 20, 0.05
@@ -272,11 +280,18 @@ Copies count once."""
 
 def in_classes(dataset: Dataset) -> list[bool]:
     """Tell of each item whether its options are classes."""
-    sets = [frozenset(map(str.lower, problem.options)) for problem in dataset]
+    often = Counter(hash(_lowered(problem)) for problem in dataset)
+    if max(often.values(), default=0) <= _CLASSES:  # copies, too
+        return [False] * len(dataset)
+    sets = [*map(_lowered, dataset)]
     different = {(options, plain(p.sentence)) for options, p in zip(sets, dataset, strict=True)}
     many = max(_CLASSES, _SHARE * len(different))
     counts = Counter(options for options, _ in different)
     return [counts[options] > many for options in sets]
+
+
+def _lowered(problem: Problem) -> frozenset[str]:
+    return frozenset(map(str.lower, problem.options))
 
 
 def _blocks(dataset: Dataset) -> list[list[int]]:

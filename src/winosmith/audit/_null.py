@@ -179,7 +179,7 @@ def _of_positions(items: Items, first: _Round, place: int, p: float) -> Found:
 
 def _places(items: Items) -> list[Ties]:
     """Return for each position a column that holds 1 where an option stands there."""
-    at = np.concatenate([np.arange(count) for count in items.counts])
+    at = np.arange(int(items.counts.sum())) - np.repeat(items.starts, items.counts)
     return [(at == place).astype(np.uint8) for place in range(int(items.counts.max()))]
 
 

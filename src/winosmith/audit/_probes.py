@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winosmith.audit._cues import View
-from winosmith.audit._items import Floats, Ints, Items
+from winosmith.audit._items import Floats, Ints, Items, Tell
 from winosmith.audit._null import permuted
 from winosmith.debias import CrossLogit
 from winosmith.embed import TextEmbedder
@@ -39,7 +39,10 @@ _SMOOTHING = 3.0
 """So many items of chance are added to each feature: of 1, 3 and 10 the best on OpenBookQA."""
 
 _CELLS = 4_000_000
-"""Features times draws that are held at once."""
+"""Features, or options, times draws that are held at once."""
+
+_SORTED = 8_000_000
+"""So many features of options are sorted at once."""
 
 ASKED = 40
 """So many content words of a question are paired with an option's, the last: of a long passage with
@@ -141,8 +144,9 @@ class Probe:
 
 
 def probes(
-    items: Items, embedder: TextEmbedder | None = None, *, draws: int = DRAWS, seed: int = 0
-) -> tuple[Probe, ...]:
+    items: Items, embedder: TextEmbedder | None = None, *, draws: int = DRAWS, seed: int = 0,
+    tell: Tell = lambda _: None,
+) -> tuple[Probe, ...]:  # fmt: skip
     """Probe the options alone, the question alone (what of it tells the position), and both.
 
     Args:
@@ -150,18 +154,28 @@ def probes(
         embedder: of texts; its vectors are probed in the place of words where it is given.
         draws: of the null.
         seed: of folds and draws.
+        tell: is told now and then how many draws of all three are done.
     """
+
+    def telling(at: int) -> Tell:
+        return lambda done: tell(at * draws + done)
+
     if embedder is None:
-        return tuple(probe(items, sees, draws=draws, seed=seed) for sees in SEES)
+        return tuple(
+            probe(items, sees, draws=draws, seed=seed, tell=telling(at))
+            for at, sees in enumerate(SEES)
+        )
     options = _embedded(embedder, [text for p in items.problems for text in p.options])
     questions = _embedded(embedder, [problem.sentence for problem in items.problems])
     return tuple(
-        _vector_probe(items, sees, _rows(items, sees, options, questions), draws, seed)
-        for sees in SEES
+        _vector_probe(items, sees, _rows(items, sees, options, questions), draws, seed, telling(at))
+        for at, sees in enumerate(SEES)
     )
 
 
-def probe(items: Items, sees: str, *, draws: int = DRAWS, seed: int = 0) -> Probe:
+def probe(
+    items: Items, sees: str, *, draws: int = DRAWS, seed: int = 0, tell: Tell = lambda _: None
+) -> Probe:
     """Probe the words of what is seen: "options", "question" or "both"."""
     names, matrix = features(items, sees)
     folds = _folds(items, seed)
@@ -169,7 +183,8 @@ def probe(items: Items, sees: str, *, draws: int = DRAWS, seed: int = 0) -> Prob
     def scored(keys: Ints) -> Floats:
         return _cross_fitted(items, matrix, folds, keys)
 
-    found = _probed(items, "words", sees, scored, _CELLS // max(1, matrix.shape[1]), draws, seed)
+    at_once = _CELLS // max(matrix.shape)
+    found = _probed(items, "words", sees, scored, at_once, draws, seed, tell)
     own = items.keyed(items.unit_key)
     tables = _tables(items, matrix, own)
     examples = _examples(items, names, matrix, tables[3], own, found.solved)
@@ -178,7 +193,7 @@ def probe(items: Items, sees: str, *, draws: int = DRAWS, seed: int = 0) -> Prob
 
 def _probed(
     items: Items, by: str, sees: str, scored: Callable[[Ints], Floats], at_once: int, draws: int,
-    seed: int,
+    seed: int, tell: Tell,
 ) -> Probe:  # fmt: skip
     """Return what is guessed of the keys, and of keys whose positions are dealt anew.
 
@@ -191,6 +206,7 @@ def _probed(
         at_once: so many columns.
         draws: of the null.
         seed: of the draws.
+        tell: is told how many are done.
     """
     own = items.keyed(items.unit_key)
     scores = scored(own[:, None])
@@ -201,6 +217,7 @@ def _probed(
     while keys := [items.keyed(key) for _, key in zip(places, deal, strict=False)]:
         drawn = np.column_stack(keys)
         null += _right(items, scored(drawn), drawn).tolist()
+        tell(len(null))
     solved = _solved(items, scores[:, 0], own)
     return Probe(
         by=by,
@@ -254,7 +271,9 @@ def _rows(items: Items, sees: str, options: Singles, questions: Singles) -> Sing
     return rows.reshape(len(options), -1)
 
 
-def _vector_probe(items: Items, sees: str, rows: Singles, draws: int, seed: int) -> Probe:
+def _vector_probe(
+    items: Items, sees: str, rows: Singles, draws: int, seed: int, tell: Tell
+) -> Probe:
     """Probe vectors by conditional logits with shared weights; copies are learnt from once."""
     firsts = items.firsts
     first = np.unique(firsts)
@@ -272,7 +291,7 @@ def _vector_probe(items: Items, sees: str, rows: Singles, draws: int, seed: int)
         largest = np.abs(scores).max(axis=0)
         return (scores / np.where(largest > 0, largest, 1)).round(9)[same]
 
-    return _probed(items, "vectors", sees, scored, _SCORES // len(learnt), draws, seed)
+    return _probed(items, "vectors", sees, scored, _SCORES // len(learnt), draws, seed, tell)
 
 
 def _same_option(items: Items) -> Ints:
@@ -361,25 +380,46 @@ def features(items: Items, sees: str) -> tuple[list[str], csr_matrix]:
             held.frombytes(found.tobytes())
             sizes.append(len(found))
     codes = np.frombuffer(held, np.int64)
-    order = np.argsort(codes, kind="stable")
-    same = np.diff(codes[order]) == 0  # most are there once
-    order = order[np.append(same, False) | np.append(False, same)] if len(order) else order
-    first = np.flatnonzero(np.diff(codes[order], prepend=-1))
-    option = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)[order]
-    block = np.repeat(items.block, items.counts).astype(np.int32)[option]
-    several = np.minimum.reduceat(block, first) != np.maximum.reduceat(block, first)
+    option = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
+    block = np.repeat(items.block, items.counts).astype(np.int32)
+    kept: list[Ints] = []
+    rows: list[NDArray[np.int32]] = []
+    repeats: list[Ints] = []
+    for part in _parted(codes):
+        order = part[np.argsort(codes[part], kind="stable")]
+        same = np.diff(codes[order]) == 0  # most are there once
+        order = order[np.append(same, False) | np.append(False, same)] if len(order) else order
+        first = np.flatnonzero(np.diff(codes[order], prepend=-1))
+        times, row = np.diff(first, append=len(order)), option[order]
+        of = block[row]
+        several = np.minimum.reduceat(of, first) != np.maximum.reduceat(of, first)
+        kept.append(codes[order[first[several]]])
+        rows.append(row[np.repeat(several, times)])
+        repeats.append(times[several])
+    del codes, held, option, part, order, same, row, of  # what follows takes as much again
     words = list(numbers)
-    texts = [_text(code, words) for code in codes[order[first[several]]].tolist()]
-    place = np.full(len(first), -1)
+    texts = [_text(code, words) for part in kept for code in part.tolist()]
     by_name = sorted(range(len(texts)), key=texts.__getitem__)
-    place[np.flatnonzero(several)[by_name]] = np.arange(len(texts))
-    column = np.repeat(place, np.diff(first, append=len(order)))
-    kept = column >= 0
-    there = (option[kept], column[kept])
+    place = np.empty(len(texts), np.int32)
+    place[by_name] = np.arange(len(texts))
+    there = (np.concatenate(rows), np.repeat(place, np.concatenate(repeats)))
     shape = (len(sizes), max(1, len(texts)))
-    matrix = csr_matrix((np.ones(len(there[0])), there), shape=shape)
+    matrix = csr_matrix((np.ones(len(there[0]), np.int8), there), shape=shape)
     matrix.sort_indices()
+    matrix.data = np.ones(matrix.nnz)
     return [texts[at] for at in by_name], matrix
+
+
+def _parted(codes: Ints) -> Iterator[Ints]:
+    """Yield where features stand, some of them at a time: those with one remainder."""
+    parts = 1 + 2 * (len(codes) // (2 * _SORTED))  # odd: the last bits are the kind
+    for part in range(parts):
+        yield np.concatenate(
+            [
+                first + np.flatnonzero(codes[first : first + _SORTED] % parts == part)
+                for first in range(0, len(codes), _SORTED)
+            ]
+        )
 
 
 def _text(code: int, words: Sequence[str]) -> str:
@@ -432,11 +472,12 @@ def _cross_fitted(
     fold = np.repeat(folds, items.counts)
     scores = np.zeros(right.shape)
     for held in np.unique(folds):
-        train = np.flatnonzero((fold != held) & (fold != _FOLDS))
+        train = ((fold != held) & (fold != _FOLDS)).astype(float)  # zeros: a part is a copy
         test = np.flatnonzero(fold == held)
-        seen = matrix[train].T
         scores[test] = matrix[test] @ _fitted(
-            seen @ weights[train], seen @ expected[train], seen @ right[train]
+            matrix.T @ (weights * train),
+            matrix.T @ (expected * train),
+            matrix.T @ (right * train[:, None]),
         )
     return scores.round(9)
 

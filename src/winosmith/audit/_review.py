@@ -7,6 +7,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
+from sys import intern
 from typing import Any
 
 import numpy as np
@@ -300,7 +301,8 @@ def near(
     if owners is not None:
         owner = np.array([number.setdefault(one, len(number)) for one in owners])
     found = Partners(np.full(len(problems), MOST), owner)
-    find([frozenset(pieces(text)) for text in texts], of_both(ALIKE), found, owner)
+    words = [tuple({*map(intern, pieces(text))}) for text in texts]  # each word held once
+    find(words, of_both(ALIKE), found, owner)
     return sorted(found.pairs)
 
 
