@@ -67,9 +67,10 @@ def test_a_batch_that_does_not_fit_is_halved(tiny_encoder: Path, learnable: Spli
     assert found.loss == pytest.approx(expected.loss, abs=1e-4)
     assert found.dev_correct == expected.dev_correct
     # the last weight is the head's bias: it is the same for both options, so nothing trains it
-    # a gradient next to nothing may have either sign, and Adam makes as much of it as of others
+    # a gradient next to nothing may have either sign, and Adam makes as much of it as of others: of
+    # 1 in 800 weights on some processors, where a part that counts twice would move 1 in 3
     apart = np.abs(_weights(short)[:-1] - _weights(whole)[:-1])
-    assert np.mean(apart > 2e-3) < 1e-3
+    assert np.mean(apart > 2e-3) < 1e-2
     assert apart.max() < 1e-2
 
 

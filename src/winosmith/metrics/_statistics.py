@@ -252,8 +252,8 @@ class Copies:
     def sentences(self) -> list[str]:
         """Return what there is to say, as sentences with the first few ids; nothing for none.
 
-        >>> Copies(contradictions=(("a", "b"),)).sentences()
-        ['1 group of identical problems with different answers: a and b. Correct it, or ... out.']
+        >>> print(*Copies(contradictions=(("a", "b"),)).sentences())
+        1 group of identical problems with different answers: a and b. Correct it, or leave it out.
         """
         lines = []
         if self.groups:
