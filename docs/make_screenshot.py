@@ -65,7 +65,7 @@ def launched(started: Playwright) -> Browser:
 
 
 def take(folder: Path, picture: Picture) -> None:
-    """Write the picture of a report: its top to the end of one chapter, and another chapter."""
+    """Write the picture of a report: its top to the end of one chapter; of another the drawing."""
     with sync_playwright() as started:
         browser = launched(started)
         scale = PIXELS / picture.width
@@ -73,19 +73,23 @@ def take(folder: Path, picture: Picture) -> None:
         page = browser.new_page(viewport=window, device_scale_factor=scale)
         page.goto((folder / picture.report).resolve().as_uri())
         first, second = (_chapter(page, name) for name in picture.chapters)
-        height = _bottom(first) + MARGIN
+        upto = _bottom(first) + MARGIN
         start = _top(second) - MARGIN
-        shown = [part for part in second.locator("> *").all() if _bottom(part) <= start + height]
+        parts = second.locator("> *").all()
+        drawn = next(at for at, part in enumerate(parts) if part.locator("svg, img").count())
+        height = max(upto, _bottom(parts[drawn : drawn + 2][-1]) + MARGIN - start)
+        shown = [part for part in parts if _bottom(part) <= start + height]
         words = [part.inner_text() for part in (page.locator("header").first, first, *shown)]
         end = _bottom(shown[-1])
         shot = Image.open(io.BytesIO(page.screenshot(full_page=True)))
         browser.close()
     left, right = (
         shot.crop((0, int(top * scale), PIXELS, int(below * scale)))
-        for top, below in ((0, height), (start, end))
+        for top, below in ((0, upto), (start, end))
     )
-    both = Image.new("RGB", (2 * left.width + 2, left.height), left.getpixel((0, 0)))
-    both.paste("#d5dce3", (left.width, 0, left.width + 2, left.height))
+    tall = int(height * scale)
+    both = Image.new("RGB", (2 * left.width + 2, tall), left.getpixel((0, 0)))
+    both.paste("#d5dce3", (left.width, 0, left.width + 2, tall))
     both.paste(left, (0, 0))
     both.paste(right, (left.width + 2, 0))
     held = PngImagePlugin.PngInfo()
