@@ -317,7 +317,7 @@ def test_copies_are_counted_wherever_a_release_is_told(
     arguments = ["--about", f"{tmp_path / 'release.toml'}", "--out", f"{tmp_path / 'out'}"]
     assert main(["release", str(source), *arguments]) == 0
     told = " ".join(capsys.readouterr().err.split())
-    pair = f"{test[0].id} = {liar.id}"
+    pair = f"{test[0].id} and {liar.id}"
     assert "2 groups of identical problems, 4 problems in all:" in told
     assert f"1 group of identical problems with different answers: {pair}" in told
     (folder,) = tmp_path.glob("out/small-1.0.0-*")
