@@ -181,7 +181,12 @@ def plan(names: Sequence[str], given: Columns, rows: Sequence[Row]) -> Plan:
         each = f"'del(.{several}) + .{several}[]'" if records else _EACH
         raise FormatError(_SEVERAL.format(repr(several), each) + told)
     if not question and answer is not None and (choices or wrong):
-        question = tuple(filter(None, [first(ASIDE.split(), names)]))
+        own = first(ASIDE.split(), names)
+        # Where a pronoun has a column, or the text parts, the question is what it refers to.
+        if own and not first(["pron", "pronoun"], names) and all(
+            isinstance(row.get(own), str | None) for row in rows
+        ):  # fmt: skip
+            question = (own,)
     if not question:
         raise FormatError(f"no column is known for questions: name it with --question{told}")
     if not (choices or classes or wrong):
