@@ -19,12 +19,12 @@ Floats = NDArray[np.float64]
 KERNELS = ["numba", pytest.param("torch:cpu", marks=pytest.mark.models)]
 
 
-def problem() -> tuple[NDArray[np.float32], NDArray[np.float32], Any, Any]:
-    """Return a basis, labels, the rows left, and partitions of every size."""
+def problem(count: int = 700) -> tuple[NDArray[np.float32], NDArray[np.float32], Any, Any]:
+    """Return a basis, labels, the rows left, all but 89, and partitions of every size."""
     rng = np.random.default_rng(2)
-    X = aligned(rng.normal(size=(700, 32)))
-    y = rng.integers(2, size=700).astype(np.float32)
-    rows = np.sort(rng.choice(700, 611, replace=False)).astype(np.int32)
+    X = aligned(rng.normal(size=(count, 32)))
+    y = rng.integers(2, size=count).astype(np.float32)
+    rows = np.sort(rng.choice(count, count - 89, replace=False)).astype(np.int32)
     sizes = (611, 300, 129, 7, 1)
     parts = [np.sort(rng.choice(611, n, replace=False)).astype(np.int32) for n in sizes]
     return X, y, rows, parts
@@ -57,9 +57,10 @@ def test_gradients_are_those_of_the_formula(kernel: str) -> None:
     np.testing.assert_allclose(some, G[[3, 1]], rtol=2e-5, atol=5e-4)
 
 
-def test_votes_are_those_of_the_decision_values(kernel: str) -> None:
+@pytest.mark.parametrize("count", [700, 9_000])
+def test_votes_are_those_of_the_decision_values(kernel: str, count: int) -> None:
     """A held-out row goes to class 1 where its value is above 0; close calls are counted."""
-    X, y, rows, parts = problem()
+    X, y, rows, parts = problem(count)
     W = weights(5)
     W[4] = 0.0  # every vote of this one is close
     correct, total, close = bound(kernel, X, y).votes(rows, parts, W)

@@ -81,6 +81,8 @@ def algorithm_1(
         (1500, 24, {"train_size": 320, "cutoff": 60, "C": 1.0, "threshold": 0.75}),
         (600, 60, {"train_size": 130, "cutoff": 25, "C": 0.1, "threshold": 0.7}),
         (400, 8, {"train_size": 330, "cutoff": 10, "C": 100.0, "threshold": 0.8}),
+        (401, 16, {"train_size": 150, "cutoff": 20, "C": 1.0, "threshold": 0.7}),
+        (402, 17, {"train_size": 150, "cutoff": 20, "C": 1.0, "threshold": 0.7}),
     ],
 )
 def test_the_same_rows_go_as_with_scikit_learn(rows, columns, parameters):

@@ -189,12 +189,16 @@ def fitted(fit: Any, **subsets: Any) -> Assessment:
 
 
 def test_vectors_of_one_column_have_no_second_component() -> None:
-    """One column, of zeros or not, is assessed along d1; d2 is 0 and explains nothing."""
+    """One column, of zeros or not, is assessed along d1 from end to end; d2 explains nothing."""
     X, y, groups = planted(shift=8)
     found = one(X[:, :1], y, groups)
     assert found.d1.kl > 2 * found.d1.null.high
     assert found.explained == pytest.approx((1, 0))
     assert {d2 for _, d2 in found.points} == {0}
+    plain = assess(X[:, :1], y, {"all": range(600)}, groups=groups, turns=False, settings=QUICK)
+    centred = X[:, 0] - X[:, 0].mean()
+    ends = plain.subsets[0].d1.edges[::30]
+    assert ends == pytest.approx((centred.min(), centred.max()), rel=1e-4)
     assert set(one(np.zeros((len(y), 1)), y, groups).points) == {(0, 0)}
 
 

@@ -88,6 +88,7 @@ def test_bins_of_a_width_begin_at_its_multiples() -> None:
     binning = Binning.over(-1.2, 2.7, 100, width=1.0)
     assert binning.edges == (-2, -1, 0, 1, 2, 3)
     assert binning.count(np.array([-1.2, 2.7]), np.array([0, 0]))[0].tolist() == [1, 0, 0, 0, 1]
+    assert Binning.over(-1.2, 0.3, 100, width=0.5).edges == (-1.5, -1, -0.5, 0, 0.5)
 
 
 def test_too_narrow_bins_are_refused() -> None:

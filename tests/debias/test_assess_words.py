@@ -68,6 +68,12 @@ def test_a_negation_is_a_cue_only_as_the_trigger() -> None:
     half = Problem("a", "Ann called Bob because _ was not busy.", ("Ann", "Bob"), 0)
     assert read_problem(half).cues == ("busy",)
     assert read_problem(half, "Ann called Bob because _ was busy.").cues == ("not", "busy")
+    twins = [
+        Problem(f"{n}{word}", f"Toy{n} hit cup{n} as the _ was {word}red.", (f"toy{n}", f"cup{n}"),
+                answer, str(n))
+        for n, (word, answer) in product(range(12), (("not ", 0), ("", 1)))
+    ]  # fmt: skip
+    assert associations(Dataset(twins)).clues[0][0].words == ("not",)
 
 
 def test_a_polarity_pattern_is_found_whatever_the_options_are() -> None:
@@ -88,6 +94,7 @@ def test_a_pattern_that_misleads_points_away() -> None:
     found = associations(Dataset(problems))
     assert found.leads([0, 1]).away == 2
     assert found.leads(range(2, 30)).toward == 28
+    assert found.leads(range(30)).away == 2
     assert not found.clues[0][0].toward
 
 
@@ -167,6 +174,15 @@ def test_marks_are_the_words_of_the_clues_as_they_stand_in_the_sentence() -> Non
     assert words == ["ignored", "LOVED", "exciting"]
     assert all(mark.toward for mark in marked.marks)
     assert json.loads(json.dumps(marked.to_json()))["marks"][0]["start"] == 16
+
+
+def test_of_more_clues_the_strongest_three_are_shown() -> None:
+    """Two triggers with two verbs make four clues of a problem; weaker ones only blur."""
+    found = associations(Dataset(
+        replace(p, sentence=p.sentence.replace("exciting", "exciting bright")) for p in polarity()
+    ))  # fmt: skip
+    assert len(found.clues[0]) == 4
+    assert found.marked(0).clues == found.clues[0][:3]
 
 
 def test_examples_are_whole_twins_and_nothing_under_embargo() -> None:

@@ -234,6 +234,17 @@ def test_copies_that_contradict_each_other_are_guessed_by_nothing() -> None:
     assert not units.V.any()
 
 
+def test_a_copy_in_another_order_leaves_the_key_where_it_is() -> None:
+    """The key of a unit stands where it does in the problem whose vectors the unit has."""
+    turned = replace(HALF, id="b", options=HALF.options[::-1], answer=2, twin_id=None)
+    units = debias.option_units(
+        Dataset([replace(HALF, twin_id=None), turned]), np.arange(6.0).reshape(2, 3, 1)
+    )
+    assert units.rows == ((0, 1),)
+    assert units.key is not None
+    assert (units.key.tolist(), units.V.ravel().tolist()) == ([0], [0, 1, 2])
+
+
 @pytest.mark.parametrize(
     ("change", "told"),
     [

@@ -11,12 +11,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.feature_extraction.text import TfidfVectorizer
 
 from tests.conftest import examples
 from winosmith import Dataset, debias, metrics, practice
 from winosmith.answers import Response
 from winosmith.errors import DataError, FormatError, InputError
 from winosmith.testing import made_twins
+from winosmith.text import content_words
 
 
 @pytest.fixture(scope="module")
@@ -82,20 +84,23 @@ def test_a_filter_against_agreement_is_seen(corpus):
     assert figure.shift < -5
     assert figure.kept == pytest.approx(agreement[worst].mean())
     assert figure.pool == pytest.approx(agreement.mean())
+    assert _by_name(found)["all judges chose the answer"].pool == (agreement == 1).mean() > 0
     assert all(figure.adjusted > 0.05 for figure in _by_name(found, "blind").values())
 
 
 def test_the_alpha_is_that_of_the_metrics(corpus):
-    """Krippendorff's alpha of all problems is what `metrics.krippendorff_alpha` gives.
+    """Krippendorff's alpha, of all and of those kept, is what `metrics.krippendorff_alpha` gives.
 
-    Some have two votes alone.
+    Some problems have two votes alone.
     """
     pool, votes = corpus.dataset, [vote for at, vote in enumerate(corpus.votes) if at % 7]
     found = debias.fairness(pool, {"kept": range(120)}, votes=votes, draws=20)
     said = [[v.choice for v in votes if v.purpose == "validate" and v.problem_id == name]
             for name in pool.ids]  # fmt: skip
-    known = metrics.krippendorff_alpha(metrics.answer_table(said)).value
-    assert _by_name(found)["Krippendorff's alpha of the judges"].pool == pytest.approx(known)
+    figure = _by_name(found)["Krippendorff's alpha of the judges"]
+    for alpha, table in ((figure.pool, said), (figure.kept, said[:120])):
+        known = metrics.krippendorff_alpha(metrics.answer_table(table)).value
+        assert alpha == pytest.approx(known)
 
 
 def test_a_kept_set_of_everything_is_off_nothing(corpus):
@@ -128,6 +133,18 @@ def test_topics_and_words_of_one_half_are_narrower(corpus):
     assert moved.pool == 0
     assert moved.kept > moved.high
     assert figures["topics in effect"].kept < figures["topics in effect"].low
+    shares = {name: figures[name].kept for name in ("social", "physical") if name in figures}
+    assert shares in ({"social": 1}, {"physical": 0})  # of two, one says all
+
+
+def test_the_distance_of_sentences_is_the_mean_over_pairs():
+    """Of those kept it is one minus the mean cosine of the TF-IDF of two of them."""
+    pool = made_twins(6)
+    figures = _by_name(debias.fairness(pool, {"kept": [0, 3, 6, 9]}, draws=20))
+    words = [" ".join(content_words(p.put(" "))) for p in pool]
+    unit = TfidfVectorizer(token_pattern=r"\S+").fit_transform(words)[[0, 3, 6, 9]]
+    cosines = (unit @ unit.T).toarray()[np.triu_indices(4, 1)]
+    assert figures["distance of two sentences"].kept == pytest.approx(1 - cosines.mean())
 
 
 def test_one_topic_of_many_moves_by_the_share_of_all_others():
@@ -185,7 +202,10 @@ def test_a_data_map_is_read_by_id_or_by_row(tmp_path):
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ('{"guid": 9, "confidence": 0.5, "variability": 0}', "guid is 9, but the rows of the pool"),
+        (
+            '{"guid": 9, "confidence": 0.5, "variability": 0}',
+            "the rows of the pool are 0 to 3;",
+        ),
         ('{"guid": 0, "confidence": 2, "variability": 0}', "confidence is a probability"),
         ('{"guid": 0, "confidence": 0.5}', "variability must be a number, not None"),
         ('{"guid": 1, "confidence": 0.5, "variability": 0}', "the guid 1 was there before"),
@@ -211,6 +231,9 @@ def test_a_data_map_of_other_problems_is_refused(tmp_path):
         debias.read_dynamics(tmp_path / "none.jsonl", made_twins(2))
 
 
+FIRST = made_twins(4).ids[0]
+
+
 @pytest.mark.parametrize(
     ("kept", "more", "error", "told"),
     [
@@ -221,6 +244,12 @@ def test_a_data_map_of_other_problems_is_refused(tmp_path):
         ({"k": [0]}, {"draws": 5}, InputError, "20 draws or more"),
         ({"k": [0]}, {"marks": {"bad": np.ones(3)}}, DataError, "bad has 3 entries"),
         ({"k": [0]}, {"right": {"a": np.ones(8, bool)}}, InputError, "two models or more"),
+        (
+            {"k": [0]},
+            {"votes": [Response(FIRST, "ann", "validate", 2)]},
+            DataError,
+            f"'ann' chose option 3 of '{FIRST}', which has 2",
+        ),
     ],
 )
 def test_what_cannot_be_compared_is_refused(kept, more, error, told):

@@ -14,6 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 from winosmith import debias
+from winosmith.debias._rows import scratch_matrix
 from winosmith.errors import DataError, OutputError
 
 SIZES = {"train_size": 200, "cutoff": 30, "ensemble_size": 8}
@@ -98,6 +99,19 @@ def test_a_scratch_folder_without_room_is_refused_before_it_is_filled(tmp_path, 
     monkeypatch.setattr("shutil.disk_usage", lambda _: full)
     with pytest.raises(OutputError, match="0 are free; name another folder"):
         debias.aflite(mapped(path), y, scratch=tmp_path, **SIZES)
+
+
+def test_the_room_that_is_told_is_that_of_the_rows(tmp_path, caplog, monkeypatch):
+    """300,000 rows of 4 numbers take 5 MiB: as announced, as missing, and as refused beforehand."""
+    shape = 300_000, 4
+    with caplog.at_level(logging.INFO, logger="winosmith"), scratch_matrix(shape, tmp_path):
+        assert f"takes 5 MiB in {tmp_path}" in caplog.text
+    with pytest.raises(OutputError, match="a folder with 5 MiB free"):
+        scratch_matrix(shape, tmp_path / "nowhere").__enter__()
+    X = np.lib.format.open_memmap(tmp_path / "X.npy", mode="w+", dtype=np.float32, shape=shape)
+    monkeypatch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": 3 * 2**20}))
+    with pytest.raises(OutputError, match="takes 5 MiB, and 3 are free"):
+        debias.aflite(X, np.arange(len(X)) % 2, scratch=tmp_path, **SIZES)
 
 
 def test_a_gap_in_a_mapped_file_is_named(tmp_path):

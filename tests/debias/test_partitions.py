@@ -44,13 +44,15 @@ def test_the_highest_scores_go_first():
     assert (chosen.candidates, chosen.tied, chosen.tied_removed) == (8, 4, 1)
     exact = select(correct, total, threshold=0.75, cutoff=4, seed=0, phase=0)
     assert (exact.removed.tolist(), exact.tied) == ([0, 1, 6, 8], 0)
+    nobody = select(0 * correct, total, threshold=0.75, cutoff=4, seed=0, phase=0)
+    assert (nobody.candidates, nobody.tied, nobody.tied_removed) == (0, 0, 0)
 
 
 def test_a_histogram_counts_whole_numbers():
     """A score on an edge falls into the bin that begins there; 1 falls into the last."""
     total = np.full(21, 20, np.int32)
     assert histogram(np.arange(21, dtype=np.int32), total) == (*[1] * 19, 2)
-    assert len(debias.HISTOGRAM_EDGES) == 21
+    assert [*debias.HISTOGRAM_EDGES] == [number / 20 for number in range(21)]
 
 
 @given(

@@ -70,6 +70,9 @@ def test_a_set_that_favours_a_model_reverses_pairs():
         low, high = c.interval
         assert -1 <= low <= high <= 1
     assert found.accuracies["half"]["half"].value == 1
+    tied = _ranked({"half": half}, {**right, "tied": np.where(half, 0.5, 1.0)}).accuracies
+    assert [tied[name]["tied"].ties for name in ("all", "half")] == [N // 2, N // 2]
+    assert tied["half"]["m0"].ties == 0
 
 
 def test_blind_choice_is_within_chance():
@@ -80,6 +83,8 @@ def test_blind_choice_is_within_chance():
     [c] = _ranked({"blind": kept}, right).correlations
     assert c.null[1] <= c.tau <= c.null[2]
     assert c.p > 0.05
+    for found, (low, high) in ((c.tau, c.interval), (c.rho, c.rho_interval)):
+        assert 0 < low <= found <= high
 
 
 def test_equal_models_have_no_order():
