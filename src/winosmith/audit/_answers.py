@@ -180,7 +180,7 @@ def _labelled(label: Any, problem: Problem, path: Path) -> int | None:
     said = _said(told, problem.options)
     if not told.isdecimal():
         return said
-    counted = int(told) - 1
+    counted = formats.option_at(told)
     if counted < 0 or (said is not None and said != counted):
         also = "" if said is None else f", and {told!r} is the text of another"
         raise FormatError(

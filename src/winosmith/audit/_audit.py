@@ -297,8 +297,8 @@ def _room(dataset: Dataset, *, probes: bool, vectors: bool = False) -> str:
     if needed <= there:
         return f" ({'; '.join(filter(None, (told, without)))})"
     fit = int(len(dataset) * there / needed * 0.8)
-    ways = [f"try {fit:,} items drawn at random", *filter(None, [without and f"or {without}"])]
-    return f" ({told}, and there are {there:.3g}: {', '.join(ways)})"
+    ways = f"try {fit:,} items drawn at random" + (f", or {without}" if without else "")
+    return f" ({told}, and there are {there:.3g}: {ways})"
 
 
 def _memory() -> float:

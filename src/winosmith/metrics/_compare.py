@@ -22,6 +22,7 @@ from winosmith.errors import DataError, SameInputError
 from winosmith.metrics._graded import Graded, columns_with, seen_by
 from winosmith.metrics._proportion import (
     DRAWS,
+    IN_HALVES,
     Proportion,
     cluster_totals,
     counted,
@@ -292,8 +293,7 @@ def difference_interval(
     """
     difference = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
     totals = cluster_totals(np.stack([difference, np.ones(len(difference))], axis=1), clusters)
-    prior = joining(totals[:, 1], [[1, 1], [-1, 1], [0, 1]])
-    prior[:2, 0] /= 2
+    prior = joining(totals[:, 1], [[1, 1], [-1, 1], [0, 1]], IN_HALVES)
     sums = resampled(totals, seed, draws=draws, prior=prior)
     return percentiles(sums[:, 0] / sums[:, 1])
 

@@ -240,7 +240,14 @@ def resampled(
     return sums
 
 
-def joining(sizes: Floats, kinds: Sequence[Sequence[float]]) -> Floats:
+IN_HALVES = (0.5, 0.5, 1.0)
+"""What joins a difference: half a cluster each way, and one that decides nothing (Agresti & Min
+2005, section 3)."""
+
+
+def joining(
+    sizes: Floats, kinds: Sequence[Sequence[float]], weights: Sequence[float] | None = None
+) -> Floats:
     """Return clusters of the mean size that join the urn of `resampled`, one of each kind.
 
     Without them, what was never seen among a few clusters would be taken for impossible: all right
@@ -249,9 +256,11 @@ def joining(sizes: Floats, kinds: Sequence[Sequence[float]]) -> Floats:
     Args:
         sizes: of the clusters, (G,).
         kinds: what each kind adds to the sums for each case, (k, q).
+        weights: of the kinds, (k,); 1 each without.
     """
     mean = float((sizes**2).sum() / sizes.sum())
-    return np.column_stack([np.ones(len(kinds)), mean * np.asarray(kinds)])
+    joins = np.ones(len(kinds)) if weights is None else np.asarray(weights)
+    return np.column_stack([joins, mean * np.asarray(kinds)])
 
 
 def percentiles(values: npt.ArrayLike, level: float = 0.95) -> tuple[float, float]:

@@ -14,6 +14,7 @@ from winosmith.errors import DataError, SameInputError
 from winosmith.metrics._compare import probability_same
 from winosmith.metrics._graded import Graded, carried, seen_by
 from winosmith.metrics._proportion import (
+    IN_HALVES,
     Proportion,
     cluster_totals,
     joining,
@@ -392,9 +393,10 @@ def _gap(
     )
     columns = [cells[0] * graded.credit, cells[0], cells[1] * graded.credit, cells[1]]
     totals = cluster_totals(np.stack(columns, axis=1), labels)
-    plains, gotchas = (joining(totals[:, at], [[1, 1], [0, 1], [0.5, 1]]) for at in (1, 3))
-    prior = np.hstack([plains, gotchas[[1, 0, 2], 1:]])  # only the one right, the other, neither
-    prior[:2, 0] /= 2
+    # Only the one right, only the other, neither decided.
+    plains = joining(totals[:, 1], [[1, 1], [0, 1], [0.5, 1]], IN_HALVES)
+    gotchas = joining(totals[:, 3], [[0, 1], [1, 1], [0.5, 1]])
+    prior = np.hstack([plains, gotchas[:, 1:]])
     sums = resampled(totals, seed, prior=prior)
     whole = sums[(sums[:, 1] > 0) & (sums[:, 3] > 0)]
     return Gap(plain, caught, percentiles(whole[:, 0] / whole[:, 1] - whole[:, 2] / whole[:, 3]))
