@@ -188,6 +188,22 @@ READ = {
         "question": "Why?", "choices": texts, "answer": f"{at + 1}."}),
     "names of columns": table("Question,Option 1,Option 2,Option 3,Option 4,Correct Option",
         lambda at, texts, sign: f"Why?,{','.join(texts)},option {at + 1}"),
+    "an object of records": json.dumps(
+        {"version": 1, "keywords": ["x"], "examples": ROWS}, indent=1).encode(),
+    "BIG-bench's file": json.dumps({"name": "x", "metrics": ["y"], "examples": [
+        {"input": "Why?", "target_scores": {text: int(n == at) for n, text in enumerate(texts)}}
+        for at, texts in enumerate(TEXTS)]}).encode(),
+    "an object of ids": json.dumps({f"q{n}": row for n, row in enumerate(ROWS)}).encode(),
+    "pandas' columns": json.dumps(
+        {name: {str(n): row[name] for n, row in enumerate(ROWS)} for name in ROWS[0]}).encode(),
+    "pandas' split": json.dumps({"columns": [*ROWS[0]], "index": [0, 1, 2, 3],
+                                 "data": [[*row.values()] for row in ROWS]}).encode(),
+    "lists by columns": json.dumps(
+        {name: [row[name] for row in ROWS] for name in ROWS[0]}).encode(),
+    "chats with choices": four(lambda at, texts, sign: {"ideal": sign, "input": [
+        {"role": "system", "content": "Choose a letter."},
+        {"role": "user", "content": "Why?\n" + "\n".join(
+            f"{f}) {t}" for f, t in zip("ABCD", texts, strict=True))}]}),
 }  # fmt: skip
 
 
@@ -360,6 +376,46 @@ def test_quotation_marks_that_are_text_lose_no_rows(tmp_path: Path) -> None:
     assert [(item.sentence, item.answer) for item in read] == list(zip(asked, range(4)))  # noqa: B905
 
 
+def test_a_reference_with_the_tag_of_the_correct_one_is_the_answer(tmp_path: Path) -> None:
+    """HELM's instances have their choices as references, and their texts in objects."""
+    rows = [
+        {"input": {"text": "Why?"}, "id": f"id{at}", "split": "test", "references": [
+            {"output": {"text": text}, "tags": ["correct"] if n == at else []}
+            for n, text in enumerate(texts)]}
+        for at, texts in enumerate(TEXTS)
+    ]  # fmt: skip
+    raw = json.dumps(rows, indent=1).encode()
+    found = formats.scan(put(tmp_path, raw), columns=Columns(choices=("references",)))
+    assert [(p.sentence, p.options, p.answer) for p in found.items] == [  # type: ignore[union-attr]
+        ("Why?", texts, at) for at, texts in enumerate(TEXTS)
+    ]
+
+
+@pytest.mark.parametrize("by_ids", [False, True])
+def test_a_bad_record_inside_an_object_is_told_by_its_line(tmp_path: Path, by_ids: bool) -> None:
+    """Lines are those of the file, wherever in it the records begin; the others are read."""
+    rows = [{**row, "answer": "Z"} if n == 2 else row for n, row in enumerate(ROWS)]
+    held: Any = {f"q{n}": row for n, row in enumerate(rows)} if by_ids else {"rows": rows}
+    text = json.dumps(held, indent=1)
+    found = formats.scan(put(tmp_path, text.encode()))
+    before = text[: text.index('"Z"')].splitlines()
+    begins = max(n for n, line in enumerate(before, 1) if line.endswith("{"))
+    assert [one.line for one in found.bad] == [begins]
+    assert len(found.items) == 3
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"rows": [{"question": "Why?"', '{"rows" 1}', '{"a": 1, "a": [{"b": 1}]}', "{}", "{1: 2}",
+     '{"rows": [' + "[" * 5000, '{"a": 1 "b": 2}', '{"columns": ["a", "b"], "data": [[1]]}',
+     '{"question": ["Why?"], "choices": [["w", "x"]], "answer": ["A"]}'],
+)  # fmt: skip
+def test_an_object_without_rows_is_refused(tmp_path: Path, text: str) -> None:
+    """Cut short, said twice, with rows of another length, or one row: no rows are made of it."""
+    with pytest.raises(FormatError, match="it is one|no known|no column"):
+        formats.read(put(tmp_path, text.encode()))
+
+
 def test_records_in_a_list_are_read(tmp_path: Path) -> None:
     """Records in memory, plain or in a table of pyarrow, are read as those of a file."""
     arrow = needed("pyarrow")
@@ -377,10 +433,12 @@ REFUSED = {
     "a workbook": (b"PK\x03\x04aaaa", "save its sheet as CSV in UTF-8"),
     "a pointer": (b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\n", "git lfs pull"),
     "a web page": (b"\n<!DOCTYPE html><title>404</title>", "download the file itself"),
-    "an object of records": (json.dumps({"version": 1, "data": ROWS}, indent=1).encode(),
-                             r"""whose 'data' holds records; .* jq -c '.\["data"\]\[\]'"""),
-    "an object of ids": (json.dumps({f"q{n}": row for n, row in enumerate(ROWS)}).encode(),
-                         "jq -c 'to_entries"),
+    "an object of splits": (json.dumps({"train": ROWS, "test": ROWS}).encode(),
+                            r"""'train' and others hold records; .* jq -c '.\["train"\]\[\]'"""),
+    "an object of texts with questions": (
+        json.dumps({"data": [{"article": "A.", "questions": ["Why?"], "options": [["w", "x"]]}]
+                    }).encode(),
+        "the rows are those of 'data'; 'questions' holds several questions"),
     "records over several lines": ("\n".join(json.dumps(r, indent=1) for r in ROWS).encode(),
                                    r"one record a line, for example with: jq -c \."),
     "Python's dicts": ("\n".join(map(str, ROWS)).encode(), r"json\.dumps"),

@@ -19,7 +19,7 @@ from winosmith.audit._items import Items, Tell
 from winosmith.audit._null import Battery, Found, battery
 from winosmith.audit._overlap import Overlap
 from winosmith.audit._probes import ASKED, Probe, probes
-from winosmith.audit._review import Declared, Review, across, review, shared
+from winosmith.audit._review import Declared, Review, across, leaked, review, shared
 from winosmith.audit._triage import Triage, triage
 from winosmith.dataset import Dataset
 from winosmith.embed import TextEmbedder
@@ -162,10 +162,7 @@ class Audit:
                 f"{part.name}: {told}" for part in self.parts for told in _RULES[name](part, points)
             ]
             if name in ("leak", "duplicates"):
-                found += [
-                    f"{one} has {shared(pairs):,} items of {other}"
-                    for (one, other), pairs in self.shared.items()
-                ]
+                found += [leaked(one, other, pairs) for (one, other), pairs in self.shared.items()]
         return list(dict.fromkeys(found))
 
 

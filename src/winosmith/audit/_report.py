@@ -12,7 +12,7 @@ from winosmith.audit._overlap import Overlap
 from winosmith.audit._probes import Probe
 from winosmith.audit._repair import Repair
 from winosmith.audit._repaired import DRAWN, repair_sections
-from winosmith.audit._review import shared
+from winosmith.audit._review import leaked, shared
 from winosmith.dataset import Dataset
 from winosmith.problem import Problem
 
@@ -186,7 +186,7 @@ def _advice(audit: Audit) -> Iterator[str]:
             yield f"{part.name}: {len(part.refused):,} {are} left out, as {part.refused[0]}."
     for (one, other), pairs in audit.shared.items():
         yield (
-            f"{one} has {shared(pairs):,} items of {other}, copies or nearly so, as "
+            f"{leaked(one, other, pairs)}, copies or nearly so, as "
             f"{pairs[0][0]} in {one} and {pairs[0][1]} in {other}: leave them out of one."
         )
 

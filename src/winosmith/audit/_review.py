@@ -322,6 +322,16 @@ def shared(pairs: Sequence[tuple[str, str]]) -> int:
     return len({other for _, other in pairs})
 
 
+def leaked(one: str, other: str, pairs: Sequence[tuple[str, str]]) -> str:
+    """Say how many items of a split another one has.
+
+    >>> leaked("train", "test", [("a", "x"), ("b", "x")])
+    'train has 1 item of test'
+    """
+    items = shared(pairs)
+    return f"{one} has {items:,} item{'s' * (items != 1)} of {other}"
+
+
 def _one_sided(dataset: Dataset) -> Iterator[OneSided]:
     """Yield the groups, by any field, whose keys stand at one position as chance won't have it."""
     groups: list[tuple[OneSided, float]] = []

@@ -72,7 +72,7 @@ class LazyGroup(Group):
                 formatter.write_dl([(name.ljust(width), line) for name, line in lines.items()])
 
 
-AGAIN = "Run the same command again: what was finished is kept, and nothing is half-written."
+AGAIN = "Run the same command again: nothing is half-written, and what was written is kept."
 
 SECTIONS = {
     "Build a benchmark": {
@@ -156,6 +156,9 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     except OSError as error:
         return _fail(f"{error.filename or 'the system'}: {error.strerror or error}")
+    except MemoryError as error:
+        why = f" ({error})" if str(error) else ""
+        return _fail(f"the memory is too small for this{why}: give it fewer items, or more memory")
     return code if isinstance(code, int) else 0  # what `ctx.exit(1)` asks for arrives as a result
 
 

@@ -429,16 +429,17 @@ def line_records(source: Source) -> Iterator[Told[Record]]:
         yield number, line, None if reason else record, reason
 
 
-def array_records(source: Source) -> Iterator[Told[Record]]:
+def array_records(source: Source, start: int | None = None) -> Iterator[Told[Record]]:
     """Yield line, text, object and reason for each element of a JSON array.
 
-    After an element that is not JSON nothing more can be told apart: the rest is one bad element.
+    The array is the file's own, or begins at `start` inside it. After an element that is not JSON
+    nothing more can be told apart: the rest is one bad element.
     """
     text = source.text
-    if not source.start.startswith("["):
+    if start is None and not source.start.startswith("["):
         yield 1, source.slice(1, 1), None, "this is not a JSON array"
         return
-    at = _after_space(text, text.index("[") + 1)
+    at = after_space(text, text.index("[", start) + 1)
     line, counted = 1, 0
     while text[at : at + 1] != "]":
         line, counted = line + text.count("\n", counted, at), at
@@ -452,15 +453,16 @@ def array_records(source: Source) -> Iterator[Told[Record]]:
         raw = text[at:end]
         reason = _no_object(record, raw)
         yield line, raw, None if reason else record, reason
-        at = _after_space(text, end)
+        at = after_space(text, end)
         if text[at : at + 1] == ",":
-            at = _after_space(text, at + 1)
+            at = after_space(text, at + 1)
         elif text[at : at + 1] != "]":
             yield line, text[at:], None, "the array does not end; the file may be cut short"
             return
 
 
-def _after_space(text: str, at: int) -> int:
+def after_space(text: str, at: int) -> int:
+    """Return where the white space ends that begins there."""
     found = _SPACE.match(text, at)
     return found.end() if found else at
 

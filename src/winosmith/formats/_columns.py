@@ -70,7 +70,7 @@ ANSWER = (
     "answer answerkey label gold goldlabel target correct correctanswer correctoption cop answeridx"
     " answerindex key correctchoice correctindex correctidx correctanswerindex rightanswer ra"
     " richtigeantwort lösung antwort bonneréponse réponse respuestacorrecta respuesta"
-    " rispostacorretta risposta correctanswers"
+    " rispostacorretta risposta correctanswers ideal"
 )
 _ALSO = re.compile(
     r"(?:(?:gold|correct|right)?(?:answer|ans)|(?:gold|correct|right)(?:option|choice))(?:id|idx"

@@ -10,6 +10,7 @@ from winosmith.formats._base import Format, Source
 from winosmith.formats._copa import COPA_XML, SUPERGLUE_COPA
 from winosmith.formats._csv import CSV
 from winosmith.formats._dpr import DPR, DPR_TSV
+from winosmith.formats._enclosed import members, records_in
 from winosmith.formats._evograd import EVOGRAD
 from winosmith.formats._jsonl import JSONL
 from winosmith.formats._knowref import KNOWREF
@@ -101,25 +102,17 @@ def _no_lines(source: Source) -> str:
         return "; these are Python's dicts, not JSON: write each with json.dumps, one a line"
     if not source.start.startswith("{"):
         return ""
+    names = records_in({name: value for name, (_, value) in members(source).items()})
+    if len(names) > 1:
+        return f"; it is one object, whose {names[0]!r} and others hold records" + _ROWS.format(
+            f"'.[{json.dumps(names[0])}][]'"
+        )
     text = source.text.lstrip()
     try:
-        record, end = DECODER.raw_decode(text)
+        _, end = DECODER.raw_decode(text)
     except (ValueError, RecursionError):
         return ""
-    if text[end:].strip():
-        return "" if source.first_record else _ROWS.format(".")
-    inside = {name: one for name, one in record.items() if isinstance(one, list | dict)}
-    for name, one in inside.items():
-        rows = isinstance(one, list) and bool(one) and all(isinstance(row, dict) for row in one)
-        if rows and set(one[0]) - {"text", "label"}:
-            return f"; it is one object, whose {name!r} holds records" + _ROWS.format(
-                f"'.[{json.dumps(name)}][]'"
-            )
-    if len(inside) == len(record) > 1 and all(isinstance(one, dict) for one in inside.values()):
-        return "; it is one object with a record for each id" + _ROWS.format(
-            "'to_entries[] | {id: .key} + .value'"
-        )
-    return ""
+    return _ROWS.format(".") if text[end:].strip() and not source.first_record else ""
 
 
 _JSON_LINES = frozenset({"winosmith", "winogrande", "superglue-wsc", "superglue-copa"})

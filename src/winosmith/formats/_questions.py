@@ -37,6 +37,7 @@ from winosmith.formats._choices import (
     written,
 )
 from winosmith.formats._columns import Columns, Plan, Row, empty, plainly, plan
+from winosmith.formats._enclosed import enclosed
 from winosmith.problem import Extra, Problem, Scalar
 from winosmith.records import canonical
 
@@ -151,28 +152,26 @@ def parquet_rows(path: str | Path) -> Iterator[Told]:
         raise FormatError(f"this Parquet file can't be read: {error}", path) from None
 
 
-def source_rows(source: Source) -> Iterator[Told]:
-    """Yield the rows of a file of text: JSON Lines, a JSON array, or a table."""
+def source_rows(source: Source) -> tuple[Iterator[Told], list[str]]:
+    """Return the rows of a file of text, and where they were if that is not plain.
+
+    It is JSON Lines, a JSON array, an object that holds one, or a table.
+    """
     if source.start.startswith("["):
-        yield from _base.array_records(source)
-    elif source.start.startswith("{"):
-        yield from _base.line_records(source)
-    else:
-        yield from _base.rows(source, quoted=_base.quoted(source))
+        return _base.array_records(source), []
+    if source.start.startswith("{"):
+        rows, where = enclosed(source) or (_base.line_records(source), None)
+        return rows, [where] if where else []
+    return _base.rows(source, quoted=_base.quoted(source)), []
+
+
+def _read_source(source: Source) -> list[Entry]:
+    return read_questions(source_rows(source)[0], None, source.path)[0]
 
 
 def recognises(source: Source) -> bool:
     """Tell whether a file of text has columns of questions."""
-    names: Sequence[str] = list(source.first_record or source.first_element)
-    if not names:
-        names = [cell.strip() for cell in max(source.headers.values(), key=len)]
-    record = _flat(source.first_record or source.first_element)
-    if not record:  # of a table
-        told = (row for _, _, row, _ in source_rows(source))
-        try:
-            record = next(filter(None, islice(told, _LOOK)), {})
-        except FormatError:
-            record = {}
+    names, record = _first_row(source)
     [record], _ = _apart([record], Columns())
     try:
         found = plan([*dict.fromkeys([*names, *record])], Columns(), [record])
@@ -183,24 +182,34 @@ def recognises(source: Source) -> bool:
     return not isinstance(alone, str) or lists(alone)
 
 
+def _first_row(source: Source) -> tuple[list[str], Row]:
+    """Return the names of the columns, and the first row that can be read, if one can."""
+    told = (row for _, _, row, _ in source_rows(source)[0])
+    try:
+        row = _flat(next(filter(None, islice(told, _LOOK)), {}))
+    except FormatError:
+        row = {}
+    if source.start.startswith(("{", "[")):
+        return [*row], row
+    return [cell.strip() for cell in max(source.headers.values(), key=len)], row
+
+
 def lacking(source: Source) -> tuple[str, bool]:
     """Return why a file of text is not read as questions, and whether it has a column of them.
 
     "" where it has no columns.
     """
-    row = _flat(source.first_record or source.first_element)
-    table = not row and not source.start.startswith(("{", "[", "<"))
-    names = [*row]
-    if table:
-        names = [cell.strip() for cell in max(source.headers.values(), key=len)]
-    if len(names) < 2:
+    names, row = _first_row(source)
+    table = not source.start.startswith(("{", "[", "<"))
+    if len(names) < 2 or source.start.startswith("<"):
         return "", False
     try:
         plan(names, Columns(), [row])
     except FormatError as error:
         named = " (does the first line name the columns?)" if table else ""
         asks = _columns.first([*_columns.QUESTION.split(), "questions"], names)
-        return f"{error.reason}{named}", asks is not None
+        where = "".join(f"{one}; " for one in source_rows(source)[1])
+        return f"{where}{error.reason}{named}", asks is not None
     return "the choices of its first row are no list of several", True
 
 
@@ -224,7 +233,8 @@ def _apart(rows: Sequence[Row], given: Columns) -> tuple[list[Row], list[str]]:
         return list(rows), []
     if asked:
         told = f"the choices are those at the end of each {asked!r}"
-        cut = [inside(value) if isinstance(value := row.get(asked), str) else None for row in rows]
+        said = [spoken(row.get(asked))[-1:] or [row.get(asked)] for row in rows]
+        cut = [inside(text) if isinstance(text, str) else None for [text] in said]
         new: list[Row | None] = [
             one
             and {asked: one[0], "choices": dict(zip(one[1].labels, one[1].options, strict=True))}
@@ -474,6 +484,8 @@ def _text(row: Row, name: str, may_lack: bool) -> str:
         raise ProblemError(f"the row has no {name!r}")
     if turns := spoken(value):
         return " ".join(turns)
+    if isinstance(value, Mapping) and value.keys() == {"text"}:  # of HELM
+        value = value["text"]
     if may_lack and isinstance(value, list | tuple):  # the turns of a dialogue
         return " ".join(map(written, value))
     return written(value)
@@ -750,9 +762,9 @@ _TAKEN = frozenset(
 
 QUESTIONS = Format(
     name="questions",
-    title="rows with question, choices, answer: JSON Lines, an array, a table, Parquet",
+    title="rows with question, choices, answer: JSON Lines, one JSON value, a table, Parquet",
     recognises=recognises,
-    read=lambda source: read_questions(source_rows(source), None, source.path)[0],
+    read=_read_source,
     write=_write,
     suffix=".jsonl",
     keeps=frozenset({"id", "sentence", "options", "answer", "blank"}),

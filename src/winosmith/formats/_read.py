@@ -265,8 +265,9 @@ def _entries(
     known = QUESTIONS if asked else format_named(format_name) if format_name else detect(source)
     if known is not QUESTIONS:
         return known, known.read(source), [], source
-    entries, notes = read_questions(source_rows(source), columns, source.path)
-    return known, entries, notes, source
+    rows, where = source_rows(source)
+    entries, notes = read_questions(rows, columns, source.path)
+    return known, entries, where + notes, source
 
 
 _APART = re.compile(rf"(?<!\w){BLANK}(?!\w)")
