@@ -412,7 +412,7 @@ def test_a_bad_record_inside_an_object_is_told_by_its_line(tmp_path: Path, by_id
 )  # fmt: skip
 def test_an_object_without_rows_is_refused(tmp_path: Path, text: str) -> None:
     """Cut short, said twice, with rows of another length, or one row: no rows are made of it."""
-    with pytest.raises(FormatError, match="it is one|no known|no column"):
+    with pytest.raises(FormatError, match=r"rows\.jsonl"):
         formats.read(put(tmp_path, text.encode()))
 
 
