@@ -233,8 +233,8 @@ def _apart(rows: Sequence[Row], given: Columns) -> tuple[list[Row], list[str]]:
         return list(rows), []
     if asked:
         told = f"the choices are those at the end of each {asked!r}"
-        said = [spoken(row.get(asked))[-1:] or [row.get(asked)] for row in rows]
-        cut = [inside(text) if isinstance(text, str) else None for [text] in said]
+        said = [_said_last(row.get(asked)) for row in rows]
+        cut = [inside(text) if isinstance(text, str) else None for text in said]
         new: list[Row | None] = [
             one
             and {asked: one[0], "choices": dict(zip(one[1].labels, one[1].options, strict=True))}
@@ -247,6 +247,12 @@ def _apart(rows: Sequence[Row], given: Columns) -> tuple[list[Row], list[str]]:
     if 2 * sum(map(bool, new)) <= len(rows):
         return list(rows), []
     return [{**row, **(one or {})} for row, one in zip(rows, new, strict=True)], [told]
+
+
+def _said_last(value: Any) -> Any:
+    """Return the last turn of a chat; what is none as it is."""
+    turns = spoken(value)
+    return turns[-1] if turns else value
 
 
 @dataclass(slots=True)
