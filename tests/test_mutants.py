@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import mmap
+import os
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.mutants import bench
-from tests.mutants.__main__ import HARMLESS, ROOT, SOURCE, Folder
+from tests.mutants.__main__ import HARMLESS, ROOT, SOURCE, Folder, chosen
 from tests.mutants.changes import Spot, meant, parts, replaced, spot
 
 TEXT = """
@@ -108,6 +111,34 @@ def test_a_process_is_given_up_when_it_waits_not_when_it_is_slow(
     """One that computes has its seconds of the processor; one that waits long enough is ended."""
     monkeypatch.setattr(bench, "SILENCE", 0.5)
     assert bench.in_fork(work, 30) == answer
+
+
+def _maps(path: Path) -> str:
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ):
+        return "mapped"
+
+
+def test_a_process_maps_what_it_likes_and_has_so_much_memory(tmp_path: Path) -> None:
+    """A file of 2 TB is read as it is without a mutant; memory beyond the limit is refused."""
+    path = tmp_path / "large"
+    path.touch()
+    try:
+        os.truncate(path, 2 << 40)  # holds nothing, and takes no room
+    except OSError:
+        pytest.skip("the file system knows no files of that size")
+    assert bench.in_fork(lambda: _maps(path)) == "mapped"
+    private = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+    for size, found in ((bench.MEMORY // 2, "had"), (2 * bench.MEMORY, None)):
+        assert bench.in_fork(lambda n=size: mmap.mmap(-1, n, flags=private) and "had") == found
+
+
+def test_a_test_that_is_named_is_tried_on_what_is_executed_on_loading() -> None:
+    """It reaches no line of a class's columns; on a function's own lines it is not tried."""
+    name = "tests/web/test_setup.py::test_no_migration_is_missing"
+    folder, module = Folder("web/judge", [name], alone=True), "winosmith.web.judge.models"
+    tests: dict[str, Any] = {name: {"seconds": 1.0, "lines": {}}}
+    for loading, tried in ((True, [name]), (False, [])):
+        assert chosen(folder, module, Spot(1, loading, frozenset({1})), tests)[1] == tried
 
 
 NESTED = """

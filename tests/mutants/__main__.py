@@ -15,10 +15,12 @@ they make, the others of their files. It survives if none fails. Those that kill
 mutants begin. It is killed as well when its process
 dies, takes five times as long as its tests, and ten seconds, or waits for what never comes. Seconds
 are the processor's: how busy the machine is changes nothing. What fails without the mutant, too,
-kills nothing. The tests are those of `make test` without PostgreSQL and browsers:
-those that mirror the folder, those in `tests/contracts` that name it, the examples in its
-docstrings, and those that are named. What hypothesis draws is the same each time, so that a mutant
-that was killed is killed again. A program that a test starts anew has no mutant in it.
+kills nothing. A test that is named by itself (`FILE::TEST`) is tried on all that is executed while
+a module is loaded: no line tells that it looks at, say, a table's columns. The tests are those of
+`make test` without PostgreSQL and browsers: those that mirror the folder, those in
+`tests/contracts` that name it, the examples in its docstrings, and those that are named. What
+hypothesis draws is the same each time, so that a mutant that was killed is killed again. A program
+that a test starts anew has no mutant in it.
 
 What was found is added to a file in `--out`, one mutant a line, so that a run that was interrupted
 goes on; a mutant that was killed is not tried again, though the tests may have changed. Each
@@ -74,6 +76,7 @@ class Folder:
         paths: of its modules, by their dotted names.
         texts: the same.
         tests: files below the root, or what pytest calls a test.
+        named: those that were named one by one.
     """
 
     def __init__(self, name: str, more: Sequence[str] = (), *, alone: bool = False):
@@ -86,6 +89,7 @@ class Folder:
             if "migrations" not in path.parts and "njit" not in text:
                 self.texts[_dotted(path)], self.paths[_dotted(path)] = text, path
         self.tests = sorted(more)
+        self.named = {of for of in more if "::" in of}
         if alone:
             return
         mirrored = ROOT / "tests" / name
@@ -195,6 +199,8 @@ def chosen(folder: Folder, module: str, at: Spot, tests: dict[str, Any]) -> tupl
         )
     if at.loading and not direct:
         direct = {name for name, of in tests.items() if module in of["lines"]}
+    if at.loading:
+        direct |= {name for name in tests if folder.named & {name, name.partition("[")[0]}}
     files = {file_of(name) for name in direct if _shares(file_of(name))}
     beside = {name for name in tests if file_of(name) in files} - direct
     lines = folder.texts[module].splitlines()

@@ -45,7 +45,9 @@ django.views.generic whitenoise.middleware ninja""".split()
 load that itself."""
 
 MEMORY = 6 << 30
-"""Bytes that tests may ask for beyond what their process has, with a mutant and without."""
+"""Bytes that tests may ask for beyond what their process has, with a mutant and without.
+
+A file that is mapped to be read is none of them, however large."""
 
 ENDLESS, UNLOADED, SURVIVES = "it takes too long, or dies", "it can't be loaded", "survives"
 
@@ -79,8 +81,8 @@ def in_fork(work: Callable[[], Any], seconds: float | None = None) -> Any:
         with ending():
             os.setsid()
             here.close()
-            size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-            resource.setrlimit(resource.RLIMIT_AS, (size + MEMORY,) * 2)
+            size = int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
+            resource.setrlimit(resource.RLIMIT_DATA, (size + MEMORY,) * 2)
             if seconds is not None:
                 resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1,) * 2)
             there.send(work())

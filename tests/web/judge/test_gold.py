@@ -211,6 +211,17 @@ def test_a_right_answer_is_not_contested(db: Any, rules: Any, person: Maker) -> 
             contest(somebody, slot.ref, "But no.")
 
 
+@pytest.mark.parametrize("text", ["x", f" {'x' * 2000} "])
+def test_a_contest_has_up_to_2000_characters(db: Any, rules: Any, person: Maker, text: str) -> None:
+    """The shortest and the longest contest are kept, without the space around them."""
+    from winosmith.web.judge.trust import contest
+
+    rules(gold_every=1)
+    gold(1)
+    ann = person("ann")
+    assert contest(ann, give(ann, choice=1).ref, text).text == text.strip()
+
+
 @pytest.mark.parametrize("text", ["", "  ", "x" * 2001])
 def test_a_contest_says_why(db: Any, person: Maker, text: str) -> None:
     """Without a word, or with too many, nothing is contested."""

@@ -80,7 +80,10 @@ def test_a_key_is_good_for_one_problem(judge: Any, rules: Any) -> None:
 
 
 def test_a_problem_is_judged_in_two_steps(judge: Any) -> None:
-    """The local context hides the rest of the sentence; then comes the whole, and then the next."""
+    """The local context hides the rest of the sentence, with a mark where it is cut.
+
+    Then comes the whole, and then the next.
+    """
     (problem,) = twin(halves=1)
     ann = judge("ann")
     start = ann.get("/judge/")
@@ -91,8 +94,10 @@ def test_a_problem_is_judged_in_two_steps(judge: Any) -> None:
     assert "After the cup" not in text
     assert "shelf, the" in text
     assert "Step 1 of 2" in text
+    assert 'class="cut"' in text
     whole = _send(ann, local, "/judge/local/", choice="1")
     assert "After the cup" in whole.content.decode()
+    assert 'class="cut"' not in whole.content.decode()
     done = _send(ann, whole, "/judge/answer/", choice="0", associative="on", comment="<b>Hm</b>")
     slot = problem.slots.get(n=1)
     assert (slot.local_choice, slot.choice, slot.associative) == (1, 0, True)
@@ -176,6 +181,9 @@ def test_a_forged_choice_is_refused(judge: Any, rules: Any, choice: str) -> None
     ann = judge("ann")
     page = _send(ann, ann.get("/judge/"), "/judge/next/")
     assert _send(ann, page, "/judge/answer/", choice=choice).status_code == 422
+    for other in ("", "no-such-problem"):  # the form of what is held does not say what was wrong
+        refused = _send(ann, page, "/judge/answer/", choice=choice, problem=other)
+        assert refused.status_code == 409
     assert not ann.person.slots.filter(open=False).exists()
 
 
@@ -203,6 +211,33 @@ def test_gold_looks_like_any_other_and_is_told_at_once(judge: Any, rules: Any) -
     contested = _send(ann, told, path, text="Cups are glass.")
     assert "until a moderator has looked" in contested.content.decode()
     assert judge("cat").get(path.replace("contest", "checked")).status_code == 404
+
+
+def test_the_known_answer_is_told_whichever_it_is(judge: Any, rules: Any) -> None:
+    """The page of a gold question has its answer in the blank, though it is the second option."""
+    from winosmith.web.judge.trust import add_gold
+
+    rules(gold_every=1, local_first=False)
+    twin(halves=1)
+    asked = twin(opened=False)[1]
+    add_gold(asked, "A jug stands.")
+    ann = judge("ann")
+    give(ann.person, 0)
+    held = asked.slots.get(holder=ann.person).ref
+    page = ann.get(f"/judge/checked/{held}/").content.decode()
+    assert '<span class="blank filled">jug</span>' in page
+    assert re.findall(r"<dd><bdi[^>]*>(\w+)</bdi></dd>", page) == ["jug", "cup"]
+
+
+def test_whose_votes_wait_is_told_why(judge: Any, rules: Any) -> None:
+    """Held for their pace, a judge reads so before they go on; whose votes count does not."""
+    rules(hold_pace_seconds=3)
+    twin(halves=1), twin(halves=1)
+    ann, bob = judge("ann"), judge("bob")
+    give(ann.person)
+    told = ["Your votes wait" in who.get("/judge/").content.decode() for who in (ann, bob)]
+    assert told == [True, False]
+    assert "Your answers come faster" in ann.get("/judge/").content.decode()
 
 
 def test_a_paused_judge_is_told(judge: Any, person: Maker) -> None:
@@ -234,11 +269,17 @@ def test_nobody_judges_before_they_agreed(db: Any, rules: Any, person: Maker, vi
     from django.urls import reverse
 
     browser = visit(person("ann"))
-    for form in ("next", "local", "answer", "skip", "undo"):
+    for form in ("next", "local", "answer", "skip", "undo", "contest/gold"):
         answer = browser.post(f"/judge/{form}/")
         assert (answer.status_code, "/consent/" in answer.headers["Location"]) == (302, True)
     told = browser.get(reverse("judge:checked", args=["gold"]))
     assert (told.status_code, "/consent/" in told.headers["Location"]) == (302, True)
+
+
+@pytest.mark.parametrize("path", ["", "checked/gold/", "history/", "agreement/"])
+def test_what_only_shows_takes_no_form(judge: Any, path: str) -> None:
+    """A form that is sent to a page of judging that has none is refused."""
+    assert judge("ann").post(f"/judge/{path}").status_code == 405
 
 
 def test_agreement_is_for_everyone(db: Any, rules: Any, person: Maker, visit: Maker) -> None:

@@ -25,15 +25,19 @@ def _later(minutes: int) -> None:
 
 
 def test_a_problem_gets_k_slots_once(db: Any, rules: Any) -> None:
-    """Opening a problem twice leaves it with the first slots, one place after another."""
+    """Opened twice, problems have the first slots: places side by side, before the next one's."""
     from winosmith.web.judge.votes import open_slots, place_of
 
-    rules(judges=9)
-    (problem,) = twin(halves=1)
-    open_slots(problem)
-    first = place_of(problem)
-    places = sorted(problem.slots.values_list("n", "place"))
-    assert places == [(n, first + n) for n in range(1, 10)]
+    rules(judges=17)
+    problems = [twin(halves=1)[0] for _ in range(2)]
+    found = []
+    for problem in problems:
+        open_slots(problem)
+        first = place_of(problem)
+        places = sorted(problem.slots.values_list("n", "place"))
+        assert places == [(n, first + n) for n in range(1, 18)]
+        found += [place for _, place in places]
+    assert found == sorted(set(found))
 
 
 def test_three_people_decide_a_problem(db: Any, rules: Any, person: Maker) -> None:
@@ -271,8 +275,9 @@ def test_the_last_answer_can_be_taken_back_for_a_minute(db: Any, rules: Any, per
     ann = person("ann")
     slot = give(ann, 0)
     held = go_on(ann)
-    with pytest.raises(Gone, match="any more"):
-        undo(ann, held.ref)
+    for other in (held.ref, "", "no-such-problem"):
+        with pytest.raises(Gone, match="any more"):
+            undo(ann, other)
     assert undo(ann, slot.ref).open
     assert current(ann).pk == slot.pk
     answer(ann, slot.ref, 1)
@@ -412,6 +417,39 @@ def test_the_queue_wraps_once(db: Any, rules: Any, person: Maker) -> None:
     ann = person("ann")
     Judge.objects.create(person=ann, cursor=10**12)
     assert go_on(ann).problem == problem
+
+
+def test_a_place_in_the_queue_is_that_of_the_last_fresh_slot(
+    db: Any, rules: Any, person: Maker
+) -> None:
+    """Who takes a fresh slot goes on after it; one that somebody gave back moves nobody."""
+    from winosmith.web.judge.models import Judge
+    from winosmith.web.judge.turns import go_on, skip
+
+    rules(judges=1)
+    for _ in range(3):
+        twin(halves=1)
+    ann, bob = person("ann"), person("bob")
+    passed = go_on(bob)
+    fresh = give(ann)
+    skip(bob, passed.ref, "unsure")
+    assert go_on(ann).pk == passed.pk
+    assert Judge.objects.get(person=ann).cursor == fresh.place > passed.place
+
+
+def test_a_clock_that_is_set_back_makes_no_time_negative(
+    db: Any, rules: Any, person: Maker
+) -> None:
+    """An answer from before its problem was shown took no time."""
+    from winosmith.web.judge.models import Slot
+    from winosmith.web.judge.turns import answer, go_on
+
+    rules(local_first=False)
+    twin()
+    ann = person("ann")
+    slot = go_on(ann)
+    Slot.objects.filter(pk=slot.pk).update(taken_at=slot.taken_at + timedelta(minutes=5))
+    assert answer(ann, slot.ref, 0).seconds == 0
 
 
 def test_the_queue_is_read_from_its_index(database: Any, rules: Any, person: Maker) -> None:

@@ -59,17 +59,22 @@ def test_clicks_decide_nothing_before_a_moderator_looked(
 
 
 def test_a_quick_answer_waits_for_slower_ones(database: Any, rules: Any, person: Maker) -> None:
-    """One quick first answer waits until the next took long enough; then both count at once."""
+    """One quick first answer waits until the next took long enough; then both count at once.
+
+    Until then the pace is kept to a tenth of a second.
+    """
     from winosmith.web.judge.models import Slot
+    from winosmith.web.judge.trust import pace
 
     rules(hold_pace_seconds=3, judges=1)
-    problems = [twin(halves=1)[0] for _ in range(2)]
+    problems = [twin(halves=1, pk=1000 + at)[0] for at in range(2)]
     ann = person("ann")
-    give_in(ann, 1.0)
+    give_in(ann, 1.4)
     assert _states(problems) == ["judging", "judging"]
-    assert _judge(ann).measured["over"] == 1
+    assert _judge(ann).measured == {"seconds": round(pace(ann.pk).seconds, 1), "over": 1}
     give_in(ann, 9.0)
     assert _states(problems) == ["valid", "valid"]
+    assert [one.events.filter(kind="verdict").count() for one in problems] == [1, 1]
     assert _judge(ann).held is None
     assert not Slot.objects.filter(provisional=True).exists()
 
@@ -95,12 +100,13 @@ def test_pace_is_measured_from_the_answer_before(
 ) -> None:
     """A problem held while another is answered counts no second twice; nor does the sent form.
 
-    Where a clock was set back, what was answered before it was shown took no time.
+    So it is where the newest answer alone is measured; who gave none has no pace. Where a clock
+    was set back, what was answered before it was shown took no time.
     """
     from django.utils import timezone
 
     from winosmith.web.judge.models import Slot
-    from winosmith.web.judge.trust import pace
+    from winosmith.web.judge.trust import Pace, pace
 
     rules()
     ann, now = person("ann"), timezone.now()
@@ -110,8 +116,9 @@ def test_pace_is_measured_from_the_answer_before(
             holder=ann, open=False, taken_at=now + timedelta(seconds=shown), choice=0,
             answered_at=now + timedelta(seconds=at * step),
         )  # fmt: skip
-    found = pace(ann.pk)
-    assert (found.seconds, found.over) == (seconds, 4)
+    assert pace(ann.pk) == Pace(seconds, 4)
+    assert pace(ann.pk, over=1) == Pace(seconds, 1)
+    assert pace(person("bob").pk) == Pace(None, 0)
 
 
 def test_accounts_of_one_address_are_held_together(
@@ -358,7 +365,7 @@ def test_what_was_decided_before_is_listed_and_stays_decided(
 def test_who_is_held_gets_no_more_than_so_many_votes_that_wait(
     db: Any, rules: Any, person: Maker
 ) -> None:
-    """Beyond `held_most` votes that wait there is no further problem."""
+    """At `held_most` votes that wait, and beyond it, there is no further problem."""
     from winosmith.web.judge.turns import go_on
 
     rules(hold_pace_seconds=3, held_most=2)
@@ -366,7 +373,9 @@ def test_who_is_held_gets_no_more_than_so_many_votes_that_wait(
         twin(halves=1)
     ann = person("ann")
     give(ann), give(ann)
-    assert go_on(ann) is None
+    for most, stopped in ((2, True), (1, True), (3, False)):
+        rules(hold_pace_seconds=3, held_most=most)
+        assert (go_on(ann) is None) is stopped
 
 
 def test_a_bound_holds_what_came_since_and_a_moderator_all(
@@ -412,6 +421,78 @@ def test_a_hold_for_gold_follows_the_last_ten(db: Any, rules: Any, person: Maker
     assert _judge(ann).held is not None
     contest(ann, again.ref, "both fit")  # then seven
     assert _judge(ann).held is None
+
+
+def test_a_hold_for_gold_ends_above_the_bound_too(db: Any, rules: Any, person: Maker) -> None:
+    """Of the last five two right are below 50 %; with one of them contested, three are above."""
+    from winosmith.web.judge.trust import contest
+
+    rules(gold_every=1, hold_gold_over=5, hold_gold_percent=50)
+    gold(6)
+    ann = person("ann")
+    last = [give(ann, choice=int(at > 2)) for at in range(6)][-1]
+    assert _judge(ann).measured == {"right": 2, "over": 5}
+    contest(ann, last.ref, "both fit")
+    assert _judge(ann).held is None
+
+
+@pytest.mark.parametrize("cause", ["pace", "address", "training", "moderator"])
+def test_a_contest_ends_no_hold_of_another_cause(
+    db: Any, rules: Any, person: Maker, cause: str
+) -> None:
+    """Who is held for something else stays held when they contest a known answer."""
+    from winosmith.web.judge.trust import contest, hold
+
+    rules(gold_every=1)
+    gold(1)
+    ann = person("ann")
+    slot = give(ann, choice=1)
+    hold(_judge(ann), cause)
+    contest(ann, slot.ref, "both fit")
+    assert _judge(ann).cause == cause
+
+
+def test_gold_questions_of_who_is_held_are_no_figure_of_the_site(
+    db: Any, rules: Any, person: Maker
+) -> None:
+    """While votes wait, answers to gold questions are out of the site's figures; then they count.
+
+    So it is with a job that a market refuses, and then confirms.
+    """
+    from winosmith.web.judge.exclusion import confirm, pause, refuse, resume
+    from winosmith.web.judge.models import Judge
+    from winosmith.web.judge.votes import agreement
+
+    rules(gold_every=1)
+    gold(1)
+    ann, eva = person("ann"), person("eva", is_moderator=True)
+    Judge.objects.create(person=ann, job=7, quota=5)
+    give(ann)
+    found = [agreement().gold]
+    for out, back in ((pause, resume), (refuse, confirm)):
+        for act in (out, back):
+            act(*((ann, eva) if out is pause else (7, "the market says so")))
+            found.append(agreement().gold)
+    assert found == [(1, 1), (0, 0), (1, 1), (0, 0), (1, 1)]
+
+
+def test_an_erased_judges_waiting_votes_leave_their_places_to_others(
+    db: Any, rules: Any, person: Maker
+) -> None:
+    """No moderator can look any more: another judge is asked, and the log says why."""
+    from winosmith.web.people.privacy import erase
+
+    rules(hold_pace_seconds=3, judges=1)
+    (problem,) = twin(halves=1)
+    ann = person("ann")
+    give(ann)
+    assert _states([problem]) == ["judging"]
+    erase(ann, texts=False)
+    event = problem.events.get(kind="exclude-vote")
+    assert event.reason == "the judge was erased before a moderator looked"
+    give_in(person("bob"), 9.0)
+    assert _states([problem]) == ["valid"]
+    assert problem.slots.filter(excluded=True).count() == 1
 
 
 def test_a_careful_judge_is_held_for_gold_once_in_a_thousand_looks(site: Any, rules: Any) -> None:

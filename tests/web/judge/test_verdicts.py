@@ -218,7 +218,8 @@ def test_agreement_is_that_of_the_votes(db: Any, rules: Any, person: Maker) -> N
     from winosmith.metrics import krippendorff_alpha
     from winosmith.web.judge.votes import agreement as figures
 
-    assert figures().problems == 0
+    none = figures()
+    assert (none.problems, none.pairs, none.alpha, none.alpha_of) == (0, None, None, 0)
     problems = [twin(halves=1)[0] for _ in range(3)]
     for name, choices in (("a", (0, 0, 1)), ("b", (0, 1, 1)), ("c", (0, 0, 1))):
         judge = person(name)
@@ -246,8 +247,9 @@ def test_a_judge_is_compared_with_most_of_the_others(
     for judge, choices in ((ann, (0, 0, 0, 1)), (bob, (0, 1, 1, 1)), (cat, (0, 0, 1, 1))):
         for choice in choices:
             give(judge, choice)
-    found = votes.with_others([ann.pk, dan.pk])
-    assert found == {ann.pk: votes.Agreed(2, 3, 1, 4 / 9)}
+    found = votes.with_others([ann.pk, cat.pk, dan.pk])
+    assert found == {ann.pk: votes.Agreed(2, 3, 1, 4 / 9), cat.pk: votes.Agreed(2, 2, 2, 1 / 2)}
+    assert found[ann.pk].share == 2 / 3
     assert found[ann.pk].interval == metrics.wilson_interval(2, 3)
 
 

@@ -173,8 +173,12 @@ def test_a_full_hour_says_when_to_come_again(
 
 
 def test_a_revision_replaces_the_old_halves(db: Any, contributor: Callable[..., Any]) -> None:
-    """A child version names its parent; the parent's halves are revised, their slots closed."""
+    """A child version names its parent; the parent's halves are revised, their slots closed.
+
+    Nothing of the parent is left to revise, or to withdraw.
+    """
     from winosmith.web.judge.models import Slot
+    from winosmith.web.judge.submissions import may_withdraw
     from winosmith.web.problems.models import Problem
     from winosmith.web.write.rules import revise, typed_of
 
@@ -195,6 +199,7 @@ def test_a_revision_replaces_the_old_halves(db: Any, contributor: Callable[..., 
         revise(ann, old)
     with pytest.raises(InputError, match="can't be revised"):
         submitted(ann, revises=old)
+    assert not may_withdraw(ann, old)
 
 
 def test_only_the_contributor_revises_or_withdraws(
