@@ -157,7 +157,10 @@ def test_erasure_leaves_no_trace_of_the_name(db: Any, visit: Any, person: Any, t
 
 
 def test_released_text_stays_without_its_writer(db: Any, person: Any, twin: Any) -> None:
-    """Released halves stay public under another pseudonym; agreements stay with them, nameless."""
+    """Released halves stay public under another pseudonym; agreements stay with them, nameless.
+
+    They keep their topic, and what was not released has none any more.
+    """
     from winosmith.web.people.privacy import agree, erase
     from winosmith.web.problems.records import as_problem
     from winosmith.web.problems.states import public_problems
@@ -173,8 +176,10 @@ def test_released_text_stays_without_its_writer(db: Any, person: Any, twin: Any)
     assert now.sentence == released[0].sentence
     assert as_problem(now).origin.author != author
     assert now.twin.contributor.agreements.count() == 2
+    assert now.twin.topic == released[0].twin.topic
     waiting[0].refresh_from_db()
     assert (waiting[0].state, waiting[0].sentence) == ("withdrawn", "_")
+    assert waiting[0].twin.topic == ""
 
 
 def test_who_keeps_their_texts_here_keeps_them_nameless(db: Any, person: Any, twin: Any) -> None:

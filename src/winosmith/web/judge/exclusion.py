@@ -182,7 +182,7 @@ def _close_spare(problem: Problem) -> None:
     """
     waiting = Slot.objects.filter(problem=problem, gold=False, open=True)
     total = counted(problem) + waiting.count()
-    if total > settings.RULES.judges and total % 2 == 0:
+    if total % 2 == 0:
         spare = waiting.filter(holder=None).order_by("-n").values("pk")[:1]
         Slot.objects.filter(pk__in=list(spare.values_list("pk", flat=True))).update(open=False)
 

@@ -21,7 +21,7 @@ from winosmith.web.people.models import Person
 from winosmith.web.problems import models
 from winosmith.web.problems.lookalikes import AnyHalf, forget, remember
 from winosmith.web.problems.models import Event, Problem, State, Twin, Version, new_ref
-from winosmith.web.problems.states import GONE, move, stay, visible_to
+from winosmith.web.problems.states import GONE, move, visible_to
 
 HIDDEN = gettext_noop("the contributor hid everything they wrote")
 """The reason in the log, in the site's language; it is translated for whoever reads it."""
@@ -158,10 +158,7 @@ def withdraw(person: Person, twin: Twin, reason: str = "") -> None:
         if not left:
             raise InputError(_("There is nothing to withdraw here."))
         for problem in left:
-            if problem.state == State.WITHDRAWN:
-                stay(problem, by=person, kind="withdraw", reason=reason)
-            else:
-                retire(person, problem, State("withdrawn"), "withdraw", reason)
+            retire(person, problem, State("withdrawn"), "withdraw", reason)
         twin.drafts.all().delete()  # of its revision
 
 

@@ -157,8 +157,8 @@ def settle_votes(problem: Problem) -> None:
         decide(problem)
 
 
-def decide(problem: Problem, *, by: Person | None = None, kind: str = "verdict") -> bool:
-    """Find a problem valid or not, by the votes that it has; return which.
+def decide(problem: Problem, *, by: Person | None = None, kind: str = "verdict") -> None:
+    """Find a problem valid or not, by the votes that it has.
 
     The reasons are kept with the problem, in the words of `winosmith.validate`.
 
@@ -183,7 +183,6 @@ def decide(problem: Problem, *, by: Person | None = None, kind: str = "verdict")
             problem=problem,
             defaults={"counts": counts, "valid": not dropped, "at": timezone.now()},
         )
-        return not dropped
 
 
 def _validated(problem: Problem, valid: bool) -> None:
