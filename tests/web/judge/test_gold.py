@@ -172,7 +172,7 @@ def test_votes_of_a_held_judge_wait_until_a_moderator_decides(
 def test_a_contested_answer_counts_only_when_it_is_settled(
     db: Any, rules: Any, person: Maker
 ) -> None:
-    """A contest lifts the pause that hangs on it; upheld, the question is retired for all."""
+    """A moderator's word lifts the pause, no contest does; upheld, the question is retired."""
     from winosmith.web.judge.models import Gold
     from winosmith.web.judge.trust import contest, record
     from winosmith.web.judge.trust import settle_contest as settle
@@ -183,7 +183,7 @@ def test_a_contested_answer_counts_only_when_it_is_settled(
     slots = [give(ann, choice=0 if at < 4 else 1) for at in range(10)]
     assert _paused(ann)
     made = contest(ann, slots[9].ref, "The jug is glass, too.")
-    assert not _paused(ann)
+    assert _paused(ann)
     assert record(ann) == (4, 9)
     settle(made, eva, upheld=False)
     assert _paused(ann)

@@ -403,13 +403,13 @@ def test_a_bound_holds_what_came_since_and_a_moderator_all(
 def test_a_hold_for_gold_follows_the_last_ten(db: Any, rules: Any, person: Maker) -> None:
     """Who was careful for long and then guesses is held: the last ten count, not all.
 
-    It ends where some are contested, and enough of the last ten without them are right.
+    It ends where moderators agree with some contests, and enough of the last ten others are right.
     """
-    from winosmith.web.judge.trust import contest
+    from winosmith.web.judge.trust import contest, settle_contest
 
     rules(gold_every=1)
     gold(30)
-    ann = person("ann")
+    ann, eva = person("ann"), person("eva", is_moderator=True)
     for _ in range(20):
         give(ann, choice=0)
     for _ in range(4):
@@ -417,22 +417,23 @@ def test_a_hold_for_gold_follows_the_last_ten(db: Any, rules: Any, person: Maker
         last = give(ann, choice=1)
     assert (_judge(ann).cause, _judge(ann).measured) == ("gold", {"right": 6, "over": 10})
     again = give(ann, choice=1)
-    contest(ann, last.ref, "both fit")  # then six of the last ten are right, as before
+    two = contest(ann, last.ref, "both fit"), contest(ann, again.ref, "both fit")
+    settle_contest(two[0], eva, upheld=True)  # then six of the last ten are right, as before
     assert _judge(ann).held is not None
-    contest(ann, again.ref, "both fit")  # then seven
+    settle_contest(two[1], eva, upheld=True)  # then seven
     assert _judge(ann).held is None
 
 
 def test_a_hold_for_gold_ends_above_the_bound_too(db: Any, rules: Any, person: Maker) -> None:
-    """Of the last five two right are below 50 %; with one of them contested, three are above."""
-    from winosmith.web.judge.trust import contest
+    """Of the last five two right are below 50 %; with one of them retired, three are above."""
+    from winosmith.web.judge.trust import contest, settle_contest
 
     rules(gold_every=1, hold_gold_over=5, hold_gold_percent=50)
     gold(6)
-    ann = person("ann")
+    ann, eva = person("ann"), person("eva", is_moderator=True)
     last = [give(ann, choice=int(at > 2)) for at in range(6)][-1]
     assert _judge(ann).measured == {"right": 2, "over": 5}
-    contest(ann, last.ref, "both fit")
+    settle_contest(contest(ann, last.ref, "both fit"), eva, upheld=True)
     assert _judge(ann).held is None
 
 
@@ -440,15 +441,15 @@ def test_a_hold_for_gold_ends_above_the_bound_too(db: Any, rules: Any, person: M
 def test_a_contest_ends_no_hold_of_another_cause(
     db: Any, rules: Any, person: Maker, cause: str
 ) -> None:
-    """Who is held for something else stays held when they contest a known answer."""
-    from winosmith.web.judge.trust import contest, hold
+    """Who is held for something else stays held when they were right about a known answer."""
+    from winosmith.web.judge.trust import contest, hold, settle_contest
 
     rules(gold_every=1)
     gold(1)
-    ann = person("ann")
+    ann, eva = person("ann"), person("eva", is_moderator=True)
     slot = give(ann, choice=1)
     hold(_judge(ann), cause)
-    contest(ann, slot.ref, "both fit")
+    settle_contest(contest(ann, slot.ref, "both fit"), eva, upheld=True)
     assert _judge(ann).cause == cause
 
 
@@ -493,6 +494,24 @@ def test_an_erased_judges_waiting_votes_leave_their_places_to_others(
     give_in(person("bob"), 9.0)
     assert _states([problem]) == ["valid"]
     assert problem.slots.filter(excluded=True).count() == 1
+
+
+def test_contests_keep_nobody_from_being_held(db: Any, rules: Any, person: Maker) -> None:
+    """Who guesses and contests whatever was wrong is held, and no contest of theirs lifts that."""
+    from winosmith.web.judge.trust import CONTESTS, contest, settle_contest
+
+    rules(gold_every=1)
+    gold(20)
+    ann, eva = person("ann"), person("eva", is_moderator=True)
+    made = []
+    for at in range(12):
+        slot = give(ann, choice=at % 2)
+        if not slot.right and _judge(ann).held is None:
+            made.append(contest(ann, slot.ref, "I think otherwise."))
+    assert len(made) == CONTESTS + 1
+    assert _judge(ann).cause == "gold"
+    settle_contest(made[0], eva, upheld=True)
+    assert _judge(ann).cause == "gold"
 
 
 def test_a_careful_judge_is_held_for_gold_once_in_a_thousand_looks(site: Any, rules: Any) -> None:

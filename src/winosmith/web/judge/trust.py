@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from ipaddress import IPv6Address, ip_address, ip_network
@@ -80,7 +80,7 @@ def record(person: Person, since: object = None) -> tuple[int, int]:
     """Return how many gold questions a person answered rightly, and of how many.
 
     A question that was retired does not count, nor an answer that the judge contested, unless a
-    moderator found against them.
+    moderator found against them, or more than `CONTESTS` of theirs wait.
     """
     return records([person], since)[person.pk]
 
@@ -93,18 +93,28 @@ def records(people: Sequence[Person], since: object = None) -> dict[int, tuple[i
     return {person.pk: found.get(person.pk, (0, 0)) for person in people}
 
 
-def _gold(people: Iterable[int], since: object = None) -> QuerySet[Slot]:
+CONTESTS = 3
+"""Answers of one judge that wait for a moderator as contested and do not count; of more, all do:
+who clicks and contests whatever was wrong is found out."""
+
+
+def _gold(
+    people: Collection[int], since: object = None, contests: int = CONTESTS
+) -> QuerySet[Slot]:
     """Return the answers to gold questions that say something about people."""
     rows = Slot.objects.filter(holder__in=people, open=False, gold=True).exclude(answered_at=None)
     if since is not None:
         rows = rows.filter(answered_at__gt=since)
     rows = rows.filter(problem__as_gold__retired=False)
-    return rows.filter(Q(right=True) | Q(contest=None) | Q(contest__upheld=False))
+    waits = Contest.objects.filter(slot__holder__in=people, upheld=None).values("slot__holder")
+    many = waits.annotate(n=Count("pk")).filter(n__gt=contests).values("slot__holder")
+    counts = Q(contest__upheld=False) | Q(contest__upheld=None, holder__in=many)
+    return rows.filter(Q(right=True) | Q(contest=None) | counts)
 
 
-def _last_gold(judge: Judge) -> tuple[int, int]:
+def _last_gold(judge: Judge, contests: int = CONTESTS) -> tuple[int, int]:
     """Return how many of a judge's last gold questions are right, and how many these are."""
-    rows = _gold([judge.pk], judge.since).order_by("-answered_at")
+    rows = _gold([judge.pk], judge.since, contests).order_by("-answered_at")
     last = list(rows.values_list("right", flat=True)[: settings.RULES.hold_gold_over])
     return sum(map(bool, last)), len(last)
 
@@ -351,10 +361,13 @@ def hold(
 
 
 def lift_if_unfounded(judge: Judge) -> None:
-    """Lift a hold for gold questions that what counts no longer gives a reason for."""
+    """Lift a hold for gold questions that moderators' words leave no reason for.
+
+    What waits for them as contested counts as wrong here: nobody lifts their own hold.
+    """
     if judge.held is None or judge.cause != GOLD:
         return
-    right, n = _last_gold(judge)
+    right, n = _last_gold(judge, contests=0)
     rules = settings.RULES
     if n < rules.hold_gold_over or 100 * right >= rules.hold_gold_percent * n:
         _lift(judge)
@@ -542,10 +555,7 @@ def contest(person: Person, ref: str, text: str) -> Contest:
         slot = answered_gold(person, ref)
         if slot is None or slot.right:
             raise InputError(gettext("there is nothing to contest here"))
-        made, _ = Contest.objects.get_or_create(slot=slot, defaults={"text": text})
-        judge = Judge.objects.select_for_update().get(person=person)
-        lift_if_unfounded(judge)
-        return made
+        return Contest.objects.get_or_create(slot=slot, defaults={"text": text})[0]
 
 
 def settle_contest(contested: Contest, by: Person, *, upheld: bool, answer: str = "") -> None:
