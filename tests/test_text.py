@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -186,3 +187,22 @@ def test_pieces_lose_no_letter(sentence: str) -> None:
     """Every character that is not space is in a word, or in a pair of neighbours."""
     found = text.pieces(sentence)
     assert {*"".join(found)} == {*"".join(sentence.split())}
+
+
+@given(
+    st.text(
+        alphabet=st.sampled_from("aé ed\u0301\u0316\u0344\u0f73ﬁ가각\u11a8が\u3099"), max_size=60
+    )
+)
+def test_a_long_text_is_composed_as_its_parts_are(some: str) -> None:
+    """Behind a sign of ASCII nothing depends on what stands before it, however long that is."""
+    import unicodedata
+
+    assert text.composed(f"{some} " * 300) == unicodedata.normalize("NFC", f"{some} ") * 300
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFKC"])
+def test_marks_without_end_are_composed_at_once(form: Any) -> None:
+    """300,000 marks on one letter, which Python alone would sort for minutes, lose none of them."""
+    marks = "\u0301\u0316" * 150_000
+    assert len(text.composed(f"x{marks}", form)) == 1 + len(marks)

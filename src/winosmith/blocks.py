@@ -9,7 +9,6 @@ identical: one observation, written down more than once.
 from __future__ import annotations
 
 import hashlib
-import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING, Literal
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.problem import BLANK, Lineage, Problem
-from winosmith.text import pieces, tokens
+from winosmith.text import composed, pieces, tokens
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -283,7 +282,7 @@ def plain(text: str) -> str:
 
 
 def _lowered(text: str) -> str:
-    return unicodedata.normalize("NFC", text).lower()
+    return composed(text).lower()
 
 
 def _grouped(by_pronoun: dict[str | None, list[int]]) -> Iterable[list[int]]:

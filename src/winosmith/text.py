@@ -38,6 +38,7 @@ __all__ = [
     "Change",
     "Writing",
     "changes",
+    "composed",
     "content_words",
     "differing",
     "edit_distance",
@@ -66,6 +67,24 @@ UNSPACED_SHARE, LATIN_SHARE = 0.2, 0.5
 """From which share of the letters on a text has no spaces between its words, though there are some;
 and from which on it is Latin. A quoted word changes neither. The first is the smaller one, since
 a sentence of Chinese stands for as many words as a much longer row of Latin letters."""
+
+_AT_ONCE = re.compile(r"[\x00-\x7f]*[^\x00-\x7f]{0,256}")
+"""Nothing before a sign of ASCII is composed with it."""
+
+
+def composed(text: str, form: Literal["NFC", "NFKC"] = "NFC") -> str:
+    """Return a text in a normal form of Unicode (UAX 15), in time that grows with its length.
+
+    Python sorts the marks above and below one letter by comparing each with each: a million of them
+    would take hours. So a text of more than 1,000 characters is composed in parts, which end after
+    256 characters of no ASCII in a row.
+
+    >>> composed("cafe\u0301"), composed("ﬁ", "NFKC")
+    ('café', 'fi')
+    """
+    parts = [text] if len(text) <= 1000 else _AT_ONCE.findall(text)
+    return "".join(unicodedata.normalize(form, part) for part in parts)
+
 
 _TITLES = "".join(rf"(?<!\b{title}\.)" for title in ("Mr", "Mrs", "Ms", "Dr", "Prof", "St"))
 _SENTENCE_END = re.compile(rf"(?:(?<=[.?!][\"')])|(?<=[.?!]){_TITLES})\s+(?![a-z])")

@@ -21,7 +21,6 @@ from pathlib import Path
 from shlex import quote
 from string import ascii_uppercase
 from typing import IO, Any
-from unicodedata import normalize
 
 from winosmith.errors import FormatError, ProblemError, require
 from winosmith.formats import _base, _columns
@@ -40,6 +39,7 @@ from winosmith.formats._columns import Columns, Plan, Row, empty, plainly, plan
 from winosmith.formats._enclosed import enclosed
 from winosmith.problem import Extra, Problem, Scalar
 from winosmith.records import canonical
+from winosmith.text import composed
 
 Told = _base.Told[Row]
 """Line, text, cells by column, and why there are none."""
@@ -652,7 +652,7 @@ def _readings(draft: _Draft, value: Any, decks: int = 2) -> dict[str, int]:
     if decks and not found and (bare := _DECKED.fullmatch(said)):
         return _readings(draft, bare[1] or bare[2], decks - 1)
     if isinstance(value, str):
-        value = said = normalize("NFKC", value)  # ③ and Ｃ
+        value = said = composed(value, "NFKC")  # ③ and Ｃ
     if isinstance(value, str) and (letter := _LETTER.fullmatch(value)):
         at = ascii_uppercase.index(letter[1].upper())
         found |= {"letter": at} if at < count else {}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,6 +21,7 @@ from winosmith.problem import BLANK, Problem
 from winosmith.records import canonical, problem_record
 from winosmith.seen import Sees, check_pronouns, check_sees, with_pronoun
 from winosmith.solve._solver import Scores, first_three
+from winosmith.text import composed
 
 _TOP_TOKENS = 20
 """First tokens whose log-probabilities are asked for: the most that OpenAI's protocol allows."""
@@ -520,7 +520,7 @@ def parse_answer(text: str, options: Sequence[str], sentence: str = "") -> int |
 
 def _plain(text: str, keep: str = "") -> str:
     """Return text in small letters, with plain quotes, without markdown's stars and quotes."""
-    text = unicodedata.normalize("NFKC", text).casefold()
+    text = composed(text, "NFKC").casefold()
     text = re.sub(r"[‘’`´]", "'", text)
     marks = "*_" if not keep else "*"
     text = re.sub(rf"[{marks}\"“”«»$]|\\(?:text|mathrm)\b|(?<!\w)'|'(?!\w)", "", text)

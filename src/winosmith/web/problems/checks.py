@@ -20,7 +20,7 @@ from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError
 from winosmith.problem import BLANK
-from winosmith.text import FUNCTION_WORDS, words
+from winosmith.text import FUNCTION_WORDS, composed, words
 from winosmith.web.people.models import Person, latin
 from winosmith.web.problems.lookalikes import AnyHalf, Lookalike, lookalikes
 from winosmith.web.problems.models import Problem
@@ -175,7 +175,7 @@ def seen(text: str) -> str:
     >>> seen("ІDI\u00adOT")  # with a Cyrillic first letter and a soft hyphen
     'idiot'
     """
-    plain = unicodedata.normalize("NFKC", text)
+    plain = composed(text, "NFKC")
     shown = "".join(letter for letter in plain if unicodedata.category(letter) != "Cf")
     return "".join(map(latin, shown)).casefold()
 
@@ -208,7 +208,7 @@ def tidy(text: str) -> str:
     >>> tidy(" The cup  hit the jug, and the ____ broke. ")
     'The cup hit the jug, and the _ broke.'
     """
-    plain = _TURNING.sub("", unicodedata.normalize("NFC", text))
+    plain = _TURNING.sub("", composed(text))
     printed = (" " if unicodedata.category(letter) == "Cc" else letter for letter in plain)
     whole = "".join(printed).encode("utf-8", "replace").decode()
     return _BLANKS.sub(BLANK, " ".join(whole.split()))
