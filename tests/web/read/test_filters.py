@@ -37,6 +37,7 @@ def test_each_filter_narrows(db: Any, twin: Callable[..., Any], person: Callable
     assert (_refs(contributor=pseudonym(ann)), _refs(contributor="p-000000000000")) == (s, set())
     assert (_refs(until="2026-01-31"), _refs(until="2026-01-30")) == (s, set())
     assert (_refs(since="2026-02-01"), _refs(since="2026-01-31")) == (one | o, s | one | o)
+    assert _refs(since="0001-01-01", until="9999-12-31") == s | one | o
     assert _refs(agreement="all") == {social[0].ref}
     assert _refs(agreement="most") == {social[1].ref}
     assert _refs(agreement="none") == one | o

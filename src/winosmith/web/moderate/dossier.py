@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, datetime, time
 from typing import Any
 from urllib.parse import urlencode
 
@@ -290,10 +290,10 @@ def logged(asked: LogFilters) -> QuerySet[Event]:
     for name, value in (("kind", asked.what), ("problem__ref", asked.ref), ("batch", asked.batch)):
         if value:
             query = query.filter(**{name: value})
-    if start := _midnight(asked.since):
+    if start := _at(asked.since, time.min):
         query = query.filter(at__gte=start)
-    if end := _midnight(asked.until):
-        query = query.filter(at__lt=end + timedelta(days=1))
+    if end := _at(asked.until, time.max):
+        query = query.filter(at__lte=end)
     return query
 
 
@@ -337,9 +337,9 @@ def _people(who: str) -> list[int]:
     return [person.pk] if person is not None else []
 
 
-def _midnight(text: str) -> datetime | None:
+def _at(text: str, when: time) -> datetime | None:
     try:
         day = parse_date(text)
     except ValueError:
         return None
-    return datetime.combine(day, time(), UTC) if day else None
+    return datetime.combine(day, when, UTC) if day else None

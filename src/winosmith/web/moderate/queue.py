@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.db import connections
@@ -315,8 +315,8 @@ def _unmarked(mark: str) -> tuple[datetime, int] | None:
     created, _tilde, key = mark.partition("~")
     try:
         when = datetime.fromisoformat(created)
-        return (when, int(key)) if when.tzinfo else None
-    except ValueError:
+        return (when.astimezone(UTC), int(key)) if when.tzinfo else None
+    except (ValueError, OverflowError):
         return None
 
 

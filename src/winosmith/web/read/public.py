@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hmac
 from dataclasses import dataclass
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, datetime, time
 from typing import Any
 
 from django import forms
@@ -366,9 +366,9 @@ class Filters(forms.Form):
         if data["contributor"]:
             query = query.filter(twin__contributor__in=_people(data["contributor"]))
         if data["since"]:
-            query = query.filter(twin__created__gte=_midnight(data["since"]))
+            query = query.filter(twin__created__gte=_at(data["since"], time.min))
         if data["until"]:
-            query = query.filter(twin__created__lt=_midnight(data["until"]) + timedelta(days=1))
+            query = query.filter(twin__created__lte=_at(data["until"], time.max))
         if data["q"]:
             query = matching(query, parse(data["q"]))
         return query
@@ -405,8 +405,8 @@ def _people(name: str) -> list[int]:
     return [person.pk for person in people.iterator() if pseudonym(person) == name]
 
 
-def _midnight(day: Any) -> datetime:
-    return datetime.combine(day, time.min, tzinfo=UTC)
+def _at(day: Any, when: time) -> datetime:
+    return datetime.combine(day, when, tzinfo=UTC)
 
 
 SIZE = 20
