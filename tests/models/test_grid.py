@@ -69,7 +69,7 @@ def test_the_best_is_kept_and_runs_at_chance_are_named(
     assert trained.settings.learning_rate == 2e-2
     assert trained.dev_accuracy == max(run.dev_accuracy for run in trained.runs) == 1.0
     assert {run.settings.learning_rate for run in trained.collapsed} == {1e-9}
-    assert "at chance, and in no mean: 2 of 4 (lr1e-09-ep2-bs16-s4, lr1e-09" in trained.message
+    assert "at chance, and in no mean: 2 of 4 (lr1e-09-ep2-bs16-s4 and lr1e-09" in trained.message
     scores = load_choice_model(tmp_path / "grid").scores(learnable[1])
     assert [int(row.argmax()) for row in scores] == list(learnable[1].answers)
     runs = {path.name for path in (tmp_path / "grid" / "runs").iterdir()}

@@ -33,8 +33,8 @@ SETS = {
 DIFFER = 0.3
 """On how many problems two models are taken to differ in being right; see `metrics.detectable`."""
 
-FEW = 57
-"""With fewer problems no difference under 20 points between two such models is found."""
+WIDE = 0.2
+"""A set in which two such models are found to differ only by more, 0–1, is too small."""
 
 
 def report_page(built: Built, recipe: Mapping[str, Any]) -> str:
@@ -152,8 +152,12 @@ def _sets(counts: Mapping[str, int]) -> report.Table:
     )
 
 
+def _least(n: int) -> float | None:
+    return metrics.detectable(n, DIFFER) if n else None
+
+
 def _finds(n: int, none: str = "none", more: str = "") -> str:
-    least = metrics.detectable(n, DIFFER) if n else None
+    least = _least(n)
     return none if least is None else f"{100 * least:.1f} points{more}"
 
 
@@ -176,7 +180,7 @@ def small_sentences(record: Mapping[str, Any]) -> list[str]:
         f"{100 * DIFFER:.0f} % of them, it finds "
         f"{_finds(counts[name], 'no difference', ' or more')}"
         for name in ("dev", "test")
-        if wanted[name] and counts[name] < FEW
+        if wanted[name] and (_least(counts[name]) or 1) > WIDE
     ]
     more = "Collect more twins, or raise dev and test under [split] in the recipe"
     return [*lines, more] if lines else []

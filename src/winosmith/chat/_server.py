@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 from winosmith.errors import InputError, require
+from winosmith.report import joined
 
 
 class Message(NamedTuple):
@@ -264,9 +265,8 @@ def _not_found(refusal: str, model: str, models: Sequence[str] | None) -> str:
     if model in models:
         return f"it lists {model!r}, but can't chat with it ({refusal})"
     near = difflib.get_close_matches(model, models, _MODELS_SHOWN, 0.4)
-    shown = list(dict.fromkeys([*near, *models]))[:_MODELS_SHOWN]
-    more = f" and {len(models) - len(shown):,} more" if len(models) > len(shown) else ""
-    has = f"it has {', '.join(shown)}{more}" if shown else "it has none at all"
+    there = list(dict.fromkeys([*near, *models]))
+    has = f"it has {joined(there, _MODELS_SHOWN)}" if there else "it has none at all"
     return f"there is no model {model!r} ({refusal}); {has}"
 
 

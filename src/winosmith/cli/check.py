@@ -167,10 +167,9 @@ def _say_what_is_gone(dataset: Dataset, path: str) -> None:
     }
     gone = [f"{ancestor!r} of {of!r}" for ancestor, of in needed.items() if ancestor not in ids]
     if gone:
-        more = f" and {len(gone) - _NAMED:,} more" if len(gone) > _NAMED else ""
         say(
-            f"Not in {path}: the parent or root {', '.join(gone[:_NAMED])}{more}; lineages "
-            "are not checked there."
+            f"Not in {path}: the parent or root {report.joined(gone, _NAMED)}; lineages are not "
+            "checked there."
         )
 
 

@@ -21,6 +21,7 @@ from winosmith.errors import InputError, require
 from winosmith.humans._answers import ANSWERS_VERSION
 from winosmith.humans._sheet import Sheet, sheet_record
 from winosmith.problem import BLANK
+from winosmith.report import joined
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,11 +359,10 @@ def _lacking(
     sheet: Sheet, texts: Sequence[tuple[str, str]], lacking: str, fonts: str | None
 ) -> str:
     where = next(place for place, text in texts if not set(lacking).isdisjoint(text))
-    named = ", ".join(f"{sign} (U+{ord(sign):04X})" for sign in lacking[:_NAMED])
-    more = f" and {len(lacking) - _NAMED:,} more" if len(lacking) > _NAMED else ""
+    named = joined([f"{sign} (U+{ord(sign):04X})" for sign in lacking], _NAMED)
     whose = "of this machine" if fonts is None else f"of this machine and of {fonts}"
     return (
-        f"sheet {sheet.name}: the fonts {whose} lack {named}{more}, first in {where}; name a "
+        f"sheet {sheet.name}: the fonts {whose} lack {named}, first in {where}; name a "
         "folder with a font that has them by --fonts DIR, or make forms for a browser alone "
         "(--form --no-pdf)"
     )

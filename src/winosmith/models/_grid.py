@@ -27,6 +27,7 @@ from winosmith.models._training import (
 )
 from winosmith.outputs import OutputFolder
 from winosmith.problem import Claim
+from winosmith.report import joined
 
 RUNS, TABLE = "runs", "runs.json"
 
@@ -103,8 +104,8 @@ class Trained(FineTuned):
         names = [run.settings.name for run in self.collapsed]
         if not names:
             return f"{said}; no run is at chance"
-        shown = ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
-        return f"{said}; at chance, and in no mean: {len(names)} of {len(self.runs)} ({shown})"
+        of = f"{len(names)} of {len(self.runs)} ({joined(names, 6)})"
+        return f"{said}; at chance, and in no mean: {of}"
 
 
 def train_grid(
