@@ -248,3 +248,10 @@ def test_a_form_with_too_many_fields_is_answered_as_every_error_is(db: Any, visi
     assert (told.status_code, page.status_code) == (400, 400)
     assert told.headers["Content-Type"] == "application/problem+json"
     assert page.headers["Content-Type"].startswith("text/html")
+
+
+def test_a_form_is_no_body_of_the_api(db: Any, tokens: dict[str, Any], visit: Any) -> None:
+    """A program that sends a form's fields where JSON is taken is told that they can't be read."""
+    said = {"Authorization": f"Bearer {tokens['owner'].token}"}
+    answer = visit().post("/api/v1/drafts/any/check", {"version": "1"}, headers=said)
+    assert (answer.status_code, answer.headers["Content-Type"]) == (400, "application/problem+json")

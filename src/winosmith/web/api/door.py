@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from django.core.exceptions import SuspiciousOperation
 from django.core.signals import got_request_exception
 from django.db import InterfaceError, OperationalError
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse, RawPostDataException
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from ninja import Header
@@ -184,6 +184,7 @@ _HANDLERS: dict[type[Exception], Any] = {
     OperationalError: _away,
     InterfaceError: _away,
     SuspiciousOperation: _unreadable,
+    RawPostDataException: _unreadable,  # the body of a form, whose fields were read
     Http404: _missing,
     HttpError: _http,
     ValidationError: _malformed,
