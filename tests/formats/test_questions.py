@@ -293,3 +293,12 @@ def test_an_object_of_words_is_no_question(tmp_path: Path) -> None:
     path = written(tmp_path, [{"question": "NN", "options": "NNS", "answer": "VB"}])
     with pytest.raises(FormatError, match="no known format fits"):
         formats.scan(path)
+
+
+@pytest.mark.long
+def test_a_table_with_columns_without_end_is_refused(tmp_path: Path) -> None:
+    """Each of 300,000 columns could begin the choices; none leads to a look at all others."""
+    path = tmp_path / "wide.csv"
+    path.write_text(f"{'a,' * 300_000}z\n", "utf-8")
+    with pytest.raises(FormatError):
+        formats.read(path)

@@ -17,7 +17,15 @@ from tests.conftest import examples
 from winosmith import Dataset, Problem, formats
 from winosmith.blocks import blocks
 from winosmith.errors import DataError, FormatError, ProblemError
-from winosmith.humans import Sheet, make_sheets, read_sheet, schemas, sheet_of, sheet_record
+from winosmith.humans import (
+    Sheet,
+    answer_key,
+    make_sheets,
+    read_sheet,
+    schemas,
+    sheet_of,
+    sheet_record,
+)
 from winosmith.testing import made_twins
 
 Materials = Callable[..., Dataset]
@@ -273,3 +281,11 @@ def test_codes_differ_and_hold_no_vowels(materials: Materials) -> None:
     codes = [sheet.code for sheet in make_sheets(materials(30, 8), orders=4).sheets]
     assert len(set(codes)) == len(codes) == 12
     assert not Counter("".join(code[-4:] for code in codes)).keys() & set("01AEIOUY")
+
+
+def test_no_cell_of_the_key_is_a_formula() -> None:
+    """What an option or an id would run in a spreadsheet stands in the key behind an apostrophe."""
+    options = ("=1+1", "the jug")
+    data = Dataset([Problem("+1", "The cup hit the jug, and _ broke.", options, 0)])
+    key = answer_key(data, make_sheets(data).sheets)
+    assert key.splitlines()[1].split(",")[3:] == ["'=1+1", "'+1"]

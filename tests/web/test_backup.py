@@ -241,6 +241,10 @@ def _renamed(member: tarfile.TarInfo, data: bytes) -> Any:
     return [(member, data.replace(b'"site.toml"', b'"../site.toml"'))]
 
 
+def _nested(member: tarfile.TarInfo, data: bytes) -> Any:
+    return [(member, b"[" * 200_000 if member.name == "manifest.json" else data)]
+
+
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
@@ -250,6 +254,7 @@ def _renamed(member: tarfile.TarInfo, data: bytes) -> Any:
         (_linked, "'site.toml', which no backup of ours does"),
         (_newer, "install that version"),
         (_renamed, "is no backup of a site"),
+        (_nested, "nested too deep"),
     ],
 )
 def test_a_changed_archive_is_refused(

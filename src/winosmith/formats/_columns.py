@@ -305,13 +305,13 @@ def _series(names: Sequence[str]) -> tuple[str, ...]:
     >>> _series(["question", "Option A", "Option B", "Option C", "Answer"])
     ('Option A', 'Option B', 'Option C')
     """
-    firsts = [found for name in names if (found := _CHOICE.fullmatch(name))]
+    firsts, known = [found for name in names if (found := _CHOICE.fullmatch(name))], set(names)
     for found in sorted(firsts, key=lambda one: one["of"] is not None):
         stem, _, sign, end = found.groups(default="")
         # as many as there are, so that too many are refused and none is left out
         signs = ascii_uppercase if sign in "aA" else map(str, count(int(sign)))
         series = (f"{stem}{s.lower() if sign == 'a' else s}{end}" for s in signs)
-        there = tuple(takewhile(set(names).__contains__, series))
+        there = tuple(takewhile(known.__contains__, series))
         if len(there) >= 2:
             return there
     return ()

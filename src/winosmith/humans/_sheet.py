@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, FormatError, InputError, ProblemError
+from winosmith.outputs import guarded
 from winosmith.problem import BLANK, Problem
 from winosmith.records import canonical, parsed
 
@@ -439,8 +440,8 @@ def answer_key(dataset: Dataset, sheets: Iterable[Sheet]) -> str:
                     sheet.code,
                     item.number,
                     item.letter(problem.answer) if known else "",  # type: ignore[arg-type]
-                    problem.options[problem.answer] if known else "",  # type: ignore[index]
-                    problem.id,
+                    guarded(problem.options[problem.answer]) if known else "",  # type: ignore[index]
+                    guarded(problem.id),
                 )
             )
     return file.getvalue()
