@@ -54,6 +54,11 @@ SERIES: tuple[Sequence[str], ...] = (
 )
 """The signs that choices have, in order."""
 
+PREFIX = re.compile(
+    r"\s*[(（]?(?:([A-Za-z])[.):．、：）]\s*|([0-9]{1,2})(?:[)．、：）]\s*|[.:]\s+)|([①-⑳])\s*)(?=\S)"
+)
+"""A sign before a choice: "A.", "(2)", "③"."""
+
 
 def listed(value: Any, name: str) -> Choices:
     """Return the choices of a cell.

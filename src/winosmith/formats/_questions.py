@@ -1,7 +1,7 @@
 """Multiple-choice questions as rows: question, choices, answer, in whatever columns they are.
 
-Which column is what, `_columns` tells; what the choices of a cell are, `_choices`. An answer is a
-letter, a number, one of the texts, or a label; which it is holds for a whole file. A premise and a
+Which column is what, `_columns` tells; what the choices of a cell are, `_choices`; which of them an
+answer names, `_answers`. What answers are holds for a whole file. A premise and a
 hypothesis make one question, whose choices are the labels of all the file. A right answer with
 wrong ones beside it gets an order by lot. Columns that are nothing of this go to `extra` as
 `questions.NAME`. JSON Lines, JSON arrays, tables, Parquet, and tables in memory hold such rows.
@@ -10,8 +10,6 @@ wrong ones beside it gets an order by lot. Columns that are nothing of this go t
 from __future__ import annotations
 
 import hashlib
-import json
-import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,10 +20,12 @@ from shlex import quote
 from string import ascii_uppercase
 from typing import IO, Any
 
-from winosmith.errors import FormatError, ProblemError, require
+from winosmith.errors import FormatError, ProblemError
 from winosmith.formats import _base, _columns
+from winosmith.formats._answers import KINDS, readings
 from winosmith.formats._base import Entry, Format, Item, Source
 from winosmith.formats._choices import (
+    PREFIX,
     SERIES,
     flagged,
     inside,
@@ -37,119 +37,14 @@ from winosmith.formats._choices import (
 )
 from winosmith.formats._columns import Columns, Plan, Row, empty, plainly, plan
 from winosmith.formats._enclosed import enclosed
+from winosmith.formats._tables import Told, jsonable
 from winosmith.problem import Extra, Problem, Scalar
 from winosmith.records import canonical
-from winosmith.text import composed
-
-Told = _base.Told[Row]
-"""Line, text, cells by column, and why there are none."""
-
-_WORDS = {
-    "letter": "letters",
-    "0": "numbers from 0 on",
-    "1": "numbers from 1 on",
-    "text": "texts of choices",
-    "label": "labels of choices",
-}
-
-
-_PREFIX = re.compile(
-    r"\s*[(（]?(?:([A-Za-z])[.):．、：）]\s*|([0-9]{1,2})(?:[)．、：）]\s*|[.:]\s+)|([①-⑳])\s*)(?=\S)"
-)
-_LETTER = re.compile(r"\s*\(?([A-Za-z])[.):]?\s*")
-_DECKED = re.compile(r"\$?\\boxed\{\s*(.+?)\s*\}\$?|[*_`]{1,3}(.+?)[*_`]{1,3}")
-"""An answer as models and Markdown write it: \\boxed{B}, **B**."""
 
 _LOOK = 20
 
 _CLEARLY = 5
 """A reading of the answers must fit so many times better than the next one, where none fits all."""
-
-
-def is_table(data: object) -> bool:
-    """Tell whether this is a list of records, or a table of a library that has such in memory."""
-    if isinstance(data, list | tuple):
-        return all(isinstance(record, Mapping) for record in data)
-    return type(data).__module__.split(".")[0] in ("pandas", "datasets", "pyarrow", "polars")
-
-
-def table_rows(data: Any) -> Iterator[Told]:
-    """Yield the rows of a table in memory, each with its 1-based number.
-
-    Raises:
-        FormatError: it is a collection of several tables.
-    """
-    if isinstance(data, Mapping):
-        names = ", ".join(map(str, data))
-        raise FormatError(f"this holds several tables; give one of them: {names}")
-    if hasattr(data, "to_dict") and hasattr(data, "columns"):
-        records: Iterable[Row] = data.to_dict("records")
-    elif rows := getattr(data, "to_pylist", None) or getattr(data, "to_dicts", None):
-        records = rows()  # of pyarrow, of polars
-    else:
-        records = data
-    classes = _class_names(data)
-    for number, record in enumerate(records, 1):
-        row = {str(key): _plain(classes.get(key, {}), value) for key, value in record.items()}
-        yield number, canonical(_jsonable(row)), row, None
-
-
-def _class_names(data: Any) -> dict[str, dict[int, str]]:
-    """Return the names of classes, which Hugging Face keeps beside their numbers."""
-    features = getattr(data, "features", None) or {}
-    return {
-        column: dict(enumerate(feature.names))
-        for column, feature in features.items()
-        if getattr(feature, "names", None)
-    }
-
-
-def _plain(names: Mapping[int, str], value: Any) -> Any:
-    """Return a value as JSON can hold it; a number that is none, as pandas has it, is None."""
-    if hasattr(value, "tolist"):  # of numpy: a scalar or an array
-        value = value.tolist()
-    if isinstance(value, float) and math.isnan(value):
-        return None
-    if isinstance(value, int) and value in names:
-        return names[value]
-    if isinstance(value, Mapping):
-        return {str(key): _plain({}, one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain({}, one) for one in value]
-    return None if type(value).__name__ in ("NAType", "NaTType") else value
-
-
-def _jsonable(row: Any) -> Any:
-    return json.loads(json.dumps(row, default=str))
-
-
-def is_parquet(path: str | Path) -> bool:
-    """Tell whether a file begins as Parquet does."""
-    try:
-        with Path(path).open("rb") as file:
-            return file.read(4) == b"PAR1"
-    except OSError:
-        return False
-
-
-def parquet_rows(path: str | Path) -> Iterator[Told]:
-    """Yield the rows of a Parquet file, each with its 1-based number.
-
-    Raises:
-        FormatError: it can't be read.
-        MissingExtraError: pyarrow is not installed.
-    """
-    parquet = require("pyarrow.parquet", "release")
-    try:
-        batches = parquet.ParquetFile(path).iter_batches()
-        number = 0
-        for batch in batches:
-            for record in batch.to_pylist():
-                number += 1
-                row = {name: _plain({}, value) for name, value in record.items()}
-                yield number, canonical(_jsonable(row)), row, None
-    except (OSError, ValueError) as error:
-        raise FormatError(f"this Parquet file can't be read: {error}", path) from None
 
 
 def source_rows(source: Source) -> tuple[Iterator[Told], list[str]]:
@@ -274,6 +169,10 @@ class _Draft:
     written: tuple[str, ...] = ()
     key: int | None = None
 
+    def readings(self, answer: Any) -> dict[str, int]:
+        """Return which choice an answer would be, by what answers may be."""
+        return readings(answer, self.options, self.labels, self.written)
+
 
 def read_questions(
     told: Iterable[Told], columns: Columns | None = None, path: str | Path | None = None
@@ -334,7 +233,7 @@ def read_questions(
     elif withheld:
         notes.append(f"{withheld:,} of {len(drafts):,} questions have no answer")
     if kind == "1" and given.answer_is is None:
-        fits = Counter(k for d in drafts if d.answer is not None for k in _readings(d, d.answer))
+        fits = Counter(k for d in drafts if d.answer is not None for k in d.readings(d.answer))
         notes.append(
             f"the answers are read as numbers from 1 on, which fits {fits['1']:,} of "
             f"{len(drafts) - withheld:,} of them; from 0 on fits {fits['0']:,}"
@@ -387,14 +286,14 @@ def _without_repeats(drafts: Sequence[_Draft], kind: str, answers: str, known: b
     keyed = sum(_key(draft, kind) is not None for draft in drafts)
     for name in names:
         told = [
-            (draft, _readings(draft, _answer(draft.extra[name])), _key(draft, kind))
+            (draft, draft.readings(_answer(draft.extra[name])), _key(draft, kind))
             for draft in drafts
             if not (empty(draft.extra.get(name)) or isinstance(draft.extra[name], list | dict))
         ]
         told = [one for one in told if one[2] is not None]
         differ = {
             other: [draft.line for draft, readings, key in told if readings.get(other) != key]
-            for other in _WORDS
+            for other in KINDS
         }
         lines = min(differ.values(), key=len)
         if told and not lines:
@@ -404,7 +303,7 @@ def _without_repeats(drafts: Sequence[_Draft], kind: str, answers: str, known: b
             continue
         few = 10 * len(lines) < len(told)
         fits = [
-            other for other in _WORDS if told and all(other in readings for _, readings, _ in told)
+            other for other in KINDS if told and all(other in readings for _, readings, _ in told)
         ]
         if fits and not few:
             lines = min((differ[other] for other in fits), key=len)
@@ -577,9 +476,7 @@ def _extra(kept: Mapping[str, Any]) -> Extra:
             raise ProblemError(f"two columns would both be {key!r}; rename {name!r}")
         if value is None or value == "":
             continue
-        found[key] = (
-            value if isinstance(value, str | int | float) else canonical(_jsonable([value]))
-        )
+        found[key] = value if isinstance(value, str | int | float) else canonical(jsonable([value]))
     return Extra(found)
 
 
@@ -612,7 +509,7 @@ def _without_prefixes(drafts: list[_Draft]) -> list[str]:
         ]
     for draft, signs in zip(drafts, lettered, strict=True):
         draft.written = draft.options
-        draft.options = tuple(_PREFIX.sub("", option, count=1) for option in draft.options)
+        draft.options = tuple(PREFIX.sub("", option, count=1) for option in draft.options)
         draft.labels = signs
     return [f"the signs before choices ({lettered[0][0]!r}, …) are left out"]
 
@@ -620,7 +517,7 @@ def _without_prefixes(drafts: list[_Draft]) -> list[str]:
 def _prefixed(draft: _Draft) -> tuple[str, ...] | None:
     if draft.labels or not draft.options:
         return None
-    found = [_PREFIX.match(option) for option in draft.options]
+    found = [PREFIX.match(option) for option in draft.options]
     signs = tuple(match[1] or match[2] or match[3] for match in found if match)
     for series in SERIES:
         if len(signs) == len(draft.options) and sorted(signs) == sorted(series[: len(signs)]):
@@ -628,69 +525,16 @@ def _prefixed(draft: _Draft) -> tuple[str, ...] | None:
     return None
 
 
-def _readings(draft: _Draft, value: Any, decks: int = 2) -> dict[str, int]:
-    """Return what an answer would be, by what an answer may be; what does not fit is left out.
-
-    At most so many decks are taken off.
-    """
-    count = len(draft.options)
-    said = " ".join(str(value).split())
-    found: dict[str, int] = {}
-    if said in draft.labels:
-        found["label"] = draft.labels.index(said)
-    elif (labels := [*map(plainly, draft.labels)]).count(plainly(said)) == 1:
-        found["label"] = labels.index(plainly(said))
-    elif len(both := [*_labelled(draft, said)]) == 1:
-        found["label"] = both[0]
-    text = _place(said, (draft.options, draft.written))
-    if text is None and (sign := _PREFIX.match(said)):
-        text = _place(said[sign.end() :], (draft.options,))
-    if text is not None:
-        found["text"] = text
-    if isinstance(value, bool):
-        return found
-    if decks and not found and (bare := _DECKED.fullmatch(said)):
-        return _readings(draft, bare[1] or bare[2], decks - 1)
-    if isinstance(value, str):
-        value = said = composed(value, "NFKC")  # ③ and Ｃ
-    if isinstance(value, str) and (letter := _LETTER.fullmatch(value)):
-        at = ascii_uppercase.index(letter[1].upper())
-        found |= {"letter": at} if at < count else {}
-    if isinstance(value, int) or re.fullmatch(r"[0-9]{1,4}(\.0?)?", said):
-        number = value if isinstance(value, int) else int(float(said))
-        found |= {"0": number} if 0 <= number < count else {}
-        found |= {"1": number - 1} if 1 <= number <= count else {}
-    return found
-
-
-def _labelled(draft: _Draft, said: str) -> Iterator[int]:
-    """Yield each choice of which both label and text are said, as in "option 2: a cup"."""
-    for at, (label, text) in enumerate(zip(draft.labels, draft.options, strict=False)):
-        rest = said.removeprefix(label)
-        if rest != said and rest.lstrip(" .:)-").casefold() == " ".join(text.split()).casefold():
-            yield at
-
-
-def _place(said: str, choices: Iterable[Sequence[str]]) -> int | None:
-    """Return the only choice of that text, its case regarded where it tells choices apart."""
-    for texts in choices:
-        for as_read in (str, str.casefold):
-            tidied = [as_read(" ".join(text.split())) for text in texts]
-            if tidied.count(as_read(said)) == 1:
-                return tidied.index(as_read(said))
-    return None
-
-
 def _key(draft: _Draft, kind: str | None) -> int | None:
     """Return the right choice; None where the answer is withheld or none of the choices."""
     if draft.answer is None or kind is None:
         return draft.key
-    return _readings(draft, draft.answer).get(kind)
+    return draft.readings(draft.answer).get(kind)
 
 
 def _kind(drafts: Sequence[_Draft], path: str | Path | None) -> str | None:
     """Return what the answers are; None where all are withheld."""
-    read = [(d, _readings(d, d.answer)) for d in drafts if d.answer is not None]
+    read = [(d, d.readings(d.answer)) for d in drafts if d.answer is not None]
     if not read:
         return None
     fits = Counter(kind for _, readings in read for kind in readings)
@@ -714,7 +558,7 @@ def _kind(drafts: Sequence[_Draft], path: str | Path | None) -> str | None:
         if differing:
             first, more = differing[0], len(differing) - 1
             raise FormatError(
-                f"the answers may be {_WORDS[best]} or {_WORDS[other]}, which differ for "
+                f"the answers may be {KINDS[best]} or {KINDS[other]}, which differ for "
                 f"{first.answer!r} here and in {more:,} more; say which with --answer-is {best} or "
                 f"--answer-is {other}",
                 path,
@@ -727,7 +571,7 @@ def _problem(draft: _Draft, kind: str | None) -> Problem:
     answer = _key(draft, kind)
     if answer is None and draft.answer is not None and kind is not None:
         raise ProblemError(
-            f"the answer is {draft.answer!r}; answers are {_WORDS[kind]} here, and it is none "
+            f"the answer is {draft.answer!r}; answers are {KINDS[kind]} here, and it is none "
             f"of its {len(draft.options)} choices"
         )
     return Problem(
