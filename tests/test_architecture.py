@@ -71,14 +71,17 @@ def _may_import(place: str, other: str) -> bool:
     return _floor(other) < _floor(place)
 
 
-def _imports(source: str) -> Iterator[str]:
-    """Yield the full names that a module imports, at its top or inside its functions."""
+@cache
+def _imports(source: str) -> list[str]:
+    """Return the full names that a module imports, at its top or inside its functions."""
+    found: list[str] = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found += (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert not node.level, "imports are absolute"
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            found += (f"{node.module}.{alias.name}" for alias in node.names)
+    return found
 
 
 def _faults(module: str, source: str) -> list[str]:

@@ -7,11 +7,13 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests import forking
 from winosmith.errors import InputError
 from winosmith.parallel import ordered_map, workers_of
 
@@ -130,3 +132,37 @@ def test_the_size_of_an_executor_is_known_or_not() -> None:
     assert workers_of(ThreadPoolExecutor(3)) == 3
     assert workers_of(ProcessPoolExecutor(2)) == 2
     assert workers_of(Executor()) is None
+
+
+BLAS = """
+import ctypes, sys, types
+from pathlib import Path
+import scipy.linalg
+from threadpoolctl import ThreadpoolController
+from winosmith.parallel import one_thread
+
+def found():
+    return ThreadpoolController().select(user_api="blas")
+
+def threads():
+    return {library["filepath"]: library["num_threads"] for library in found().info()}
+
+with found().limit(limits=2):
+    with one_thread():
+        print(*set(threads().values()))
+    print(*set(threads().values()))
+    known = Path(sorted(threads())[0])
+    late = Path(sys.argv[1]) / known.name
+    late.write_bytes(known.read_bytes())
+    ctypes.CDLL(str(late))
+    sys.modules["late"] = types.ModuleType("late")
+    assert str(late) in threads()
+    with found().limit(limits=2), one_thread():
+        print(*set(threads().values()))
+"""
+
+
+def test_linear_algebra_has_one_thread_in_a_block_whenever_it_was_loaded(tmp_path: Path) -> None:
+    """Within a block every BLAS has one thread, one too that came after another block; then two."""
+    done = forking.script(BLAS, str(tmp_path))
+    assert (done.stdout, done.stderr) == ("1\n2\n1\n", "")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from contextlib import AbstractContextManager, nullcontext
+from functools import lru_cache
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from winosmith.errors import InputError
@@ -143,7 +145,18 @@ def one_thread() -> AbstractContextManager[object]:
     nearly equal (an SVD's, say) the last bits choose between them.
     """
     import scipy.linalg  # noqa: F401 - its own BLAS must be there already to be limited
-    from threadpoolctl import threadpool_limits
 
-    limits: AbstractContextManager[object] = threadpool_limits(1, user_api="blas")
+    limits: AbstractContextManager[object] = _blas(len(sys.modules)).limit(limits=1)
     return limits
+
+
+@lru_cache(1)
+def _blas(modules: int) -> Any:
+    """Return what limits the BLAS that is loaded; to find it takes longer than a small fit.
+
+    Args:
+        modules: how many are loaded: with another one, another BLAS may be.
+    """
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController().select(user_api="blas")
