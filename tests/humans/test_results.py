@@ -26,6 +26,7 @@ from winosmith.humans import (
     paces,
     results,
 )
+from winosmith.testing import made_twins
 
 NAMES = "S1 S2 S3 S4 S5 S6 S7 S8 S9 S10 S11 S12 S13 S14 S16 S17 S18 S19 S20".split()
 NATIVES = {"S2", "S4", "S5", "S6", "S11", "S17", "S19"}
@@ -341,22 +342,34 @@ def test_remarks_and_times_reach_the_results() -> None:
     assert found.pace[0].seconds == 15.0
 
 
-def test_the_interval_holds_for_other_people_and_other_items() -> None:
-    """Of 300 simulated rounds of 9 people and 60 items, about 95 % have the mean within."""
-    rng = np.random.default_rng(0)
+def test_halves_of_a_schema_vary_together() -> None:
+    """The interval of a test's share counts schemas, not items, where people take other halves."""
+    data = made_twins(10)
+    said = [
+        Response(problem.id, f"S{who}", "test", (problem.answer or 0) ^ (row < 4))
+        for row, problem in enumerate(data)
+        for who in range(row % 2, 24, 2)
+    ]
+    (test,) = results(data, said).tests
+    right = np.tile(np.arange(20) >= 4, (24, 1)).astype(float)
+    right[np.add.outer(np.arange(24), np.arange(20)) % 2 == 1] = np.nan
+    assert (test.share.right, test.share.clusters) == (np.nansum(right), 10)
+    assert test.share.design_effect > 1.5 * crossed_share(right).design_effect
 
-    def likely(people: int, items: int) -> np.ndarray:
-        logits = rng.normal(0, 0.6, (people, 1)) + rng.normal(2.3, 1, (1, items))
-        return 1 / (1 + np.exp(-logits))
 
-    mean = float(np.mean([likely(9, 60).mean() for _ in range(2000)]))
-    held, width = 0, 0.0
-    for _ in range(300):
-        low, high = crossed_share((rng.random((9, 60)) < likely(9, 60)).astype(float)).interval
-        held += low <= mean <= high
-        width += (high - low) / 300
-    assert 0.92 <= held / 300 <= 0.99
-    assert width < 0.16
+def test_guessing_weighs_answers_as_the_share_does() -> None:
+    """With 2 people on an item of two options and 1 on one of four, guessing gets 1.25 of 3."""
+    data = problems(2, [2, 4])
+    said = [
+        Response("p0", "S1", "test", 0),
+        Response("p0", "S2", "test", 0),
+        Response("p1", "S1", "test", 1),
+    ]
+    (test,) = results(data, said).tests
+    assert (test.chance.right, test.chance.share) == (0.75, 1.25 / 3)
+    assert test.above_chance == pytest.approx((2 / 3 - 1.25 / 3) / (1 - 1.25 / 3))
+    of_counts = counts(data, Tally(np.array([2, 1]), np.array([2, 0])))
+    assert of_counts.chance == test.chance
 
 
 def test_one_person_and_one_item_have_intervals_too() -> None:

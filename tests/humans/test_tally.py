@@ -65,7 +65,7 @@ def test_a_sheet_has_eight_parts_of_equal_length(length: int, parts: list[tuple[
 
 @pytest.mark.parametrize("shape", [(3, 6), (2, 7), (6, 3), (8, 12), (9, 9), (1, 5), (5, 1)])
 def test_a_share_of_people_and_items_has_the_variance_of_both(shape: tuple[int, int]) -> None:
-    """The variances of both means less the residual's, with Student's t for the smaller side."""
+    """The variances of both means less the answers' own, with Student's t for the smaller side."""
     k, m = shape
     able, easy = np.linspace(0, 1, k)[:, None], np.linspace(0, 1, m)
     right = (np.random.default_rng(5).random(shape) < (able + easy) / 2).astype(float)
@@ -73,11 +73,8 @@ def test_a_share_of_people_and_items_has_the_variance_of_both(shape: tuple[int, 
     value, n = right.mean(), k * m
     of_people = [right[i].mean() for i in range(k)]
     of_items = [right[:, j].mean() for j in range(m)]
-    left = sum(
-        (right[i, j] - of_people[i] - of_items[j] + value) ** 2 for i in range(k) for j in range(m)
-    )
     parts = [np.var(of, ddof=1) / len(of) for of in (of_people, of_items) if len(of) > 1]
-    shared = left / ((k - 1) * (m - 1)) / n if min(shape) > 1 else 0
+    shared = right.var() / n if min(shape) > 1 else 0
     alike = min(n, value * (1 - value) / max(sum(parts) - shared, *parts, 0))
     smaller = min(size for size in shape if size > 1)
     independent = alike * (stats.norm.ppf(0.975) / stats.t.ppf(0.975, smaller - 1)) ** 2

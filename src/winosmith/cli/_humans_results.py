@@ -171,7 +171,7 @@ def _counted(found: Counts, signature: report.Signature) -> list[report.Section]
         ["options", "problems", "intended", "answers", "share", "guessing"],
         sizes,
         f"Guessing gets {found.chance.right:.1f} of {found.problems} problems right, "
-        f"{percent(found.chance.share)}.",
+        f"{percent(found.chance.share)} of these answers.",
     )
     people = report.Table(
         "People who gave the intended answer", ["intended", "of", "problems"], levels
@@ -197,7 +197,7 @@ def _overall(test: TestResult) -> Iterator[list[report.Value]]:
             f"{100 * test.deviation:.1f} points, of {len(test.people)} people",
         ]
     right = f"{test.chance.right:.1f} of {len(test.items)} items"
-    yield ["guessing", f"{percent(test.chance.share)} ({right})"]
+    yield ["guessing", f"{percent(test.chance.share)} of answers, {right}"]
     yield ["above guessing", f"{percent(test.above_chance)} of the way to all right"]
     yield ["same answer", f"{percent(test.same)} gave the most frequent one of the item"]
     yield ["ambiguous (X)", f"{test.ambiguous:,} ({percent(test.ambiguous / share.n)})"]

@@ -424,6 +424,8 @@ def _main(
             row.insert(1, counts.get(str(row[0])))
     if any(found.accuracy.ties for found in scores.values()):
         notes.append(TIES)
+    if extra.person and extra.person.people == 1:
+        notes.append("One person answered: that interval holds for other problems alone")
     notes += off_scores({solver: found.against_scores for solver, found in scores.items()})
     for solver, overlap in seen.items():
         notes += overlap_sentences(solver, overlap.record())

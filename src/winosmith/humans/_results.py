@@ -343,6 +343,7 @@ def result_of_test(
     """
     names = sorted(sheets, key=_natural)
     rows = sorted({dataset.row(problem) for problems in sheets.values() for problem in problems})
+    together = metrics.clusters(dataset)[rows]
     column = {dataset[row].id: at for at, row in enumerate(rows)}
     right = np.full((len(names), len(rows)), np.nan)
     seconds, places = right.copy(), np.zeros(right.shape, dtype=np.int64)
@@ -369,10 +370,10 @@ def result_of_test(
         tuple(_person(who, sheets[who], given[who], dataset, native)
               for who, native in zip(names, natives, strict=True)),
         items,
-        crossed_share(right),
+        crossed_share(right, together),
         float(scores.std(ddof=1)) if len(scores) > 1 else None,
         dict(sorted(levels.items(), key=lambda found: best_first(found[0]))),
-        chance([len(dataset[row].options) for row in rows]),
+        chance([len(item.options) for item in items], [item.asked for item in items]),
         _subjects.compare_groups(
             [float(s) for s, native in zip(scores, natives, strict=True) if native is True],
             [float(s) for s, native in zip(scores, natives, strict=True) if native is False],
@@ -381,7 +382,7 @@ def result_of_test(
         _subjects.without_weakest(right, names, natives, weakest, seed),
         metrics.fleiss_kappa(table, seed=seed),
         metrics.krippendorff_alpha(table, seed=seed),
-        course(right, places, seconds, max(map(len, sheets.values()))),
+        course(right, places, seconds, max(map(len, sheets.values())), together),
     )  # fmt: skip
 
 

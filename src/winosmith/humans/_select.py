@@ -31,7 +31,7 @@ from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import DataError, InputError
 from winosmith.humans._sheet import text_key
 from winosmith.humans._tally import Level, Tally, best_first, crossed_share, tally
-from winosmith.metrics import Proportion
+from winosmith.metrics import Proportion, clusters
 from winosmith.problem import Extra, Problem
 
 Floats = npt.NDArray[np.float64]
@@ -536,7 +536,7 @@ def cross_fit(
     for response in held_out:
         row = dataset.row(response.problem_id)
         right[places[response.participant], row] = response.choice == dataset[row].answer
-    agreement = crossed_share(right)
+    agreement = crossed_share(right, clusters(dataset))
     return CrossFit(agreement, len(dealt), tuple(sizes), float(np.mean(shared)))
 
 

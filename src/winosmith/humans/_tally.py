@@ -19,7 +19,7 @@ import numpy.typing as npt
 from winosmith.answers import Response
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
-from winosmith.metrics import Proportion, possible_counts, wilson_interval
+from winosmith.metrics import Proportion, crossed_proportion, possible_counts
 from winosmith.problem import MAX_OPTIONS
 from winosmith.records import Recorded
 
@@ -138,15 +138,12 @@ class Chance:
     Attributes:
         options: number of options → how many problems.
         right: how many problems guessing gets right on average.
+        share: the share of the answers that it gets right, 0–1.
     """
 
     options: dict[int, int]
     right: float
-
-    @property
-    def share(self) -> float:
-        """The share that guessing gets right, 0–1."""
-        return self.right / sum(self.options.values())
+    share: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,15 +187,22 @@ class Counts:
         }
 
 
-def chance(options: Sequence[int]) -> Chance:
+def chance(options: Sequence[int], answers: Sequence[int] | None = None) -> Chance:
     """Return what guessing gives on problems with these numbers of options.
+
+    Args:
+        options: of each problem.
+        answers: how many each has, one or more in all; as many as any other without.
 
     >>> found = chance([2] * 74 + [3] * 27 + [4] * 4 + [5] * 3)  # Davis et al. 2016, section 1
     >>> round(found.right, 1), round(found.share, 2)
     (47.6, 0.44)
     """
     sizes = dict(sorted(Counter(options).items()))
-    return Chance(sizes, float(sum(Fraction(n, k) for k, n in sizes.items())))
+    asked = [1] * len(options) if answers is None else answers
+    guessed = sum(Fraction(n, k) for k, n in zip(options, asked, strict=True))
+    right = sum(Fraction(n, k) for k, n in sizes.items())
+    return Chance(sizes, float(right), float(guessed / sum(asked)))
 
 
 def counts(dataset: Dataset, tally: Tally) -> Counts:
@@ -230,26 +234,17 @@ def counts(dataset: Dataset, tally: Tally) -> Counts:
         sum(pairs[row][1] for row in asked),
         dict(sorted(levels.items(), key=lambda found: best_first(found[0]))),
         dict(sorted(by_options.items())),
-        chance([len(dataset[row].options) for row in asked]),
+        chance([len(dataset[row].options) for row in asked], [pairs[row][1] for row in asked]),
         len(asked),
     )
 
 
-def crossed_share(right: Floats) -> Proportion:
-    """Return the share of answers that are right, with an interval that lets both sides vary.
-
-    Subjects and items are crossed random effects (Clark 1973): the variance of the mean is that of
-    the subjects' means plus that of the items' means, less what both hold of the residual,
-
-        s² = var(subject means) / k + var(item means) / m − var(residuals) / (k m).
-
-    The interval is Wilson's with the number of independent answers that has this variance, widened
-    by Student's t for the smaller of k and m. With one subject only items vary, with one item only
-    subjects. Where nothing varies (all right, say), as many answers count as there are subjects or
-    items, whichever is more.
+def crossed_share(right: Floats, problems: Ints | None = None) -> Proportion:
+    """Return the share of answers that are right, for other people and other items.
 
     Args:
-        right: 1 and 0, NaN for what was not asked, (subjects k, items m).
+        right: 1 and 0, NaN for what was not asked, (subjects, items).
+        problems: which items go together (`metrics.clusters`), (items,); none without.
 
     >>> table = np.ones((4, 50))
     >>> table[0, :10] = 0
@@ -257,28 +252,9 @@ def crossed_share(right: Floats) -> Proportion:
     >>> found.value, [round(end, 2) for end in found.interval]
     (0.95, [0.59, 1.0])
     """
-    from scipy.stats import norm, t
-
-    known = ~np.isnan(right)
-    n, value = int(known.sum()), float(np.nanmean(right))
-    asked = right[known.any(axis=1)][:, known.any(axis=0)]
-    k, m = asked.shape
-    people, items = np.nanmean(asked, axis=1), np.nanmean(asked, axis=0)
-    residual = asked - people[:, None] - items[None, :] + value
-    between = [float(means.var(ddof=1)) / len(means) for means in (people, items) if len(means) > 1]
-    shared = 0.0
-    if min(k, m) > 1:
-        shared = float(np.nansum(residual**2)) / ((k - 1) * (m - 1)) / n
-    variance = max(sum(between) - shared, *between, 0.0)
-    if variance > 0 and 0 < value < 1:
-        alike = min(n, value * (1 - value) / variance)
-    else:
-        alike = max(k, m) if n > 1 else 1
-    fewest = min((size for size in (k, m) if size > 1), default=2)
-    wider = float(norm.ppf(0.975) / t.ppf(0.975, fewest - 1))
-    independent = alike * wider**2
-    interval = wilson_interval(value * independent, independent)
-    return Proportion(int(np.nansum(asked)), n, interval, min(k, m), n / alike)
+    who, what = np.nonzero(~np.isnan(right))
+    together = what if problems is None else problems[what]
+    return crossed_proportion(right[who, what], who, together)
 
 
 _PARTS = 8
@@ -344,7 +320,7 @@ def _slope_record(slope: Slope | None) -> dict[str, Any] | None:
 
 
 def course(
-    right: Floats, places: npt.NDArray[np.int64], seconds: Floats, length: int
+    right: Floats, places: Ints, seconds: Floats, length: int, problems: Ints | None = None
 ) -> Course | None:
     """Return how a test went from start to end; None for fewer than two questions.
 
@@ -353,6 +329,7 @@ def course(
         places: the number of each item on the subject's sheet, from 1; 0 where it was not asked.
         seconds: for each answer, NaN where it was not timed.
         length: of the sheet, in questions.
+        problems: as in `crossed_share`.
     """
     there = ~np.isnan(right) & (places > 0)
     if length < 2 or not there.any():
@@ -367,7 +344,7 @@ def course(
         here = there & (places >= first) & (places <= last)
         if here.any():
             part = np.where(here, right, np.nan)
-            parts.append((int(first), int(last), crossed_share(part)))
+            parts.append((int(first), int(last), crossed_share(part, problems)))
             timed = seconds[here & ~np.isnan(seconds)]
             medians.append(float(np.median(timed)) if len(timed) else None)
     return Course(

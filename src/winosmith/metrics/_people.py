@@ -151,7 +151,8 @@ def person_accuracy(dataset: Dataset, responses: Iterable[Response]) -> PersonAc
 
     Only responses with the purpose "test" are counted, and a response without a choice is wrong.
     The majority's accuracy is higher than this; a model that answers once is fairly compared with
-    a single person. Cases are clustered two ways, by people and by problems that go together.
+    a single person. The interval holds for other people and other problems, twins together; see
+    `crossed_proportion`.
 
     Args:
         dataset: the problems with their answers.
@@ -183,7 +184,7 @@ def person_accuracy(dataset: Dataset, responses: Iterable[Response]) -> PersonAc
     person = np.unique(people, return_inverse=True)[1]
     own = np.bincount(person, right) / np.bincount(person)
     return PersonAccuracy(
-        _proportion.crossed_proportion(right, by_problem, person),
+        _proportion.crossed_proportion(right, person, by_problem),
         len(own),
         len(set(rows)),
         float(own.std(ddof=1)) if len(own) > 1 else None,

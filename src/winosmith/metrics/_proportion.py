@@ -120,46 +120,74 @@ def proportion(
     y = np.asarray(right, dtype=np.float64)
     labels = np.arange(len(y)) if clusters is None else np.unique(clusters, return_inverse=True)[1]
     number = int(labels.max()) + 1
-    effect = 1.0 if number == len(y) else max(1.0, _design_effect(y, [labels]))
+    effect = 1.0 if number == len(y) else max(1.0, _design_effect(y, labels))
     interval = _with_effect(float(y.mean()), len(y), number, effect, level)
     return Proportion(counted(y.sum()), len(y), interval, number, effect, chance, ties)
 
 
 def crossed_proportion(
-    right: npt.ArrayLike, first: npt.ArrayLike, second: npt.ArrayLike
+    right: npt.ArrayLike, people: npt.ArrayLike, problems: npt.ArrayLike
 ) -> Proportion:
-    """Return a share of cases that are clustered in two ways at once, as by people and problems.
+    """Return a share of answers, with an interval that holds for other people and other problems.
 
-    The variances of both ways are added, and that of their crossing is taken off (Cameron, Gelbach
-    & Miller 2011, equation 2.10); the rest is as in `proportion`, with the fewer of both clusters.
+    Both are drawn (Clark 1973): the variances of a share that is clustered by either are added, and
+    that of their crossing is taken off (Cameron, Gelbach & Miller 2011, equation 2.10), where
+
+        var = G / (G − 1) · Σ_g e_g² / n²,      e_g the sum of a cluster's residuals y_i − p.
+
+    The interval is Wilson's with the number of independent answers that has this variance, widened
+    by Student's t for the fewer of both. Where all or none are right, as many answers
+    count as there are people or problems, whichever is more. With one person the interval holds
+    for that one's answers to other problems, with one problem for other people's to it. (Two added
+    clusters, as in `proportion`, would be as large as a person's whole sheet: with 3 to 20 people
+    the interval is then two to six times as wide, and always holds the truth.)
+
+    Args:
+        right: whether each answer counts, (n,); n ≥ 1.
+        people: whose it is, (n,) labels.
+        problems: to what, (n,) labels; those that go together, such as a twin's, have one.
+
+    >>> who, what = np.divmod(np.arange(200), 50)
+    >>> found = crossed_proportion((who > 0) | (what >= 10), who, what)
+    >>> found.value, [round(end, 2) for end in found.interval]
+    (0.95, [0.59, 1.0])
     """
+    from scipy.stats import norm, t
+
     y = np.asarray(right, dtype=np.float64)
-    ways = [np.unique(labels, return_inverse=True)[1] for labels in (first, second)]
-    number = min(int(labels.max()) + 1 for labels in ways)
-    effect = max(1.0, _design_effect(y, ways))
-    interval = _with_effect(float(y.mean()), len(y), number, effect, 0.95)
-    return Proportion(counted(y.sum()), len(y), interval, number, effect)
+    ways = [np.unique(labels, return_inverse=True)[1] for labels in (people, problems)]
+    n, value = len(y), float(y.mean())
+    numbers = [int(labels.max()) + 1 for labels in ways]
+
+    def squares(labels: npt.NDArray[np.int64]) -> float:
+        return float((np.bincount(labels, y - value) ** 2).sum()) / n**2
+
+    several = [(labels, size) for labels, size in zip(ways, numbers, strict=True) if size > 1]
+    between = [squares(labels) * size / (size - 1) for labels, size in several]
+    crossing = squares(ways[0] * numbers[1] + ways[1]) if len(several) == 2 else 0.0
+    variance = max(sum(between) - crossing, *between, 0.0)
+    alike = min(n, value * (1 - value) / variance) if variance > 0 else n
+    if value in (0, 1):
+        alike = max(numbers)
+    fewest = min((size for _, size in several), default=2)
+    independent = alike * float(norm.ppf(0.975) / t.ppf(0.975, fewest - 1)) ** 2
+    interval = wilson_interval(value * independent, independent)
+    return Proportion(counted(y.sum()), n, interval, min(numbers), n / alike)
 
 
-def _design_effect(y: Floats, ways: Sequence[npt.NDArray[np.int64]]) -> float:
+def _design_effect(y: Floats, labels: npt.NDArray[np.int64]) -> float:
     """Return how many times the variance of a share is that of independent cases.
 
     Args:
         y: 0 to 1 a case, (n,).
-        ways: one or two ways in which the cases are clustered, (n,) labels from 0 each. For two,
-            such as people and problems, the variances of both are added and that of their
-            crossing is taken off (Cameron, Gelbach & Miller 2011, equation 2.10).
+        labels: the cluster of each, from 0, (n,).
     """
-    sizes = [np.bincount(labels) for labels in ways]
-    mean_size = max(float((size.astype(float) ** 2).sum()) / len(y) for size in sizes)
+    mean_size = float((np.bincount(labels).astype(float) ** 2).sum()) / len(y)
     p = (y.sum() + mean_size) / (len(y) + 2 * mean_size)
     errors = y - p
     extra = mean_size * (p**2 + (1 - p) ** 2)  # the residuals of the two added clusters
     alone = float(errors @ errors) + extra
-    together = sum(float((np.bincount(labels, errors) ** 2).sum()) for labels in ways)
-    if len(ways) == 2:
-        crossed = np.unique(np.stack(ways), axis=1, return_inverse=True)[1].ravel()
-        together -= float((np.bincount(crossed, errors) ** 2).sum())
+    together = float((np.bincount(labels, errors) ** 2).sum())
     return float((together + mean_size * extra) / alone)
 
 
