@@ -103,6 +103,7 @@ def test_every_test_runs_for_a_submission_and_only_long_ones_wait_for_it() -> No
     assert "make test-all\n" in (ROOT / ".ci" / "run").read_text("utf-8")
     recipes = dict(re.findall(r"^([\w-]+):[^=\n]*\n\t(.*)$", made, re.MULTILINE))
     assert recipes["test-all"] == "$(PYTEST)"
+    assert recipes["demo"].startswith("$(BIN)/winosmith demo ")  # as README has it, which is run
     assert recipes["test"] == '$(PYTEST) -m "not long" --hypothesis-profile hurried'
     assert not re.search(r"^PYTEST = .* -[mk] ", made.replace("-m pytest", ""), re.MULTILINE)
 

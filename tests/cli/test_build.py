@@ -354,7 +354,6 @@ def test_ctrl_c_ends_with_130_and_the_same_command_goes_on(tmp_path):
             assert other.read_bytes() == path.read_bytes(), path.name
 
 
-@pytest.mark.long
 def test_the_record_of_a_demo_tells_what_was_found(tmp_path, cli, monkeypatch):
     """The demo of fewer twins tells, as JSON, what each way of taking found of what was planted."""
     monkeypatch.setattr(importlib.import_module("winosmith.cli.demo"), "TWINS", 120)
