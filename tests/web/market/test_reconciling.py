@@ -145,6 +145,29 @@ def test_a_return_withdraws_what_was_written_and_ends_the_work(
     assert part.state == "left"
 
 
+def test_work_that_is_withdrawn_once_the_code_is_given_is_noted(
+    db: Any, rules: Any, tmp_path: Path
+) -> None:
+    """Before anybody is paid the export's line and the ledger say that the twin is gone."""
+    from winosmith.web.judge.submissions import withdraw
+    from winosmith.web.market.ledger import ledger
+    from winosmith.web.market.workers import finish
+    from winosmith.web.problems.models import Problem, State, Twin
+
+    made, _ = m.study(1, kind="write")
+    part = m.working(made)
+    row = Twin.objects.create(ref="mine", contributor=part.person)
+    Problem.objects.create(ref="mine-a", twin=row, sentence="The _ fell.", answer=0,
+                           options=["cup", "jug"], state=State.HELD)  # fmt: skip
+    finish(part)
+    assert ledger(made).entries[0].notes == ()
+    withdraw(part.person, row, "")
+    file = m.export(tmp_path / "x.csv", [(1, "AWAITING REVIEW")])
+    told = json.loads(_run("reconcile", made.name, str(file), "--dry-run", "--json"))
+    assert told["notes"] == [[2, "all was done, but some of it is withdrawn"]]
+    assert ledger(made).entries[0].notes == ("all was done, but some of it is withdrawn",)
+
+
 MTURK = (
     '"HITId","HITTypeId","Title","Reward","AssignmentId","WorkerId","AssignmentStatus",'
     '"AcceptTime","WorkTimeInSeconds","Answer.code","Approve","Reject"\n'

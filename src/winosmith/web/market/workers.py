@@ -184,6 +184,11 @@ def count_done(part: Participation) -> int:
     return Slot.objects.filter(job=part.pk).exclude(answered_at=None).count()
 
 
+def is_lacking(part: Participation, done: int) -> bool:
+    """Tell whether of work that was all stored in the end some is withdrawn since."""
+    return part.state == models.COMPLETE and done < part.study.amount
+
+
 @register.simple_tag
 def study_progress(user: Any) -> dict[str, Any] | None:
     """Return how much of a worker's study is stored, for every page; None once it is over."""
