@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -190,19 +191,18 @@ def test_pieces_lose_no_letter(sentence: str) -> None:
 
 
 @given(
-    st.text(
-        alphabet=st.sampled_from("aé ed\u0301\u0316\u0344\u0f73ﬁ가각\u11a8が\u3099"), max_size=60
-    )
-)
-def test_a_long_text_is_composed_as_its_parts_are(some: str) -> None:
-    """Behind a sign of ASCII nothing depends on what stands before it, however long that is."""
-    import unicodedata
-
-    assert text.composed(f"{some} " * 300) == unicodedata.normalize("NFC", f"{some} ") * 300
+    st.text(st.sampled_from("aé ed\u0301\u0316\u0344\u0f73ﬁ가각\u1100\u1161か\u3099"), max_size=60),
+    st.integers(1, 300),
+    st.sampled_from(["NFC", "NFKC"]),
+)  # fmt: skip
+def test_a_text_is_composed_as_unicode_says_however_long(some: str, times: int, form: Any) -> None:
+    """Letters and marks that stand apart are one, wherever in a long text they are."""
+    whole = f"{some}か" * times  # no letter of this has hundreds of marks
+    assert text.composed(whole, form) == unicodedata.normalize(form, whole)
 
 
 @pytest.mark.parametrize("form", ["NFC", "NFKC"])
 def test_marks_without_end_are_composed_at_once(form: Any) -> None:
     """300,000 marks on one letter, which Python alone would sort for minutes, lose none of them."""
-    marks = "\u0301\u0316" * 150_000
-    assert len(text.composed(f"x{marks}", form)) == 1 + len(marks)
+    for marks in ("\u0301\u0316" * 150_000, "\u0f73" * 150_000):
+        assert len(text.composed(f"x{marks}", form)) == 1 + 300_000

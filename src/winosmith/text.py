@@ -24,7 +24,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import groupby
+from itertools import groupby, pairwise
 from operator import attrgetter
 from typing import Literal, NamedTuple
 
@@ -68,21 +68,31 @@ UNSPACED_SHARE, LATIN_SHARE = 0.2, 0.5
 and from which on it is Latin. A quoted word changes neither. The first is the smaller one, since
 a sentence of Chinese stands for as many words as a much longer row of Latin letters."""
 
-_AT_ONCE = re.compile(r"[\x00-\x7f]*[^\x00-\x7f]{0,256}")
-"""Nothing before a sign of ASCII is composed with it."""
+_MARKS = 256
+"""So many marks in a row are composed at once; a letter of a language has a few."""
+
+_NO_ASCII = re.compile(rf"[^\x00-\x7f]{{{_MARKS},}}")
 
 
 def composed(text: str, form: Literal["NFC", "NFKC"] = "NFC") -> str:
     """Return a text in a normal form of Unicode (UAX 15), in time that grows with its length.
 
     Python sorts the marks above and below one letter by comparing each with each: a million of them
-    would take hours. So a text of more than 1,000 characters is composed in parts, which end after
-    256 characters of no ASCII in a row.
+    would take hours. So what has 256 marks in a row or more is composed in parts.
 
     >>> composed("cafe\u0301"), composed("ﬁ", "NFKC")
     ('café', 'fi')
     """
-    parts = [text] if len(text) <= 1000 else _AT_ONCE.findall(text)
+    apart: Literal["NFD", "NFKD"] = "NFD" if form == "NFC" else "NFKD"
+    ends, marks = [0], 0
+    for at, sign in enumerate(text if _NO_ASCII.search(text) else "", 1):
+        # A sign that is no mark may fall apart into two.
+        is_mark = unicodedata.combining(unicodedata.normalize(apart, sign)[0])
+        marks = marks + 1 if is_mark else 0
+        if marks == _MARKS:
+            ends.append(at)
+            marks = 0
+    parts = (text[start:end] for start, end in pairwise([*ends, len(text)]))
     return "".join(unicodedata.normalize(form, part) for part in parts)
 
 
