@@ -194,3 +194,21 @@ def test_no_address_writes_a_line_of_the_log(site: Any, caplog: pytest.LogCaptur
     asked = RequestFactory().get("/api/v1/problems/x%0AERROR%20forged%1B%5B2J/")
     _failed(asked, ValueError("a fault"))
     assert caplog.messages == [r"Internal Server Error: '/api/v1/problems/x\nERROR forged\x1b[2J/'"]
+
+
+def test_no_secret_link_stands_in_the_log(
+    db: Any, visit: Callable[..., Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    """A fault on a page that a link opens is logged by its route: the link may still work."""
+    from django.db import connection
+
+    from winosmith.web.people.accounts import invite
+
+    client, link = visit(), invite(["contributor"], 30)
+    client.raise_request_exception = False
+    with taken_back(), connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE people_invitation RENAME TO gone")
+        assert client.get(link).status_code >= 500
+    assert client.get(link).status_code == 200
+    assert "/people/join/<str:token>/" in caplog.messages[0]
+    assert link.split("/")[-2] not in caplog.text

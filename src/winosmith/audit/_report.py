@@ -543,7 +543,7 @@ def _models(part: Part) -> report.Section:
                         f"{one.better} − {one.worse}",
                         _percent(one.difference),
                         _percent(one.psi),
-                        "< 0.0001" if one.p < 0.0001 else f"{one.p:.4f}",
+                        "<0.0001" if one.p < 0.0001 else f"{one.p:.4f}",
                         None if one.detectable is None else _percent(one.detectable),
                     ]
                     for one in found.pairs

@@ -188,22 +188,22 @@ def extrapolated(form: Form, x: Floats, y: Floats, human: float) -> Extrapolatio
     """Return the form fitted to accuracies y at log2 sizes x; None when no minimum is found."""
     from scipy.stats import t
 
-    fitted = _fit(form, x, y)
+    free = len(x) - form.parameters
+    fitted = _fit(form, x, y) if free else None  # what goes through all points has no band
     if fitted is None:
         return None
     parameters, covariance = fitted
-    free = len(x) - form.parameters
     rest = y - form.curve(x, *parameters)
     ahead = np.linspace(x[0], FARTHEST, 20_001)
     middle = form.curve(ahead, *parameters)
     slopes = _slopes(form, ahead, parameters)
     wide = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", slopes, covariance, slopes), 0))
-    wide = wide * float(t.ppf(0.975, free)) if free else np.full(len(ahead), np.inf)
-    before = _fit(form, x[:-1], y[:-1]) if len(x) - 1 >= form.parameters else None
+    wide *= float(t.ppf(0.975, free))
+    before = _fit(form, x[:-1], y[:-1])
     return Extrapolation(
         form,
         tuple(map(float, parameters)),
-        float(np.sqrt(rest @ rest / free)) if free else 0.0,
+        float(np.sqrt(rest @ rest / free)),
         _first_size(ahead, middle, human),
         (_first_size(ahead, middle + wide, human), _first_size(ahead, middle - wide, human)),
         None if before is None else float(form.curve(x[-1:], *before[0])[0]),
@@ -211,15 +211,17 @@ def extrapolated(form: Form, x: Floats, y: Floats, human: float) -> Extrapolatio
 
 
 def _fit(form: Form, x: Floats, y: Floats) -> tuple[Floats, Floats] | None:
-    """Return the parameters and their covariance, or None when the fit does not settle."""
+    """Return the parameters and their covariance, or None when the fit does not settle.
+
+    As many points as parameters fix the form, but tell no covariance.
+    """
     from scipy.optimize import OptimizeWarning, curve_fit
 
-    if len(x) < form.parameters:
-        return None
     start = form.start(x, y)
     low = [-np.inf, -np.inf, 0.0][: form.parameters]
     with warnings.catch_warnings():
-        warnings.simplefilter("error", OptimizeWarning)  # the covariance could not be told
+        untold: Literal["error", "ignore"] = "error" if len(x) > form.parameters else "ignore"
+        warnings.simplefilter(untold, OptimizeWarning)  # the covariance could not be told
         warnings.simplefilter("ignore", RuntimeWarning)  # an overflow far from the solution
         try:
             parameters, covariance = curve_fit(
@@ -250,7 +252,7 @@ def _first_size(x: Floats, values: Floats, level: float) -> float | None:
         return None
     at = int(above[0])
     if at == 0 or not np.isfinite(values[at - 1]):
-        return float(np.exp2(x[at]))
+        return float(np.exp2(x[at]).round(6))  # the first is a whole number
     share = (level - values[at - 1]) / (values[at] - values[at - 1])
     return float(np.exp2(x[at - 1] + share * (x[at] - x[at - 1])))
 
