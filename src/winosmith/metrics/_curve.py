@@ -156,8 +156,8 @@ class Extrapolation:
             10^12 problems.
         interval: the sizes at which the upper and the lower end of the curve's 95 % band reach it;
             None for never, on either side. See `learning_curve`.
-        last: what the form, fitted without the largest size, says for it; None when there are too
-            few sizes to fit it without.
+        last: what the form, fitted without the largest size, says for it; None when no fit was
+            found without.
     """
 
     form: Form

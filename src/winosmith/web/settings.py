@@ -204,11 +204,12 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "%(levelname)s %(name)s: %(message)s"}},
+    "filters": {"secrets": {"()": "winosmith.web.pages.NoSecrets"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": logging.WARNING},
     # What clients do wrong names addresses and pages: neither belongs into a log. Faults do.
     "loggers": {
-        "django.request": {"level": logging.ERROR},
+        "django.request": {"level": logging.ERROR, "filters": ["secrets"]},
         "django.security": {"level": logging.CRITICAL},
         "waitress.queue": {"level": logging.ERROR},
     },
