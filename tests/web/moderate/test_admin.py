@@ -56,6 +56,16 @@ def test_every_table_is_shown_and_nothing_can_be_changed(
     assert half.state == "held"
 
 
+def test_no_secret_is_spelt_out_by_asking_for_rows(adam: Any, visit: Any, person: Any) -> None:
+    """No address of a list picks rows, neither by a secret's beginning nor by anything else."""
+    person("ann", email="ann@example.org")
+    asked = ("password__startswith=", "salt__gt=0", "email=ann@example.org", "name__regex=a",
+             "agreements__person__entry__lt=f")  # fmt: skip
+    for one in asked:
+        assert visit(adam).get(f"/admin/tables/people/person/?{one}").status_code == 400, one
+    assert visit(adam).get("/admin/tables/people/person/?o=-1&p=1").status_code == 200
+
+
 def test_no_page_shows_a_secret(adam: Any, visit: Any) -> None:
     """Neither password hashes nor the salts of pseudonyms nor digests of invitations are shown."""
     from django.utils import timezone
