@@ -10,7 +10,7 @@ import matplotlib.figure
 import numba
 import scipy.stats
 import sklearn.linear_model
-import statsmodels.stats.multitest
+import statsmodels.stats.proportion
 
 import winosmith.cli
 import winosmith.evolve

@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, binomtest
+from statsmodels.stats.multitest import multipletests
 
 from tests.metrics.answering import right_but  # type: ignore[import-not-found]
 from winosmith import Prediction, formats
 from winosmith.errors import DataError
-from winosmith.metrics import compare, compare_pair, flipped_signs, grade
+from winosmith.metrics import compare, compare_pair, flipped_signs, grade, holm
 from winosmith.metrics._compare import difference_interval
 from winosmith.testing import made_twins
 
@@ -88,6 +89,12 @@ def test_equal_solvers_are_called_different_in_one_of_twenty() -> None:
     assert least <= ours <= most
     assert least <= interval <= most
     assert mcnemar > 0.1 * runs
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
+def test_holm_is_that_of_statsmodels(p_values: list[float]) -> None:
+    """Any p-values, equal ones too, are corrected to the same bits in the order they came in."""
+    assert holm(p_values) == multipletests(p_values, method="holm")[1].tolist()
 
 
 def test_holm_corrects_for_the_number_of_pairs() -> None:

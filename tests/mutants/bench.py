@@ -36,7 +36,7 @@ from tests.mutants.changes import Finder, replaced
 LEFT_OUT = "not long and not postgres and not browser"
 
 LIBRARIES = """numpy scipy.stats scipy.special scipy.optimize sklearn.linear_model
-sklearn.decomposition statsmodels.stats.multitest pandas numba matplotlib.figure
+sklearn.decomposition statsmodels.stats.proportion pandas numba matplotlib.figure
 matplotlib.backends.backend_svg jinja2 lifelines coverage django.contrib.admin
 django.core.handlers.wsgi django.core.management django.core.paginator django.core.serializers.json
 django.db.models django.forms django.http django.template.loader django.test django.urls

@@ -304,9 +304,13 @@ def holm(p_values: npt.ArrayLike) -> list[float]:
     >>> holm([0.04, 0.01])
     [0.04, 0.02]
     """
-    from statsmodels.stats.multitest import multipletests
-
-    return [float(p) for p in multipletests(p_values, method="holm")[1]]
+    # No library: statsmodels' collects the garbage of the whole process with each call.
+    p = np.asarray(p_values, dtype=np.float64)
+    order = np.argsort(p)
+    corrected = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
+    found = np.empty_like(p)
+    found[order] = np.minimum(corrected, 1)
+    return [float(one) for one in found]
 
 
 def _adjusted(found: Sequence[Tested]) -> tuple[Tested, ...]:
