@@ -31,6 +31,27 @@ def test_a_vote_takes_its_place_and_decides_nothing(db: Any, rules: Any, person:
     assert not vote.excluded
 
 
+def test_two_ids_in_one_browser_are_one_reader(db: Any, rules: Any) -> None:
+    """What was judged or written there under one id is judged under no other, there and back."""
+    from winosmith.web.judge.turns import go_on
+    from winosmith.web.judge.votes import open_slots
+    from winosmith.web.problems.models import Problem, State, Twin
+
+    writing, _ = m.study(1, kind="write")
+    judging, _ = m.study(9)
+    own = Twin.objects.create(ref="own", contributor=m.working(writing, 1, mark="b").person)
+    half = Problem.objects.create(ref="own-a", twin=own, sentence="The _ fell.", answer=0,
+                                  options=["cup", "jug"], state=State.JUDGING)  # fmt: skip
+    open_slots(half)
+    one = m.twin(halves=1)[0]
+    assert m.give(m.working(judging, 2, mark="b").person).problem == one
+    other = m.twin(halves=1)[0]
+    assert m.give(m.working(judging, 3, mark="b").person).problem == other
+    for n in (2, 3):
+        assert go_on(m.working(judging, n, mark="b").person) is None
+    assert go_on(m.working(judging, 4).person) is not None
+
+
 def test_confirmed_votes_decide(db: Any, rules: Any) -> None:
     """With the market's word the verdict comes at once; again it changes nothing."""
     from winosmith.web.judge.exclusion import confirm

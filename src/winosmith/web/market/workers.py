@@ -328,7 +328,8 @@ def begin(study: Study, arrival: Arrival) -> Participation:
     """Make somebody of a claim, with a part in the study; the same browser gets the same again.
 
     What the worker read in earlier studies is known to be read, so that they never judge it
-    again, nor its other half, nor what they wrote.
+    again, nor its other half, nor what they wrote; so is what was read in the same browser under
+    another id, until now.
 
     Raises:
         Elsewhere: the id is at work in another browser, or in another study.
@@ -337,7 +338,10 @@ def begin(study: Study, arrival: Arrival) -> Participation:
     """
     try:
         with writing():
-            return begun(study, arrival) or _begun_now(study, arrival)
+            made = begun(study, arrival) or _begun_now(study, arrival)
+            beside = Participation.objects.filter(browser=arrival.browser).exclude(pk=made.pk)
+            _knows(made.person, list(beside))
+            return made
     except (IntegrityError, Elsewhere) as error:  # the same id may have begun at this moment
         found = begun(study, arrival)
         if found is not None:
@@ -428,7 +432,7 @@ def _last_act(one: Participation) -> datetime:
 
 
 def _knows(person: Person, earlier: list[Participation]) -> None:
-    """Write down that a person knows what the same worker read or wrote as somebody else."""
+    """Write down that a person knows what was read or written in other participations."""
     others = [one.person_id for one in earlier]
     if not others:
         return
