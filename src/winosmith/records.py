@@ -237,7 +237,8 @@ def problem_of(record: Mapping[str, Any]) -> Problem:
     >>> problem_record(problem_of(record)) == record
     True
     """
-    _check_keys(record, _PROBLEM_KEYS, needed=("id", "sentence", "options"))
+    more = "; what is no part of a problem stands in its 'extra'"
+    _check_keys(record, _PROBLEM_KEYS, needed=("id", "sentence", "options"), more=more)
     if not isinstance(record["options"], list):
         raise ProblemError(f"the options must be a list, not {record['options']!r}")
     problem = Problem(
@@ -374,13 +375,15 @@ def schema() -> Record:
 _CLOSED = {"additionalProperties": False}
 
 
-def _check_keys(record: Mapping[str, Any], known: set[str], needed: tuple[str, ...]) -> None:
+def _check_keys(
+    record: Mapping[str, Any], known: set[str], needed: tuple[str, ...], more: str = ""
+) -> None:
     for key in needed:
         if key not in record:
             raise ProblemError(f"the record has no {key!r}")
     for key in record:
         if key not in known:
-            raise ProblemError(f"the record has an unknown key {key!r}")
+            raise ProblemError(f"the record has an unknown key {key!r}{more}")
 
 
 def _flag(name: str, value: Any) -> bool:

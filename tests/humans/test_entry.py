@@ -323,3 +323,20 @@ def test_every_difference_of_two_entries_is_named() -> None:
     for one, two in ((first, other), (other, first), (first, replace(first, sheet=sheet("b")))):
         with pytest.raises(DataError, match="can't be compared"):
             compare_entries(one, two)
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ('{"native": true}', "this is no subject: it has no 'subject'"),
+        ('{"subject": 7}', "this is no subject: subject can't be 7"),
+        ('{"subject": "S1", "taken": [{}]}', "this is no subject: it has no 'sheet'"),
+    ],
+)
+def test_a_damaged_subject_is_told_in_words(tmp_path: Path, line: str, reason: str) -> None:
+    """A line that is no subject is named with what it lacks, and by no name of Python's."""
+    path = tmp_path / "subjects.jsonl"
+    path.write_text(line + "\n", "utf-8")
+    with pytest.raises(FormatError) as told:
+        read_subjects(path)
+    assert str(told.value) == f"{path}:1: {reason}"

@@ -246,8 +246,10 @@ def _json_lines(text: str, path: str | Path) -> Iterator[tuple[int, Subject]]:
                     tuple(Remark(r["problem"], r["text"]) for r in record.get("words", ())),
                 ),
             )
-        except (KeyError, TypeError) as error:
-            raise FormatError(f"this is no subject: {error!r}", path, line) from error
+        except KeyError as error:
+            raise FormatError(f"this is no subject: it has no {error}", path, line) from error
+        except TypeError as error:
+            raise FormatError(f"this is no subject: {error}", path, line) from error
 
 
 def _check_kinds(record: Mapping[str, Any]) -> None:

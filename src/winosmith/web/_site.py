@@ -104,7 +104,8 @@ class SiteRules:
 
     Attributes:
         title: the name of the site, at the top of each page.
-        contact: how to reach who runs it; shown with the consent text.
+        contact: how to reach who runs it; shown with the consent text. A mail address may be given
+            as a link, and is shown as people know it.
         licence: under which contributors give their sentences.
         language: in which the sentences are written, as browsers name it ("en", "de-AT"): pages in
             another language tell screen readers and spelling checks so.
@@ -188,6 +189,10 @@ class SiteRules:
     mail: Mail | None = None
 
     def __post_init__(self) -> None:
+        for name in ("title", "contact", "licence"):
+            if not isinstance(getattr(self, name), str):
+                raise Unfit(name, f"{name} is a text, not {getattr(self, name)!r}")
+        object.__setattr__(self, "contact", self.contact.strip().removeprefix("mailto:"))
         for name, least, most in RANGES:
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:

@@ -635,3 +635,23 @@ def test_a_paid_job_that_is_held_waits_for_moderator_and_market(
     assert _states(problems) == ["valid", "judging"]
     assert confirm(bob.pk, "approved") == 1
     assert _states(problems) == ["valid", "valid"]
+
+
+def test_who_is_held_reads_so_beside_each_problem(
+    db: Any, rules: Any, contributor: Callable[..., Any], visit: Callable[..., Any]
+) -> None:
+    """A judge whose votes wait is told so above each problem, and why under what they judged."""
+    from winosmith.web.judge.models import Judge
+    from winosmith.web.judge.trust import TRAINING, hold
+    from winosmith.web.judge.turns import go_on, judge_of
+
+    twin(halves=1)
+    ann = contributor(is_judge=True)
+    assert go_on(ann) is not None
+    client = visit(ann)
+    assert "your votes wait" not in client.get("/judge/").content.decode()
+    hold(judge_of(ann), TRAINING)
+    assert "your votes wait" in client.get("/judge/").content.decode()
+    why = client.get("/judge/history/").content.decode()
+    assert "No question is left for your training." in why
+    assert Judge.objects.filter(person=ann, held__isnull=False).exists()

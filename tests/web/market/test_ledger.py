@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.web.judge.making import gold  # type: ignore[import-not-found]
 from tests.web.market import making as m  # type: ignore[import-not-found]
 from tests.web.market.test_reconciling import _run  # type: ignore[import-not-found]
 from winosmith.errors import InputError
@@ -220,3 +221,25 @@ def test_pay_of_a_job_that_is_held_waits_for_a_moderator(
     resume(part.person, person("eva", is_moderator=True))
     (entry,) = ledger(made).entries
     assert entry.due == made.reward
+
+
+def test_whoever_pays_is_told_of_work_that_was_training_alone(
+    db: Any, rules: Any, tmp_path: Path
+) -> None:
+    """Answers of a training that was not passed are named in the ledger and beside the export."""
+    from winosmith.web.market.ledger import ledger
+    from winosmith.web.market.workers import finish
+
+    rules(training_questions=1, training_right=1, hold_pace_seconds=0, hold_gold_percent=0)
+    gold(4)
+    made, _ = m.study(3)
+    failing, passing = m.working(made, 1), m.working(made, 2)
+    for _n in range(3):
+        m.give(failing.person, choice=1)
+    finish(failing)
+    m.give(passing.person)
+    notes = [entry.notes for entry in ledger(made).entries]
+    told = "the training was not passed: none of the 3 answers is a vote"
+    assert [told in note for note in notes] == [True, False]
+    file = m.export(tmp_path / "x.csv", [(1, "APPROVED"), (2, "APPROVED")])
+    assert _run("reconcile", made.name, str(file), "--dry-run").count(told) == 1

@@ -315,3 +315,17 @@ def test_a_contested_gold_question_is_settled_once(
     assert question.retired
     other = visit(moderator("max")).post(path, {"key": KEY, "upheld": "0", "answer": "No."})
     assert other.status_code == 409
+
+
+@pytest.mark.parametrize(("action", "chosen"), [("let-through", 1), ("reject", 0), ("withdraw", 0)])
+def test_no_reason_against_somebody_is_chosen_for_a_moderator(
+    db: Any, twin: Any, moderator: Any, visit: Any, action: str, chosen: int
+) -> None:
+    """Of what goes against the contributor no reason is ticked before a moderator ticks one."""
+    one, _ = twin()
+    client = visit(moderator())
+    page = client.get("/moderate/ask/", {"action": action, "pick": f"{one.ref}:0"}).content.decode()
+    assert page.count("checked") == chosen
+    form = {"action": action, "pick": f"{one.ref}:0", "key": "k" * 32, "preset": "", "text": ""}
+    if not chosen:
+        assert client.post("/moderate/act/", form).status_code == 422

@@ -413,3 +413,13 @@ def test_a_sentence_without_spaces_is_not_counted_in_words(site: Any) -> None:
     japanese = _length(Typed("茶碗が急須に当たって_が割れた。", ("茶碗", "急須")))
     assert (japanese.verdict, japanese.figure) == ("pass", "")
     assert _length(Typed("The _ fell.", ("cup", "jug"))).verdict == "fail"
+
+
+def test_what_is_stated_comes_back_as_it_was_typed(site: Any) -> None:
+    """A declared depth and a model's name are never cut, however long they are."""
+    from winosmith.web.perturb.rules import Typed
+
+    long = {"declared": "9" * 60, "against": "x" * 60}
+    stated = Typed.of(long, 2)
+    assert (stated.declared, stated.against) == (long["declared"], long["against"])
+    assert stated.depth is None

@@ -13,7 +13,7 @@ import pytest
 from tests.web.run.visits import choices  # type: ignore[import-not-found]
 from winosmith.errors import RecipeError
 from winosmith.web import Site, SiteRules
-from winosmith.web._site import CHOOSABLE, CHOSEN
+from winosmith.web._site import CHOOSABLE, CHOSEN, Unfit
 
 
 def _chosen(folder: Path) -> Any:
@@ -255,3 +255,11 @@ def test_a_backup_has_what_was_chosen(kept: Path) -> None:
     (kept / CHOSEN).write_text("{}")
     assert CHOSEN in site_files(kept)
     assert is_site_file(CHOSEN)
+
+
+def test_a_contact_is_shown_as_people_know_it() -> None:
+    """A mail address that is given as a link stands on pages without the link's scheme."""
+    assert SiteRules(contact=" mailto:ada@example.org").contact == "ada@example.org"
+    assert SiteRules(contact="https://example.org").contact == "https://example.org"
+    with pytest.raises(Unfit, match="contact is a text, not 5"):
+        SiteRules(contact=5)  # type: ignore[arg-type]

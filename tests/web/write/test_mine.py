@@ -130,3 +130,29 @@ def test_my_twins_come_in_pages(opened: Any) -> None:
     assert second.count("Sentence &lt;i&gt;") == 1
     assert "page=2" in first
     assert client.get("/write/mine/t0/").status_code == 404
+
+
+def test_what_a_moderator_did_stands_before_the_reason(
+    opened: Any, person: Callable[..., Any]
+) -> None:
+    """The history of one's own half says what a moderator made of it, and then why."""
+    from winosmith.web.problems.models import Problem, State
+    from winosmith.web.problems.states import move
+
+    where = send(opened).headers["Location"]
+    half = Problem.objects.get(sentence=FORM["sentence_1"])
+    eva = person("eva", is_moderator=True)
+    move(half, State.REJECTED, by=eva, kind="reject", reason="It is too close to another.")
+    page = " ".join(text(opened[0].get(where)).split())
+    assert "A moderator rejected your sentence: <bdi>It is too close to another." in page
+
+
+def test_no_reason_is_made_up_for_a_moderators_look(opened: Any) -> None:
+    """What is held without a reason that may be told is told as held, and no reason is named."""
+    from winosmith.web.problems.models import Problem, State
+
+    where = send(opened).headers["Location"]
+    Problem.objects.filter(sentence=FORM["sentence_1"]).update(state=State.HELD)
+    page = text(opened[0].get(where))
+    assert "A moderator will look first." in page
+    assert "because" not in page.partition("A moderator will look first")[2][:20]

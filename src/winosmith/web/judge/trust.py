@@ -410,6 +410,11 @@ def waiting(judge: Judge) -> QuerySet[Slot]:
     return Slot.objects.filter(holder=judge.pk).waiting()
 
 
+def held(person: Person) -> Judge | None:
+    """Return the row of somebody whose votes wait for a moderator; None where they don't."""
+    return Judge.objects.filter(person=person, held__isnull=False).first()
+
+
 def stops(judge: Judge | None) -> bool:
     """Tell whether a judge gets no further problem until a moderator has looked.
 

@@ -44,7 +44,7 @@ def _turn(request: HttpRequest, person: Person, slot: Slot | None) -> HttpRespon
     page = {
         **_around(person),
         "paused": found.paused,
-        "held": judge if judge is not None and judge.held is not None else None,
+        "held": trust.held(person),
         "training": trust.training(judge) if found.left else None,
         "testing": found.testing,
         "left": found.left,
@@ -194,6 +194,7 @@ def _show(
 ) -> HttpResponse:
     page = {
         **_around(_person(request)),
+        "held": trust.held(_person(request)),
         **turns.shown(slot, typed or {}),
         "error": error,
         "reasons": Skip.Reason.choices,
@@ -236,7 +237,7 @@ def _checked(
         "chosen": None if slot.choice is None else problem.options[slot.choice],
         "contest": Contest.objects.filter(slot=slot).first(),
         "paused": trust.stops(judge),
-        "held": judge if judge is not None and judge.held is not None else None,
+        "held": trust.held(slot.holder),
         "training": trust.training(judge),
         "training_over": _training_over(judge, slot),
         "key": new_key(),
@@ -289,6 +290,7 @@ def judged(request: HttpRequest) -> HttpResponse:
     context = {
         "rows": list(map(turns.told, page.object_list)),
         "judged": turns.so_far(person)[0],
+        "held": trust.held(person),
         "page": beside(page),
     }
     return render(request, "judge/history.html", context)

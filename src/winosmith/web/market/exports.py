@@ -27,7 +27,15 @@ from winosmith.web.judge.submissions import may_withdraw, withdraw
 from winosmith.web.market import models
 from winosmith.web.market.models import Identity, Participation, Study
 from winosmith.web.market.providers import PROVIDERS, digest_of
-from winosmith.web.market.workers import code_of, count_done, end, is_held, is_lacking, twins_of
+from winosmith.web.market.workers import (
+    code_of,
+    count_done,
+    end,
+    is_held,
+    is_lacking,
+    training_told,
+    twins_of,
+)
 from winosmith.web.people.models import pseudonym
 
 FAULTS = 20
@@ -412,6 +420,8 @@ def _notes(row: Row, part: Participation) -> list[tuple[int, str]]:
             found.append((row.line, _("the code is not the one that the site gave")))
     if is_held(part) and row.verdict not in models.TURNED_AWAY:
         found.append((row.line, _("the votes are held: a moderator has to look at them first")))
+    if row.verdict not in models.TURNED_AWAY and (told := training_told(part)):
+        found.append((row.line, told))
     if row.verdict == models.APPROVED and part.state != models.COMPLETE and not row.part:
         found.append((row.line, _("approved, but not all of the work is stored")))
     if row.verdict not in models.TURNED_AWAY and is_lacking(part, count_done(part)):

@@ -20,7 +20,13 @@ from winosmith.web.judge.trust import Pace, pace
 from winosmith.web.market import models
 from winosmith.web.market.models import Identity, Participation, Study
 from winosmith.web.market.providers import digest_of, unseal
-from winosmith.web.market.workers import count_done, is_held, is_lacking, seconds_of
+from winosmith.web.market.workers import (
+    count_done,
+    is_held,
+    is_lacking,
+    seconds_of,
+    training_told,
+)
 from winosmith.web.people.models import pseudonym
 
 CENT = Decimal("0.01")
@@ -166,6 +172,8 @@ def _notes(entry: Entry) -> Iterator[str]:
     part, least = entry.part, entry.part.study.least_wage
     if entry.held:
         yield _("held: a moderator looks before votes count or pay is due")
+    if told := training_told(part):
+        yield told
     if entry.paid and not entry.done:
         yield _("paid without work")
     elif entry.paid and entry.done < part.study.amount and part.state != models.SHORT:

@@ -28,7 +28,7 @@ from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.judge.exclusion import refuse
 from winosmith.web.judge.models import Judge, Seen, Skip, Slot, block_of
-from winosmith.web.judge.trust import stops
+from winosmith.web.judge.trust import held, stops
 from winosmith.web.judge.turns import ahead, current
 from winosmith.web.judge.votes import give_back
 from winosmith.web.market import models
@@ -201,7 +201,27 @@ def study_progress(user: Any) -> dict[str, Any] | None:
 
 def is_held(part: Participation) -> bool:
     """Tell whether a worker's votes wait for a moderator."""
-    return bool(Judge.objects.filter(person=part.person_id, held__isnull=False).exists())
+    return held(part.person) is not None
+
+
+def training_told(part: Participation) -> str:
+    """Return what whoever pays should know of a worker's training; "" for nothing.
+
+    Its questions are a part of the paid work, and no votes: who answers them wrongly gets others,
+    for as long as there are any.
+    """
+    rows = Slot.objects.filter(job=part.pk).exclude(answered_at=None)
+    judge = Judge.objects.filter(person=part.person_id).first()
+    passed = judge is not None and judge.qualified is not None
+    spent = rows.filter(gold=True)
+    n = spent.filter(answered_at__lte=judge.qualified).count() if passed else spent.count()
+    if n <= settings.RULES.training_questions:
+        return ""
+    if passed:
+        return _("%(n)d of the answers were training, which was passed late or not at all") % {
+            "n": n
+        }
+    return _("the training was not passed: none of the %(n)d answers is a vote") % {"n": n}
 
 
 def workload(part: Participation) -> Workload:

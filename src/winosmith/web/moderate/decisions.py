@@ -48,7 +48,8 @@ class Action:
         past: what was done, for the log ("let through").
         starts: the states in which a problem can have it done.
         to: the state afterwards; None where it stays, or goes back to an earlier one.
-        reasons: what is often said to the contributor; the first is chosen unless another is.
+        reasons: what is often said to the contributor; the first is chosen unless another is, or
+            it goes `against` them.
     """
 
     name: str
@@ -59,6 +60,11 @@ class Action:
     starts: frozenset[Any]
     to: Any
     reasons: tuple[Any, ...]
+
+    @property
+    def against(self) -> bool:
+        """Whether it goes against the contributor: no reason is chosen for the moderator then."""
+        return self.name in ("hold", "reject", "withdraw", "decline")
 
 
 def _states(*states: Any) -> frozenset[Any]:

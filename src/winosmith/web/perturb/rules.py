@@ -68,8 +68,8 @@ class Typed:
             sentence,
             tuple(checks.field_of(form, f"option_{n}") for n in range(1, options + 1)),
             int(answer) if answer in map(str, range(options)) else None,
-            checks.field_of(form, "declared")[:20],
-            checks.field_of(form, "against")[:30],
+            checks.field_of(form, "declared"),
+            checks.field_of(form, "against"),
             sentence != written,
         )
 

@@ -362,7 +362,16 @@ def _option(problem: Problem, choice: int | None) -> str:
 def _history(problem: Problem) -> list[Any]:
     """Return what was done to a problem and why, without telling who did it."""
     events = problem.events.exclude(reason="").order_by("pk")
-    return [(event.at, event.reason, event.kind) for event in events]
+    return [(event.at, _done(event), event.reason) for event in events]
+
+
+def _done(event: Event) -> str:
+    """Return what an event was, for who wrote the problem; "" where its reason says it."""
+    if event.kind == "appeal":
+        return _("You appealed")
+    moved = event.before not in ("", event.after) and event.actor_id is not None
+    own = event.actor_id == event.problem.twin.contributor_id
+    return _became(event) if event.kind == "decline" or (moved and not own) else ""
 
 
 def heard(person: Person, after: datetime) -> Iterator[Item]:
