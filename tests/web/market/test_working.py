@@ -173,6 +173,21 @@ def test_twins_are_work_until_they_are_taken_back(
     assert "1 of 2" in browser.get("/write/").content.decode()  # the way back, above every page
 
 
+def test_what_is_perturbed_is_no_twin_that_is_paid_for(db: Any, rules: Any) -> None:
+    """A study that asks for a twin is not done by bending a sentence; one's own twin stays work."""
+    from tests.web.growing import made_version  # type: ignore[import-not-found]
+    from winosmith.web.market.workers import workload
+
+    made, _ = m.study(1, kind="write")
+    part = m.working(made)
+    root = made_version(None, "The cup hit the jug and the _ broke .")
+    made_version(root, "The cup hit the old jug and the _ broke .", by=part.person)
+    assert workload(part).done == 0
+    own = made_version(None, "The pot hit the pan and the _ bent .", by=part.person)
+    made_version(own, "The pot hit the old pan and the _ bent .")
+    assert workload(part).done == 1
+
+
 def test_time_away_is_not_work(site: Any) -> None:
     """Gaps count up to the longest that is believed; one time alone is no time."""
     from datetime import datetime
