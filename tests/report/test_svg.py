@@ -15,7 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import examples
+from tests.report.conftest import draw_all  # type: ignore[import-not-found]
 from winosmith import report
+from winosmith.report import _svg
 from winosmith.report._svg import COLOURS
 
 Drawings = dict[str, tuple[report.Svg, ...]]
@@ -40,6 +42,14 @@ def test_a_drawing_is_the_same_every_time_whatever_the_users_settings() -> None:
         second = a_funnel()
         assert mpl.rcParams["font.size"] == 31
     assert first == second
+
+
+def test_titles_stand_where_matplotlib_finds_room_for_them(
+    drawings: Drawings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No drawing has anything above its axes that its title would have to make room for."""
+    monkeypatch.setitem(_svg._SETTINGS, "axes.titley", None)
+    assert draw_all() == drawings
 
 
 def test_threads_draw_the_same() -> None:

@@ -70,6 +70,7 @@ _SETTINGS: dict[str, Any] = {
     "axes.titleweight": "bold",
     "axes.titlelocation": "left",
     "axes.titlecolor": INK,
+    "axes.titley": 1.0,  # above the axes, with nothing to make room for: to look takes a sixth
     "axes.axisbelow": True,
     "grid.color": RULE,
     "grid.linewidth": 0.8,
