@@ -255,3 +255,11 @@ def test_a_form_is_no_body_of_the_api(db: Any, tokens: dict[str, Any], visit: An
     said = {"Authorization": f"Bearer {tokens['owner'].token}"}
     answer = visit().post("/api/v1/drafts/any/check", {"version": "1"}, headers=said)
     assert (answer.status_code, answer.headers["Content-Type"]) == (400, "application/problem+json")
+
+
+def test_faults_without_end_are_counted_and_the_first_are_told(tokens: dict[str, Any]) -> None:
+    """A body with 1,000 fields that are none gets 100 of them back, and their number."""
+    body = {f"k{n}": n for n in range(1000)}
+    told = tokens["owner"].post("drafts/any/check", body).json()
+    assert told["detail"].startswith("1000 parts")
+    assert len(told["errors"]) == 100
