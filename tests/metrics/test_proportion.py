@@ -154,6 +154,14 @@ def test_the_interval_holds_for_other_people_and_other_twins(
     assert width < most
 
 
+def test_many_people_and_many_problems_take_no_table_of_both() -> None:
+    """Where 400,000 people answer a problem each, of 400,000, no cell is kept for each pair."""
+    n = 400_000
+    right = np.arange(n) % 7 > 0
+    found = crossed_proportion(right, np.arange(n), np.arange(n))
+    assert found.interval == pytest.approx(proportion(right).interval, abs=1e-6)
+
+
 def test_a_person_for_each_answer_leaves_the_problems() -> None:
     """When each case has its own person, only the problems count."""
     right, problems = np.arange(600) % 7 > 1, np.arange(600) // 3

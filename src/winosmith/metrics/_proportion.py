@@ -133,7 +133,9 @@ def crossed_proportion(
     Both are drawn (Clark 1973): the variances of a share that is clustered by either are added, and
     that of their crossing is taken off (Cameron, Gelbach & Miller 2011, equation 2.10), where
 
-        var = G / (G − 1) · Σ_g e_g² / n²,      e_g the sum of a cluster's residuals y_i − p.
+        var = G / (G − 1) · Σ_g e_g² / n²,      e_g the sum of a cluster's residuals y_i − p,
+
+    and the crossing's has no factor.
 
     The interval is Wilson's with the number of independent answers that has this variance, widened
     by Student's t for the fewer of both. Where all or none are right, as many answers
@@ -164,7 +166,9 @@ def crossed_proportion(
 
     several = [(labels, size) for labels, size in zip(ways, numbers, strict=True) if size > 1]
     between = [squares(labels) * size / (size - 1) for labels, size in several]
-    crossing = squares(ways[0] * numbers[1] + ways[1]) if len(several) == 2 else 0.0
+    crossing = 0.0
+    if len(several) == 2:  # a table of all people by all problems might not fit into memory
+        crossing = squares(np.unique(ways[0] * numbers[1] + ways[1], return_inverse=True)[1])
     variance = max(sum(between) - crossing, *between, 0.0)
     alike = min(n, value * (1 - value) / variance) if variance > 0 else n
     if value in (0, 1):
