@@ -391,6 +391,35 @@ def test_a_reference_with_the_tag_of_the_correct_one_is_the_answer(tmp_path: Pat
     ]
 
 
+TURNS = [{"role": "system", "content": "Choose."}, {"role": "user", "content": "Why? A) w B) x"}]
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {**ROWS[1], "sources": [{"url": "a", "title": "b"}]},
+        {**ROWS[1], "messages": TURNS},
+        {"input": TURNS, "ideal": "B"},
+        {"chosen": [*TURNS, {"role": "assistant", "content": "x"}],
+         "rejected": [*TURNS, {"role": "assistant", "content": "w"}]},
+    ],
+)  # fmt: skip
+def test_one_question_with_records_of_its_own_is_a_row(tmp_path: Path, row: Any) -> None:
+    """Sources and turns beside the only question of a file are no rows, as with a second one."""
+    (alone,) = formats.read(put(tmp_path, json.dumps(row).encode()))
+    first, _ = formats.read(put(tmp_path, four(lambda at, texts, sign: row)))[:2]
+    assert alone == first
+
+
+@pytest.mark.parametrize("output", ["w", {"text": "w"}])
+def test_references_of_another_kind_than_helms_are_refused(tmp_path: Path, output: Any) -> None:
+    """A text in place of an object, or no list of tags, is told as a bad record."""
+    tags = ["correct"] if isinstance(output, str) else None
+    row = {"input": "Why?", "references": [{"output": output, "tags": tags}] * 2}
+    with pytest.raises(FormatError, match="'references' must be a list of choices"):
+        formats.read(put(tmp_path, json.dumps(row).encode()), columns=Columns((), ("references",)))
+
+
 @pytest.mark.parametrize("by_ids", [False, True])
 def test_a_bad_record_inside_an_object_is_told_by_its_line(tmp_path: Path, by_ids: bool) -> None:
     """Lines are those of the file, wherever in it the records begin; the others are read."""
@@ -439,6 +468,14 @@ REFUSED = {
         json.dumps({"data": [{"article": "A.", "questions": ["Why?"], "options": [["w", "x"]]}]
                     }).encode(),
         "the rows are those of 'data'; 'questions' holds several questions"),
+    "an object of another format's records": (
+        json.dumps({"data": [{"sentence": "A _ broke.", "option1": "w", "option2": "x"}]}).encode(),
+        r"""'data', and 'winogrande' has one a line; .* jq -c '.\["data"\]\[\]'"""),
+    "an object of another format's ids": (
+        json.dumps({n: {"sentence": "The _ broke.", "options": ["w", "x"]} for n in "ab"}).encode(),
+        "their ids, and 'winosmith' has one a line; .* jq -c 'to_entries"),
+    "a record over several lines": (json.dumps(ROWS[0], indent=1).encode(),
+                                    r"one record a line, for example with: jq -c \."),
     "records over several lines": ("\n".join(json.dumps(r, indent=1) for r in ROWS).encode(),
                                    r"one record a line, for example with: jq -c \."),
     "Python's dicts": ("\n".join(map(str, ROWS)).encode(), r"json\.dumps"),

@@ -199,7 +199,12 @@ def _of_mapping(value: Mapping[Any, Any], name: str) -> Choices:
 
 
 def _of_mappings(value: Sequence[Mapping[str, Any]], name: str) -> Choices:
-    if all(one.keys() == {"output", "tags"} for one in value):  # HELM's references
+    if all(
+        one.keys() == {"output", "tags"}  # HELM's references
+        and isinstance(one["output"], Mapping)
+        and isinstance(one["tags"], list)
+        for one in value
+    ):
         outputs = ({**one["output"], "correct": "correct" in one["tags"]} for one in value)
         return _of_mappings([*outputs], name)
     keys = [key for key in map(str, value[0]) if all(key in one for one in value)]

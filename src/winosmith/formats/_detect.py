@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 
 from winosmith.errors import FormatError
@@ -10,7 +9,7 @@ from winosmith.formats._base import Format, Source
 from winosmith.formats._copa import COPA_XML, SUPERGLUE_COPA
 from winosmith.formats._csv import CSV
 from winosmith.formats._dpr import DPR, DPR_TSV
-from winosmith.formats._enclosed import members, records_in
+from winosmith.formats._enclosed import enclosed, is_row, members, of_list, records_in
 from winosmith.formats._evograd import EVOGRAD
 from winosmith.formats._jsonl import JSONL
 from winosmith.formats._knowref import KNOWREF
@@ -102,17 +101,22 @@ def _no_lines(source: Source) -> str:
         return "; these are Python's dicts, not JSON: write each with json.dumps, one a line"
     if not source.start.startswith("{"):
         return ""
-    names = records_in({name: value for name, (_, value) in members(source).items()})
-    if len(names) > 1:
-        return f"; it is one object, whose {names[0]!r} and others hold records" + _ROWS.format(
-            f"'.[{json.dumps(names[0])}][]'"
-        )
+    if rows := enclosed(source):
+        first = set(next((row for _, _, row, _ in rows.rows if row), {}))
+        fits = [known for known in FORMATS if known.name in _JSON_LINES and known.needs <= first]
+        told = f"; {rows.where}, and {fits[0].name!r} has one a line" if fits else ""
+        return told + _ROWS.format(rows.lines) if fits and rows.lines else told
+    held = {name: value for name, (_, value) in members(source).items()}
+    if len(names := records_in(held)) > 1:
+        told = f"; it is one object, whose {names[0]!r} and others hold records"
+        return told + _ROWS.format(of_list(names[0]))
     text = source.text.lstrip()
     try:
         _, end = DECODER.raw_decode(text)
     except (ValueError, RecursionError):
         return ""
-    return _ROWS.format(".") if text[end:].strip() and not source.first_record else ""
+    alone = text[end:].strip() or is_row(held)
+    return _ROWS.format(".") if alone and not source.first_record else ""
 
 
 _JSON_LINES = frozenset({"winosmith", "winogrande", "superglue-wsc", "superglue-copa"})

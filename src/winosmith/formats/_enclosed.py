@@ -2,32 +2,61 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
+from winosmith.errors import FormatError
 from winosmith.formats._base import Record, Source, Told, after_space, array_records
-from winosmith.formats._columns import CHOICES, plainly
+from winosmith.formats._columns import CHOICES, Columns, plainly, plan
 from winosmith.records import DECODER, canonical
 
 Member = tuple[int, Any]
 """Where a value begins in the text, and the value."""
 
 
-def enclosed(source: Source) -> tuple[Iterator[Told[Record]], str] | None:
-    """Return the rows of a file that is one object, and where they were; None where it has none.
+class Enclosed(NamedTuple):
+    """The rows of one object.
 
-    A row of columns has its number in place of a line.
+    Attributes:
+        rows: as told; one of columns has its number in place of a line.
+        where: they were, in words.
+        lines: what makes lines of them in jq, where one word does.
     """
+
+    rows: Iterator[Told[Record]]
+    where: str
+    lines: str = ""
+
+
+def enclosed(source: Source) -> Enclosed | None:
+    """Return the rows of a file that is one object; None where it has none, or is a row itself."""
     held = members(source)
     values = {name: value for name, (_, value) in held.items()}
     if (columns := _by_columns(values)) is not None:
         numbered = ((n, canonical(row), row, None) for n, row in enumerate(columns, 1))
-        return numbered, "the file holds its rows by columns"
-    if len(lists := records_in(values)) == 1:
-        return array_records(source, held[lists[0]][0]), f"the rows are those of {lists[0]!r}"
+        return Enclosed(numbered, "the file holds its rows by columns")
+    if len(lists := records_in(values)) == 1 and not is_row(values):
+        rows = array_records(source, held[lists[0]][0])
+        return Enclosed(rows, f"the rows are those of {lists[0]!r}", of_list(lists[0]))
     if len(values) > 1 and all(isinstance(value, dict) for value in values.values()):
-        return _by_ids(source.text, held), "the file holds its rows by their ids"
+        rows, lines = _by_ids(source.text, held), "'to_entries[] | {id: .key} + .value'"
+        return Enclosed(rows, "the file holds its rows by their ids", lines)
     return None
+
+
+def of_list(name: str) -> str:
+    """Return what makes lines of the records of one list in jq."""
+    return f"'.[{json.dumps(name)}][]'"
+
+
+def is_row(values: Mapping[str, Any]) -> bool:
+    """Tell whether an object is a question, whose own its lists are: its sources, say."""
+    try:
+        plan([*values], Columns(), [values])
+    except FormatError:
+        return False
+    return True
 
 
 def members(source: Source) -> dict[str, Member]:
@@ -57,16 +86,20 @@ def members(source: Source) -> dict[str, Member]:
 
 
 def records_in(values: Mapping[str, Any]) -> list[str]:
-    """Return the names of the lists of records, but for a question's own choices."""
+    """Return the names of the lists of records, but for a question's own choices and turns."""
     return [
         name
         for name, value in values.items()
-        if isinstance(value, list)
-        and value
-        and all(isinstance(one, dict) for one in value)
+        if _records(value)
         and set(value[0]) - {"text", "label"}
+        and set(value[0]) != {"output", "tags"}  # HELM's references
+        and not {"role", "content"} <= set(value[0])
         and plainly(name) not in CHOICES.split()
     ]
+
+
+def _records(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(one, dict) for one in value)
 
 
 def _has_lines(source: Source) -> bool:
@@ -106,7 +139,7 @@ def _by_columns(values: Mapping[str, Any]) -> list[dict[str, Any]] | None:
         return [{name: one[row] for name, one in values.items()} for row in rows]
     if not all(isinstance(one, list) for one in columns) or len(set(map(len, columns))) > 1:
         return None
-    if len(columns[0]) < 2 or len(records_in(values)) == len(columns):
+    if len(columns[0]) < 2 or all(map(_records, columns)):
         return None
     return [dict(zip(values, row, strict=True)) for row in zip(*columns, strict=True)]
 

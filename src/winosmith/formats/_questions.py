@@ -55,8 +55,8 @@ def source_rows(source: Source) -> tuple[Iterator[Told], list[str]]:
     if source.start.startswith("["):
         return _base.array_records(source), []
     if source.start.startswith("{"):
-        rows, where = enclosed(source) or (_base.line_records(source), None)
-        return rows, [where] if where else []
+        found = enclosed(source)
+        return (found.rows, [found.where]) if found else (_base.line_records(source), [])
     return _base.rows(source, quoted=_base.quoted(source)), []
 
 
