@@ -41,6 +41,8 @@ def test_shares_percentages_and_seeds_are_read(cli: Cli) -> None:
         (640, 0.586, 1),
         (2558, 0.669, 1),
     ]
+    shown = " ".join(cli("curve runs.csv").split())
+    assert "3 sizes are too few for: power law, asymptote." in shown
     for level in ("0.941", "94.1"):
         assert cli.told("curve", "runs.csv", "--human", level)["human"] == pytest.approx(0.941)
     assert cli.told("curve runs.csv --take mean")["points"][0]["taken"] == pytest.approx(0.5075)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -60,6 +61,7 @@ def test_counts_have_a_page_too(data_dir: Path, tmp_path: Path, cli: Cli) -> Non
     cli("humans", "results", data_dir / "pdp" / "PDPChallenge2016.xml", "--out", out)
     html = out.read_text("utf-8")
     assert "33 items with 19 of 19" in html
+    assert re.search(r"of answers, [0-9.]+ of 60 problems", html)
     assert "What they can't tell".replace("'", "&#39;") in html
 
 

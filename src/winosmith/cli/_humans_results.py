@@ -151,8 +151,8 @@ def _counted(found: Counts, signature: report.Signature) -> list[report.Section]
         [
             report.KeyFigure("intended answers", found.share, f"{found.right:,} of "
                              f"{found.answers:,}", ".2%"),
-            report.KeyFigure("guessing", found.chance.share, f"{found.chance.right:.1f} of "
-                             f"{found.problems} problems", ".1%"),
+            report.KeyFigure("guessing", found.chance.share, "of answers, "
+                             f"{found.chance.right:.1f} of {found.problems} problems", ".1%"),
             report.KeyFigure("problems", found.problems),
         ]
     )  # fmt: skip

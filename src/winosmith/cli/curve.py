@@ -138,10 +138,13 @@ CAUTION = (
 
 
 def not_fitted(curve: LearningCurve) -> str:
-    """Return a sentence that names the forms whose fit found no minimum; empty for none."""
-    found = {each.form.name for each in curve.extrapolations}
-    missing = [form.name for form in FORMS if form.name not in found]
-    return f"No fit was found for: {', '.join(missing)}." if missing else ""
+    """Return a sentence for the forms that are missing, with why; empty for none."""
+    found, sizes = {each.form.name for each in curve.extrapolations}, len(curve.points)
+    missing = [form for form in FORMS if form.name not in found]
+    free = [form.name for form in missing if form.parameters >= sizes]
+    others = [form.name for form in missing if form.parameters < sizes]
+    told = [f"{sizes} sizes are too few for: {', '.join(free)}."] if free else []
+    return " ".join([*told, *([f"No fit was found for: {', '.join(others)}."] if others else [])])
 
 
 def drawings(curve: LearningCurve) -> list[report.Svg]:

@@ -50,7 +50,7 @@ class LearningCurve:
         human: the level to reach, 0–1.
         take: how one accuracy a size was taken from its runs.
         area: under the points taken; see `area_under_curve`.
-        extrapolations: one a form that could be fitted.
+        extrapolations: one a form that could be fitted, and has fewer parameters than sizes.
     """
 
     points: tuple[CurvePoint, ...]
@@ -185,7 +185,7 @@ class Extrapolation:
 
 
 def extrapolated(form: Form, x: Floats, y: Floats, human: float) -> Extrapolation | None:
-    """Return the form fitted to accuracies y at log2 sizes x; None when no minimum is found."""
+    """Return the form fitted to accuracies y at log2 sizes x; None where nothing fixes it."""
     from scipy.stats import t
 
     free = len(x) - form.parameters
