@@ -136,6 +136,7 @@ def test_bulk_asks_with_the_count_and_is_undone(
     page.check("#everything")
     press(page, "button[value=withdraw]")
     assert "8 problems match" in page.inner_text("main")
+    page.check("#why-1")
     page.click(".reason button")
     page.wait_for_url("**done=**")
     assert set(moderated.do(STATES).values()) == {"withdrawn"}
@@ -241,6 +242,7 @@ def test_the_queue_is_narrowed_to_a_family(
     assert page.input_value("#f-family") == "root1"
     page.check("#everything")
     press(page, "button[name=action][value=hold]")
+    page.check("#why-1")
     press(page, "main form button:has-text('Hold')")
     page.wait_for_selector(".done")
     states = moderated.do(STATES)
