@@ -243,3 +243,20 @@ def test_whoever_pays_is_told_of_work_that_was_training_alone(
     assert [told in note for note in notes] == [True, False]
     file = m.export(tmp_path / "x.csv", [(1, "APPROVED"), (2, "APPROVED")])
     assert _run("reconcile", made.name, str(file), "--dry-run").count(told) == 1
+
+
+def test_whoever_pays_reads_of_no_training_that_was_not_asked(db: Any, rules: Any) -> None:
+    """Known answers among votes are no training, whatever the site asks now, or asked never."""
+    from winosmith.web.market.ledger import ledger
+
+    off = {"gold_every": 1, "hold_pace_seconds": 0, "hold_gold_percent": 0}
+    rules(training_questions=0, training_right=0, **off)
+    gold(2)
+    made, _ = m.study(8)
+    part = m.working(made)
+    assert [m.give(part.person).gold for _n in range(2)] == [True, True]
+    assert ledger(made).entries[0].notes == ()
+    m.twin(halves=1)
+    assert not m.give(part.person).gold
+    rules(training_questions=1, training_right=1, **off)
+    assert ledger(made).entries[0].notes == ()

@@ -214,9 +214,10 @@ def training_told(part: Participation) -> str:
     rows = Slot.objects.filter(job=part.pk).exclude(answered_at=None)
     judge = Judge.objects.filter(person=part.person_id).first()
     passed = judge is not None and judge.qualified is not None
-    spent = rows.filter(gold=True)
-    n = spent.filter(answered_at__lte=judge.qualified).count() if passed else spent.count()
-    if n <= settings.RULES.training_questions:
+    if passed:
+        rows = rows.filter(answered_at__lte=judge.qualified)
+    asked, n = settings.RULES.training_questions, rows.count()
+    if not asked or n <= asked or rows.filter(gold=False).exists():  # who votes is in no training
         return ""
     if passed:
         return _("%(n)d of the answers were training, which was passed late or not at all") % {
