@@ -209,7 +209,7 @@ def test_gold_looks_like_any_other_and_is_told_at_once(judge: Any, rules: Any) -
     assert "A jug is heavier" in text
     path = f"/judge/contest/{held}/"
     contested = _send(ann, told, path, text="Cups are glass.")
-    assert "until a moderator has looked" in contested.content.decode()
+    assert "a moderator will look at it" in contested.content.decode()
     assert judge("cat").get(path.replace("contest", "checked")).status_code == 404
 
 

@@ -514,6 +514,26 @@ def test_contests_keep_nobody_from_being_held(db: Any, rules: Any, person: Maker
     assert _judge(ann).cause == "gold"
 
 
+def test_contests_of_questions_that_were_retired_wait_for_nothing(
+    db: Any, rules: Any, person: Maker
+) -> None:
+    """Of four contests three are agreed with when another judge makes them; the fourth waits."""
+    from winosmith.web.judge.trust import CONTESTS, contest, record, settle_contest
+
+    rules(gold_every=1)
+    gold(CONTESTS + 1)
+    ann, bob, eva = person("ann"), person("bob"), person("eva", is_moderator=True)
+    made = [
+        contest(who, give(who, choice=1).ref, "both fit")
+        for who in (ann, bob)
+        for _ in range(CONTESTS + 1)
+    ]
+    assert record(ann) == (0, CONTESTS + 1)
+    for one in made[-CONTESTS:]:
+        settle_contest(one, eva, upheld=True)
+    assert record(ann) == (0, 0)
+
+
 def test_a_careful_judge_is_held_for_gold_once_in_a_thousand_looks(site: Any, rules: Any) -> None:
     """At 95 % right, fewer than 7 of 10 come once in 973 looks; at 50 %, in 83 % of them."""
     from winosmith.web.judge.trust import mistaken

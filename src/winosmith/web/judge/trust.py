@@ -106,7 +106,8 @@ def _gold(
     if since is not None:
         rows = rows.filter(answered_at__gt=since)
     rows = rows.filter(problem__as_gold__retired=False)
-    waits = Contest.objects.filter(slot__holder__in=people, upheld=None).values("slot__holder")
+    waits = Contest.objects.filter(slot__holder__in=people, upheld=None)
+    waits = waits.filter(slot__problem__as_gold__retired=False).values("slot__holder")
     many = waits.annotate(n=Count("pk")).filter(n__gt=contests).values("slot__holder")
     counts = Q(contest__upheld=False) | Q(contest__upheld=None, holder__in=many)
     return rows.filter(Q(right=True) | Q(contest=None) | counts)
@@ -549,7 +550,7 @@ def answered_gold(person: Person, ref: str) -> Slot | None:
 
 
 def contest(person: Person, ref: str, text: str) -> Contest:
-    """Let a judge say that a gold question's answer is wrong; it does not count until settled.
+    """Let a judge say that a gold question's answer is wrong, for a moderator to settle.
 
     Raises:
         InputError: nothing was said, they did not answer it, or answered as it is known.
