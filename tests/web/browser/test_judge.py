@@ -270,7 +270,7 @@ def test_every_page_is_accessible_and_fits_a_small_screen(judging: Any, axe_sour
     check("gold, missed")
     page.get_by_label("Why?").fill("The stone may be chalk.")
     page.get_by_role("button", name="Contest it").click()
-    page.get_by_text("until a moderator has looked").wait_for()
+    page.get_by_text("a moderator will look at it").wait_for()
     check("gold, contested")
     page.goto("/judge/agreement/")
     check("agreement")
