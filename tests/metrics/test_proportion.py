@@ -10,17 +10,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 
-from winosmith.metrics import crossed_proportion, proportion
+from winosmith.metrics import crossed_proportion, proportion, wilson_interval
 
 CASES = st.lists(st.tuples(st.booleans(), st.integers(0, 9)), min_size=1, max_size=60)
 
 
+@given(st.floats(0, 1), st.floats(1, 1e6), st.floats(0.01, 0.99999))
+def test_the_interval_is_wilsons(share: float, n: float, level: float) -> None:
+    """Of any share of any number, at any level, the interval is Wilson's, as statsmodels has it."""
+    theirs = proportion_confint(share * n, n, 1 - level, method="wilson")
+    assert wilson_interval(share * n, n, level) == pytest.approx(theirs, rel=1e-9, abs=1e-12)
+
+
 @given(st.integers(0, 200), st.integers(1, 200))
 def test_of_independent_cases_the_interval_is_wilsons(right: int, n: int) -> None:
-    """When every case is its own cluster the interval is Wilson's, as statsmodels has it."""
+    """When every case is its own cluster the interval is Wilson's."""
     right = min(right, n)
     found = proportion([True] * right + [False] * (n - right))
-    assert found.interval == pytest.approx(proportion_confint(right, n, method="wilson"))
+    assert found.interval == pytest.approx(wilson_interval(right, n))
     assert (found.design_effect, found.clusters) == (1.0, n)
 
 

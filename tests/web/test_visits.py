@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -47,11 +48,21 @@ def test_every_route_is_visited_or_shows_no_page(site: Any) -> None:
     assert visited | set(v.NO_PAGE) <= known
 
 
+@pytest.fixture
+def no_heavy_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let libraries that take long to load be absent, also where other tests have loaded them."""
+    heavy = ("pandas", "statsmodels", "scipy.stats", "sklearn", "matplotlib", "torch")
+    loaded = [name for name in sys.modules if name.startswith(tuple(f"{top}." for top in heavy))]
+    for name in (*heavy, *loaded):
+        monkeypatch.setitem(sys.modules, name, None)
+
+
+@pytest.mark.usefixtures("no_heavy_library")
 @pytest.mark.filterwarnings("ignore:No directory at")
 def test_visits_show_every_page_there_is(refs: dict[str, str]) -> None:
     """Each visit ends with the status in the list, in HTML; together they show every template.
 
-    A footer names the version of the program.
+    A footer names the version of the program. No page needs a library that takes long to load.
     """
     from django.db import transaction
 

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from django.db.models import Count, F, Q, QuerySet
 
-from winosmith.metrics import holm
+from winosmith.metrics import holm, wilson_interval
 from winosmith.outputs import guarded
 from winosmith.web._background import cached
 from winosmith.web.judge.models import Slot
@@ -272,8 +272,6 @@ def paired(tables: Mapping[Two, Table], waits: Mapping[Two, int] | None = None) 
         tables: of pairs of judges, each pair once: how many problems got each pair of answers.
         waits: of pairs, on how many of these a vote waits.
     """
-    from statsmodels.stats.proportion import proportion_confint
-
     enough = {pair: table for pair, table in tables.items() if sum(table.values()) >= LEAST}
     judges = sorted({judge for pair in enough for judge in pair})
     votes = sum(sum(table.values()) for table in tables.values())
@@ -292,8 +290,6 @@ def paired(tables: Mapping[Two, Table], waits: Mapping[Two, int] | None = None) 
     tested = ~np.isnan(p)
     if tested.any():
         p[tested] = holm(p[tested])
-    low, high = proportion_confint(same[here], n[here], LEVEL, method="wilson")
-    lower, higher = proportion_confint(same[here], n[here], LEVEL / len(p), method="wilson")
     pairs = [
         Pair(
             one,
@@ -301,8 +297,8 @@ def paired(tables: Mapping[Two, Table], waits: Mapping[Two, int] | None = None) 
             int(n[at[one], at[other]]),
             int(same[at[one], at[other]]),
             (waits or {}).get((one, other), 0),
-            (float(low[i]), float(high[i])),
-            (float(lower[i]), float(higher[i])),
+            wilson_interval(same[at[one], at[other]], n[at[one], at[other]], 1 - LEVEL),
+            wilson_interval(same[at[one], at[other]], n[at[one], at[other]], 1 - LEVEL / len(p)),
             float(chance[at[one], at[other]]),
             float(expected[at[one], at[other]]) if tested[i] else None,
             float(p[i]) if tested[i] else None,
