@@ -80,6 +80,9 @@ def test_a_twin_is_written_checked_and_sent(ann: Any) -> None:
         halves["sentences"]
     )
     assert [one["ref"] for one in caller.get("me/twins").json()["items"]] == [mine["ref"]]
+    caller.post(f"me/twins/{mine['ref']}/withdraw", {"reason": "a slip"})
+    (entry,) = caller.get(f"me/twins/{mine['ref']}").json()["halves"][0]["history"]
+    assert (entry["what"], entry["reason"]) == ("", "a slip")
 
 
 def test_a_key_is_one_act_of_one_person(ann: Any, person: Any) -> None:

@@ -75,13 +75,25 @@ def test_a_download_checked_again_gives_the_same(
 def test_each_rule_has_its_reason(
     db: Any, rules: Any, person: Maker, votes: Any, reason: str
 ) -> None:
-    """A wrong majority, ambiguity, association and a telling local context each reject."""
+    """A wrong majority, ambiguity, association and a telling local context each reject.
+
+    Each is told in the reader's language, and in English as the log has it.
+    """
+    from django.utils import translation
+
+    from winosmith.web.judge.votes import in_words
+
     (problem,) = twin(halves=1)
     _judge(problem, [person(name) for name in ("a", "b", "c")], votes)
     problem.refresh_from_db()
     assert problem.state == "rejected"
     assert [found.partition(":")[0] for found in problem.reasons] == [reason]
-    assert problem.events.get(kind="verdict").reason == problem.reasons[0]
+    logged = problem.events.get(kind="verdict").reason
+    assert in_words(logged) == logged == problem.reasons[0]
+    with translation.override("de"):
+        twice = in_words(f"{logged}; {logged}").split("; ")
+    assert twice[0] == twice[1]
+    assert " von " in twice[0]
 
 
 def test_votes_are_read_without_names(db: Any, rules: Any, person: Maker) -> None:

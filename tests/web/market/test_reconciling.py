@@ -168,6 +168,24 @@ def test_work_that_is_withdrawn_once_the_code_is_given_is_noted(
     assert ledger(made).entries[0].notes == ("all was done, but some of it is withdrawn",)
 
 
+def test_sentences_that_count_as_no_twins_are_not_told_as_withdrawn(db: Any, rules: Any) -> None:
+    """Where a study ended when perturbed sentences counted, the ledger says that these are less."""
+    from winosmith.web.market.ledger import ledger
+    from winosmith.web.problems.models import Problem, State, Twin, Version
+
+    made, _ = m.study(1, kind="write")
+    part = m.working(made)
+    (root,) = m.twin(halves=1)
+    row = Twin.objects.create(ref="bent", contributor=part.person)
+    bent = Problem.objects.create(ref="bent-a", twin=row, sentence="The _ fell.", answer=0,
+                                  options=["cup", "jug"], state=State.HELD)  # fmt: skip
+    for problem, parent in ((root, None), (bent, root)):
+        Version.objects.create(problem=problem, root=root, parent=parent, digest=problem.ref)
+    type(part).objects.filter(pk=part.pk).update(state="complete")
+    (note,) = ledger(made).entries[0].notes
+    assert note == "all was done, but some of it is perturbed sentences, which count as no twins"
+
+
 MTURK = (
     '"HITId","HITTypeId","Title","Reward","AssignmentId","WorkerId","AssignmentStatus",'
     '"AcceptTime","WorkTimeInSeconds","Answer.code","Approve","Reject"\n'

@@ -94,6 +94,21 @@ def test_a_paused_judge_gets_nothing_until_they_may_again(
     assert go_on(bob) is not None
 
 
+def test_where_everybody_may_judge_the_page_says_what_stops_somebody(
+    db: Any, rules: Any, person: Any, moderator: Any, visit: Any
+) -> None:
+    """Where the role of a judge changes nothing, a moderator reads that holding does."""
+    from winosmith.web.people.models import pseudonym
+
+    eva, bob = visit(moderator()), person("bob")
+    shown = []
+    for everybody in (True, False):
+        rules(open_judging=everybody)
+        page = eva.get(f"/moderate/people/{pseudonym(bob)}/").content.decode()
+        shown.append("Who shall judge no more is held as a judge" in page)
+    assert shown == [True, False]
+
+
 @pytest.fixture
 def voted(db: Any, person: Any, moderator: Any, twin: Any) -> tuple[Any, Any]:
     """Return a moderator, and a judge who gave a vote to each of six problems."""

@@ -196,3 +196,28 @@ def test_news_are_read_while_nobody_can_write(
         monkeypatch.setattr(news, "writing", locked)
         assert browser.get("/people/news/").status_code == 200
         transaction.set_rollback(True)
+
+
+def test_a_judge_hears_what_was_decided_about_their_votes(
+    db: Any, rules: Any, person: Any, visit: Any
+) -> None:
+    """Held, let count, taken out: each is news for the judge, without the words for the log."""
+    from winosmith.web.moderate.people import appoint, carry_out
+
+    rules(judges=3)
+    bob, eva = person("bob", is_judge=True), person("eva", is_moderator=True)
+    judged_twin(halves=1)
+    give(bob)
+    told = {
+        "pause": "A moderator holds your votes, to look at them",
+        "resume": "A moderator ended the hold on your votes: those that waited count",
+        "exclude": "A moderator took your votes out of the count",
+        "include": "A moderator lets your votes count again",
+    }
+    for kind in told:
+        carry_out(appoint(eva, bob, kind, "Is p-1 the same person?"))
+    page = _news(visit(bob))
+    assert [page.count(text) for text in told.values()] == [1, 1, 1, 1]
+    assert page.count('class="new"') == 4
+    assert "same person" not in page
+    assert "A moderator" not in _news(visit(eva))

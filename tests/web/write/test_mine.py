@@ -31,6 +31,7 @@ def test_votes_are_shown_without_names_once_decided(
         state="rejected", decided=timezone.now(), reasons=["two of three were unsure"]
     )
     page = text(client.get(where))
+    assert "Why judges did not find it valid" in page
     for shown in ("Judge 1", "Judge 2", "Judge 3", "comment 1", "both may fit", "two of three"):
         assert shown in page
     assert "secret" not in page
@@ -145,6 +146,59 @@ def test_what_a_moderator_did_stands_before_the_reason(
     move(half, State.REJECTED, by=eva, kind="reject", reason="It is too close to another.")
     page = " ".join(text(opened[0].get(where)).split())
     assert "A moderator rejected your sentence: <bdi>It is too close to another." in page
+
+
+def test_votes_that_leave_the_count_are_told_without_their_judge(
+    opened: Any, person: Callable[..., Any]
+) -> None:
+    """A recount is told as what the votes say, and no word of a moderator's about a judge with it.
+
+    So it is on the page, in the news and in what the site holds about the contributor.
+    """
+    from winosmith.web.judge.exclusion import change_votes
+    from winosmith.web.problems.models import Problem
+
+    client = opened[0]
+    where = send(opened).headers["Location"]
+    half = Problem.objects.get(sentence=FORM["sentence_1"])
+    judges = [person(f"judge {number}") for number in range(4)]
+    eva = person("eva", is_moderator=True)
+    for judge, choice in zip(judges, (half.answer, half.answer, 1 - half.answer), strict=False):
+        _vote(half, judge, choice)
+    half.refresh_from_db()
+    assert half.state == "valid"
+    change_votes(judges[0], "exclude", eva, "p-123 is a friend of theirs")
+    assert "Votes were taken out of the count: others judge your sentence" in text(
+        client.get(where)
+    )
+    _vote(half, judges[3], 1 - half.answer)
+    change_votes(judges[1], "exclude", eva, "so is this one")
+    change_votes(judges[0], "include", eva, "no friend")
+    half.refresh_from_db()
+    assert half.state == "rejected"
+    for address in (where, "/people/news/", "/people/about-me.json"):
+        page = text(client.get(address))
+        assert "A moderator rejected" not in page
+        assert "friend" not in page
+    page = text(client.get(where))
+    assert "A vote does not count" in page
+    assert "A vote counts now" in page
+
+
+def _vote(half: Any, judge: Any, choice: int) -> None:
+    """Let somebody judge a half, whatever is before it in the queue."""
+    from django.utils import timezone
+
+    from winosmith.web.judge.models import Slot
+    from winosmith.web.judge.votes import settle_votes
+
+    slot = Slot.objects.filter(problem=half, open=True).order_by("n")[0]
+    slot.holder, slot.choice, slot.open = judge, choice, False
+    slot.local_choice, slot.shown = 1 - half.answer, [0, 1]
+    slot.answered_at = slot.local_at = timezone.now()
+    slot.save()
+    half.refresh_from_db()
+    settle_votes(half)
 
 
 def test_no_reason_is_made_up_for_a_moderators_look(opened: Any) -> None:

@@ -295,6 +295,6 @@ def _half(told: dict[str, Any]) -> dict[str, Any]:
         "waits_until": told["until"],
         "reasons": row.reasons,
         "votes": [one["vote"] for one in told["votes"]],
-        "history": [{"at": at, "what": what, "reason": why} for at, why, what in told["history"]],
+        "history": [{"at": at, "what": what, "reason": why} for at, what, why in told["history"]],
         "may_appeal": told["may_appeal"],
     }

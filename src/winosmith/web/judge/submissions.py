@@ -195,9 +195,20 @@ def _problem(row: Problem, events: list[Event]) -> dict[str, Any]:
         "licence": row.twin.licence,
         "created": row.created,
         "history": [
-            {"at": e.at, "what": e.kind, "after": e.after, "reason": e.reason} for e in events
+            {"at": e.at, "what": e.kind, "after": e.after, "reason": reason_told(e)} for e in events
         ],
     }
+
+
+def reason_told(event: Event) -> str:
+    """Return why something was done to a problem, for who wrote it; "" where that is not for them.
+
+    Why a vote does not count is about its judge, and for moderators. What the votes that count say
+    of the problem is for its contributor.
+    """
+    votes = event.kind in ("exclude-vote", "include-vote")
+    reopened = event.kind == "recount" and event.after == State.JUDGING
+    return "" if votes or reopened else event.reason
 
 
 def _family(version: Version | None) -> dict[str, Any]:

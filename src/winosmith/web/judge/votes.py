@@ -5,6 +5,7 @@ And how far judges agree: on the whole site, and each one with the others.
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from django.conf import settings
 from django.db.models import Count, Max, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from winosmith import Dataset, Response
 from winosmith.lineage import UNVALIDATED
@@ -191,6 +193,46 @@ def _validated(problem: Problem, valid: bool) -> None:
         return
     problem.record = {**problem.record, "validated": valid}
     Problem.objects.filter(pk=problem.pk).update(record=problem.record)
+
+
+FAULTS = (
+    gettext_noop("enough votes: %(n)s of the %(of)s judges that are needed"),
+    gettext_noop("majority: %(n)s of %(of)s judges chose the right option"),
+    gettext_noop("ambiguity: %(n)s of %(of)s judges find one option clearly more plausible"),
+    gettext_noop(
+        "word association: %(n)s of %(of)s judges find that nearby words do not give the answer "
+        "away"
+    ),
+    gettext_noop("local context: %(n)s of %(of)s judges found the right option from %(context)s"),
+)
+"""What `winosmith.validate.votes` says of a problem that is not valid: what is stored of it."""
+
+
+def _pattern(fault: str) -> re.Pattern[str]:
+    """Return what finds a fault, and the values in it."""
+    escaped = re.escape(fault.replace("%(", "<").replace(")s", ">"))
+    values = {"n": r"\d+", "of": r"\d+", "context": "['\"].*"}
+    return re.compile(re.sub(r"<(\w+)>", lambda m: f"(?P<{m[1]}>{values[m[1]]})", escaped))
+
+
+_FAULTS = [(_pattern(fault), fault) for fault in FAULTS]
+_NEXT = re.compile(f"; (?={'|'.join(fault.partition(':')[0] for fault in FAULTS)}: )")
+
+
+def in_words(reason: str) -> str:
+    """Return the reason of a verdict in the reader's language; another text as it is.
+
+    Args:
+        reason: one of `Problem.reasons`, or several of them as the log holds them.
+    """
+    return "; ".join(map(_in_words, _NEXT.split(reason)))
+
+
+def _in_words(reason: str) -> str:
+    for pattern, fault in _FAULTS:
+        if found := pattern.fullmatch(reason):
+            return _(fault) % found.groupdict()
+    return reason
 
 
 def vote_rules() -> VoteRules:

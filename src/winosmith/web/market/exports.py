@@ -32,7 +32,7 @@ from winosmith.web.market.workers import (
     count_done,
     end,
     is_held,
-    is_lacking,
+    lacking_told,
     training_told,
     twins_of,
 )
@@ -424,8 +424,8 @@ def _notes(row: Row, part: Participation) -> list[tuple[int, str]]:
         found.append((row.line, told))
     if row.verdict == models.APPROVED and part.state != models.COMPLETE and not row.part:
         found.append((row.line, _("approved, but not all of the work is stored")))
-    if row.verdict not in models.TURNED_AWAY and is_lacking(part, count_done(part)):
-        found.append((row.line, _("all was done, but some of it is withdrawn")))
+    if row.verdict not in models.TURNED_AWAY and (told := lacking_told(part, count_done(part))):
+        found.append((row.line, told))
     return found
 
 

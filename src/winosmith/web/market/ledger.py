@@ -23,7 +23,7 @@ from winosmith.web.market.providers import digest_of, unseal
 from winosmith.web.market.workers import (
     count_done,
     is_held,
-    is_lacking,
+    lacking_told,
     seconds_of,
     training_told,
 )
@@ -178,8 +178,8 @@ def _notes(entry: Entry) -> Iterator[str]:
         yield _("paid without work")
     elif entry.paid and entry.done < part.study.amount and part.state != models.SHORT:
         yield _("paid for all, did a part")
-    elif part.verdict not in models.TURNED_AWAY and is_lacking(part, entry.done):
-        yield _("all was done, but some of it is withdrawn")
+    elif part.verdict not in models.TURNED_AWAY and (told := lacking_told(part, entry.done)):
+        yield told
     if entry.done and not entry.paid and part.verdict in models.TURNED_AWAY:
         yield _("worked without pay")
     elif entry.done and not entry.paid and part.state == models.LEFT:

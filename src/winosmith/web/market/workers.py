@@ -185,9 +185,16 @@ def count_done(part: Participation) -> int:
     return Slot.objects.filter(job=part.pk).exclude(answered_at=None).count()
 
 
-def is_lacking(part: Participation, done: int) -> bool:
-    """Tell whether of work that was all stored in the end some is withdrawn since."""
-    return part.state == models.COMPLETE and done < part.study.amount
+def lacking_told(part: Participation, done: int) -> str:
+    """Return why of work that was all stored in the end less is counted now; "" for nothing.
+
+    Studies that ended before perturbed sentences counted as none were ended by these, too.
+    """
+    if part.state != models.COMPLETE or done >= part.study.amount:
+        return ""
+    if part.study.kind == models.WRITE and twins_of(part).count() >= part.study.amount:
+        return _("all was done, but some of it is perturbed sentences, which count as no twins")
+    return _("all was done, but some of it is withdrawn")
 
 
 @register.simple_tag

@@ -15,13 +15,13 @@ class Config(AppConfig):
 
     def ready(self) -> None:
         """Join what becomes of appeals; look after the indexes when all migrations have run."""
-        from winosmith.web.moderate import decisions, queue
+        from winosmith.web.moderate import decisions, people, queue
         from winosmith.web.people import accounts, news, privacy
 
         post_migrate.connect(_keep_indexes, sender=self)
         privacy.erasing.append(decisions.forget_words)
         accounts.adopting.append(decisions.adopt_appeals)
-        news.happenings.append(queue.came_in)
+        news.happenings += [queue.came_in, people.heard]
         news.works.append(queue.awaits)
 
 

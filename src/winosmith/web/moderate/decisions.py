@@ -23,7 +23,7 @@ from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Slot
 from winosmith.web.judge.submissions import HIDDEN
-from winosmith.web.judge.votes import close_slots, open_slots
+from winosmith.web.judge.votes import close_slots, in_words, open_slots
 from winosmith.web.moderate.models import Appeal
 from winosmith.web.people.models import Person
 from winosmith.web.problems.family import COVERING, lift, put_under
@@ -245,6 +245,8 @@ def in_the_log(text: Any) -> str:
 @register.filter
 def translated(reason: str) -> str:
     """Return a kept reason in the language of the page, as far as the site knows its words."""
+    if (told := in_words(reason)) != reason:
+        return told
     if translation.get_language() == settings.LANGUAGE_CODE:
         return reason
     for known in _known():

@@ -6,11 +6,13 @@ Moderators make judges and pause them, admins make moderators.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -25,7 +27,9 @@ from winosmith.web.judge.votes import Agreed, with_others
 from winosmith.web.moderate.decisions import checked_reason
 from winosmith.web.moderate.models import Appointment
 from winosmith.web.pages import fixed, is_number, percent
+from winosmith.web.people.gates import may_judge
 from winosmith.web.people.models import Person, pseudonym
+from winosmith.web.people.news import MOST, Item
 from winosmith.web.problems.models import Problem, State, Twin, Version
 
 _NAME = re.compile(r"p-[0-9a-f]{12}")
@@ -397,6 +401,21 @@ _COUNTED = (Kind.EXCLUDE, Kind.INCLUDE)
 _WAITING = (Kind.PAUSE, Kind.RESUME, Kind.DISCARD)
 """Of each of these kinds the last one holds: the first are about all votes, the others about those
 that wait."""
+
+
+def heard(person: Person, after: datetime) -> Iterator[Item]:
+    """Tell a judge what a moderator decided about their votes; why is in the moderators' log."""
+    told = {
+        Kind.EXCLUDE: _("A moderator took your votes out of the count"),
+        Kind.INCLUDE: _("A moderator lets your votes count again"),
+        Kind.PAUSE: _("A moderator holds your votes, to look at them"),
+        Kind.RESUME: _("A moderator ended the hold on your votes: those that waited count"),
+        Kind.DISCARD: _("A moderator discarded your votes that waited: they do not count"),
+    }
+    to = reverse("judge:history" if may_judge(person) else "people:me")
+    rows = Appointment.objects.filter(person=person, kind__in=told, at__gt=after)
+    for row in rows.order_by("-pk")[:MOST]:
+        yield Item(row.at, told[Kind(row.kind)], to)
 
 
 def _last(other: Person, kinds: Sequence[Any]) -> Appointment | None:

@@ -17,7 +17,7 @@ from django.utils.translation import ngettext
 from winosmith.problem import BLANK
 from winosmith.text import Change, changes, differing
 from winosmith.web._background import cached
-from winosmith.web.judge.submissions import may_revise, may_withdraw, own_problems
+from winosmith.web.judge.submissions import may_revise, may_withdraw, own_problems, reason_told
 from winosmith.web.judge.votes import Vote, votes_of
 from winosmith.web.moderate import decisions
 from winosmith.web.moderate.people import written_by
@@ -361,14 +361,22 @@ def _option(problem: Problem, choice: int | None) -> str:
 
 def _history(problem: Problem) -> list[Any]:
     """Return what was done to a problem and why, without telling who did it."""
-    events = problem.events.exclude(reason="").order_by("pk")
-    return [(event.at, _done(event), event.reason) for event in events]
+    told = ((event.at, _done(event), reason_told(event)) for event in problem.events.order_by("pk"))
+    return [entry for entry in told if any(entry[1:])]
 
 
 def _done(event: Event) -> str:
     """Return what an event was, for who wrote the problem; "" where its reason says it."""
     if event.kind == "appeal":
         return _("You appealed")
+    if event.kind == "exclude-vote":
+        return _("A vote does not count")
+    if event.kind == "include-vote":
+        return _("A vote counts now")
+    if event.kind == "recount":
+        return _became(event)
+    if not event.reason:
+        return ""
     moved = event.before not in ("", event.after) and event.actor_id is not None
     own = event.actor_id == event.problem.twin.contributor_id
     return _became(event) if event.kind == "decline" or (moved and not own) else ""
@@ -381,7 +389,7 @@ def heard(person: Person, after: datetime) -> Iterator[Item]:
     rows = rows.filter(told, at__gt=after).exclude(actor=person)
     for event in rows.select_related("problem__twin").order_by("-pk")[:MOST]:
         to = reverse("write:twin", args=[event.problem.twin.ref])
-        yield Item(event.at, _became(event), to, event.problem.sentence, event.reason)
+        yield Item(event.at, _became(event), to, event.problem.sentence, reason_told(event))
 
 
 def _became(event: Event) -> str:
@@ -401,7 +409,14 @@ def _became(event: Event) -> str:
         State.HELD: _("A moderator holds your sentence back"),
         State.WITHDRAWN: _("A moderator withdrew your sentence"),
     }
+    by_recount = {
+        State.VALID: _("Votes were counted anew: judges found your sentence valid"),
+        State.REJECTED: _("Votes were counted anew: judges did not find your sentence valid"),
+        State.JUDGING: _("Votes were taken out of the count: others judge your sentence"),
+    }
     told = by_votes if event.actor_id is None else by_moderator
+    if event.kind == "recount":
+        told = by_recount
     return told.get(State(event.after), _("Your sentence: %s") % State(event.after).label)
 
 
