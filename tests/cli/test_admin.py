@@ -126,13 +126,19 @@ def test_published_sentences_are_only_compared_with(site: Any, twins: str, tmp_p
 
 
 def test_gold_comes_from_a_table(site: Any, tmp_path: Path) -> None:
-    """A CSV file with explanations becomes gold questions, under new ids."""
+    """A CSV file with explanations becomes gold questions; what can't be one is told by line."""
     table = tmp_path / "gold.csv"
     table.write_text(
         "sentence,option1,option2,answer,gold.explanation,gold.attention\n"
         "The cup fell and _ broke.,the cup,the floor,1,Cups break.,false\n"
         "Choose the jug: _.,cup,jug,2,The sentence says so.,true\n"
     )
+    good = table.read_text()
+    table.write_text(good.replace("Choose the jug", "Choose" * 200))
+    refused = site.admin("gold", str(site.folder), str(table), "--new-ids", ok=False)
+    assert refused.returncode == 2
+    assert f"{table}:3: the sentence or an option of " in refused.stderr.replace("\n", "")
+    table.write_text(good)
     told = site.admin("gold", str(site.folder), str(table), "--new-ids").stdout
     assert told == "2 new, 0 there already\n"
     rows = site.do(

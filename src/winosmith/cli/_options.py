@@ -152,7 +152,7 @@ def read_data(path: str, format_name: str | None) -> Dataset:
     """
     from winosmith import formats
 
-    how: dict[str, Any] = {"pair_by": pairing_column(), "columns": named_columns()}
+    how = how_read()
     try:
         return formats.read(path, format_name, **how)
     except FormatError as error:
@@ -168,6 +168,11 @@ def read_data(path: str, format_name: str | None) -> Dataset:
             error.path,
             error.line,
         ) from None
+
+
+def how_read() -> dict[str, Any]:
+    """Return what the command's options say of how DATA is read, beside its format."""
+    return {"pair_by": pairing_column(), "columns": named_columns()}
 
 
 def pairing_column() -> str | None:

@@ -7,7 +7,8 @@ models and rounds; its tests and studies are beside them. What all share is `exi
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ import click
 from winosmith.cli import _options
 from winosmith.cli._main import Group, LazyGroup
 from winosmith.cli._printing import print_json, print_table, progress, say
-from winosmith.errors import InputError
+from winosmith.errors import FormatError, InputError
 from winosmith.text import number_of
 
 if TYPE_CHECKING:
@@ -360,7 +361,10 @@ def import_(
 
         if new_ids:
             dataset = hosting.with_new_ids(dataset, site.secret)
-        with progress("Importing", len(dataset)) as advance:
+        with (
+            progress("Importing", len(dataset)) as advance,
+            _lines_told(file, format_name, dataset),
+        ):
             made = hosting.import_problems(
                 dataset,
                 "judging" if as_ == "judging" else "valid",
@@ -370,6 +374,20 @@ def import_(
         added = made.added
         _tell_of_families(made)
     click.echo(f"{added:,} new, {len(dataset) - added:,} there already")
+
+
+@contextmanager
+def _lines_told(file: str, format_name: str | None, dataset: Dataset) -> Iterator[None]:
+    """Name the line of FILE at which a problem stands that can't come into a site."""
+    from winosmith import formats
+    from winosmith.web import hosting
+
+    try:
+        yield
+    except hosting.Unfit as unfit:
+        lines = formats.scan(file, format_name, **_options.how_read()).lines
+        line = lines[dataset.row(unfit.problem)]
+        raise FormatError(str(unfit), file, line) from None
 
 
 def _tell_of_families(made: Imported) -> None:
@@ -407,7 +425,8 @@ def gold(site: Site, file: str, new_ids: bool, format_name: str | None) -> None:
     dataset = _options.read_data(file, format_name)
     if new_ids:
         dataset = hosting.with_new_ids(dataset, site.secret)
-    made = hosting.import_problems(dataset, "gold")
+    with _lines_told(file, format_name, dataset):
+        made = hosting.import_problems(dataset, "gold")
     click.echo(f"{made.added:,} new, {made.known:,} there already")
 
 

@@ -24,6 +24,7 @@ from winosmith.web._lock import chunked, writing
 from winosmith.web.judge.trust import add_gold
 from winosmith.web.judge.votes import open_new
 from winosmith.web.problems import models
+from winosmith.web.problems.checks import LONGEST_SENTENCE
 from winosmith.web.problems.family import COVERING, cover_below, covering, digest_of
 from winosmith.web.problems.lookalikes import compared, sketch
 from winosmith.web.problems.models import Event, Problem, State, Twin, Version
@@ -48,6 +49,14 @@ MOST_OPTIONS = 5
 
 LONGEST = 80
 """Characters of an id, which is part of a page's address."""
+
+
+class Unfit(InputError):  # noqa: N818 - it is about a problem
+    """A problem that can't come into the site; `problem` is its id there."""
+
+    def __init__(self, reason: str, problem: str):
+        self.problem = problem
+        super().__init__(reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +96,8 @@ def import_problems(
         on_progress: called with the number of problems that are done.
 
     Raises:
-        InputError: an id can't be one of the site's, or is another problem's; an answer is
-            withheld that is needed. Nothing of the file is added then.
+        Unfit: an id can't be one of the site's, or is another problem's; a text is longer than a
+            form takes; an answer is withheld that is needed. Nothing of the file is added then.
     """
     for _problem, error in refused(dataset, as_):
         raise error
@@ -147,7 +156,7 @@ def with_new_ids(dataset: Dataset, key: str) -> Dataset:
     )
 
 
-def refused(dataset: Dataset, as_: As) -> Iterator[tuple[Datum, InputError]]:
+def refused(dataset: Dataset, as_: As) -> Iterator[tuple[Datum, Unfit]]:
     """Yield each problem that can't come into the site, with the reason.
 
     Args:
@@ -158,11 +167,11 @@ def refused(dataset: Dataset, as_: As) -> Iterator[tuple[Datum, InputError]]:
     for datum in dataset:
         if (why := _unfit(datum, as_)) is not None:
             found.add(datum.id)
-            yield datum, InputError(why)
+            yield datum, Unfit(why, datum.id)
     for datum, why in _taken(dataset):
         if datum.id not in found:
             found.add(datum.id)
-            yield datum, InputError(why)
+            yield datum, Unfit(why, datum.id)
 
 
 def count_known(dataset: Dataset) -> int:
@@ -193,6 +202,12 @@ def _unfit(datum: Datum, as_: As) -> str | None:
             f"the problem {datum.id!r} is a question, holds '_' beside its blank, or has more than "
             f"{MOST_OPTIONS} options; a site holds sentences with one blank and 2 to "
             f"{MOST_OPTIONS} options"
+        )
+    longest = max(map(len, (datum.sentence, *datum.options)))
+    if longest > LONGEST_SENTENCE:
+        return (
+            f"the sentence or an option of {datum.id!r} has {longest:,} characters; a site's pages "
+            f"have room for {LONGEST_SENTENCE:,}"
         )
     if datum.answer is None and as_ != "valid":
         return (

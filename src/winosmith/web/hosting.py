@@ -33,7 +33,7 @@ from winosmith.web._site import Site
 
 if TYPE_CHECKING:
     from winosmith.web._export import Exported, export
-    from winosmith.web._import import Imported, import_problems, with_new_ids
+    from winosmith.web._import import Imported, Unfit, import_problems, with_new_ids
     from winosmith.web.predict.process import Leash
 else:
 
@@ -41,7 +41,7 @@ else:
         """Hand on what reads and writes tables: it can be loaded once Django is set up."""
         if name in ("Exported", "export"):
             return getattr(import_module("winosmith.web._export"), name)
-        if name in ("Imported", "import_problems", "with_new_ids"):
+        if name in ("Imported", "Unfit", "import_problems", "with_new_ids"):
             return getattr(import_module("winosmith.web._import"), name)
         raise AttributeError(f"{__name__} has no {name!r}")
 
@@ -50,6 +50,7 @@ __all__ = [
     "Contents",
     "Exported",
     "Imported",
+    "Unfit",
     "address_known",
     "address_of",
     "backup",

@@ -123,6 +123,27 @@ def test_too_many_are_told_when_to_come_again(ann: Any) -> None:
     assert not ann.drafts.exists()
 
 
+def test_a_program_checks_and_saves_no_more_than_somebody_who_types(
+    ann: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Checks and saves of drafts are counted as those of the form are."""
+    from django.conf import settings
+    from django.test import override_settings
+
+    from winosmith.web.people import gates
+
+    monkeypatch.setattr(gates, "TYPED", 1)
+    caller = program(ann)
+    draft = caller.post("drafts").json()
+    where, body = f"drafts/{draft['ref']}", _written(draft)
+    halves = {name: value for name, value in body.items() if name != "version"}
+    with override_settings(RULES=replace(settings.RULES, writes_per_hour=1)):
+        checks = [caller.post(f"{where}/check", halves, key="").status_code for _ in range(2)]
+        saves = [caller.call("put", where, body).status_code for _ in range(2)]
+        drawn = caller.post(f"{where}/redraw", {"what": "topic"}).status_code
+    assert (checks, saves, drawn) == ([200, 429], [200, 429], 429)
+
+
 def test_a_sentence_is_perturbed_and_predicted(ann: Any) -> None:
     """A version is made once; what models make of it is there as soon as they answered."""
     from django.conf import settings

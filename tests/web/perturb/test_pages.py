@@ -193,6 +193,19 @@ def test_too_many_keeps_what_was_typed(desk: Any) -> None:
     assert "as many as the site allows" in text(answer)
 
 
+def test_typing_is_checked_so_often_and_no_more(desk: Any, monkeypatch: Any) -> None:
+    """The live check and the button are counted as one; sending is not."""
+    from winosmith.web.people import gates
+
+    _ann, client, _root = desk
+    monkeypatch.setattr(gates, "TYPED", 2)
+    with rules(perturbs_per_hour=1):
+        doors = ("/perturb/root/check/", "/perturb/root/", "/perturb/root/check/", "/perturb/root/")
+        found = [client.post(door, form(do="check")).status_code for door in doors]
+        assert found == [200, 200, 429, 429]
+        assert client.post("/perturb/root/", form()).status_code == 302
+
+
 def test_a_text_that_changed_keeps_what_was_typed(desk: Any, visit: Any) -> None:
     """What is sent without the consent that holds now comes back; nobody is made up for it."""
     from winosmith.web.people.models import Person

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from tests.web.write.conftest import FORM, send, text  # type: ignore[import-not-found]
 
 
@@ -247,6 +249,45 @@ def test_the_hour_is_counted_by_twins_that_are_sent(opened: Any) -> None:
     assert Twin.objects.count() == 1
     again.refresh_from_db()
     assert again.typed["sentence_1"] == FORM["sentence_1"]
+
+
+def test_typing_is_checked_and_saved_so_often_and_no_more(
+    opened: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each door to a check or a save counts; one too many is told when to come, and writes nothing.
+
+    Sending is none of them: what was typed can be sent all the same.
+    """
+    from django.conf import settings
+    from django.test import override_settings
+
+    from winosmith.web.people import gates
+
+    client, one, address = opened
+    monkeypatch.setattr(gates, "TYPED", 2)
+    form = {**FORM, "version": "0"}
+    with override_settings(RULES=replace(settings.RULES, writes_per_hour=1)):
+        assert [client.post(f"{address}check/", form).status_code for _ in range(3)] == [
+            200,
+            200,
+            429,
+        ]
+        part = text(client.post(f"{address}check/", form))
+        assert "It is checked again in" in part
+        assert "<html" not in part
+        assert client.post(f"{address}save/", form).json()["version"] == 1
+        assert client.post(address, {**form, "version": "1", "do": "words"}).status_code == 302
+        one.refresh_from_db()
+        kept = one.version, one.anchors
+        form["version"], form["sentence_1"] = str(one.version), "Another _ ."
+        full = client.post(f"{address}save/", form)
+        assert full.status_code == client.post(address, {**form, "do": "topic"}).status_code == 429
+        assert "tried again in" in full.json()["reason"]
+        assert int(full.headers["Retry-After"]) > 0
+        one.refresh_from_db()
+        assert (one.version, one.anchors) == kept
+        type(one).objects.update(anchors=["water", "garden", "hose"])
+        assert send(opened).status_code == 302
 
 
 def test_without_an_account_one_writes_by_the_session(db: Any, visit: Callable[..., Any]) -> None:

@@ -15,7 +15,7 @@ from pydantic import Field
 
 from winosmith.web.api import door
 from winosmith.web.api.door import Asked, Key, Ref, Shape, asks, owner
-from winosmith.web.people.gates import rate_limit
+from winosmith.web.people.gates import rate_limit, rate_limit_typing
 from winosmith.web.people.models import Person
 from winosmith.web.write import rules
 from winosmith.web.write.models import Draft as Row
@@ -154,6 +154,7 @@ def read_draft(request: HttpRequest, ref: Ref) -> dict[str, Any]:
 def save_draft(request: HttpRequest, ref: Ref, saved: Saved) -> dict[str, Any]:
     """Save what is written; 409 where it was saved elsewhere since the version was read."""
     person = owner(request)
+    rate_limit_typing(person, "save", settings.RULES.writes_per_hour)
     return _draft(rules.save(_own(person, ref), saved.typed(), saved.version), person)
 
 
@@ -168,6 +169,7 @@ def discard_draft(request: HttpRequest, ref: Ref) -> HttpResponse:
 def check_draft(request: HttpRequest, ref: Ref, halves: Halves) -> dict[str, Any]:
     """Tell what the rules say of both halves, and write nothing."""
     person = owner(request)
+    rate_limit_typing(person, "check", settings.RULES.writes_per_hour)
     return _examined(_own(person, ref), halves.typed(), person)
 
 
@@ -176,7 +178,12 @@ def redraw(request: HttpRequest, ref: Ref, redrawn: Redrawn, key: Key) -> dict[s
     """Draw another topic, or other words of the same one; what is written stays."""
     person = owner(request)
     found = _own(person, ref)
-    door.acted(request, key, lambda: {"draft": rules.redraw(found, redrawn.what).ref})
+
+    def act() -> dict[str, Any]:
+        rate_limit_typing(person, "save", settings.RULES.writes_per_hour)
+        return {"draft": rules.redraw(found, redrawn.what).ref}
+
+    door.acted(request, key, act)
     return _draft(_own(person, ref), person)
 
 

@@ -16,7 +16,7 @@ from pydantic import Field
 from winosmith.web.api import door
 from winosmith.web.api.door import Asked, Key, Problem, Ref, Shape, asks, owner, reader
 from winosmith.web.judge.models import note_read
-from winosmith.web.people.gates import new_key, rate_limit
+from winosmith.web.people.gates import new_key, rate_limit, rate_limit_typing
 from winosmith.web.people.models import Person
 from winosmith.web.perturb import rules
 from winosmith.web.perturb.page import Shown, checked, outcome, own_version, perturbable
@@ -132,6 +132,7 @@ router = Router(tags=["perturb"])
 def check(request: HttpRequest, ref: Ref, bent: Bent) -> dict[str, Any]:
     """Tell what the rules say of a perturbed sentence, and write nothing."""
     place = _below(owner(request), ref)
+    rate_limit_typing(owner(request), "check", settings.RULES.perturbs_per_hour)
     return _examined(place, bent.typed(place.parent))
 
 
@@ -181,6 +182,7 @@ def read_version(request: HttpRequest, ref: Ref) -> dict[str, Any]:
 def check_revision(request: HttpRequest, ref: Ref, bent: Bent) -> dict[str, Any]:
     """Tell what the rules say of a revision, and write nothing."""
     place = Place.of(owner(request), own_version(owner(request), ref))
+    rate_limit_typing(owner(request), "check", settings.RULES.perturbs_per_hour)
     return _examined(place, bent.typed(place.parent))
 
 

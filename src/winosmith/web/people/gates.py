@@ -131,6 +131,11 @@ class TooMany(WinosmithError):  # noqa: N818 - it tells when to come again, not 
         """How long to wait, 1 or more."""
         return max(1, round((self.again - timezone.now()).total_seconds()))
 
+    @property
+    def minutes(self) -> int:
+        """The same in minutes, 1 or more."""
+        return -(-self.seconds // 60)
+
 
 def address(request: HttpRequest) -> str:
     """Return the address that a request comes from; "" when there is none (a socket file).
@@ -207,6 +212,25 @@ def rate_limit_reading(somebody: HttpRequest | Person | str, what: str, most: in
         rate_limit(somebody, what, most)
 
 
+TYPED = 100
+"""Times that what is typed may be checked, and be saved, for each text that may be sent. Who types
+without a pause needs about 50 for a twin: the form asks after 0.3 seconds, and saves after 0.7."""
+
+
+def rate_limit_typing(somebody: HttpRequest | Person, what: str, sent: int) -> None:
+    """Count that a form is checked or saved while somebody types; a check reads alone.
+
+    Args:
+        somebody: as `rate_limit` takes it.
+        what: "check" or "save".
+        sent: how many texts of that form may be sent within an hour.
+
+    Raises:
+        TooMany: TYPED for each of these are done.
+    """
+    rate_limit_reading(somebody, what, TYPED * sent)
+
+
 def _again(before: int, count: int, most: int, hour: datetime, now: datetime) -> datetime:
     """Return when one more fits: hits of an hour fade evenly over the next."""
     if count + 1 <= most:
@@ -242,8 +266,7 @@ def answer_too_many(
         if not isinstance(error, TooMany):
             return None
         if wants_page(request):
-            wait = -(-error.seconds // 60)
-            page = render(request, "429.html", {"wait": wait}, status=429)
+            page = render(request, "429.html", {"wait": error.minutes}, status=429)
         else:
             told = f"429: this is no data, but {error}, after {error.seconds} seconds.\n"
             page = HttpResponse(told, status=429, content_type="text/plain; charset=utf-8")
@@ -252,6 +275,13 @@ def answer_too_many(
 
     middleware.process_exception = process_exception  # type: ignore[attr-defined]
     return middleware
+
+
+def rest(request: HttpRequest, many: TooMany) -> HttpResponse:
+    """Return the part of a page that says until when what is typed is not checked (429)."""
+    part = render(request, "partials/rest.html", {"wait": many.minutes}, status=429)
+    part.headers["Retry-After"] = str(many.seconds)
+    return part
 
 
 class Reused(InputError):  # noqa: N818

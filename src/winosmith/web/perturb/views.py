@@ -18,7 +18,16 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from winosmith.errors import InputError
 from winosmith.web.judge.models import note_read
-from winosmith.web.people.gates import TooMany, agreed, existing_writer, new_key, rate_limit, writer
+from winosmith.web.people.gates import (
+    TooMany,
+    agreed,
+    existing_writer,
+    new_key,
+    rate_limit,
+    rate_limit_typing,
+    rest,
+    writer,
+)
 from winosmith.web.people.models import Person
 from winosmith.web.people.privacy import missing
 from winosmith.web.perturb import rules
@@ -136,6 +145,7 @@ def _act(request: HttpRequest, place: Place) -> HttpResponse:
     typed = Typed.of(request.POST, len(place.parent.options))
     key = request.POST.get("key", "")
     if request.POST.get("do") != "submit":
+        _count_check(request)
         return _shown(request, page(place, typed, key or new_key()))
     try:
         if (place.person or settings.RULES.anonymous) and missing(place.person):
@@ -146,8 +156,7 @@ def _act(request: HttpRequest, place: Place) -> HttpResponse:
         return _shown(request, page(place, typed, key, faults=refused.faults), 422)
     except TooMany as many:
         again = _("You have sent as many as the site allows in an hour. Send it in %d minutes.")
-        wait = -(-many.seconds // 60)
-        answer = _shown(request, page(place, typed, key, error=again % wait), 429)
+        answer = _shown(request, page(place, typed, key, error=again % many.minutes), 429)
         answer.headers["Retry-After"] = str(many.seconds)
         return answer
     except InputError as refused:
@@ -161,8 +170,16 @@ AGAINST = "perturb.against"
 
 
 def _checked(request: HttpRequest, place: Place) -> HttpResponse:
+    try:
+        _count_check(request)
+    except TooMany as many:
+        return rest(request, many)
     typed = Typed.of(request.POST, len(place.parent.options))
     return render(request, "perturb/checks.html", checked(place, typed))
+
+
+def _count_check(request: HttpRequest) -> None:
+    rate_limit_typing(request, "check", settings.RULES.perturbs_per_hour)
 
 
 def _limit(request: HttpRequest) -> Callable[[], None]:

@@ -86,6 +86,8 @@ def draft(request: HttpRequest, ref: str) -> HttpResponse:
     if request.method != "POST":
         return _shown(request, pages.page(found, rules.Typed.of(found.typed), person))
     typed, do = rules.Typed.of(request.POST), request.POST.get("do", "check")
+    if do != "submit":
+        _count_typing(request, "save")
     if do == "copy":
         typed = _copied(typed)
     try:
@@ -122,6 +124,10 @@ def check(request: HttpRequest, ref: str) -> HttpResponse:
         if rules.sent(person, ref):
             return HttpResponse(status=204)
         raise Http404
+    try:
+        _count_typing(request, "check")
+    except gates.TooMany as many:
+        return gates.rest(request, many)
     return render(
         request, "write/checks.html", pages.checked(found, rules.Typed.of(request.POST), person)
     )
@@ -138,11 +144,17 @@ def save(request: HttpRequest, ref: str) -> HttpResponse:
         return JsonResponse({"sent": bool(twin), "where": where}, status=410)
     typed = rules.Typed.of(request.POST)
     try:
+        _count_typing(request, "save")
         saved = rules.save(found, typed, _version(request))
     except rules.Stale as stale:
         other = rules.Typed.of(stale.draft.typed)
         context = {"draft": found, "stored": stale.draft, "stored_typed": other, "typed": typed}
         return render(request, "write/conflict.html", context, status=409)
+    except gates.TooMany as many:
+        wait = _("Not saved: the site takes no more for now. It is tried again in %d minutes.")
+        answer = JsonResponse({"reason": wait % many.minutes}, status=429)
+        answer.headers["Retry-After"] = str(many.seconds)
+        return answer
     except InputError as refused:
         return JsonResponse({"reason": str(refused)}, status=422)
     at = time_format(timezone.localtime(saved.saved), "H:i")
@@ -188,6 +200,10 @@ def _sent_already(request: HttpRequest, person: Person | None, ref: str) -> Http
 def _stop_if_stale(request: HttpRequest, found: Draft, typed: rules.Typed) -> None:
     if found.version != _version(request) and rules.Typed.of(found.typed) != typed:
         raise rules.Stale(found)
+
+
+def _count_typing(request: HttpRequest, what: str) -> None:
+    gates.rate_limit_typing(request, what, settings.RULES.writes_per_hour)
 
 
 def _version(request: HttpRequest) -> int:

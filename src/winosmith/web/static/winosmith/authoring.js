@@ -45,6 +45,10 @@
       form.requestSubmit(field("submit"));
     }
   });
+  // That it is not checked for now is told where the checks stand.
+  document.addEventListener("htmx:beforeSwap", ({ detail }) => {
+    if (detail.xhr.status === 429 && detail.target.id === "checks") detail.shouldSwap = true;
+  });
   field("refused")?.focus();
   form.classList.add("live");
   label();

@@ -95,6 +95,7 @@
       }
     } else {
       say(told.reason);
+      if (answer.status === 429) soon(1000 * answer.headers.get("Retry-After"));
     }
   };
 
