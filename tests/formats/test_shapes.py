@@ -5,8 +5,10 @@ Each is read, or refused with what to do.
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import json
+import lzma
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -200,6 +202,38 @@ READ = {
                                  "data": [[*row.values()] for row in ROWS]}).encode(),
     "lists by columns": json.dumps(
         {name: [row[name] for row in ROWS] for name in ROWS[0]}).encode(),
+    "gzip": gzip.compress(PLAIN),
+    "bzip2": bz2.compress(PLAIN),
+    "xz": lzma.compress(PLAIN),
+    "pandas' columns by names": json.dumps(
+        {name: {f"row {n}": row[name] for n, row in enumerate(ROWS)} for name in ROWS[0]}).encode(),
+    "settings beside records": json.dumps(
+        {"prompt": "Choose.", "options": ["short", "long"], "data": ROWS}).encode(),
+    "as many settings as records": json.dumps({"notes": [*"wxyz"], "examples": ROWS}).encode(),
+    "answers beside questions": json.dumps(
+        {"questions": [{"question": "Why?", "choices": texts} for texts in TEXTS],
+         "answers": [*"ABCD"]}).encode(),
+    "lists of questions and answers": json.dumps(
+        {"questions": ["Why?"] * 4, "choices": TEXTS, "answers": [*"ABCD"]}).encode(),
+    "RACE": jsonl([
+        {"id": f"high{n}.txt", "article": "", "questions": ["Why?"] * 2, "options": TEXTS[n:n + 2],
+         "answers": [*"ABCD"[n:n + 2]]} for n in (0, 2)]),
+    "QuALITY": jsonl([
+        {"article": "", "article_id": n, "questions": ROWS[n:n + 2]} for n in (0, 2)]),
+    "MultiRC": jsonl([{"idx": n, "passage": {"text": "", "questions": [
+        {"idx": at, "question": "Why?", "answers": [
+            {"text": text, "label": int(of == at)} for of, text in enumerate(TEXTS[at])]}
+        for at in (n, n + 1)]}} for n in (0, 2)]),
+    "samples of lm-evaluation-harness": jsonl([
+        {"doc_id": n, "doc": row, "target": str(n), "arguments": {"gen_args_0": {"arg_0": "x"}},
+         "resps": [["A"]], "acc": 1.0} for n, row in enumerate(ROWS)]),
+    "a question in an object": jsonl([
+        {"question": {"text": "Why?", "lang": "en"}, "choices": texts, "answer": at}
+        for at, texts in enumerate(TEXTS)]),
+    "MMLU's tables": table('"Why?",red,blue,green,gray,A', lambda at, texts, sign:
+        f'"Why?",{",".join(texts)},{sign}').partition(b"\n")[2],
+    "ECQA": table("q_no,q_text,q_op1,q_op2,q_op3,q_op4,q_ans", lambda at, texts, sign:
+        f"x,Why?,{','.join(texts)},{texts[at]}"),
     "chats with choices": four(lambda at, texts, sign: {"ideal": sign, "input": [
         {"role": "system", "content": "Choose a letter."},
         {"role": "user", "content": "Why?\n" + "\n".join(
@@ -454,7 +488,9 @@ def test_records_in_a_list_are_read(tmp_path: Path) -> None:
 
 
 REFUSED = {
-    "gzip": (gzip.compress(PLAIN), "gunzip"),
+    "Zstandard": (b"\x28\xb5\x2f\xfd" + PLAIN, "packed by Zstandard, .* with: unzstd"),
+    "a broken archive": (gzip.compress(PLAIN)[:-20], "it is packed, and can't be unpacked: "),
+    "an archive made to fill the memory": (gzip.compress(bytes(1 << 27)), "300 times its size"),
     "UTF-16": (PLAIN.decode().encode("utf-16"), "iconv -f utf-16 -t utf-8"),
     "UTF-16 without its mark": (PLAIN.decode().encode("utf-16-le"), "iconv -f utf-16le -t utf-8"),
     "Windows' letters": ("question,A,B,answer\nWarum?,grün,rot,A\n".encode("latin-1"),
@@ -464,10 +500,6 @@ REFUSED = {
     "a web page": (b"\n<!DOCTYPE html><title>404</title>", "download the file itself"),
     "an object of splits": (json.dumps({"train": ROWS, "test": ROWS}).encode(),
                             r"""'train' and others hold records; .* jq -c '.\["train"\]\[\]'"""),
-    "an object of texts with questions": (
-        json.dumps({"data": [{"article": "A.", "questions": ["Why?"], "options": [["w", "x"]]}]
-                    }).encode(),
-        "the rows are those of 'data'; 'questions' holds several questions"),
     "an object of another format's records": (
         json.dumps({"data": [{"sentence": "A _ broke.", "option1": "w", "option2": "x"}]}).encode(),
         r"""'data', and 'winogrande' has one a line; .* jq -c '.\["data"\]\[\]'"""),
@@ -479,11 +511,9 @@ REFUSED = {
     "records over several lines": ("\n".join(json.dumps(r, indent=1) for r in ROWS).encode(),
                                    r"one record a line, for example with: jq -c \."),
     "Python's dicts": ("\n".join(map(str, ROWS)).encode(), r"json\.dumps"),
-    "RACE's texts": (jsonl([{"id": "high1.txt", "article": "A.", "questions": ["Why?", "When?"],
-                             "options": TEXTS[:2], "answers": ["A", "B"]}]),
-                     r"'questions' holds several questions; write a row for each, .* jq -c 'range"),
-    "QuALITY's texts": (jsonl([{"article": "A.", "questions": ROWS}] * 2),
-                        r"'questions' holds .* jq -c 'del\(.questions\) \+ .questions\[\]'"),
+    "lists of another length": (
+        jsonl([{"article": "A.", "questions": ["Why?"], "options": TEXTS[:2], "answers": [*"AB"]}]),
+        "'questions' holds several questions, which no list beside it fits: write a row for each"),
     "no header": (b"Why?,w,x,y,z,A\nWhen?,w,x,y,z,B\n", "does the first line name the columns"),
     "marks between": (jsonl([{"question": "Why?", "options": "w | x", "answer": "A"}]),
                       "the choices of its first row are no list of several"),
@@ -513,6 +543,51 @@ def test_what_cannot_be_read_is_refused_with_what_to_do(tmp_path: Path, shape: s
     raw, told = REFUSED[shape]
     with pytest.raises(FormatError, match=f"(?s)rows\\.jsonl.*{told}"):
         formats.read(put(tmp_path, raw))
+
+
+@pytest.mark.parametrize(
+    ("row", "asked", "options", "key"),
+    [
+        ({"input": "a) w b) x", "target_scores": {"a": 0, "b": 1}}, "a) w b) x", ("a", "b"), 1),
+        ({"input": "Why?", "target": "1", "target_scores": {"1": 0.9, "2": 0.5}},
+         "Why?", ("1", "2"), 0),
+        ({"question": "Why?", "options": {"A": 1, "B": 0}, "answer": "A"}, "Why?", ("1", "0"), 0),
+        ({"flores_passage": "A cup fell.", "question": "Why?", "mc_answer1": "w",
+          "mc_answer2": "x", "correct_answer_num": "2"}, "A cup fell. Why?", ("w", "x"), 1),
+        ({"word": "fell", "sentence1": "It fell.", "sentence2": "He felled it.", "label": True},
+         "fell It fell. He felled it.", ("False", "True"), 1),
+        ({"input1": "A cup fell.", "input2": "It broke.", "end1": "w", "end2": "x", "label": 2},
+         "A cup fell. It broke.", ("w", "x"), 1),
+        ({"question": "Why?", "context": {"contexts": ["A."]}, "final_decision": "no"},
+         "Why?", ("no", "yes"), 0),
+        ({"id": 7, "article": "A cup fell.", "questions": [
+            {"question": "Why?", "options": ["w", "x"], "gold_label": "x"}]},
+         "A cup fell. Why?", ("w", "x"), 1),
+    ],
+)  # fmt: skip
+def test_what_a_row_asks_is_told_by_its_structure(
+    tmp_path: Path, row: dict[str, Any], asked: str, options: tuple[str, ...], key: int
+) -> None:
+    """Scores tell the right option, whatever their signs; a text or a word is read with it."""
+    other = {"final_decision": "yes"} if "final_decision" in row else {}
+    other |= {"label": False, "word": "It"} if "word" in row else {}
+    first = formats.read(put(tmp_path, jsonl([row, {**row, **other, "id": "next"}])))[0]
+    assert (first.sentence, first.options, first.answer) == (asked, options, key)
+
+
+def test_a_row_whose_lists_do_not_fit_hides_no_other(tmp_path: Path) -> None:
+    """It is told by its line; ids that questions share get numbers, and no column is lost."""
+    rows: list[dict[str, Any]] = [
+        {"id": f"t{n}", "article": "A.", "idx": 1, "questions": ["Why?", "When?"],
+         "options": TEXTS[:2], "answers": ["A", "B"]} for n in range(25)
+    ]  # fmt: skip
+    rows[22]["answers"] = ["A"]
+    found = formats.scan(put(tmp_path, jsonl(rows)))
+    [bad] = found.bad
+    assert (bad.line, bad.reason) == (23, "'answers' has not one for each of the 2 in 'questions'")
+    assert [item.id for item in found.items[:3]] == ["t0/1", "t0/2", "t1/1"]  # type: ignore[union-attr]
+    assert len(found.items) == 48
+    assert "the questions are those in 'questions', with 'options', 'answers' b" in found.notes[0]
 
 
 def test_an_id_that_many_rows_share_is_that_of_a_text(tmp_path: Path) -> None:

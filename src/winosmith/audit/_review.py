@@ -15,6 +15,7 @@ import numpy as np
 from winosmith.blocks import copies as rows_of_copies
 from winosmith.blocks import plain
 from winosmith.dataset import Dataset
+from winosmith.formats import content
 from winosmith.lookalikes import Partners, find, of_both
 from winosmith.metrics import Copies, Leak, columns, copies, leaks
 from winosmith.problem import Problem
@@ -114,7 +115,7 @@ def declared(path: str | Path, dataset: Dataset | None = None) -> Declared:
     texts = {file.name: file.read_text("utf-8", errors="replace") for file in cards}
     stated = {p.origin.licence for p in dataset or () if p.origin and p.origin.licence}
     licence = (", ".join(sorted(stated)), "its items") if stated else _licence(texts)
-    whole = {path.name: path.read_text("utf-8", errors="replace")} | texts
+    whole = {path.name: content(path).decode("utf-8", errors="replace")} | texts
     marks = ((_CANARY.search(text), name) for name, text in whole.items())
     return Declared(licence, next(((mark[1], name) for mark, name in marks if mark), None))
 

@@ -31,8 +31,11 @@ def _files(_: click.Context, __: click.Parameter, paths: tuple[str, ...]) -> tup
                 "file, such as quiz.jsonl, and give that"
             )
         if path and Path(path).is_dir():
-            suffixes = Counter(file.suffix for file in Path(path).iterdir() if file.is_file())
-            common = next((end for end, _ in suffixes.most_common() if end in _SUFFIXES), None)
+            from winosmith.formats import stem
+
+            names = [(file.name, stem(file)) for file in Path(path).iterdir() if file.is_file()]
+            endings = Counter(name.removeprefix(own) for name, own in names).most_common()
+            common = next((end for end, _ in endings if end.startswith(_SUFFIXES)), None)
             if common is None:
                 raise click.BadParameter(
                     f"{path} is a folder, and no file in it ends in {', '.join(_SUFFIXES)}; give "
@@ -126,7 +129,7 @@ def command(
         winosmith audit train.jsonl dev.jsonl test.jsonl --repair repaired
         winosmith audit questions.csv --fail-on cue=3pt,duplicates,leak
     """  # noqa: D301
-    from winosmith import audit
+    from winosmith import audit, formats
 
     _check_rules(rules, probes=not no_probes, texts=bool(texts))
     if encoder and no_probes:
@@ -139,14 +142,14 @@ def command(
     if sheet and Path(sheet).resolve() in read:
         raise click.UsageError(f"--to-sheet would write over {sheet}, which is read: name another")
     if repaired:
-        _check_splits([Path(path).stem for path in data])
+        _check_splits([*map(formats.stem, data)])
     judged = existing_site(site, database) if site else None
     embedder = _embedder(encoder) if encoder else None
     splits: dict[str, Dataset] = {}
     refused: dict[str, list[str]] = {}
     declared: dict[str, Declared] = {}
     for path in data:
-        name = Path(path).stem if Path(path).stem not in splits else path
+        name = formats.stem(path) if formats.stem(path) not in splits else path
         splits[name], refused[name] = _read(path, format_name)
         declared[name] = audit.declared(path, splits[name])
     probe_draws = 0 if no_probes else 200
@@ -334,4 +337,4 @@ def _read(path: str, format_name: str | None) -> tuple[Dataset, list[str]]:
             else FormatError("the file holds no items with options", path)
         )
     refused = [f"{path}:{entry.line}: {entry.reason}" for entry in contents.bad]
-    return Dataset(problems, Path(path).stem), refused
+    return Dataset(problems, formats.stem(path)), refused

@@ -14,6 +14,7 @@ from winosmith.formats._base import Entry, Format, Item, Source
 from winosmith.formats._columns import AnswerIs, Columns, of_answers
 from winosmith.formats._detect import FORMATS, detect, format_named
 from winosmith.formats._jsonl import frame, lines
+from winosmith.formats._packed import content, stem
 from winosmith.formats._predictions import (
     Predictions,
     option_at,
@@ -51,6 +52,7 @@ __all__ = [
     "ReadingNote",
     "Source",
     "alike",
+    "content",
     "detect",
     "format_named",
     "frame",
@@ -68,6 +70,7 @@ __all__ = [
     "read_submission",
     "scan",
     "set_aside",
+    "stem",
     "unfit",
     "write",
     "write_labels",

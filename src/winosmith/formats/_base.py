@@ -30,6 +30,7 @@ from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import DefusedXMLParser
 
 from winosmith.errors import FormatError, ProblemError
+from winosmith.formats._packed import content
 from winosmith.outputs import guarded, unguarded
 from winosmith.problem import BLANK, Claim, Problem, Scalar
 from winosmith.records import DECODER, parsed
@@ -263,8 +264,8 @@ class Source:
 
     Args:
         path: the file.
-        raw: what it holds; read from it when None. Records that stand inside another file are
-            given so, and errors name that file.
+        raw: what it holds; read from it when None, and unpacked where it is packed. Records that
+            stand inside another file are given so, and errors name that file.
 
     Attributes:
         path: the file.
@@ -277,10 +278,7 @@ class Source:
 
     def __init__(self, path: str | Path, raw: bytes | None = None):
         self.path = Path(path)
-        try:
-            raw = self.path.read_bytes() if raw is None else raw
-        except OSError as error:
-            raise FormatError(error.strerror or str(error), self.path) from error
+        raw = content(self.path) if raw is None else raw
         if not raw.strip():
             raise FormatError("the file is empty", self.path)
         self.text = _decoded(raw, self.path)
@@ -355,7 +353,8 @@ _NO_TEXT = {
     b"\x1f\x8b": f"{_UNPACK}gunzip --keep",
     b"BZh": f"{_UNPACK}bunzip2 --keep",
     b"\xfd7zXZ\x00": f"{_UNPACK}unxz --keep",
-    b"\x28\xb5\x2f\xfd": f"{_UNPACK}unzstd",
+    b"\x28\xb5\x2f\xfd": "it is packed by Zstandard, which is not read as gzip, bzip2 and xz are; "
+    "unpack it first, for example with: unzstd",
     b"PK\x03\x04": "it is an archive or a workbook; unpack it, or save its sheet as CSV in UTF-8",
     b"%PDF": "it is a PDF; rows with columns are needed",
     b"ARROW1": "it is an Arrow file; save it as Parquet or JSON Lines",
@@ -513,7 +512,13 @@ def table(
     return built(rows(source, needed), build)
 
 
-def rows(source: Source, needed: Iterable[str] = (), *, quoted: bool = True) -> Iterator[Told[Row]]:
+def rows(
+    source: Source,
+    needed: Iterable[str] = (),
+    *,
+    quoted: bool = True,
+    header: Sequence[str] = (),
+) -> Iterator[Told[Row]]:
     """Yield line, text, cells by column and reason for each row under the header.
 
     A cell that `write_rows` kept from running as a formula is as it was before.
@@ -522,6 +527,7 @@ def rows(source: Source, needed: Iterable[str] = (), *, quoted: bool = True) -> 
         source: the file.
         needed: the columns that it must have.
         quoted: False takes quotation marks as they are, for files that were written so.
+        header: the names of the columns, where the first line is a row already.
 
     Raises:
         FormatError: a column occurs twice, or a needed one is missing.
@@ -533,7 +539,7 @@ def rows(source: Source, needed: Iterable[str] = (), *, quoted: bool = True) -> 
         quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
         strict=True,
     )
-    header: list[str] = []
+    header = list(header)
     while True:
         first = reader.line_num + 1
         try:

@@ -43,6 +43,9 @@ _TEXTS = ("text", "texts", "choices", "options", "atext", "option", "choice", "a
 _LABELS = ("label", "labels", "aid", "key", "letter", "id")
 _FLAGS = ("correct", "iscorrect", "right", "isright", "isanswer")
 
+_OF_SCORES = re.compile("score|target", re.IGNORECASE)
+"""Names of columns whose numbers are scores, under whatever signs: BIG-bench's options a and b."""
+
 _PYTHON = re.compile(r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""", re.DOTALL)
 _SIGN = re.compile(r"(?:^|(?<=[\s,;|/]))\(?([A-Za-z]|[0-9]{1,2})\s?(?:\)|[.:](?=\s))\s*(?=\S)")
 
@@ -60,13 +63,14 @@ PREFIX = re.compile(
 """A sign before a choice: "A.", "(2)", "③"."""
 
 
-def listed(value: Any, name: str) -> Choices:
+def listed(value: Any, name: str, *, answered: bool = False) -> Choices:
     """Return the choices of a cell.
 
     Args:
         value: of the cell; a text is taken as JSON, as Python or numpy print a list, or cut at the
             signs of its choices ("A) … B) …").
         name: of the column.
+        answered: whether the row has its answer elsewhere, so that numbers under letters are texts.
 
     Raises:
         ProblemError: it holds no choices.
@@ -77,7 +81,7 @@ def listed(value: Any, name: str) -> Choices:
             return cut
         value = _unpacked(value, name)
     if isinstance(value, Mapping):
-        return _of_mapping(value, name)
+        return _of_mapping(value, name, answered)
     if not isinstance(value, list | tuple):
         raise ProblemError(f"{name!r} must be a list of choices, not {str(value)[:60]!r}")
     if value and all(isinstance(one, Mapping) for one in value):
@@ -179,7 +183,7 @@ def flagged(values: Any, count: int) -> tuple[int, ...] | None:
     return tuple(at for at, one in enumerate(values) if one)
 
 
-def _of_mapping(value: Mapping[Any, Any], name: str) -> Choices:
+def _of_mapping(value: Mapping[Any, Any], name: str, answered: bool) -> Choices:
     keys = [str(key) for key in value]
     text, labels = first(_TEXTS, keys), first(_LABELS, keys)
     if text and labels and isinstance(value[text], list):
@@ -189,13 +193,26 @@ def _of_mapping(value: Mapping[Any, Any], name: str) -> Choices:
         right = flagged(signs, len(signs))
         options = tuple(map(written, value[text]))
         return Choices(options, tuple(map(str, signs)), right or ())
-    right = flagged([*value.values()], len(value))
-    if right and not _in_order(keys):  # {"a cup": 1, "a jug": 0}
-        return Choices(tuple(keys), (), right)
+    if (right := _scored([*value.values()])) is not None:  # {"a cup": 1, "a jug": 0}
+        texts_may_be = _in_order(keys) and len({*value.values()}) == len(value)
+        if _OF_SCORES.search(name) or not (texts_may_be and (answered or len(value) > 2)):
+            return Choices(tuple(keys), tuple(keys), right)
     texts = tuple(map(written, value.values()))
     while len(texts) > 2 and not texts[-1].strip():  # {"A": …, "E": …, "F": ""}
         texts = texts[:-1]
     return Choices(texts, tuple(keys[: len(texts)]))
+
+
+def _scored(values: Sequence[Any]) -> tuple[int, ...] | None:
+    """Return which scores are the highest, none where all are 0; None where they are no numbers.
+
+    >>> _scored([0, 1, 0]), _scored([0.25, 0.75]), _scored([0, 0]), _scored(["0", "1"])
+    ((1,), (1,), (), None)
+    """
+    if not values or not all(isinstance(one, bool | int | float) for one in values):
+        return None
+    best = max(values)
+    return tuple(at for at, one in enumerate(values) if one == best) if best else ()
 
 
 def _of_mappings(value: Sequence[Mapping[str, Any]], name: str) -> Choices:
@@ -214,13 +231,12 @@ def _of_mappings(value: Sequence[Mapping[str, Any]], name: str) -> Choices:
             f"{name!r} must be a list of choices, each with a 'text'; it holds "
             f"{str(value[0])[:60]!r}"
         )
-    flag = first(_FLAGS, keys)
-    right = flagged([one[flag] for one in value], len(value)) if flag else None
-    return Choices(
-        tuple(written(one[text]) for one in value),
-        tuple(str(one[label]) for one in value) if label else (),
-        right or (),
-    )
+    labels = [one[label] for one in value] if label else []
+    flags = [one[flag] for one in value] if (flag := first(_FLAGS, keys)) else labels
+    right = flagged(flags, len(value))
+    if right is not None and flags == labels and len({*map(str, labels)}) < len(labels):
+        labels = []  # MultiRC's {"text": …, "label": 1}
+    return Choices(tuple(written(one[text]) for one in value), tuple(map(str, labels)), right or ())
 
 
 def _in_order(keys: Sequence[str]) -> bool:

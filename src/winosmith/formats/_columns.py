@@ -54,6 +54,8 @@ _AFTER_TEXT = ("question", "questionstem", "stem", "query")
 ASIDE = "context passage article paragraph dialogue story narrative document background text"
 """Columns with a text that such a question is about; where there is none, the question itself."""
 
+_LONG = ("context", "passage", "article", "paragraph", "dialogue", "narrative")
+
 CHOICES = (
     "choices options endings candidates answers answerchoices choice mc1targets targetscores "
     "option optionlist answeroptions"
@@ -70,12 +72,12 @@ ANSWER = (
     "answer answerkey label gold goldlabel target correct correctanswer correctoption cop answeridx"
     " answerindex key correctchoice correctindex correctidx correctanswerindex rightanswer ra"
     " richtigeantwort lösung antwort bonneréponse réponse respuestacorrecta respuesta"
-    " rispostacorretta risposta correctanswers ideal"
+    " rispostacorretta risposta correctanswers ideal finaldecision"
 )
 _ALSO = re.compile(
     r"(?:(?:gold|correct|right)?(?:answer|ans)|(?:gold|correct|right)(?:option|choice))(?:id|idx"
     r"|index|num|number|letter|text|key|label|option|choice)"
-    r"|(?:gold|correct|right)(?:id|idx|index|letter|text|key|label)|solution"
+    r"|(?:gold|correct|right)(?:id|idx|index|letter|text|key|label)|answerrightending|solution"
 )
 """Other names of columns of answers."""
 _RIGHT = f"bestanswer {ANSWER} chosen"
@@ -93,16 +95,12 @@ PAIRS = (
     ("context", "hypothesis"),
     ("sentence1", "sentence2"),
     ("sentencea", "sentenceb"),
+    ("premises", "conclusion"),
 )
 ID = "id qid questionid uid ind idx"
 
-_SEVERAL = (
-    "{} holds several questions; write a row for each, for example with: jq -c {} FILE > rows.jsonl"
-)
-_EACH = (
-    "'range(.questions | length) as $i | {article, question: .questions[$i], "
-    "options: .options[$i], answer: .answers[$i]}'"
-)
+_LOOK = 1000
+"""So many rows tell what most of a large set have."""
 
 _YES_OR_NO = {"yes", "no", "true", "false", "maybe"}
 
@@ -118,6 +116,7 @@ class Plan:
         id: None where there is none.
         classes: the labels of all rows are the choices.
         wrong: of the wrong choices, where the right one is the answer.
+        guessed: whether the choices are told by the numbers of answers alone.
     """
 
     question: tuple[str, ...]
@@ -127,6 +126,7 @@ class Plan:
     id: str | None
     classes: bool
     wrong: tuple[str, ...] = ()
+    guessed: bool = False
 
     @property
     def used(self) -> set[str]:
@@ -162,7 +162,7 @@ def plan(names: Sequence[str], given: Columns, rows: Sequence[Row]) -> Plan:
     choices = given.choices or _choices(names, answer, rows)
     if answer is None and choices and (named := first(["answers"], names)) not in choices:
         answer = named
-    answer = answer or _also(names, rows)
+    answer = answer or _also(names, rows) or _beside(question, names)
     classes = bool(answer) and choices == (answer,)
     wrong: tuple[str, ...] = ()
     if not choices:
@@ -172,14 +172,18 @@ def plan(names: Sequence[str], given: Columns, rows: Sequence[Row]) -> Plan:
     if not choices and not wrong and answer is not None:
         classes = (bool(pair) and not question) or _yes_or_no(answer, rows)
         if bool(pair) and not question:
-            question = pair
+            question = (*_word_of(pair, names, rows), *pair)
+    guessed = False
+    if not (choices or wrong or classes) and answer is not None:
+        choices, before = _numbered(names, answer, rows)
+        question, guessed = question or before, bool(choices)
     told = f"; the columns are {', '.join(names)}"
     several = first(["questions"], names)
-    held = [row[several] for row in rows if several and isinstance(row.get(several), list)]
-    if not question and held:
-        records = all(isinstance(one, Mapping) for one in held[0])
-        each = f"'del(.{several}) + .{several}[]'" if records else _EACH
-        raise FormatError(_SEVERAL.format(repr(several), each) + told)
+    if not question and any(isinstance(row.get(several or ""), list) for row in rows):
+        raise FormatError(
+            f"{several!r} holds several questions, which no list beside it fits: write a row for "
+            f"each{told}"
+        )
     if not question and answer is not None and (choices or wrong):
         own = first(ASIDE.split(), names)
         # Where a pronoun has a column, or the text parts, the question is what it refers to.
@@ -197,7 +201,7 @@ def plan(names: Sequence[str], given: Columns, rows: Sequence[Row]) -> Plan:
     others = [name for name in names if name not in {*question, *choices, *wrong, answer}]
     return Plan(
         question, aside, () if classes else choices, answer, first(ID.split(), others), classes,
-        wrong,
+        wrong, guessed,
     )  # fmt: skip
 
 
@@ -243,12 +247,82 @@ def empty(value: Any) -> bool:
 
 
 def _text_of(question: str, names: Sequence[str], rows: Sequence[Row]) -> str | None:
-    """Return the first column with a text that questions are about, but for one that holds them."""
+    """Return the first column with a text that questions are about, but for one that holds them.
+
+    Its name may have a word before: `flores_passage`.
+    """
     asked = [(str(row[question]), row) for row in rows if not empty(row.get(question))]
-    for name in (name for word in ASIDE.split() if (name := first([word], names))):
-        if 2 * sum(said in str(row.get(name)) for said, row in asked) <= len(asked):
+    alike = [name for name in names if name != question and plainly(name).endswith(_LONG)]
+    known = (name for word in ASIDE.split() if (name := first([word], names)))
+    for name in dict.fromkeys((*known, *filter(lambda name: _of_texts(name, rows), alike))):
+        told = any(isinstance(row.get(name), Mapping) for row in rows)
+        if not told and 2 * sum(said in str(row.get(name)) for said, row in asked) <= len(asked):
             return name
     return None
+
+
+def _of_texts(name: str, rows: Sequence[Row]) -> bool:
+    """Tell whether a column has texts of several words in most rows."""
+    said = [row.get(name) for row in rows]
+    return 2 * sum(isinstance(text, str) and " " in text.strip() for text in said) > len(said)
+
+
+def _word_of(pair: Sequence[str], names: Sequence[str], rows: Sequence[Row]) -> tuple[str, ...]:
+    """Return the column of the word that a pair of texts is asked about, which both hold: WiC's.
+
+    In most rows it begins a word of both, where it may be inflected.
+    """
+    rows = rows[:_LOOK]
+    for name in (name for name in names if name not in pair):
+        words = [row.get(name) for row in rows]
+        held = [
+            isinstance(word, str) and bool(word.strip())
+            and all(f" {word}".casefold() in f" {row.get(text)}".casefold() for text in pair)
+            for word, row in zip(words, rows, strict=True)
+        ]  # fmt: skip
+        if 2 * sum(held) > len(rows) and (len(rows) == 1 or len({*map(str, words)}) > 1):
+            return (name,)
+    return ()
+
+
+def _numbered(
+    names: Sequence[str], answer: str, rows: Sequence[Row]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the columns of choices that an answer's numbers tell, and those of their question.
+
+    Choices are the last columns of texts that are numbered as answers are; what is numbered before
+    is the question, as the sentences of a story are.
+
+    >>> row = {"obs1": "It rained.", "obs2": "He fell.", "hyp1": "It froze.", "hyp2": "He ate.", "y": 2}
+    >>> _numbered([*row], "y", [row])
+    (('hyp1', 'hyp2'), ('obs1', 'obs2'))
+    """  # noqa: E501
+    said = {str(row[answer]).strip() for row in rows if not empty(row.get(answer))}
+    if not said or not all(one.isdecimal() for one in said):
+        return (), ()
+    groups: dict[str, list[str]] = {}
+    for name in (name for name in names if name != answer):
+        if found := re.fullmatch(r"(.*\D)([0-9])", name):
+            groups.setdefault(found[1], []).append(name)
+    least, most = min(map(int, said)), max(map(int, said))
+    texts = [own for own in groups.values() if _in_turn(own) and _are_texts(own, rows)]
+    fits = [own for own in texts if least >= 0 and most <= len(own) - (own[0][-1] == "0")]
+    if len(rows) > len(names):  # so that each choice is right somewhere
+        fits = [own for own in fits if most - least == len(own) - 1]
+    if not fits:
+        return (), ()
+    before = texts[: texts.index(fits[-1])]
+    return tuple(fits[-1]), tuple(before[0]) if len(before) == 1 else ()
+
+
+def _in_turn(names: Sequence[str]) -> bool:
+    numbers = [int(name[-1]) for name in names]
+    return len(names) > 1 and numbers == [*range(numbers[0], numbers[0] + len(names))]
+
+
+def _are_texts(names: Sequence[str], rows: Sequence[Row]) -> bool:
+    said = [row.get(name) for row in rows for name in names]
+    return all(isinstance(one, str) and not re.fullmatch(r"[\d.,\s]*", one) for one in said)
 
 
 def _filled(wanted: str, names: Sequence[str], rows: Sequence[Row]) -> str | None:
@@ -276,6 +350,18 @@ def _also(names: Sequence[str], rows: Sequence[Row]) -> str | None:
          if own and not any(isinstance(one, list | dict) for one in own)),
         None,
     )  # fmt: skip
+
+
+def _beside(question: Sequence[str], names: Sequence[str]) -> str | None:
+    """Return the column of answers that is named as the question is.
+
+    >>> _beside(["q_text"], ["q_no", "q_text", "q_op1", "q_op2", "q_ans"])
+    'q_ans'
+    """
+    stem, sign, _ = question[-1].partition("_") if question else ("", "", "")
+    rests = {name: plainly(name.removeprefix(stem + sign)) for name in names} if sign else {}
+    own = (name for name, rest in rests.items() if name.startswith(stem + sign) and "ans" in rest)
+    return next((name for name in own if rests[name] == "ans" or of_answers(rests[name])), None)
 
 
 def _yes_or_no(answer: str, rows: Sequence[Row]) -> bool:

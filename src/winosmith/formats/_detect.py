@@ -14,7 +14,8 @@ from winosmith.formats._evograd import EVOGRAD
 from winosmith.formats._jsonl import JSONL
 from winosmith.formats._knowref import KNOWREF
 from winosmith.formats._perturbed import PERTURBED_WSC
-from winosmith.formats._questions import QUESTIONS, lacking
+from winosmith.formats._questions import QUESTIONS
+from winosmith.formats._rows import lacking
 from winosmith.formats._substitutions import SUBSTITUTIONS
 from winosmith.formats._superglue_wsc import SUPERGLUE_WSC
 from winosmith.formats._winogender import WINOGENDER, WINOGENDER_TEMPLATES

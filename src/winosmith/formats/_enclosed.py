@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from winosmith.errors import FormatError
 from winosmith.formats._base import Record, Source, Told, after_space, array_records
 from winosmith.formats._columns import CHOICES, Columns, plainly, plan
+from winosmith.formats._nested import unfolds
 from winosmith.records import DECODER, canonical
 
 Member = tuple[int, Any]
@@ -36,9 +37,15 @@ def enclosed(source: Source) -> Enclosed | None:
     if (columns := _by_columns(values)) is not None:
         numbered = ((n, canonical(row), row, None) for n, row in enumerate(columns, 1))
         return Enclosed(numbered, "the file holds its rows by columns")
-    if len(lists := records_in(values)) == 1 and not is_row(values):
-        rows = array_records(source, held[lists[0]][0])
-        return Enclosed(rows, f"the rows are those of {lists[0]!r}", of_list(lists[0]))
+    lists = records_in(values)
+    asked = [name for name in lists if is_row(values[name][0])]
+    if is_row(values) and not (len(asked) == 1 and is_row(values, answered=False)):
+        return None
+    if unfolds(values):
+        return Enclosed(iter([(1, source.text, values, None)]), "the file holds one record")
+    if len(name := lists if len(lists) == 1 else asked) == 1:
+        rows = array_records(source, held[name[0]][0])
+        return Enclosed(rows, f"the rows are those of {name[0]!r}", of_list(name[0]))
     if len(values) > 1 and all(isinstance(value, dict) for value in values.values()):
         rows, lines = _by_ids(source.text, held), "'to_entries[] | {id: .key} + .value'"
         return Enclosed(rows, "the file holds its rows by their ids", lines)
@@ -50,13 +57,18 @@ def of_list(name: str) -> str:
     return f"'.[{json.dumps(name)}][]'"
 
 
-def is_row(values: Mapping[str, Any]) -> bool:
-    """Tell whether an object is a question, whose own its lists are: its sources, say."""
+def is_row(values: Mapping[str, Any], *, answered: bool | None = None) -> bool:
+    """Tell whether an object is a question, whose own its lists are: its sources, say.
+
+    Args:
+        values: of the object.
+        answered: whether it also must have an answer, or none; None for either.
+    """
     try:
-        plan([*values], Columns(), [values])
+        found = plan([*values], Columns(), [values])
     except FormatError:
         return False
-    return True
+    return answered is None or answered == (found.answer is not None)
 
 
 def members(source: Source) -> dict[str, Member]:
@@ -121,6 +133,9 @@ def _by_columns(values: Mapping[str, Any]) -> list[dict[str, Any]] | None:
     [{'question': 'Why?', 'answer': 'A'}, {'question': 'When?', 'answer': 'B'}]
     >>> _by_columns({"question": {"0": "Why?"}, "answer": {"0": "A"}})
     [{'question': 'Why?', 'answer': 'A'}]
+    >>> _by_columns({"q1": {"question": "Why?", "options": ["a", "b"]},
+    ...              "q2": {"question": "When?", "options": ["c", "d"]}}) is None
+    True
     >>> _by_columns({"columns": ["question", "answer"], "index": [0], "data": [["Why?", "A"]]})
     [{'question': 'Why?', 'answer': 'A'}]
     """
@@ -134,14 +149,17 @@ def _by_columns(values: Mapping[str, Any]) -> list[dict[str, Any]] | None:
         return None
     if all(isinstance(one, dict) for one in columns):
         rows = list(columns[0])
-        if not rows or any(list(one) != rows for one in columns) or not _numbers(rows):
+        if not rows or any(list(one) != rows for one in columns):
             return None
-        return [{name: one[row] for name, one in values.items()} for row in rows]
+        found = [{name: one[row] for name, one in values.items()} for row in rows]
+        return found if is_row(found[0]) or (_numbers(rows) and not is_row(columns[0])) else None
     if not all(isinstance(one, list) for one in columns) or len(set(map(len, columns))) > 1:
         return None
     if len(columns[0]) < 2 or all(map(_records, columns)):
         return None
-    return [dict(zip(values, row, strict=True)) for row in zip(*columns, strict=True)]
+    found = [dict(zip(values, row, strict=True)) for row in zip(*columns, strict=True)]
+    alike = any(map(_records, columns)) or unfolds(values)  # as many by accident, or one text's
+    return found if is_row(found[0]) or not alike else None
 
 
 _SPLIT = {"columns", "index", "data"}

@@ -1,18 +1,17 @@
 """Multiple-choice questions as rows: question, choices, answer, in whatever columns they are.
 
-Which column is what, `_columns` tells; what the choices of a cell are, `_choices`; which of them an
-answer names, `_answers`. What answers are holds for a whole file. A premise and a
-hypothesis make one question, whose choices are the labels of all the file. A right answer with
-wrong ones beside it gets an order by lot. Columns that are nothing of this go to `extra` as
-`questions.NAME`. JSON Lines, JSON arrays, tables, Parquet, and tables in memory hold such rows.
+Where the rows of a file are, `_rows` tells; which column is what, `_columns`; what the choices of a
+cell are, `_choices`; which of them an answer names, `_answers`. What answers are holds for a whole
+file. A premise and a hypothesis make one question, whose choices are the labels of all the file. A
+right answer with wrong ones beside it gets an order by lot (`_lots`). Columns that are nothing of
+this go to `extra` as `questions.NAME`.
 """
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -24,130 +23,20 @@ from winosmith.errors import FormatError, ProblemError
 from winosmith.formats import _base, _columns
 from winosmith.formats._answers import KINDS, readings
 from winosmith.formats._base import Entry, Format, Item, Source
-from winosmith.formats._choices import (
-    PREFIX,
-    SERIES,
-    flagged,
-    inside,
-    listed,
-    lists,
-    parted,
-    spoken,
-    written,
-)
+from winosmith.formats._choices import PREFIX, SERIES, flagged, listed, spoken, written
 from winosmith.formats._columns import Columns, Plan, Row, empty, plainly, plan
-from winosmith.formats._enclosed import enclosed
+from winosmith.formats._lots import by_lot, several
+from winosmith.formats._rows import recognises, shaped, source_rows
 from winosmith.formats._tables import Told, jsonable
 from winosmith.problem import Extra, Problem, Scalar
 from winosmith.records import canonical
-
-_LOOK = 20
 
 _CLEARLY = 5
 """A reading of the answers must fit so many times better than the next one, where none fits all."""
 
 
-def source_rows(source: Source) -> tuple[Iterator[Told], list[str]]:
-    """Return the rows of a file of text, and where they were if that is not plain.
-
-    It is JSON Lines, a JSON array, an object that holds one, or a table.
-    """
-    if source.start.startswith("["):
-        return _base.array_records(source), []
-    if source.start.startswith("{"):
-        found = enclosed(source)
-        return (found.rows, [found.where]) if found else (_base.line_records(source), [])
-    return _base.rows(source, quoted=_base.quoted(source)), []
-
-
 def _read_source(source: Source) -> list[Entry]:
     return read_questions(source_rows(source)[0], None, source.path)[0]
-
-
-def recognises(source: Source) -> bool:
-    """Tell whether a file of text has columns of questions."""
-    names, record = _first_row(source)
-    [record], _ = _apart([record], Columns())
-    try:
-        found = plan([*dict.fromkeys([*names, *record])], Columns(), [record])
-    except FormatError:
-        return False
-    # Any mapping of words may hold "question" and "options"; choices are several.
-    alone = record.get(found.choices[0]) if len(found.choices) == 1 else None
-    return not isinstance(alone, str) or lists(alone)
-
-
-def _first_row(source: Source) -> tuple[list[str], Row]:
-    """Return the names of the columns, and the first row that can be read, if one can."""
-    told = (row for _, _, row, _ in source_rows(source)[0])
-    try:
-        row = _flat(next(filter(None, islice(told, _LOOK)), {}))
-    except FormatError:
-        row = {}
-    if source.start.startswith(("{", "[")):
-        return [*row], row
-    return [cell.strip() for cell in max(source.headers.values(), key=len)], row
-
-
-def lacking(source: Source) -> tuple[str, bool]:
-    """Return why a file of text is not read as questions, and whether it has a column of them.
-
-    "" where it has no columns.
-    """
-    names, row = _first_row(source)
-    table = not source.start.startswith(("{", "[", "<"))
-    if len(names) < 2 or source.start.startswith("<"):
-        return "", False
-    try:
-        plan(names, Columns(), [row])
-    except FormatError as error:
-        named = " (does the first line name the columns?)" if table else ""
-        asks = _columns.first([*_columns.QUESTION.split(), "questions"], names)
-        where = "".join(f"{one}; " for one in source_rows(source)[1])
-        return f"{where}{error.reason}{named}", asks is not None
-    return "the choices of its first row are no list of several", True
-
-
-def _flat(record: Row) -> Row:
-    """Return a row with ARC's `{"question": {"stem": …, "choices": …}}` in columns of its own."""
-    inside = record.get("question")
-    if not isinstance(inside, dict):
-        return record
-    apart = {name: value for name, value in inside.items() if name != "stem"}
-    return {**record, **apart, "question": inside.get("stem")}
-
-
-def _apart(rows: Sequence[Row], given: Columns) -> tuple[list[Row], list[str]]:
-    """Give what one column holds together a column each, in rows where most have it so; say so.
-
-    That is a question and its choices, or the question that two chats answer.
-    """
-    names = list(dict.fromkeys(name for row in islice(rows, 1000) for name in row))
-    asked, two = _columns.together(names, given)
-    if not asked and not two:
-        return list(rows), []
-    if asked:
-        told = f"the choices are those at the end of each {asked!r}"
-        said = [_said_last(row.get(asked)) for row in rows]
-        cut = [inside(text) if isinstance(text, str) else None for text in said]
-        new: list[Row | None] = [
-            one
-            and {asked: one[0], "choices": dict(zip(one[1].labels, one[1].options, strict=True))}
-            for one in cut
-        ]
-    else:
-        told = f"what {two[0]!r} and {two[1]!r} share at their beginning is the question"
-        both = [parted(*map(row.get, two)) for row in rows]
-        new = [one and dict(zip(("question", *two), one, strict=True)) for one in both]
-    if 2 * sum(map(bool, new)) <= len(rows):
-        return list(rows), []
-    return [{**row, **(one or {})} for row, one in zip(rows, new, strict=True)], [told]
-
-
-def _said_last(value: Any) -> Any:
-    """Return the last turn of a chat; what is none as it is."""
-    turns = spoken(value)
-    return turns[-1] if turns else value
 
 
 @dataclass(slots=True)
@@ -191,14 +80,8 @@ def read_questions(
         FormatError: a column is not known, or what the answers are can't be told from the rows.
     """
     given = columns or Columns()
-    found = [
-        (line, raw, None if row is None else _flat(row), reason) for line, raw, row, reason in told
-    ]
-    rows, apart = _apart([row for _, _, row, _ in found if row is not None], given)
-    anew = iter(rows)
-    found = [
-        (line, raw, None if row is None else next(anew), reason) for line, raw, row, reason in found
-    ]
+    found, apart = shaped(told, given)
+    rows = [row for _, _, row, _ in found if row is not None]
     names = list(dict.fromkeys(n for _, _, row, _ in islice(found, 1000) for n in row or ()))
     if not names:
         if found:
@@ -330,6 +213,9 @@ def _named(taken: Plan, given: Columns) -> list[str]:
     notes = [f"each question is read after its {taken.aside[0]!r}"] if taken.aside else []
     if not given.question and plainly(taken.question[0]) in _columns.ASIDE.split() and not notes:
         notes = [f"{taken.question[0]!r} is read as the question"]
+    if taken.guessed:
+        asked, choices = (", ".join(map(repr, own)) for own in (taken.question, taken.choices))
+        notes.append(f"{asked} are read as the question, {choices} as its choices")
     if taken.wrong:
         wrong = " and ".join(map(repr, taken.wrong))
         notes.append(
@@ -347,10 +233,11 @@ def _draft(taken: Plan, row: Row, line: int, raw: str, position: int) -> _Draft:
     options: tuple[str, ...] = ()
     key = None
     if taken.wrong:
-        options, key = _by_lot(question, answer, [row.get(name) for name in taken.wrong], taken)
+        options, key = by_lot(question, answer, [row.get(name) for name in taken.wrong], taken)
         answer = None
     elif len(taken.choices) == 1:
-        found = listed(row.get(taken.choices[0]), taken.choices[0])
+        cell, told = row.get(taken.choices[0]), not empty(answer)
+        found = listed(cell, taken.choices[0], answered=told)
         options, labels = found.options, found.labels
         answer = _one_of(answer, len(options))
         if answer is None and found.right:
@@ -396,45 +283,6 @@ def _text(row: Row, name: str, may_lack: bool) -> str:
     return written(value)
 
 
-def _by_lot(
-    question: str, right: Any, wrong: Sequence[Any], taken: Plan
-) -> tuple[tuple[str, ...], int]:
-    """Return the right choice among the wrong ones, in an order that the texts decide."""
-    others = wrong if len(wrong) > 1 else _wrong_ones(wrong[0], taken.wrong[0])
-    if isinstance(right, list | tuple) and len(right) > 1 and not spoken(right):
-        raise _several(right)
-    own = spoken(right) or (list(right) if isinstance(right, list | tuple) else [right])
-    if isinstance(right, str) and plainly(taken.answer or "").endswith("s"):
-        own = [*_wrong_ones(right, taken.answer or "")]
-        if len(own) > 1:
-            raise _several(own)
-    texts = [written(own[-1] if own else None)]
-    texts += [written(one) for one in others if not empty(one)]
-    if not texts[0].strip():
-        raise ProblemError(f"the row has no {taken.answer!r}")
-
-    def lot(text: str) -> bytes:
-        return hashlib.sha256(f"{question}\n{text}".encode("utf-8", "surrogatepass")).digest()
-
-    options = tuple(sorted(texts, key=lot))
-    return options, options.index(texts[0])
-
-
-def _wrong_ones(cell: Any, name: str) -> Sequence[Any]:
-    """Return the wrong choices of one cell: a list, a chat's last turn, or texts with ; between."""
-    if turns := spoken(cell):
-        return turns[-1:]
-    several = plainly(name).endswith("s")  # "Incorrect Answers", as TruthfulQA's table has them
-    if isinstance(cell, str) and not several:  # one text, though steps of it are numbered
-        try:
-            return listed(cell, name).options if cell.lstrip()[:1] in ("[", "{") else [cell]
-        except ProblemError:  # "[Name], …"
-            return [cell]
-    if not isinstance(cell, str) or lists(cell):
-        return listed(cell, name).options
-    return [text.strip() for text in cell.split(";")]
-
-
 def _one_of(answer: Any, count: int) -> Any:
     """Return the place of the only one among zeros, from 0 on; any other answer as it is."""
     right = flagged(answer, count)
@@ -443,22 +291,15 @@ def _one_of(answer: Any, count: int) -> Any:
 
 def _only(right: Sequence[int], options: Sequence[str]) -> int:
     if len(right) > 1:
-        raise _several([options[at] for at in right])
+        raise several([options[at] for at in right])
     return right[0]
-
-
-def _several(right: Sequence[Any]) -> ProblemError:
-    return ProblemError(
-        f"it has {len(right)} right answers ({str(list(right))[:60]}); one is needed: keep one, or "
-        "make a question of each"
-    )
 
 
 def _answer(value: Any) -> Any:
     """Return an answer as it is written, None where it is withheld."""
     if isinstance(value, list | tuple):
         if len(value) > 1:
-            raise _several(value)
+            raise several(value)
         value = value[0] if value else None
     if isinstance(value, str):
         value = value.strip()

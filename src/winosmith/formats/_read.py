@@ -24,7 +24,9 @@ from winosmith.formats._base import Entry, Format, Item, Source, cannot_write, e
 from winosmith.formats._columns import Columns
 from winosmith.formats._detect import detect, format_named
 from winosmith.formats._jsonl import JSONL
-from winosmith.formats._questions import QUESTIONS, read_questions, source_rows
+from winosmith.formats._packed import stem
+from winosmith.formats._questions import QUESTIONS, read_questions
+from winosmith.formats._rows import source_rows
 from winosmith.formats._tables import Told, is_parquet, is_table, parquet_rows, table_rows
 from winosmith.formats._twins import paired_apart, paired_by
 from winosmith.lineage import apply_edits, check_lineages, edit_script
@@ -542,7 +544,7 @@ def read(
             "winosmith convert --recast problems",
             place(path),
         )
-    return Dataset(problems, "table" if is_table(path) else Path(path).stem)
+    return Dataset(problems, "table" if is_table(path) else stem(path))
 
 
 def read_claims(

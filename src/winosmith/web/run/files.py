@@ -192,7 +192,9 @@ def look_at(
         if _is_parquet(path):
             raise InputError(f"{name}: " + _("Parquet is read by the command alone"))
         contents = formats.scan(
-            path, asked["format"] or None, on_progress=lambda share: tell(READ * share)
+            formats.Source(path, path.read_bytes()),  # as it is: what is packed is refused
+            asked["format"] or None,
+            on_progress=lambda share: tell(READ * share),
         )
     except FormatError as error:
         where = name if error.line is None else f"{name}:{error.line}"
