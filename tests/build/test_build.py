@@ -16,7 +16,7 @@ from winosmith.build._report_filter import key_figures, verdict
 from winosmith.cli.build import tell_build
 from winosmith.errors import DataError, OutputError, RecipeError
 from winosmith.outputs import sha256
-from winosmith.report import shown
+from winosmith.report import percent, shown
 from winosmith.testing import made_twins
 
 
@@ -359,9 +359,8 @@ def test_scores_tell_of_every_problem_that_was_filtered(small_build):
         for record in map(json.loads, path.read_text("utf-8").splitlines()):
             if record["stage"] == "aflite":
                 told = scores.pop(record["id"])
-                assert record["reason"] == (
-                    f"guessed: by {told['score']:.0%} of the ensemble in phase {told['phase']}"
-                )
+                by = f"{percent(told['score'], 0)} of the ensemble"
+                assert record["reason"] == f"guessed: by {by} in phase {told['phase']}"
     assert {told["phase"] for told in scores.values()} == {None}
     guessed = [told["score"] * told["votes"] for told in scores.values() if told["votes"]]
     assert np.allclose(guessed, np.round(guessed))

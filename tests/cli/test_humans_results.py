@@ -50,7 +50,7 @@ def test_the_counts_of_the_challenge_of_2016(data_dir: Path, cli: Cli) -> None:
     ]  # fmt: skip
     assert any("native speakers" in reason for reason in report["untold"])
     text = cli("humans", "results", path)
-    assert "96.75% of the answers are the intended ones (1,103 of 1,140)" in text
+    assert "96.75 % of the answers are the intended ones (1,103 of 1,140)" in text
     assert "Fleiss' kappa" in text
     assert f"Signature: {report['signature']}" in text
 

@@ -253,7 +253,7 @@ def test_each_reason_names_what_stands_in_the_way() -> None:
     reasons = {left.problem.id: left.reason for left in found.filtered.dropped}
     assert reasons.pop("few") == "2 people answered it; 3 are needed"
     assert reasons.pop("low") == (
-        "4 of 9 gave the intended answer (44%), and more chose 'jug'; 80% are needed"
+        "4 of 9 gave the intended answer (44 %), and more chose 'jug'; 80 % are needed"
     )
     assert reasons.pop("half-b") == "the other half of 't' is chosen"
     assert reasons.pop("bad-half").startswith("3 of 9 gave")

@@ -25,6 +25,7 @@ from winosmith.dataset import Dataset
 from winosmith.embed import TextEmbedder
 from winosmith.errors import DataError, InputError
 from winosmith.metrics import detectable_by_share
+from winosmith.report import percent
 from winosmith.text import pieces
 
 Step = Callable[[str], None]
@@ -317,12 +318,12 @@ def learnable(items: Items) -> bool:
 
 def _in_short(part: Part) -> str:
     best = part.best
-    guessed = f"{100 * best.right:.1f} % by {best.cue}" if best else "no cue stands out"
+    guessed = f"{percent(best.right)} by {best.cue}" if best else "no cue stands out"
     if leaks := part.review.leaks:
         guessed = f"{', '.join(leak.field for leak in leaks)} tells the key; {guessed}"
     blind = max(part.telling, key=lambda probe: probe.right, default=None)
-    seen = f", {100 * blind.right:.1f} % by {blind.by} from {SEEN[blind.sees]}" if blind else ""
-    chance = f"chance {100 * part.items.chance:.1f} %, n = {len(part.items):,}"
+    seen = f", {percent(blind.right)} by {blind.by} from {SEEN[blind.sees]}" if blind else ""
+    chance = f"chance {percent(part.items.chance)}, n = {len(part.items):,}"
     return f"{part.name}: {guessed}{seen} ({chance})"
 
 
@@ -361,7 +362,7 @@ def _rule(text: str) -> tuple[str, float]:
 
 def _of_cues(part: Part, points: float) -> list[str]:
     return [
-        f"{found.cue} is right in {100 * found.right:.1f} % (expected {100 * found.expected:.1f} %)"
+        f"{found.cue} is right in {percent(found.right)} (expected {percent(found.expected)})"
         for found in part.battery.named
         if found.right - found.expected >= points
     ]
@@ -369,8 +370,8 @@ def _of_cues(part: Part, points: float) -> list[str]:
 
 def _of_probes(part: Part, points: float) -> list[str]:
     return [
-        f"{100 * probe.right:.1f} % can be guessed by {probe.by} from {SEEN[probe.sees]} "
-        f"(expected {100 * probe.expected:.1f} %)"
+        f"{percent(probe.right)} can be guessed by {probe.by} from {SEEN[probe.sees]} "
+        f"(expected {percent(probe.expected)})"
         for probe in part.telling
         if probe.right - probe.expected >= points
     ]

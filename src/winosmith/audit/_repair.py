@@ -39,6 +39,7 @@ from winosmith.debias import Logit
 from winosmith.errors import DataError
 from winosmith.parallel import one_thread
 from winosmith.problem import Problem
+from winosmith.report import percent
 
 _STAYS = 4.0
 """A unit that nothing speaks for or against stays with the probability σ(4) = 0.98."""
@@ -386,9 +387,9 @@ def _lots(items: Items, seed: int) -> Floats:
 def _reason(learnt: Learnt, unit: int, options: int) -> str:
     """Return why a unit goes."""
     return (
-        f"thinned: who does not read gives its key {100 * learnt.posterior[unit]:.0f} %, where "
-        f"{100 / options:.0f} % is guessing; it was to stay with a probability of "
-        f"{100 * learnt.stays[unit]:.0f} %"
+        f"thinned: who does not read gives its key {percent(learnt.posterior[unit], 0)}, where "
+        f"{percent(1 / options, 0)} is guessing; it was to stay with a probability of "
+        f"{percent(learnt.stays[unit], 0)}"
     )
 
 

@@ -51,37 +51,27 @@ def repair_verdict(repaired: Repair) -> str:
     came = len(repaired.dataset) + len(repaired.filtered.dropped)
     name = repaired.filtered.kept.name or "the set"
     kept = f"Of {came:,} items of {name} {len(repaired.dataset):,} are kept. "
-    proof, points = repaired.proof, f"{100 * LIMIT:.0f} points"
+    proof, limit = repaired.proof, f"{report.fixed(100 * LIMIT, '.0f')} points"
     if not proof.bounds:
         return kept + "Not shown: too few are left to measure anything on."
     rules = f"{len(proof.bounds)} rules"
     if proof.shown:
         return kept + (
             f"Shown: on blocks that the repair did not see, each of {rules} is right within "
-            f"{points} of guessing (one bound of 95 % for all of them)."
+            f"{limit} of guessing (one bound of 95 % for all of them)."
         )
     worst = proof.bounds[0]
     more = proof.needed
     need = f" About {more:,} items would have to be left for that." if more else ""
     return kept + (
-        f"Not shown that {rules} are right within {points} of guessing on blocks that the repair "
+        f"Not shown that {rules} are right within {limit} of guessing on blocks that the repair "
         f"did not see: {len(proof.wide)} may be farther off, most of all “{worst.rule}” "
-        f"({_off(worst.low)} to {_off(worst.high)} points).{need}"
+        f"({report.points_span((worst.low, worst.high))} points).{need}"
     )
 
 
 def _counted(repaired: Repair) -> dict[str, int]:
     return {name: repaired.parameters[name] for name in ("draws", "probe_draws")}
-
-
-def _off(share: float) -> str:
-    """Return points beyond guessing, with their sign.
-
-    >>> _off(0.0312), _off(-0.0004)
-    ('+3.1', '0.0')
-    """
-    told = f"{100 * share:+.1f}"
-    return "0.0" if float(told) == 0 else told.replace("-", "−")
 
 
 def repair_sections(repaired: Repair, of_several: bool = False) -> list[report.Section]:
@@ -97,7 +87,7 @@ def repair_sections(repaired: Repair, of_several: bool = False) -> list[report.S
             one.rule,
             one.before,
             one.after,
-            _off(one.after - repaired.chance[1]),
+            report.points(one.after - repaired.chance[1]),
             *_bound(bounds.get(one.rule)),
         ]
         for one in repaired.changed
@@ -154,7 +144,7 @@ def _bound(bound: Bound | None) -> tuple[str | None, str | None]:
         return None, "not shown"
     if bound.by_lot:  # what it is off is chance, and a fact: it stands beside
         return "dealt by lot", None
-    return f"{_off(bound.low)} to {_off(bound.high)}", "shown" if bound.shown else "not shown"
+    return report.points_span((bound.low, bound.high)), "shown" if bound.shown else "not shown"
 
 
 def _done(repaired: Repair) -> Iterator[str]:

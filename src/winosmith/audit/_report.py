@@ -307,7 +307,7 @@ def _cue_row(found: Found, draws: int) -> list[report.Value]:
         f"{found.named}. {found.cue}" if found.named else found.cue,
         _percent(found.right),
         _percent(found.expected),
-        f"{100 * found.low:.1f}–{100 * found.high:.1f}",
+        report.span((found.low, found.high)),
         _p(found.p, draws).removeprefix("p ").removeprefix("= "),
         None if found.p_given is None else _given(found, draws),
     ]
@@ -343,7 +343,7 @@ def _probes(audit: Audit) -> Iterator[report.Block]:
             [
                 f"{part.name}, {SEEN[probe.sees]}, by {probe.by}",
                 _percent(probe.right),
-                f"{_percent(probe.expected)} ({100 * probe.low:.1f}–{100 * probe.high:.1f})",
+                f"{_percent(probe.expected)} ({report.span((probe.low, probe.high))})",
                 _p(probe.p, probe.draws).removeprefix("p ").removeprefix("= "),
             ]
             for part in audit.parts
@@ -513,7 +513,7 @@ def _models(part: Part) -> report.Section:
     rows: list[list[report.Value]] = []
     for suspect in found.suspects[:_LISTED]:
         problem = texts[suspect.id]
-        agreed = f"{100 * suspect.agreement:.0f} %"
+        agreed = report.percent(suspect.agreement, 0)
         rows.append([suspect.id, agreed, problem.options[suspect.other], _key(problem)])
     count = len(found.right)
     lead = (
@@ -543,7 +543,7 @@ def _models(part: Part) -> report.Section:
                         f"{one.better} − {one.worse}",
                         _percent(one.difference),
                         _percent(one.psi),
-                        "<0.0001" if one.p < 0.0001 else f"{one.p:.4f}",
+                        report.probability(one.p),
                         None if one.detectable is None else _percent(one.detectable),
                     ]
                     for one in found.pairs
@@ -559,7 +559,7 @@ def _models(part: Part) -> report.Section:
 def _detectable(audit: Audit) -> Iterator[report.Block]:
     yield report.Table(
         "The least difference between two models that is found with a power of 80 %",
-        ["split", *(f"differ on {100 * psi:.0f} %" for psi, _ in audit.parts[0].detectable)],
+        ["split", *(f"differ on {report.percent(psi, 0)}" for psi, _ in audit.parts[0].detectable)],
         [
             [
                 part.name,

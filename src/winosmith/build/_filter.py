@@ -23,7 +23,7 @@ from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.outputs import OutputFolder
 from winosmith.parallel import Advance, Step
-from winosmith.report import Signature
+from winosmith.report import Signature, percent
 
 Rows = NDArray[np.intp]
 
@@ -85,7 +85,7 @@ class FilterRun:
     def _reason(self, row: int) -> str:
         if self.method == "aflite" and self.aflite is not None:
             phase, score = self.aflite.removed_in[row], self.aflite.scores[row]
-            return f"guessed: by {score:.0%} of the ensemble in phase {phase + 1}"
+            return f"guessed: by {percent(score, 0)} of the ensemble in phase {phase + 1}"
         if self.mirror is not None:
             return _by_margin(self.mirror[0], self._unit_of[row])
         if self.method == "pmi" and row not in self._halves:
@@ -112,7 +112,7 @@ def _by_margin(found: debias.MirrorResult, unit: int) -> str:
     margin = f"guessed: with a margin of {found.margins[unit]:.2f} by models that never saw it"
     if found.threshold is not None:
         return f"{margin}; the threshold is {found.threshold:.2f}"
-    return f"{margin}; of those {found.leaving[unit]:.0%} are too many, and go by lot"
+    return f"{margin}; of those {percent(found.leaving[unit], 0)} are too many, and go by lot"
 
 
 def run_filter(

@@ -148,7 +148,7 @@ def _sets(counts: Mapping[str, int]) -> report.Table:
         ["set", "problems", "finds", "what it holds"],
         rows,
         "Finds: the least difference between the accuracies of two models that four of five sets "
-        f"as large find, where the models differ on {100 * DIFFER:.0f} % of the problems.",
+        f"as large find, where the models differ on {report.percent(DIFFER, 0)} of the problems.",
     )
 
 
@@ -158,7 +158,7 @@ def _least(n: int) -> float | None:
 
 def _finds(n: int, none: str = "none", more: str = "") -> str:
     least = _least(n)
-    return none if least is None else f"{100 * least:.1f} points{more}"
+    return none if least is None else f"{report.fixed(100 * least)} points{more}"
 
 
 def small_sentences(record: Mapping[str, Any]) -> list[str]:
@@ -177,7 +177,7 @@ def small_sentences(record: Mapping[str, Any]) -> list[str]:
     counts, wanted = record["counts"], record["recipe"]["split"]
     lines = [
         f"{name} has {number_of(counts[name], 'problem')}; where two models differ on "
-        f"{100 * DIFFER:.0f} % of them, it finds "
+        f"{report.percent(DIFFER, 0)} of them, it finds "
         f"{_finds(counts[name], 'no difference', ' or more')}"
         for name in ("dev", "test")
         if wanted[name] and (_least(counts[name]) or 1) > WIDE

@@ -574,4 +574,4 @@ def _percent(share: float | None) -> str:
 
 
 def _interval(guess: debias.Guess) -> str:
-    return f"{100 * guess.low:.1f}–{_percent(guess.high)}"
+    return f"{report.fixed(100 * guess.low)}–{_percent(guess.high)}"

@@ -13,6 +13,7 @@ from winosmith.cli._options import FILE, asked, data_argument, format_option, js
 from winosmith.cli._printing import print_json, print_table, say
 from winosmith.cli.admin import on_site, site_argument
 from winosmith.humans import DECLARED, TITLE
+from winosmith.report import percent
 
 if TYPE_CHECKING:
     from winosmith.web import Site
@@ -158,7 +159,7 @@ def close(site: Site, name: str, drop: bool) -> None:
     if figures.get("answers"):
         share = figures["right"] / figures["answers"]
         click.echo(
-            f"{100 * share:.1f} % of the answers are the intended ones ({figures['right']:,} of "
+            f"{percent(share)} of the answers are the intended ones ({figures['right']:,} of "
             f"{figures['answers']:,}), {figures['subjects']} people"
         )
     click.echo(f"{row.done} sheets handed in, {row.dropped} given up")

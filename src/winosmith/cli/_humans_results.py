@@ -11,12 +11,12 @@ import click
 from winosmith import humans, report
 from winosmith.answers import Response
 from winosmith.cli._options import FILE, PAGE, data_argument, format_option, json_option, read_data
-from winosmith.cli._printing import Result, Rows, percent, probability, span
+from winosmith.cli._printing import Result, Rows
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, InputError
 from winosmith.humans import Counts, Groups, ItemRow, Remark, Results, Slope, Subject, TestResult
 from winosmith.metrics import Reliability
-from winosmith.report import Signature, sign
+from winosmith.report import Signature, fixed, percent, points, points_span, probability, sign, span
 from winosmith.text import number_of
 
 
@@ -85,8 +85,8 @@ def _of_counts(dataset: Dataset, options: Mapping[str, Any]) -> None:
         f"Human tests: {dataset.name or 'problems'}",
         {"data": dataset.name, **found.record(), "signature": str(signature)},
         _counted(found, signature),
-        verdict=f"{found.share:.2%} of the answers are the intended ones ({found.right:,} of "
-        f"{found.answers:,}), on {found.problems} problems",
+        verdict=f"{percent(found.share, 2)} of the answers are the intended ones "
+        f"({found.right:,} of {found.answers:,}), on {found.problems} problems",
         signature=signature,
     ).tell(as_json=options["as_json"], out=options["out"])
 
@@ -194,7 +194,7 @@ def _overall(test: TestResult) -> Iterator[list[report.Value]]:
     if test.deviation is not None:
         yield [
             "deviation of scores",
-            f"{100 * test.deviation:.1f} points, of {len(test.people)} people",
+            f"{fixed(100 * test.deviation)} points, of {len(test.people)} people",
         ]
     right = f"{test.chance.right:.1f} of {len(test.items)} items"
     yield ["guessing", f"{percent(test.chance.share)} of answers, {right}"]
@@ -221,15 +221,15 @@ def _groups(title: str, groups: Groups | None) -> Iterator[list[report.Value]]:
         means = f"{percent(groups.means[0])}, {percent(groups.means[1])}"
         yield [title, f"{means} ({groups.native} and {groups.others} people)"]
         welch = "" if groups.welch is None else f"Welch p {probability(groups.welch)}, "
-        yield ["  difference", f"{100 * groups.difference:+.1f} points; {welch}"
+        yield ["  difference", f"{points(groups.difference)} points; {welch}"
                f"permutation p {probability(groups.permutation)}"]  # fmt: skip
 
 
 def _reliability(found: Reliability) -> str:
     if found.value is None or found.interval is None:
         return f"not defined: {found.reason}"
-    low, high = found.interval
-    return f"{found.value:.2f} ({low:.2f} to {high:.2f})"
+    low, high = (report.shown(end, ".2f") for end in found.interval)
+    return f"{report.shown(found.value, '.2f')} ({low} to {high})"
 
 
 def _slope(slope: Slope | None, scale: float, unit: str) -> str:
@@ -238,9 +238,9 @@ def _slope(slope: Slope | None, scale: float, unit: str) -> str:
     interval = (
         "one subject, no interval"
         if slope.interval is None
-        else f"{scale * slope.interval[0]:+.1f} to {scale * slope.interval[1]:+.1f}"
+        else " to ".join(report.shown(scale * end, "+.1f") for end in slope.interval)
     )
-    return f"{scale * slope.change:+.1f} {unit} ({interval})"
+    return f"{report.shown(scale * slope.change, '+.1f')} {unit} ({interval})"
 
 
 def _caution(test: TestResult) -> str:
@@ -389,8 +389,7 @@ def _course(test: TestResult) -> Iterator[report.Svg]:
     slope = test.course.right
     note = ""
     if slope is not None and slope.interval is not None:
-        low, high = (100 * end for end in slope.interval)
-        note = f"start to end {100 * slope.change:+.1f} points ({low:+.1f} to {high:+.1f})"
+        note = f"start to end {points(slope.change)} points ({points_span(slope.interval)})"
     yield report.over_the_sheet(parts, title="Learning and fatigue", note=note)
 
 

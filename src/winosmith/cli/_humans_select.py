@@ -18,7 +18,7 @@ from winosmith.errors import DataError, InputError
 from winosmith.humans import CrossFit, Rules, Selection
 from winosmith.outputs import PRIVATE, OutputFolder
 from winosmith.records import canonical, problem_record
-from winosmith.report import Signature, sign
+from winosmith.report import Signature, percent, sign
 
 _REASONS = 10
 """How many of the reasons are told, the most frequent first."""
@@ -180,16 +180,18 @@ def _print(
     print_table("Left out", ("problems", "because"), [(n, why) for why, n in reasons[:_REASONS]])
     if found.answers:
         click.echo(
-            f"Agreement by the answers that chose them:  {found.naive:.2%} "
+            f"Agreement by the answers that chose them:  {percent(found.naive, 2)} "
             f"({found.right} of {found.answers}; optimistic)"
         )
     if fit is not None:
         low, high = fit.agreement.interval
         click.echo(
-            f"Agreement of people who did not choose:    {fit.agreement.value:.2%} "
-            f"({low:.1%} to {high:.1%}; {fit.folds} folds)"
+            f"Agreement of people who did not choose:    {percent(fit.agreement.value, 2)} "
+            f"({percent(low)} to {percent(high)}; {fit.folds} folds)"
         )
-        click.echo(f"Of the set, {fit.kept:.0%} is chosen without a part of the people, too.")
+        click.echo(
+            f"Of the set, {percent(fit.kept, 0)} is chosen without a part of the people, too."
+        )
     else:
         click.echo(f"Agreement of people who did not choose:    unknown\n  ({why_not})")
     click.echo(f"\n{signature}")

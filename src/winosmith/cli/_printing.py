@@ -295,23 +295,9 @@ TIES = (
 )
 
 
-def percent(share: float) -> str:
-    """Return a share of 0–1 in percent with one decimal."""
-    return f"{100 * share:.1f} %"
-
-
-def span(interval: tuple[float, float]) -> str:
-    """Return an interval of shares in percent."""
-    return f"{100 * interval[0]:.1f}–{100 * interval[1]:.1f}"
-
-
-def probability(p: float) -> str:
-    """Return a p-value; what is smaller than 1 in 10,000 says only that."""
-    return "<0.0001" if p < 0.0001 else f"{p:.4f}"
-
-
 def rate(found: Proportion) -> str:
     """Return a share in percent, with the number of ties in it where there are some."""
+    from winosmith.report import percent
     from winosmith.text import number_of
 
     return percent(found.value) + (f" ({number_of(found.ties, 'tie')})" if found.ties else "")
@@ -334,4 +320,6 @@ def off_scores(counts: Mapping[str, int]) -> list[str]:
 
 def share(found: Proportion | None) -> list[report.Value]:
     """Return a share and its interval as two cells; two empty ones for None."""
+    from winosmith.report import span
+
     return [None, None] if found is None else [rate(found), span(found.interval)]

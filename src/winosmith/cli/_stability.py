@@ -11,12 +11,12 @@ from typing import Any
 
 from winosmith import metrics, report
 from winosmith.answers import Response
-from winosmith.cli._printing import Rows, percent, probability, progress, rate, share
+from winosmith.cli._printing import Rows, progress, rate, share
 from winosmith.dataset import Dataset
 from winosmith.errors import MissingExtraError
 from winosmith.lineage import depths
 from winosmith.problem import Problem
-from winosmith.report import Signature
+from winosmith.report import Signature, fixed, percent, points, points_span, probability
 from winosmith.text import changes, tokens
 
 
@@ -284,8 +284,8 @@ def _share_at(depths: Sequence[int], shares: Sequence[float], depth: int) -> flo
 
 def _against_roots(field: str, solver: str, found: Sequence[metrics.AgainstRoot]) -> report.Table:
     rows: Rows = [
-        [one.value, one.accuracy.n, rate(one.accuracy).replace(" %", "", 1), _gain(one.difference),
-         _gains(one.interval), probability(one.mcnemar), probability(one.adjusted),
+        [one.value, one.accuracy.n, rate(one.accuracy).replace(" %", "", 1), points(one.difference),
+         points_span(one.interval), probability(one.mcnemar), probability(one.adjusted),
          _points(one.consistent.value)]
         for one in found
     ]  # fmt: skip
@@ -352,8 +352,8 @@ def _kinds_of(solver: str, found: metrics.EditKinds, *, told: bool) -> report.Ta
 
 
 def _rate(kind: metrics.EditKind) -> list[report.Value]:
-    interval = "—" if kind.interval is None else _gains(kind.interval)
-    return [rate(kind.errors), _gain(kind.excess), interval]
+    interval = "—" if kind.interval is None else points_span(kind.interval)
+    return [rate(kind.errors), points(kind.excess), interval]
 
 
 def _people(found: metrics.Annotators, depth: str) -> Iterator[report.Table]:
@@ -380,30 +380,23 @@ def _people(found: metrics.Annotators, depth: str) -> Iterator[report.Table]:
 
 
 def _agreement(found: metrics.Reliability) -> list[report.Value]:
-    value = None if found.value is None else f"{found.value:.3f}"
-    low_high = None if found.interval is None else "{:.3f} to {:.3f}".format(*found.interval)
+    value = None if found.value is None else fixed(found.value, ".3f")
+    low_high = (
+        None if found.interval is None else " to ".join(fixed(end, ".3f") for end in found.interval)
+    )
     return [value, low_high, found.items, found.answers]
 
 
 def _number(value: float | None) -> str | None:
-    return None if value is None else f"{value:.2f}"
+    return None if value is None else fixed(value, ".2f")
 
 
 def _between(interval: tuple[float, float] | None) -> str | None:
-    return None if interval is None else f"{interval[0]:.2f}–{interval[1]:.2f}"
+    return None if interval is None else "–".join(fixed(end, ".2f") for end in interval)
 
 
 def _points(value: float) -> str:
-    return f"{100 * value:.1f}"
-
-
-def _gain(value: float) -> str:
-    """Return a difference of shares in points; what rounds to nothing has no minus."""
-    return f"{round(100 * value, 1) + 0.0:+.1f}"
-
-
-def _gains(interval: tuple[float, float]) -> str:
-    return " to ".join(map(_gain, interval))
+    return fixed(100 * value)
 
 
 Verdicts = Mapping[str, bool | None]
@@ -416,10 +409,10 @@ def _cards(found: Stabilities) -> report.Cards:
             report.KeyFigure(
                 f"{name}: mean depth of errors",
                 of.mean.value,
-                f"a coin flipper's: {of.mean.null.coin:.2f}; {of.mean.errors:,} errors in "
-                f"{of.n:,} perturbed problems"
+                f"a coin flipper's: {fixed(of.mean.null.coin, '.2f')}; {of.mean.errors:,} errors "
+                f"in {of.n:,} perturbed problems"
                 if of.accuracy
-                else f"a coin flipper's: {of.mean.null.coin:.2f}",
+                else f"a coin flipper's: {fixed(of.mean.null.coin, '.2f')}",
                 ".2f",
             )
             for name, of in found.solvers.items()

@@ -19,7 +19,7 @@ from winosmith.errors import DataError
 from winosmith.metrics import HumanAccuracy, copies, human_accuracy
 from winosmith.outputs import OutputFolder
 from winosmith.records import canonical, problem_record
-from winosmith.report import shown
+from winosmith.report import fixed, percent, shown
 from winosmith.validate import Checked, Examined, Finding, StructureRules, VoteRules, unvalidated
 
 SWITCHES = {
@@ -318,7 +318,7 @@ def _responses(checked: Checked, responses: Sequence[Response]) -> Iterator[repo
         low, high = people.interval
         told = (
             f"Human accuracy, by the majority on {people.problems:,} problems: "
-            f"{people.accuracy * 100:.1f} % ({low * 100:.1f} to {high * 100:.1f} %)"
+            f"{percent(people.accuracy)} ({fixed(100 * low)} to {percent(high)})"
         )
     else:
         told = f"Human accuracy is not measured: {people}."

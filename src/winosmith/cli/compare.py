@@ -15,13 +15,11 @@ from winosmith.cli._printing import (
     Result,
     Rows,
     off_scores,
-    percent,
-    probability,
     rate,
     say,
-    span,
 )
 from winosmith.errors import InputError
+from winosmith.report import percent, points, points_span, probability, shown, span
 from winosmith.text import number_of
 
 if TYPE_CHECKING:
@@ -173,8 +171,7 @@ def compare_tables(
     )
     pairs = [(letters(found, pair), pair) for pair in found.pairs]
     differences: Rows = [
-        [label, f"{100 * pair.difference:+.1f}",
-         f"{100 * pair.interval[0]:+.1f} to {100 * pair.interval[1]:+.1f}",
+        [label, points(pair.difference), points_span(pair.interval),
          pair.only_first, pair.only_second, probability(pair.mcnemar),
          probability(pair.p_value), probability(pair.adjusted)]
         for label, pair in pairs
@@ -188,8 +185,8 @@ def compare_tables(
     )
     shared: Rows = [
         [label, percent(pair.agreement.share),
-         f"{pair.agreement.kappa:.2f}",
-         "{:.2f} to {:.2f}".format(*pair.agreement.kappa_interval),
+         shown(pair.agreement.kappa, ".2f"),
+         " to ".join(shown(end, ".2f") for end in pair.agreement.kappa_interval),
          pair.both, pair.neither, pair.agreement.same_wrong]
         for label, pair in pairs
     ]  # fmt: skip

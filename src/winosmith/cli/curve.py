@@ -13,9 +13,10 @@ import numpy as np
 
 from winosmith import metrics, report
 from winosmith.cli._options import FILE, PAGE, json_option
-from winosmith.cli._printing import Result, Rows, percent, probability, span
+from winosmith.cli._printing import Result, Rows
 from winosmith.errors import FormatError, InputError
 from winosmith.metrics import FORMS, Extrapolation, LearningCurve, Proportion
+from winosmith.report import fixed, percent, points, probability, span
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -178,14 +179,14 @@ def _sections(
     """Return what was measured, and how far it goes on."""
     runs: Rows = [
         [point.size, len(point.accuracies), percent(point.taken), percent(point.mean),
-         None if point.spread is None else f"{100 * point.spread:.1f}"]
+         None if point.spread is None else fixed(100 * point.spread)]
         for point in curve.points
     ]  # fmt: skip
     last = curve.points[-1].taken
     forms: Rows = [
-        [found.form.name, _size(found.reaches), _span(found), f"{100 * found.error:.1f}",
+        [found.form.name, _size(found.reaches), _span(found), fixed(100 * found.error),
          None if found.last is None
-         else f"{100 * found.last:.1f} ({100 * (found.last - last):+.1f})"]
+         else f"{fixed(100 * found.last)} ({points(found.last - last)})"]
         for found in curve.extrapolations
     ]  # fmt: skip
     formulas: Rows = [

@@ -131,9 +131,10 @@ def command(out: str, force: bool, as_json: bool) -> None:
         winosmith demo
     """  # noqa: D301
     from winosmith.build import build, read_recipe
+    from winosmith.report import percent
 
     folder = Path(out)
-    say(f"Writing {TWINS:,} practice twins, {STRENGTH:.0%} of them with a planted artifact")
+    say(f"Writing {TWINS:,} practice twins, {percent(STRENGTH, 0)} of them with a planted artifact")
     recipe = write_practice(folder / "pool", twins=TWINS, strength=STRENGTH, force=force)
     read = read_recipe(recipe)
     built = build(read, folder / "benchmark", force=force, step=progress)

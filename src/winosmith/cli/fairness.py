@@ -15,7 +15,7 @@ from winosmith.cli._predictions import graded
 from winosmith.cli._printing import Result, Rows
 from winosmith.errors import DataError, FormatError, InputError
 from winosmith.records import parsed
-from winosmith.report import shown
+from winosmith.report import percent, probability, shown, span
 
 if TYPE_CHECKING:
     from winosmith.dataset import Dataset
@@ -205,7 +205,7 @@ def _figures(name: str, kept: KeptSet, found: Fairness) -> report.Table:
             _cell(figure.pool, figure.form),
             _cell(figure.kept, figure.form),
             _between(figure),
-            None if figure.adjusted is None else _printing.probability(figure.adjusted),
+            None if figure.adjusted is None else probability(figure.adjusted),
         ]
         for figure in kept.figures
     ]
@@ -241,7 +241,7 @@ def _between(figure: Figure) -> str | None:
 def _accuracies(found: Ranking) -> report.Table:
     models = sorted(found.accuracies["all"], key=lambda m: -found.accuracies["all"][m].value)
     rows: Rows = [
-        [model, *(f"{_printing.percent(of[model].value)} ({_printing.span(of[model].interval)})"
+        [model, *(f"{percent(of[model].value)} ({span(of[model].interval)})"
                   for of in found.accuracies.values())]
         for model in models
     ]  # fmt: skip
@@ -255,7 +255,7 @@ def _orders(found: Ranking) -> report.Table:
             _cell(c.tau, ".2f"),
             _ends(c.interval),
             None if c.null is None else _ends(c.null[1:]),
-            None if c.p is None else _printing.probability(c.p),
+            None if c.p is None else probability(c.p),
             _cell(c.rho, ".2f"),
             f"{c.reversed} of {c.pairs}",
         ]

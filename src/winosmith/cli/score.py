@@ -23,11 +23,8 @@ from winosmith.cli._printing import (
     Result,
     Rows,
     off_scores,
-    percent,
-    probability,
     rate,
     share,
-    span,
 )
 from winosmith.cli._stability import Stabilities, stabilities, stability_sections
 from winosmith.dataset import Dataset
@@ -44,6 +41,7 @@ from winosmith.metrics import (
     overlap_sentences,
 )
 from winosmith.records import parsed
+from winosmith.report import percent, points, points_span, probability, span
 from winosmith.text import number_of
 
 
@@ -523,11 +521,11 @@ def _gap_tables(extra: ExtraFigures) -> Iterator[report.Table]:
             female, male = of[what].female, of[what].male
             sizes = f"{female.plain.n}, {male.plain.n} / {female.gotcha.n}, {male.gotcha.n}"
             rows.append([solver, "no", _points(female.plain), _points(male.plain),
-                         f"{100 * female.value:+.1f}", f"{100 * male.value:+.1f}"])  # fmt: skip
+                         points(female.value), points(male.value)])  # fmt: skip
             rows.append(["", "yes", _points(female.gotcha), _points(male.gotcha),
-                         _signed_span(female.interval), _signed_span(male.interval)])  # fmt: skip
-            rows.append(["", "rounded", "", "",
-                         f"{female.of_rounded:+.1f}", f"{male.of_rounded:+.1f}"])  # fmt: skip
+                         points_span(female.interval), points_span(male.interval)])  # fmt: skip
+            rounded = (points(gap.of_rounded / 100) for gap in (female, male))
+            rows.append(["", "rounded", "", "", *rounded])
         yield report.Table(
             f"Gender gap on Winogender, with the majority of {what}",
             ["solver", "gotcha", "female", "male", "ΔF", "ΔM"],
@@ -548,10 +546,6 @@ def _gap_notes(extra: ExtraFigures, what: str) -> str:
 
 def _points(found: Proportion) -> str:
     return rate(found).replace(" %", "", 1)
-
-
-def _signed_span(interval: tuple[float, float]) -> str:
-    return f"{100 * interval[0]:+.1f} to {100 * interval[1]:+.1f}"
 
 
 def _drawn(scores: Mapping[str, Score], extra: ExtraFigures) -> list[report.Drawing]:

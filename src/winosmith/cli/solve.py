@@ -14,7 +14,7 @@ from winosmith.cli import _options, _solvers
 from winosmith.cli._printing import print_json, print_table, progress, say
 from winosmith.dataset import Dataset
 from winosmith.formats import Predictions
-from winosmith.report import Signature, shown
+from winosmith.report import Signature, percent, shown
 
 if TYPE_CHECKING:
     from winosmith.solve import Solver
@@ -179,7 +179,7 @@ def _report(
 def _print(dataset: Dataset, report: dict[str, Any]) -> None:
     rows = [("problems", f"{report['problems']:,}")]
     if report["answers_known"]:
-        share = f"{report['accuracy'] * 100:.1f} %"
+        share = percent(report["accuracy"])
         right = f"{report['right']:,.7g} of {report['answers_known']:,}"
         rows.append(("accuracy", f"{share} ({right})"))
     else:
@@ -202,11 +202,9 @@ def _replies(interview: dict[str, Any], problems: int) -> list[tuple[str, str]]:
     if interview["cut_off"]:
         rows.append(("cut off", f"{interview['cut_off']:,}; a higher --max-tokens may mend them"))
     if interview["first_place"] is not None:
-        rows.append(
-            ("first option", f"{interview['first_place'] * 100:.1f} % of the clear replies")
-        )
+        rows.append(("first option", f"{percent(interview['first_place'])} of the clear replies"))
     if interview["position_bias"] is not None:
-        share = f"{interview['position_bias'] * 100:.1f} %"
+        share = percent(interview["position_bias"])
         rows.append(("position bias", f"{share} name the same place when the options are swapped"))
     if interview["tokens_in"] is not None:
         rows.append(("tokens", f"{interview['tokens_in']:,} in, {interview['tokens_out']:,} out"))

@@ -14,7 +14,7 @@ from winosmith.dataset import Dataset
 from winosmith.errors import FormatError
 from winosmith.metrics import ClaimStatistics, LineageStatistics, Statistics
 from winosmith.problem import Claim, Problem
-from winosmith.report import shown
+from winosmith.report import fixed, percent, shown
 from winosmith.text import number_of
 
 
@@ -95,7 +95,7 @@ def _counts(found: Statistics | ClaimStatistics) -> Rows:
         return [["average length", none], ["vocabulary", none]]
     but = f", without {found.uncounted:,} unspaced problems" if found.uncounted else ""
     return [
-        ["average length", f"{found.average_length:.2f} tokens{but}"],
+        ["average length", f"{fixed(found.average_length, '.2f')} tokens{but}"],
         ["vocabulary", f"{found.vocabulary:,} tokens{but}"],
     ]
 
@@ -156,7 +156,7 @@ def _rows(found: Statistics) -> Rows:
     more = f", {found.comparisons:,} comparisons" if found.comparisons > found.problems else ""
     marked, labelled = found.associative
     blanks = found.problems - found.questions
-    share = f"{missing / max(1, blanks) * 100:.1f} %"
+    share = percent(missing / max(1, blanks))
     by_options = [f"{n} in {number_of(of, 'problem')}" for n, of in found.options.items()]
     rows: Rows = [
         ["problems", f"{found.problems:,}{more}"],
@@ -173,7 +173,7 @@ def _rows(found: Statistics) -> Rows:
         example = f", as {found.missing_options[0]}" if missing else ""
         rows.append(["option missing", f"{number_of(missing, 'problem')} ({share}){example}"])
     if labelled:
-        told = f"{marked:,} of {labelled:,} ({marked / labelled * 100:.1f} %)"
+        told = f"{marked:,} of {labelled:,} ({percent(marked / labelled)})"
         rows.append(["associative", told])
     return rows
 

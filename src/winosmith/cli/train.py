@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from winosmith.cli._options import FILE, json_option
-from winosmith.cli._printing import percent, print_json, print_table, probability, progress, say
+from winosmith.cli._printing import print_json, print_table, progress, say
 from winosmith.errors import InputError
 from winosmith.models import GRIDS, Grid, TrainingSettings
-from winosmith.report import Signature
+from winosmith.report import Signature, percent, probability
 
 if TYPE_CHECKING:
     from winosmith.models import FineTuned, Trained, TrainingRun
@@ -354,10 +354,12 @@ def print_report(report: dict[str, Any]) -> None:
         _print_training(report["then"])
     known = report.get("forgetting")
     if known:
-        before, after = (100 * known[f"right_{when}"] / known["n"] for when in ("before", "after"))
+        before, after = (
+            percent(known[f"right_{when}"] / known["n"], 2) for when in ("before", "after")
+        )
         click.echo(
-            f"On the first dev part ({known['n']:,}): {before:.2f} % before the second training, "
-            f"{after:.2f} % after: {known['forgotten']:,} forgotten, {known['learned']:,} learned "
+            f"On the first dev part ({known['n']:,}): {before} before the second training, "
+            f"{after} after: {known['forgotten']:,} forgotten, {known['learned']:,} learned "
             f"(p: {probability(known['p_value'])})"
         )
 

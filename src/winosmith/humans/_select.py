@@ -33,6 +33,7 @@ from winosmith.humans._sheet import text_key
 from winosmith.humans._tally import Level, Tally, best_first, crossed_share, tally
 from winosmith.metrics import Proportion, clusters
 from winosmith.problem import Extra, Problem
+from winosmith.report import percent
 
 Floats = npt.NDArray[np.float64]
 Chosen = npt.NDArray[np.bool_]
@@ -114,8 +115,8 @@ def _alone(dataset: Dataset, counts: Tally, rules: Rules, row: int) -> str | Non
     other = most is not None and most != dataset[row].answer
     chose = f", and more chose {dataset[row].options[most]!r}" if most is not None and other else ""
     return (
-        f"{right} of {said} gave the intended answer ({right / said:.0%}){chose}; "
-        f"{rules.floor:.0%} are needed"
+        f"{right} of {said} gave the intended answer ({percent(right / said, 0)}){chose}; "
+        f"{percent(rules.floor, 0)} are needed"
     )
 
 
@@ -195,7 +196,7 @@ def select(dataset: Dataset, counts: Tally, rules: Rules | None = None, seed: in
     >>> found.rows, found.right, found.answers
     ((0, 2), 17, 18)
     >>> found.filtered.dropped[0].reason
-    '4 of 9 gave the intended answer (44%); 80% are needed'
+    '4 of 9 gave the intended answer (44 %); 80 % are needed'
     """
     if len(counts.subjects) != len(dataset):
         raise DataError(

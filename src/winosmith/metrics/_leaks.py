@@ -22,7 +22,7 @@ from winosmith.metrics._graded import clusters, columns
 from winosmith.problem import Problem, Scalar
 from winosmith.published import Contents, traces
 from winosmith.records import Recorded
-from winosmith.report import shown
+from winosmith.report import percent, shown
 
 Ints = NDArray[np.intp]
 Tell = tuple[str, Sequence[Hashable]]
@@ -63,12 +63,12 @@ class Leak(Recorded):
 
     def __str__(self) -> str:
         """Return the leak in words."""
-        share = "100 %" if self.accuracy == 1 else f"{min(self.accuracy * 100, 99.9):.1f} %"
+        share = "100 %" if self.accuracy == 1 else percent(min(self.accuracy, 0.999))
         says = ", ".join(f"{value!r} says option {option}" for value, option in self.says)
         return (
             f"the {self.field}'{'' if self.field.endswith('s') else 's'} {self.tell} gives the "
             f"answer away in {share} of "
-            f"{self.problems:,} problems (chance {self.chance * 100:.1f} %); {says}"
+            f"{self.problems:,} problems (chance {percent(self.chance)}); {says}"
         )
 
 

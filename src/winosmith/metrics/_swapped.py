@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any, Literal
 
 import numpy as np
@@ -24,7 +25,7 @@ from winosmith.metrics._proportion import (
 )
 from winosmith.problem import BLANK, Extra, Problem, Scalar
 from winosmith.records import Recorded
-from winosmith.report import Signature, sign
+from winosmith.report import Signature, fixed, points, points_span, sign
 
 _MARKS = {"is_associative": "trichelair.associative", "is_switchable": "trichelair.switchable"}
 _PRONOUN = re.compile(r"\[[^\]]*\]")
@@ -243,7 +244,8 @@ class Gap:
 
         Table 7 prints this one without its sign; it can differ from 100 · `value` by 0.1.
         """
-        return round(round(100 * self.plain.value, 1) - round(100 * self.gotcha.value, 1), 1)
+        plain, gotcha = (Decimal(fixed(100 * of.value)) for of in (self.plain, self.gotcha))
+        return float(plain - gotcha)
 
     def record(self) -> dict[str, Any]:
         """Return it as JSON can hold it."""
@@ -282,10 +284,9 @@ class GenderGap:
     @property
     def of_pronoun(self) -> str:
         """What the pronoun does, in words and points; see `both`."""
-        low, high = (f"{100 * end:+.1f}" for end in self.both.interval)
         return (
             f"by the pronoun alone, over both genders and so on the same sentences: "
-            f"{100 * self.both.value:+.1f} points ({low} to {high})"
+            f"{points(self.both.value)} points ({points_span(self.both.interval)})"
         )
 
     def record(self) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from winosmith.models._texts import Questions, SplitPoint, questions
 from winosmith.outputs import OutputFolder, write_aside
 from winosmith.problem import Claim
 from winosmith.published import Contents, contents_in, keep_contents
+from winosmith.report import percent
 from winosmith.seen import Sees
 
 ALPHA = 0.05
@@ -168,7 +169,7 @@ class TrainingRun:
             else "above chance"
         )
         return (
-            f"dev accuracy {self.dev_accuracy:.1%} ({right:,} of {self.n_dev:,}) after epoch "
+            f"dev accuracy {percent(self.dev_accuracy)} ({right:,} of {self.n_dev:,}) after epoch "
             f"{self.best + 1} of {len(self.epochs)}, p = {self.p_value:.2g}: {verdict}"
         )
 

@@ -187,7 +187,7 @@ def judged(votes: Iterable[Response]) -> dict[str, Judged]:
 def removed(stage: str, reason: str) -> Removed:
     """Return what a line of dropped.jsonl says.
 
-    >>> removed("aflite", "guessed: by 90% of the ensemble in phase 34")
+    >>> removed("aflite", "guessed: by 90 % of the ensemble in phase 34")
     Removed(stage='aflite', phase=34)
     """
     found = _IN_PHASE.search(reason)

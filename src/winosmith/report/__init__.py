@@ -81,7 +81,20 @@ from winosmith.report._page import (
     page,
 )
 from winosmith.report._svg import Svg
-from winosmith.report._text import Signature, Value, joined, shown, sign, whole_and_single
+from winosmith.report._text import (
+    Signature,
+    Value,
+    fixed,
+    joined,
+    percent,
+    points,
+    points_span,
+    probability,
+    shown,
+    sign,
+    span,
+    whole_and_single,
+)
 
 __all__ = [
     "ALONG",
@@ -122,6 +135,7 @@ __all__ = [
     "curves",
     "depth_accuracy",
     "dots",
+    "fixed",
     "funnel",
     "histograms",
     "items_by_right",
@@ -131,14 +145,19 @@ __all__ = [
     "mirrored",
     "over_the_sheet",
     "page",
+    "percent",
     "phase_chance",
     "phase_sizes",
+    "points",
+    "points_span",
+    "probability",
     "reaches",
     "reliability",
     "scores",
     "shifts",
     "shown",
     "sign",
+    "span",
     "subject_scores",
     "survival",
     "whole_and_single",

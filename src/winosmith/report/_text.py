@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import ROUND_HALF_UP, Decimal
 from numbers import Integral, Real
 from typing import Any
 
@@ -64,11 +65,90 @@ def joined(names: Sequence[str], most: int = 4) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
+_FORM = re.compile(r"([+]?,?)\.(\d+)([f%])")
+"""The format specifications that say how many decimals there are."""
+
+_EXACT = 12
+"""Decimals that a float's arithmetic keeps; what differs beyond them is the same figure."""
+
+_LARGE = 1e15
+"""From here on a float holds no halves."""
+
+
+def fixed(value: float, form: str = ".1f") -> str:
+    """Return a number with the decimals that `form` asks for, rounded as papers print figures.
+
+    What lies half way goes away from zero. A float's own format rounds the binary number that
+    stands for it: it would print 69 of 80 as 86.2 %, and 0.35 as 0.3. What rounds to nothing has no
+    minus.
+
+    Args:
+        value: the number.
+        form: a format specification: ".1f", "+.1f", ",.0f", ".1%"; others are the float's own.
+
+    >>> fixed(100 * 69 / 80), fixed(0.35), fixed(-0.85 + 0.8, "+.1%"), fixed(-0.01, "+.1f")
+    ('86.3', '0.4', '-5.0%', '+0.0')
+    """
+    asked = _FORM.fullmatch(form)
+    if asked is None or not abs(value) < _LARGE:
+        return format(value, form)
+    flags, places, kind = asked.groups()
+    number = Decimal(repr(round(float(value), _EXACT))).scaleb(2 if kind == "%" else 0)
+    rounded = number.quantize(Decimal(1).scaleb(-int(places)), ROUND_HALF_UP)
+    return format(rounded + 0, f"{flags}f") + kind.replace("f", "")
+
+
+def percent(share: float, digits: int = 1) -> str:
+    """Return a share of 0–1 in percent.
+
+    >>> percent(69 / 80), percent(2 / 3, 0)
+    ('86.3 %', '67 %')
+    """
+    return fixed(share, f".{digits}%").replace("%", " %")
+
+
+def points(change: float, digits: int = 1) -> str:
+    """Return a difference of shares in points of percent, with its sign.
+
+    >>> points(0.0125), points(-0.0312), points(-0.0004)
+    ('+1.3', '−3.1', '+0.0')
+    """
+    return fixed(100 * change, f"+.{digits}f").replace("-", "−")
+
+
+def span(interval: tuple[float, float], digits: int = 1) -> str:
+    """Return an interval of shares in percent.
+
+    >>> span((0.8095, 0.9))
+    '81.0–90.0'
+    """
+    low, high = (fixed(100 * end, f".{digits}f") for end in interval)
+    return f"{low}–{high}"
+
+
+def points_span(interval: tuple[float, float], digits: int = 1) -> str:
+    """Return an interval of differences of shares, in points of percent.
+
+    >>> points_span((-0.02, 0.1))
+    '−2.0 to +10.0'
+    """
+    return " to ".join(points(end, digits) for end in interval)
+
+
+def probability(p: float) -> str:
+    """Return a p-value; what is smaller than 1 in 10,000 says only that.
+
+    >>> probability(0.03125), probability(2e-6)
+    ('0.0313', '<0.0001')
+    """
+    return "<0.0001" if p < 0.0001 else fixed(p, ".4f")
+
+
 def shown(value: object, form: str = "") -> str:
     r"""Return a value as the report prints it.
 
     Nothing (None, NaN) is "—"; whole numbers have commas; other numbers three decimals, unless
-    `form`, a format specification, says otherwise; text stays.
+    `form`, a format specification, says otherwise (`fixed` rounds); text stays.
 
     >>> shown(12282), shown(0.12345), shown(0.12345, ".1%"), shown(None)
     ('12,282', '0.123', '12.3\xa0%', '—')
@@ -80,7 +160,7 @@ def shown(value: object, form: str = "") -> str:
     if isinstance(value, Integral):
         return format(int(value), form or ",")
     if isinstance(value, Real):
-        return format(float(value), form or ",.3f").replace("-", "−").replace("%", "\u00a0%")
+        return fixed(float(value), form or ",.3f").replace("-", "−").replace("%", "\u00a0%")
     return clean(value)
 
 

@@ -13,7 +13,7 @@ from winosmith.build import sides_blocks
 from winosmith.errors import InputError
 from winosmith.metrics import overlap_sentences
 from winosmith.problem import Edit, Problem
-from winosmith.report import shown
+from winosmith.report import points, shown, span
 from winosmith.rounds._solving import NextRound
 from winosmith.text import number_of
 
@@ -176,7 +176,7 @@ def _with_interval(found: Mapping[str, Any] | None) -> str | None:
         return None
     low, high = found["interval"]
     tied = f", {number_of(ties, 'tie')}" if (ties := found.get("ties")) else ""
-    return f"{shown(found['value'], '.1%')} ({100 * low:.1f}–{100 * high:.1f}{tied})"
+    return f"{shown(found['value'], '.1%')} ({span((low, high))}{tied})"
 
 
 def _next(following: NextRound) -> list[report.Block]:
@@ -268,8 +268,8 @@ class Change:
         if self.by is None:
             return None
         if self.form.endswith("%"):
-            return f"{100 * self.by:+.1f} points"
-        return f"{self.by:+{self.form}}"
+            return f"{points(self.by)} points"
+        return shown(self.by, f"+{self.form}")
 
 
 def read_record(folder: str | Path) -> dict[str, Any]:

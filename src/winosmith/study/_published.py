@@ -9,7 +9,7 @@ from decimal import Decimal
 from importlib import resources
 
 from winosmith.metrics import Proportion, possible_counts, possible_sums
-from winosmith.report import Column, Section, Table, Text
+from winosmith.report import Column, Section, Table, Text, fixed, percent, points, span
 from winosmith.study._transfer import TARGETS, Solved
 
 CELL = 120
@@ -79,7 +79,7 @@ class Published:
             if counts[n]:
                 said.append(f"of {n} it is {' or '.join(map(str, found))}")
             elif found:
-                said.append(f"{found[0]} is {100 * found[0] / n:.2f}")
+                said.append(f"{found[0]} is {fixed(100 * found[0] / n, '.2f')}")
         return "; ".join(said)
 
 
@@ -371,7 +371,7 @@ IMPOSSIBLE = (
 def _lead(lines: Sequence[Line]) -> str:
     mine = [line for line in lines if line.own]
     return "; ".join(
-        f"{line.system}: {100 * line.accuracy:.1f} % ({line.own.in_words})"
+        f"{line.system}: {percent(line.accuracy)} ({line.own.in_words})"
         for line in mine
         if line.own
     )
@@ -381,10 +381,8 @@ def _table(name: str, lines: Sequence[Line]) -> Table:
     rows = [
         [
             f"→ {line.system}" if line.own else line.system,
-            line.printed or f"{100 * line.accuracy:.1f}",
-            ""
-            if line.own is None
-            else f"{100 * line.own.interval[0]:.1f}–{100 * line.own.interval[1]:.1f}",
+            line.printed or fixed(100 * line.accuracy),
+            "" if line.own is None else span(line.own.interval),
             line.own.in_words if line.own else f"table {line.table}" if line.table else "section 1",
         ]
         for line in lines
@@ -411,8 +409,8 @@ def _gender(lines: Sequence[GenderLine]) -> Table:
     rows = [
         [
             line.system,
-            *(f"{cell:.1f}" for cell in (*line.plain, *line.gotcha)),
-            *(f"{gap:+.1f}" for gap in line.gaps),
+            *(fixed(cell) for cell in (*line.plain, *line.gotcha)),
+            *(points(gap / 100) for gap in line.gaps),
             ", ".join(line.printed) or "—",
         ]
         for line in lines

@@ -12,7 +12,7 @@ from winosmith.dataset import Dataset
 from winosmith.errors import DataError, FormatError, InputError, SameInputError
 from winosmith.metrics import GenderGap, Proportion, gender_gap, grade, proportion, score
 from winosmith.problem import Claim, Problem
-from winosmith.report import Signature
+from winosmith.report import Signature, fixed
 from winosmith.solve import EncoderSolver, Solver, predict, predict_to_file
 
 TARGETS = {
@@ -268,7 +268,7 @@ def _judged(target: Target, claims: tuple[Claim, ...], solver: Solver) -> Solved
     signature = Signature(sha256(lines.encode()).hexdigest(), len(claims), parameters)
     share = sum(claim.holds is False for claim in claims) / len(claims)
     usual = "false" if share >= 0.5 else "true"
-    notes = [f"always saying {usual} gives {100 * max(share, 1 - share):.1f}"]
+    notes = [f"always saying {usual} gives {fixed(100 * max(share, 1 - share))}"]
     if not (isinstance(solver, EncoderSolver) and solver.judges_claims):
         lone = lone_claims(claims)
         notes.append(

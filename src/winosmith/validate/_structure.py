@@ -23,6 +23,7 @@ from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import RecipeError
 from winosmith.lineage import check_lineages
 from winosmith.problem import Problem
+from winosmith.report import percent
 from winosmith.text import writing
 
 
@@ -432,7 +433,7 @@ def _overlap(first: Problem, second: Problem, least: float) -> str | None:
     share = text.overlap(text.words(first.sentence), text.words(second.sentence))
     if share >= least:
         return ""
-    return f"the halves share {share * 100:.1f} % of their words; {least * 100:.0f} % are asked for"
+    return f"the halves share {percent(share)} of their words; {percent(least, 0)} are asked for"
 
 
 def _edit(first: Problem, second: Problem, most: float) -> str | None:
@@ -444,7 +445,7 @@ def _edit(first: Problem, second: Problem, most: float) -> str | None:
         return None
     if distance <= most * longer:
         return ""
-    return f"the halves differ in {distance} of {longer} tokens; at most {most * 100:.0f} % may"
+    return f"the halves differ in {distance} of {longer} tokens; at most {percent(most, 0)} may"
 
 
 def _has_no_words(*halves: Problem) -> bool:

@@ -27,7 +27,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
-from winosmith import __version__
+from winosmith import __version__, report
 from winosmith.errors import RecipeError
 from winosmith.web._site import CHOSEN
 
@@ -105,13 +105,18 @@ def _way_back(request: HttpRequest, asked: str) -> str:
 
 
 def fixed(value: float, digits: int) -> str:
-    """Return a number with so many decimals."""
-    return number_format(f"{value:.{digits}f}", use_l10n=True)
+    """Return a number with so many decimals, rounded as in every report."""
+    return number_format(report.fixed(value, f".{digits}f"), use_l10n=True)
 
 
 def percent(share: float, digits: int = 1) -> str:
     """Return a share (0–1) in percent, with its sign."""
     return f"{fixed(100 * share, digits)} %"
+
+
+def whole_percent(share: float) -> int:
+    """Return a share (0–1) in whole percents, for a bar and the figure beside it."""
+    return int(report.fixed(100 * share, ".0f"))
 
 
 def is_number(text: str, digits: int = 18) -> bool:

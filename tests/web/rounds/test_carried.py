@@ -12,6 +12,7 @@ import pytest
 
 from tests.web.rounds.conftest import CHANCE, TWINS, WORDS  # type: ignore[import-not-found]
 from tests.web.rounds.making import SMALL, fill  # type: ignore[import-not-found]
+from winosmith.report import percent
 
 
 def _records(path: Path) -> list[dict[str, Any]]:
@@ -76,7 +77,8 @@ def test_a_round_goes_on_after_a_break_and_accounts_for_its_pool(
     assert made.record["people"]["agree"] > 0.9
     for place in places.filter(stage="aflite"):
         assert (
-            place.reason == f"guessed: by {place.score:.0%} of the ensemble in phase {place.phase}"
+            place.reason
+            == f"guessed: by {percent(place.score, 0)} of the ensemble in phase {place.phase}"
         )
         assert place.score == pytest.approx(place.guessed / place.asked)
         assert place.score >= SMALL["filter"]["threshold"]

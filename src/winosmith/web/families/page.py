@@ -402,7 +402,7 @@ def shares(ends: Ends | str) -> str:
 @register.simple_tag
 def p_value(value: float | None) -> str:
     """Return a probability; a dash for none."""
-    return "–" if value is None else f"< {fixed(0.001, 3)}" if value < 0.001 else fixed(value, 3)
+    return "–" if value is None else f"<{fixed(0.001, 3)}" if value < 0.001 else fixed(value, 3)
 
 
 @register.simple_tag

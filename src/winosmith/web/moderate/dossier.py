@@ -24,7 +24,7 @@ from winosmith.web.judge.votes import Vote, skips_of, votes_of
 from winosmith.web.moderate import decisions
 from winosmith.web.moderate.models import Appeal
 from winosmith.web.moderate.people import person_of, written_by
-from winosmith.web.pages import csv_lines
+from winosmith.web.pages import csv_lines, whole_percent
 from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.predict import asking
 from winosmith.web.predict.models import Prediction
@@ -188,7 +188,7 @@ def dossier(reader: Person, problem: Problem) -> dict[str, Any]:
         "halves": _halves(reader, problem),
         "family": family,
         "near": [
-            (one, round(100 * one.share))
+            (one, whole_percent(one.share))
             for one in lookalikes(
                 [problem],
                 without=problem.twin_id,

@@ -20,7 +20,7 @@ from winosmith.metrics import holm, wilson_interval
 from winosmith.outputs import guarded
 from winosmith.web._background import cached
 from winosmith.web.judge.models import Slot
-from winosmith.web.pages import csv_lines
+from winosmith.web.pages import csv_lines, whole_percent
 from winosmith.web.people.models import Person, pseudonym
 
 LEAST = 20
@@ -191,7 +191,7 @@ def matrix(who: Person | None = None) -> Matrix:
 def _cell(pair: Pair, column: int, row: int) -> Cell:
     mark = {"more": "+", "less": "−"}.get(pair.stands, "")
     depth = f"{0.55 * max(0.0, 2 * pair.share - 1):.2f}"  # nothing at half, and ink is read on all
-    text = f"{100 * pair.share:.0f}{mark}"
+    text = f"{whole_percent(pair.share)}{mark}"
     return Cell(LABEL + CELL * column, CELL * row, text, depth, pair.stands)
 
 

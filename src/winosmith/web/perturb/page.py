@@ -22,6 +22,7 @@ from winosmith import Problem as Datum
 from winosmith.lineage import depths, edit_script, perturbed
 from winosmith.problem import BLANK
 from winosmith.text import Change, changes, tokens
+from winosmith.web.pages import whole_percent
 from winosmith.web.people.models import Person
 from winosmith.web.perturb.rules import Place, Typed, examine, measured, usable
 from winosmith.web.predict.asking import current_models, of, state_of
@@ -437,7 +438,7 @@ def _shown(row: Prediction, problem: Problem, version: Version, parent: bool | N
 
 def _bars(row: Prediction, problem: Problem) -> list[Bar]:
     known = len(row.scores) == len(problem.options)
-    shares = [round(100 * share) for share in softmax(row.scores)] if known else None
+    shares = [whole_percent(share) for share in softmax(row.scores)] if known else None
     chosen = None if row.tie else row.choice
     return [
         Bar(option, shares[n] if shares else None, n == chosen, n == problem.answer)

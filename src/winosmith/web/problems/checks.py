@@ -20,6 +20,7 @@ from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError
 from winosmith.problem import BLANK
+from winosmith.report import percent
 from winosmith.text import FUNCTION_WORDS, composed, words
 from winosmith.web.people.models import Person, latin
 from winosmith.web.problems.lookalikes import AnyHalf, Lookalike, lookalikes
@@ -381,7 +382,7 @@ def lookalike_hints(near: Sequence[Lookalike]) -> list[str]:
 
 
 def _lookalike_hint(one: Lookalike) -> str:
-    share = f"{one.share:.0%}".replace("%", " %")
+    share = percent(one.share, 0)
     if one.where:
         return _("shares {share} of its words with {ref} of {source}").format(
             share=share, ref=one.ref, source=one.where

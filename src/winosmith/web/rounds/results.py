@@ -25,9 +25,10 @@ from winosmith import Dataset, formats
 from winosmith.finished import BuildFiles
 from winosmith.outputs import write_aside
 from winosmith.records import canonical
-from winosmith.report import shown
+from winosmith.report import fixed, shown
 from winosmith.rounds import Change, NextRound, round_page
 from winosmith.web.judge.models import note_read
+from winosmith.web.pages import whole_percent
 from winosmith.web.people.gates import existing_writer
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import ERASED_SENTENCE, Problem, State
@@ -94,7 +95,7 @@ def funnel(record: Mapping[str, Any]) -> list[Stage]:
             Stage(
                 stage(step["stage"]),
                 left,
-                round(100 * left / whole) if whole else 0,
+                whole_percent(left / whole) if whole else 0,
                 list(step["dropped"].items()),
             )
         )
@@ -325,12 +326,12 @@ class Flag:
     @property
     def score(self) -> str:
         """The score with two digits, as "0.87"; "" without one."""
-        return "" if self.place.score is None else f"{self.place.score:.2f}"
+        return "" if self.place.score is None else fixed(self.place.score, ".2f")
 
     @property
     def percent(self) -> int:
         """The score in per cent, for a bar."""
-        return round(100 * (self.place.score or 0))
+        return whole_percent(self.place.score or 0)
 
 
 def newest() -> Round | None:

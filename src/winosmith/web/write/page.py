@@ -21,6 +21,7 @@ from winosmith.web.judge.submissions import may_revise, may_withdraw, own_proble
 from winosmith.web.judge.votes import Vote, votes_of
 from winosmith.web.moderate import decisions
 from winosmith.web.moderate.people import written_by
+from winosmith.web.pages import whole_percent
 from winosmith.web.people.gates import new_key
 from winosmith.web.people.models import Person
 from winosmith.web.people.news import MOST, Item, Work
@@ -167,7 +168,7 @@ def checked(
         "readings": [
             {
                 "number": number,
-                "percent": round(reading.share * 100),
+                "percent": whole_percent(reading.share),
                 "words": ", ".join(reading.words),
                 "strong": reading.share >= 0.65,
             }
@@ -203,7 +204,7 @@ def _near(draft: Draft, typed: Typed, person: Person) -> list[dict[str, Any]]:
     if not begun:
         return []
     near = lookalikes(begun, without=draft.revises_id, reader=person, most=MOST_NEAR)
-    return [{"one": one, "percent": round(one.share * 100)} for one in near]
+    return [{"one": one, "percent": whole_percent(one.share)} for one in near]
 
 
 @dataclass(frozen=True, slots=True)
