@@ -155,6 +155,20 @@ def test_the_p_value_of_the_shuffles_keeps_its_level() -> None:
     assert (p_values < 0.5).mean() >= 0.3
 
 
+def test_the_interval_reaches_as_far_as_few_families_ask() -> None:
+    """With five families it is wider than the middle of their draws, at both ends."""
+    data = made_families(*([1, 2, 3, 4, 5, 6] for _ in range(5)))
+    wrong = {"r0-1", "r1-2", "r2-4", "r3-3", "r3-5", "r4-0"}
+    found = stability(right_but(data, lambda p: p.id in wrong)).mean
+    depths = [[2], [3], [5], [4, 6], [1]]
+    drawn = np.random.default_rng(0).integers(0, 5, (20_000, 5))
+    sums, counts = (np.array([of(d) for d in depths])[drawn].sum(axis=1) for of in (sum, len))
+    low, high = np.quantile(sums / counts, [0.025, 0.975])
+    assert found.interval is not None
+    assert found.interval[0] < low - 0.2
+    assert found.interval[1] > high + 0.2
+
+
 def test_errors_that_come_late_are_told_from_many_errors() -> None:
     """A solver that is wrong at depths 5 and 6 alone is beyond all shuffles of its errors."""
     found = stability(right_but(MANY, lambda p: depth(p) > 4)).mean

@@ -308,8 +308,8 @@ class ErrorDepth(Recorded):
 
     Attributes:
         value: 0 or more; None when no error was made.
-        interval: 95 %, by the bootstrap over families; None without errors, and with fewer than
-            5 clusters of families, from which it would be far too narrow.
+        interval: 95 %, by the bootstrap over families, expanded as these are few; None without
+            errors, and with fewer than 5 clusters of families, which tell next to nothing.
         errors: of how many it is the mean: problems answered wrongly, or families with one; whole
             but for ties.
         null: what it would be if depth did not matter.
@@ -327,14 +327,15 @@ def error_depths(
     """Return the pooled mean, the mean over families, and that of the families' first errors."""
     totals = np.array([_observed(family) for family in families])
     observed = totals.sum(axis=0)
-    drawn = _bootstrap(totals, np.array([family.cluster for family in families]), seed, draws)
+    clusters = np.array([family.cluster for family in families])
+    drawn, number = _bootstrap(totals, clusters, seed, draws), len(np.unique(clusters))
     coins = _simulated(families, _coin, np.random.default_rng([seed, 1]))
     shuffles = _simulated(families, _shuffle, np.random.default_rng([seed, 2]))
     depths = np.concatenate([family.depths for family in families])
     risk = 1 - np.concatenate([family.chance for family in families])
     exact = float(np.average(depths, weights=risk)), None, None
     pooled, mean, first = (
-        _figure(observed, drawn, coins, shuffles, place, expected)
+        _figure(observed, drawn, number, coins, shuffles, place, expected)
         for place, expected in zip(_FIGURES, exact, strict=True)
     )
     return pooled, mean, first
@@ -357,6 +358,7 @@ def _bootstrap(totals: Floats, clusters: Ints, seed: int, draws: int) -> Sums | 
 def _figure(
     observed: Floats,
     drawn: Sums | None,
+    clusters: int,
     coins: Sums,
     shuffles: Sums,
     place: tuple[int, int],
@@ -379,7 +381,7 @@ def _figure(
         percentiles(of_shuffles),
         float((1 + as_far.sum()) / (1 + len(as_far))),
     )
-    interval = None if drawn is None else percentiles(_ratios(drawn, place))
+    interval = None if drawn is None else percentiles(_ratios(drawn, place), clusters=clusters)
     return ErrorDepth(value, interval, errors, null)
 
 
@@ -466,8 +468,8 @@ class EditKind:
         errors: the share of the problems with such an edit that are wrong; its interval knows of
             families, and `right` of it counts the wrong.
         excess: that share minus the share of all perturbed problems that are wrong, −1 to 1.
-        interval: 95 % of the excess, by drawing families again; None where fewer than five have
-            the kind.
+        interval: 95 % of the excess, by drawing families again, expanded for those that have the
+            kind; None where fewer than five do.
     """
 
     kind: str
@@ -621,9 +623,8 @@ def _intervals(
     number = having.shape[1]
     with np.errstate(invalid="ignore"):
         excess = sums[:, 2 + number :] / sums[:, 2 : 2 + number] - base[:, None]
+    families = [len(np.unique(clusters[column])) for column in having.T]
     return [
-        percentiles(drawn[~np.isnan(drawn)])
-        if len(np.unique(clusters[having[:, at]])) >= LEAST_CLUSTERS
-        else None
-        for at, drawn in enumerate(excess.T)
+        percentiles(drawn[~np.isnan(drawn)], clusters=number) if number >= LEAST_CLUSTERS else None
+        for drawn, number in zip(excess.T, families, strict=True)
     ]

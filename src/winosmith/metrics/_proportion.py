@@ -303,9 +303,32 @@ def joining(
     return np.column_stack([joins, mean * np.asarray(kinds)])
 
 
-def percentiles(values: npt.ArrayLike, level: float = 0.95) -> tuple[float, float]:
-    """Return the interval that holds the middle `level` of the values."""
-    ends = np.quantile(np.asarray(values), [0.5 - level / 2, 0.5 + level / 2])
+def percentiles(
+    values: npt.ArrayLike, level: float = 0.95, clusters: int | None = None
+) -> tuple[float, float]:
+    """Return the interval that holds the middle `level` of the values.
+
+    Where they are draws of a few clusters, it is too narrow: it takes the quantiles of a normal
+    distribution where Student's t has those of an estimate, and the spread without Bessel's
+    correction. With five families it holds the truth 83 to 87 times in 100. The expanded interval
+    (Hesterberg 2015, section 4.6) goes as far out as √(G / (G − 1)) · t_{G−1} standard deviations.
+
+    Args:
+        values: draws, (draws,).
+        level: of the interval, 0–1.
+        clusters: how many were drawn from, 2 or more; None where the interval is to be as it is:
+            those of a null, and where clusters have joined the urn (`joining`).
+
+    >>> values = np.arange(1001)
+    >>> [round(end) for end in (*percentiles(values), *percentiles(values, clusters=30))]
+    [25, 975, 19, 981]
+    """
+    tail = 0.5 - level / 2
+    if clusters is not None:
+        from scipy.stats import norm, t
+
+        tail = norm.cdf(t.ppf(tail, clusters - 1) * np.sqrt(clusters / (clusters - 1)))
+    ends = np.quantile(np.asarray(values), [tail, 1 - tail])
     return float(ends[0]), float(ends[1])
 
 
