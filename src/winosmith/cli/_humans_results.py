@@ -236,7 +236,7 @@ def _slope(slope: Slope | None, scale: float, unit: str) -> str:
     if slope is None:
         return "unknown"
     interval = (
-        "one subject, no interval"
+        "too few subjects for an interval"
         if slope.interval is None
         else " to ".join(report.shown(scale * end, "+.1f") for end in slope.interval)
     )
