@@ -48,6 +48,16 @@ def test_shares_percentages_and_seeds_are_read(cli: Cli) -> None:
     assert cli.told("curve runs.csv --take mean")["points"][0]["taken"] == pytest.approx(0.5075)
 
 
+def test_percentages_are_the_same_figures_as_shares(cli: Cli) -> None:
+    """A file of percentages is told as the same file of shares is, to the last digit."""
+    Path("shares.csv").write_text(
+        "size,accuracy\n160,0.515\n640,0.586\n2558,0.669\n10234,0.758\n40398,0.793\n"
+    )
+    of_shares, of_percent = (cli.told("curve", name) for name in ("shares.csv", "table4.csv"))
+    assert of_shares["points"] == of_percent["points"]
+    assert of_shares["extrapolations"] == of_percent["extrapolations"]
+
+
 def test_runs_at_chance_are_named(cli: Cli) -> None:
     """With the number of problems, runs that guessing does as well as are named by line."""
     Path("runs.csv").write_text(TABLE_4 + "40398,50.1\n")

@@ -114,7 +114,7 @@ def _read(path: Path) -> list[Run]:
             )
         runs.append((table.line_num, size, accuracy))
     if any(accuracy > 1 for _, _, accuracy in runs):
-        runs = [(line, size, accuracy / 100) for line, size, accuracy in runs]
+        runs = [(line, size, round(accuracy / 100, 12)) for line, size, accuracy in runs]
     return runs
 
 
