@@ -222,6 +222,33 @@ def test_an_erased_account_lets_nobody_in(db: Any, visit: Any, person: Any) -> N
     assert visit().post("/people/join/", typed).status_code == 302
 
 
+def test_what_waited_while_somebody_was_erased_does_nothing(
+    db: Any, person: Any, twin: Any, contributor: Any
+) -> None:
+    """A request that began before the erasure, and comes to write after it, leaves no trace."""
+    from winosmith.web.people import accounts, gates, news, privacy
+    from winosmith.web.write import rules
+
+    ann = contributor("ann")
+    mine = twin(ann)[0].twin
+    token = news.address_token(ann, "ann@example.org", True)
+    privacy.publish("consent", "Everything is different now.")
+    privacy.erase(type(ann).objects.get(pk=ann.pk), texts=False)
+    acts = {
+        "a form": lambda: gates.once(ann, gates.new_key(), "/x/", lambda: {"mine": 1}),
+        "a consent": lambda: privacy.agree(ann),
+        "a password": lambda: accounts.new_password(ann, "jugs-and-cups-9"),
+        "an address": lambda: news.confirm_address(ann, token),
+        "news": lambda: news.choose_news(ann, True),
+        "a revision": lambda: rules.revise(ann, mine),
+    }
+    before = _everything()
+    for act in acts.values():
+        with pytest.raises(InputError, match="closed meanwhile"):
+            act()
+    assert _everything() == before
+
+
 def test_the_only_admin_is_not_erased(db: Any, person: Any) -> None:
     """A site keeps an admin: the last one is refused, the last but one not."""
     from winosmith.web.people.privacy import erase

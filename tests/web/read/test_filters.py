@@ -44,6 +44,43 @@ def test_each_filter_narrows(db: Any, twin: Callable[..., Any], person: Callable
     assert _refs(domain="social", agreement="all", q="large") == {social[0].ref}
 
 
+def test_a_pseudonym_tells_of_nobody_who_wrote_nothing_public(
+    db: Any, visit: Callable[..., Any], twin: Callable[..., Any], person: Callable[..., Any]
+) -> None:
+    """Asked for by their pseudonym they are nobody; a moderator finds them all the same."""
+    from winosmith.web.people.models import person_of, pseudonym
+
+    ann = person("ann")
+    twin(by=ann, states=("judging", "held"))
+    pages = [
+        visit().get(f"/problems/?contributor={name}").content.decode().replace(name, "")
+        for name in (pseudonym(ann), "p-000000000000")
+    ]
+    assert pages[0] == pages[1]
+    assert person_of(pseudonym(ann)) == ann
+
+
+def test_who_guesses_pseudonyms_has_not_all_of_them_made(
+    db: Any, person: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once made, only those of who came since are made anew, and of the erased."""
+    from winosmith.web.people import models
+    from winosmith.web.people.privacy import erase
+
+    monkeypatch.setattr(models, "_known", {})
+    old, gone = person("old"), person("gone")
+    assert models.person_of(models.pseudonym(old)) == old
+    erase(gone, texts=False)
+    gone.refresh_from_db()
+    new = person("new")
+    monkeypatch.setattr(models, "_AGAIN", 0)
+    made, make = [], models.pseudonym
+    monkeypatch.setattr(models, "pseudonym", lambda who: made.append(who.pk) or make(who))
+    assert models.person_of("p-000000000000") is None
+    assert set(made) == {gone.pk, new.pk}
+    assert models.person_of(make(gone)) == gone
+
+
 @pytest.mark.parametrize(
     "query",
     [

@@ -23,9 +23,9 @@ from winosmith.text import Change, changes, differing
 from winosmith.web.judge.votes import Vote, skips_of, votes_of
 from winosmith.web.moderate import decisions
 from winosmith.web.moderate.models import Appeal
-from winosmith.web.moderate.people import person_of, written_by
+from winosmith.web.moderate.people import written_by
 from winosmith.web.pages import csv_lines, whole_percent
-from winosmith.web.people.models import Person, pseudonym
+from winosmith.web.people.models import Person, person_of, pseudonym
 from winosmith.web.predict import asking
 from winosmith.web.predict.models import Prediction
 from winosmith.web.problems.family import path_to

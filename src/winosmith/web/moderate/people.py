@@ -5,7 +5,6 @@ Moderators make judges and pause them, admins make moderators.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -32,10 +31,6 @@ from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.people.news import MOST, Item
 from winosmith.web.problems.models import Problem, State, Twin, Version
 
-_NAME = re.compile(r"p-[0-9a-f]{12}")
-_known: dict[str, int] = {}
-"""People by pseudonym, as far as this process has made them; a hit is made again to be sure."""
-
 
 @dataclass(frozen=True, slots=True)
 class Written:
@@ -58,31 +53,6 @@ class Written:
     def open(self) -> int:
         """Those that are not decided yet."""
         return self.held + self.judging
-
-
-def person_of(name: str) -> Person | None:
-    """Return whom a pseudonym stands for; None for nobody.
-
-    Pseudonyms are in no table, so that a stolen one tells nobody who is who. This process keeps
-    those that it has made; for one that it does not know, or that an erasure has changed, it makes
-    all of them anew: 8 µs for each person.
-    """
-    if not _NAME.fullmatch(name):
-        return None
-    if (found := _who(name)) is None:
-        _make_all()
-        found = _who(name)
-    return found
-
-
-def _who(name: str) -> Person | None:
-    person = Person.objects.filter(pk=_known.get(name)).first()
-    return person if person is not None and pseudonym(person) == name else None
-
-
-def _make_all() -> None:
-    everybody = Person.objects.only("pk", "salt").iterator(chunk_size=5000)
-    _known.update({pseudonym(person): person.pk for person in everybody})
 
 
 def written_by(person: Person) -> Written:

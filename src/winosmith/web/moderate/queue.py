@@ -24,9 +24,9 @@ from winosmith.web._lock import writing
 from winosmith.web.judge.models import Contest, Seen, Slot, Verdict, block_of, lock_reader, note_all
 from winosmith.web.moderate.decisions import APPEALED
 from winosmith.web.moderate.models import Appeal
-from winosmith.web.moderate.people import paused_people, person_of
+from winosmith.web.moderate.people import paused_people
 from winosmith.web.people.gates import may_judge
-from winosmith.web.people.models import Person
+from winosmith.web.people.models import Person, person_of
 from winosmith.web.people.news import MOST, Item, Work
 from winosmith.web.problems.models import Problem, State, Twin
 from winosmith.web.problems.records import of_family, of_kind

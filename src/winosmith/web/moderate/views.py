@@ -18,11 +18,10 @@ from winosmith.web.moderate import batches, dossier, matrix
 from winosmith.web.moderate import people as members
 from winosmith.web.moderate.decisions import ACTIONS, LONGEST, UNDO, Conflict
 from winosmith.web.moderate.models import Appointment, Batch
-from winosmith.web.moderate.people import person_of
 from winosmith.web.moderate.queue import AGES, KINDS, ONLY, TABS, Where, note_read, page, waiting
 from winosmith.web.pages import attached, is_number, percent
 from winosmith.web.people.gates import form_once, moderators_only, new_key
-from winosmith.web.people.models import Person, pseudonym
+from winosmith.web.people.models import Person, person_of, pseudonym
 from winosmith.web.problems.models import Event, Problem, State
 
 

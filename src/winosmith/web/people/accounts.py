@@ -29,7 +29,15 @@ from django.utils.translation import gettext_lazy, ngettext
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.people.gates import TooMany, address, network, rate_limit, uncount
-from winosmith.web.people.models import Agreement, Invitation, Person, look, new_salt, token_digest
+from winosmith.web.people.models import (
+    Agreement,
+    Invitation,
+    Person,
+    look,
+    new_salt,
+    stop_if_gone,
+    token_digest,
+)
 
 Role = Literal["contributor", "judge", "moderator", "admin"]
 
@@ -331,9 +339,10 @@ def new_password(person: Person, password: str, invitation: Invitation | None = 
 
     Raises:
         ValidationError: the password is too easy to guess.
-        InputError: the link that let the person in was used meanwhile.
+        InputError: the link that let the person in was used meanwhile, or the account is closed.
     """
     with writing():
+        stop_if_gone(person)
         validate_password(password, person)
         if invitation is not None:
             _use(invitation, person)

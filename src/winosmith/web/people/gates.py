@@ -35,7 +35,15 @@ from django.utils.translation import gettext as _
 from winosmith.errors import InputError, WinosmithError
 from winosmith.web import _lock
 from winosmith.web._lock import since, writing
-from winosmith.web.people.models import Done, Hits, Person, Session, keyed, token_digest
+from winosmith.web.people.models import (
+    Done,
+    Hits,
+    Person,
+    Session,
+    keyed,
+    stop_if_gone,
+    token_digest,
+)
 from winosmith.web.people.privacy import missing
 
 WRITER = "writer"
@@ -309,12 +317,13 @@ def once(
         What `act` returned, with `form` beside it, and whether it ran now.
 
     Raises:
-        InputError: the key is none.
+        InputError: the key is none, or the person was erased meanwhile.
         Reused: another form was sent with it.
     """
     if not 16 <= len(key) <= 64 or not key.isalnum():
         raise InputError(_("the form carries no key; open the page again"))
     with writing():
+        stop_if_gone(person)
         done, new = Done.objects.get_or_create(person=person, key=key)
         if new:
             done.result = {**act(), "form": form}

@@ -44,7 +44,7 @@ from winosmith.web import _lock
 from winosmith.web._lock import since, writing
 from winosmith.web.people.accounts import way_in, ways_back
 from winosmith.web.people.gates import SOON, address, network, rate_limit
-from winosmith.web.people.models import Person
+from winosmith.web.people.models import Person, stop_if_gone
 
 MOST = 99
 """Items of one kind that are told at once; the badge says no more, either."""
@@ -254,6 +254,7 @@ def _whose(person: Person) -> str:
 def choose_news(person: Person, news: bool) -> None:
     """Mail a person their news from now on, or no more, at the address that is theirs already."""
     with writing():  # and no address: another one may be confirmed at this moment
+        stop_if_gone(person)
         person.mail_news, person.mailed = news, timezone.now()
         person.save(update_fields=["mail_news", "mailed"])
 
@@ -266,6 +267,7 @@ def forget_address(person: Person) -> None:
 def _keep(person: Person, email: str, *, news: bool) -> None:
     """Store an address, or none; what was sent to another one lets nobody in any more."""
     with writing():
+        stop_if_gone(person)
         if email != person.email:
             ways_back(person).update(used=timezone.now())
         person.email, person.mail_news, person.mailed = email, news, timezone.now()

@@ -55,9 +55,10 @@ def agree(person: Person, shown: set[int] | None = None) -> None:
         shown: the documents that the person had before them; None for those that hold now.
 
     Raises:
-        InputError: a new version came out after the texts were shown.
+        InputError: a new version came out after the texts were shown, or the person was erased.
     """
     with writing():
+        models.stop_if_gone(person)
         needed = missing(person)
         if shown is not None and not {document.pk for document in needed} <= shown:
             raise InputError(_("a text has changed meanwhile; read the new version"))

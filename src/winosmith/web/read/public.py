@@ -25,7 +25,7 @@ from django.utils.translation import gettext_lazy as _
 from winosmith import __version__
 from winosmith.web._background import Kept, cached
 from winosmith.web._site import SiteRules
-from winosmith.web.people.models import Document, Person, keyed, pseudonym
+from winosmith.web.people.models import Document, keyed, person_of
 from winosmith.web.people.privacy import current_documents
 from winosmith.web.problems.models import Problem, State, Twin, Version
 from winosmith.web.problems.records import of_family, of_kind
@@ -364,7 +364,7 @@ class Filters(forms.Form):
         if data["agreement"]:
             query = agreeing(query, data["agreement"])
         if data["contributor"]:
-            query = query.filter(twin__contributor__in=_people(data["contributor"]))
+            query = query.filter(twin__contributor=person_of(data["contributor"]) or -1)
         if data["since"]:
             query = query.filter(twin__created__gte=_at(data["since"], time.min))
         if data["until"]:
@@ -397,12 +397,6 @@ def _of_family(query: QuerySet[Problem], ref: str) -> QuerySet[Problem]:
     if known:
         return of_family(query, ref)
     return query.filter(pk__in=Version.objects.filter(root__ref=ref).values("problem"))
-
-
-def _people(name: str) -> list[int]:
-    """Return who has this pseudonym; it can't be computed backwards, so all are tried."""
-    people = Person.objects.filter(twins__isnull=False).distinct().only("pk", "salt")
-    return [person.pk for person in people.iterator() if pseudonym(person) == name]
 
 
 def _at(day: Any, when: time) -> datetime:

@@ -26,7 +26,7 @@ from winosmith.validate import Examined, StructureRules, examine_structure
 from winosmith.web._lock import writing
 from winosmith.web.judge.submissions import enter, may_revise, replace
 from winosmith.web.people.gates import once
-from winosmith.web.people.models import Done, Person
+from winosmith.web.people.models import Done, Person, stop_if_gone
 from winosmith.web.people.privacy import has_agreed
 from winosmith.web.problems import checks
 from winosmith.web.problems.checks import Check, Refused, Verdict, by_field, field_of, hints
@@ -266,6 +266,7 @@ def revise(person: Person, twin: Twin) -> Draft:
         InputError: the twin can't be revised by this person.
     """
     with writing():
+        stop_if_gone(person)
         if not may_revise(person, twin):
             raise InputError(_("This twin can't be revised: it is decided, replaced or withdrawn."))
         return revision(person, twin, typed_of(twin))
