@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.web.market import making as m  # type: ignore[import-not-found]
+from tests.web.judge.making import gold  # type: ignore[import-not-found]
+from tests.web.market import making as m
 
 
 def _state(problem: Any) -> str:
@@ -50,6 +51,25 @@ def test_two_ids_in_one_browser_are_one_reader(db: Any, rules: Any) -> None:
     for n in (2, 3):
         assert go_on(m.working(judging, n, mark="b").person) is None
     assert go_on(m.working(judging, 4).person) is not None
+
+
+@pytest.mark.parametrize(("questions", "common"), [(2, 2), (4, 0)])
+def test_a_shared_computer_has_a_training_for_each(
+    db: Any, rules: Any, questions: int, common: int
+) -> None:
+    """Questions with a known answer come again in a browser only where too few others are left."""
+    from winosmith.web.judge.models import Judge
+
+    rules(training_questions=2, training_right=2, hold_pace_seconds=0)
+    gold(questions)
+    made, _ = m.study(3)
+    asked = []
+    for n in (1, 2):
+        part = m.working(made, n, mark="shared")
+        asked.append({m.give(part.person).problem for _ in range(2)})
+        judge = Judge.objects.get(person=part.person)
+        assert (judge.qualified is not None, judge.held) == (True, None)
+    assert len(asked[0] & asked[1]) == common
 
 
 def test_confirmed_votes_decide(db: Any, rules: Any) -> None:

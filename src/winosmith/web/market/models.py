@@ -133,6 +133,9 @@ class Participation(models.Model):
     began = models.DateTimeField(default=timezone.now)
     ended = models.DateTimeField(null=True)
 
+    class Meta:
+        indexes: ClassVar = [models.Index(fields=["browser"], name="participation_browser")]
+
     def __str__(self) -> str:
         return f"participation {self.pk}, {self.get_state_display()}"
 

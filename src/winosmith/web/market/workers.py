@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from hashlib import sha256
@@ -28,7 +28,7 @@ from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.judge.exclusion import refuse
 from winosmith.web.judge.models import Judge, Seen, Skip, Slot, block_of
-from winosmith.web.judge.trust import held, stops
+from winosmith.web.judge.trust import askable, held, stops
 from winosmith.web.judge.turns import ahead, current
 from winosmith.web.judge.votes import give_back
 from winosmith.web.market import models
@@ -358,7 +358,7 @@ def begin(study: Study, arrival: Arrival) -> Participation:
 
     What the worker read in earlier studies is known to be read, so that they never judge it
     again, nor its other half, nor what they wrote; so is what was read in the same browser under
-    another id, until now.
+    another id, until now: of questions with a known answer only as long as a training is left.
 
     Raises:
         Elsewhere: the id is at work in another browser, or in another study.
@@ -369,7 +369,7 @@ def begin(study: Study, arrival: Arrival) -> Participation:
         with writing():
             made = begun(study, arrival) or _begun_now(study, arrival)
             beside = Participation.objects.filter(browser=arrival.browser).exclude(pk=made.pk)
-            _knows(made.person, list(beside))
+            _knows(made.person, list(beside), spared=_spared(made.person, beside))
             return made
     except (IntegrityError, Elsewhere) as error:  # the same id may have begun at this moment
         found = begun(study, arrival)
@@ -460,8 +460,14 @@ def _last_act(one: Participation) -> datetime:
     return max(filter(None, (one.began, written, *latest.values())))
 
 
-def _knows(person: Person, earlier: list[Participation]) -> None:
-    """Write down that a person knows what was read or written in other participations."""
+def _knows(person: Person, earlier: list[Participation], spared: Collection[int] = ()) -> None:
+    """Write down that a person knows what was read or written in other participations.
+
+    Args:
+        person: who begins.
+        earlier: what they did before, or what was done in their browser under other ids.
+        spared: twins that they may be asked about all the same.
+    """
     others = [one.person_id for one in earlier]
     if not others:
         return
@@ -472,7 +478,7 @@ def _knows(person: Person, earlier: list[Participation]) -> None:
             twin_id=row.twin_id,
             problem_id=row.problem_id,
         )
-        for row in Seen.objects.filter(person__in=others)
+        for row in Seen.objects.filter(person__in=others).exclude(twin__in=spared)
     ]
     wrote: QuerySet[Problem] = Problem.objects.filter(twin__contributor__in=others)
     rows += [
@@ -480,6 +486,23 @@ def _knows(person: Person, earlier: list[Participation]) -> None:
         for half in wrote
     ]
     Seen.objects.bulk_create(rows, ignore_conflicts=True)
+
+
+def _spared(person: Person, beside: QuerySet[Participation]) -> list[int]:
+    """Return the twins with a known answer that somebody's training needs all the same.
+
+    Who shares a computer finds no training left once others on it have had all of the questions,
+    and is no cheat. Where too few are left, those come again of which no half is judged.
+    """
+    needed = settings.RULES.training_questions
+    if not needed or Judge.objects.filter(person=person, qualified__isnull=False).exists():
+        return []
+    known = Seen.objects.filter(person__in=beside.values("person")).values("twin")
+    questions = askable().values_list("twin", flat=True).distinct()
+    if questions.exclude(twin__in=known).count() >= needed:
+        return []
+    judged = Problem.objects.filter(state__in=(State.HELD, State.JUDGING), gold=False)
+    return list(questions.exclude(twin__in=judged.values("twin")))
 
 
 def forget_worker(person: Person, _texts: bool) -> None:
