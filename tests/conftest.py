@@ -202,13 +202,10 @@ def once_a_run(factory: pytest.TempPathFactory, name: str, make: Callable[[Path]
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _drawn_once(
-    pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[None]:
-    """In `make test`, take a drawing that was drawn before from where it was kept."""
+def _drawn_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Take a drawing that was drawn before from where it was kept."""
     with pytest.MonkeyPatch.context() as patch:
-        if pytestconfig.getoption("--hypothesis-profile", None) == "hurried":
-            drawings.remember(once_a_run(tmp_path_factory, "drawings", Path.is_dir), patch)
+        drawings.remember(once_a_run(tmp_path_factory, "drawings", Path.is_dir), patch)
         yield
 
 

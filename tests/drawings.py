@@ -1,6 +1,6 @@
-"""In `make test` equal drawings are drawn once a run, for all workers: they are most of a report.
+"""Equal drawings are drawn once a run, for all workers: they are most of a report.
 
-`make test-all` draws each; tests/report holds that equal figures give equal bytes.
+tests/report draws each, and holds that equal figures give equal bytes.
 """
 
 from __future__ import annotations
