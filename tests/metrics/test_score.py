@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from tests.conftest import examples
 from tests.metrics.answering import right_but  # type: ignore[import-not-found]
 from winosmith import Dataset, Origin, Prediction, formats
 from winosmith.errors import DataError
-from winosmith.metrics import grade, score
+from winosmith.metrics import compare, grade, margins, score
 from winosmith.problem import Extra
 from winosmith.recast import to_pairs
 from winosmith.testing import made_twins
@@ -123,3 +130,60 @@ def test_the_published_predictions_for_winogrande_dev(data_dir: Path) -> None:
     assert found.accuracy.design_effect > 1.1
     assert found.calibration is not None
     assert found.calibration.ece > 10 * found.calibration.null[2]  # it is sure, and often wrong
+
+
+Scores = dict[str, tuple[float, float]]
+
+
+def _told(data: Dataset, scores: Sequence[Scores]) -> dict[str, Any]:
+    """Return all that is told of two solvers and of them beside each other, unsigned."""
+    one, other = (
+        grade(data, [Prediction(p.id, int(np.argmax(of[p.id])), of[p.id]) for p in data])
+        for of in scores
+    )
+    pair = compare({"a": one, "b": other}).record()
+    found = {"score": score(one).record(), "margins": margins(one).record(), "pair": pair}
+    for part in found.values():
+        part.pop("signature", None)
+    return found
+
+
+def _scored(rng: np.random.Generator) -> list[Scores]:
+    """Return scores of two solvers for `DATA`, by the ids."""
+    made = rng.normal(0, 1, (2, len(DATA), 2)).round(3)
+    return [{p.id: (a, b) for p, (a, b) in zip(DATA, of.tolist(), strict=True)} for of in made]
+
+
+@examples(10)
+@given(st.integers(0, 2**32 - 1))
+def test_the_order_of_the_problems_changes_no_figure(seed: int) -> None:
+    """Accuracy, twins, calibration, margins, p-values and intervals are those of a set."""
+    rng = np.random.default_rng(seed)
+    scores = _scored(rng)
+    mixed = Dataset([DATA[int(row)] for row in rng.permutation(len(DATA))])
+    first, second = (json.dumps(_told(data, scores), indent=0) for data in (DATA, mixed))
+    for a, b in zip(first.splitlines(), second.splitlines(), strict=True):
+        number = re.search(r"-?\d+\.\d+(e-\d+)?", a)
+        if a != b and number:  # sums in another order end in another digit
+            other = re.sub(r"^[^\d-]*", "", b).rstrip(",")
+            assert float(other) == pytest.approx(float(number[0]), abs=1e-12)
+        else:
+            assert a == b
+
+
+def test_every_problem_twice_tells_no_more() -> None:
+    """Copies are right or wrong together: shares and p-values stay, and intervals do not narrow."""
+    scores = _scored(np.random.default_rng(1))
+    copies = [replace(p, id=f"{p.id}x", twin_id=p.twin_id and f"{p.twin_id}x") for p in DATA]
+    doubled = [{**of, **{f"{key}x": both for key, both in of.items()}} for of in scores]
+    once, twice = _told(DATA, scores), _told(Dataset([*DATA, *copies]), doubled)
+    for name in ("accuracy", "twins"):
+        assert twice["score"][name]["value"] == once["score"][name]["value"]
+        assert twice["score"][name]["interval"] == pytest.approx(
+            once["score"][name]["interval"], abs=0.02
+        )
+    guessing = "p_value_of_guessing"
+    assert twice["score"][guessing] == pytest.approx(once["score"][guessing])
+    (pair,), (again,) = once["pair"]["pairs"], twice["pair"]["pairs"]
+    assert again["p_value"] == pytest.approx(pair["p_value"])
+    assert again["interval"] == pytest.approx(pair["interval"], abs=0.02)

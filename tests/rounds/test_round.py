@@ -8,11 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from winosmith import formats, rounds
-from winosmith.build import FilterRecipe, MeasureRecipe, build, digest_of, read_last
+from winosmith import Dataset, formats, rounds
+from winosmith.build import FilterRecipe, MeasureRecipe, build, digest_of, read_last, read_pool
 from winosmith.errors import InputError, OutputError, RecipeError
+from winosmith.finished import BuildFiles
+from winosmith.rounds._round import people_on
 from winosmith.solver_rule import SolverRule
 from winosmith.study import made_solver
+from winosmith.validate import read_votes, write_votes
 
 
 @pytest.fixture(scope="session")
@@ -111,6 +114,28 @@ def test_people_are_told_beside_models(two):
     assert 0.5 < people["agree"] <= 1
     assert people["unanimous"] <= people["agree"]
     assert people["accuracy"] is None
+
+
+def test_judges_who_do_not_count_do_not_agree(two, pools, tmp_path):
+    """Votes that were set aside, as second ones are, are no part of their agreement."""
+    recipe = rounds.read_round(pools / "round-1.toml").build
+    files = BuildFiles(two[0].folder / "build")
+    dataset = Dataset([*files.problems("dev"), *files.problems("private/test")])
+    known = {problem.id: problem.answer for problem in read_pool(recipe)}
+    votes = [vote for vote in read_votes(pools / "votes-1.csv") if vote.purpose == "validate"]
+    again = [replace(vote, choice=1 - known[vote.problem_id]) for vote in votes]
+    write_votes([*votes, *again], tmp_path / "twice.csv")
+    found = people_on(replace(recipe, votes_file=str(tmp_path / "twice.csv")), files, dataset)
+    told = two[0].record["people"]
+    assert found is not None
+    assert found.agree == pytest.approx(told["agree"])
+    assert (found.judged, found.unanimous) == (told["judged"], told["unanimous"])
+    problems = {id_: files.old_ids()[id_] for id_ in dataset.ids}
+    shares = [
+        [vote.choice == known[old] for vote in votes if vote.problem_id == old]
+        for old in problems.values()
+    ]
+    assert found.agree == pytest.approx(sum(sum(one) / len(one) for one in shares) / len(shares))
 
 
 def test_stored_vectors_and_predictions_give_the_same_bytes(two, pools, tmp_path):

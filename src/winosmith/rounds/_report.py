@@ -81,7 +81,8 @@ def _cards(record: Mapping[str, Any]) -> list[report.KeyFigure]:
         )
     people = record["people"]
     if people and people["accuracy"] is not None:
-        cards.append(report.KeyFigure("people", people["accuracy"], "the majority of three", ".1%"))
+        who = "the majority of those who had not judged, three or more a problem"
+        cards.append(report.KeyFigure("people", people["accuracy"], who, ".1%"))
     return cards
 
 

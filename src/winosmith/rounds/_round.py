@@ -41,6 +41,7 @@ from winosmith.rounds._solving import Answers, Measured, NextRound, answers_of, 
 from winosmith.seen import check_pronouns
 from winosmith.solver_rule import SolverRule
 from winosmith.study import trained_on
+from winosmith.validate import eligible
 
 ROOTS = 14
 """EvoGrad's number of roots (section 3.1)."""
@@ -411,7 +412,7 @@ class People:
     """What people said of the problems that solvers are measured on.
 
     Attributes:
-        judged: how many of the problems have votes of judges.
+        judged: how many of the problems have votes of judges that count (`validate.eligible`).
         agree: the mean share of a judged problem's votes that are for its answer, 0–1; None
             without any. The problems were kept because most judges chose that answer, so this is
             no accuracy; a round is compared with another one by it.
@@ -437,16 +438,19 @@ def people_on(recipe: Recipe, files: BuildFiles, dataset: Dataset) -> People | N
         return None
     old_of = files.old_ids()
     new_of = {old_of[problem.id]: problem.id for problem in dataset if problem.id in old_of}
+    given = read_pool_votes(recipe)
     said = [
         replace(vote, problem_id=new_of[vote.problem_id])
-        for vote in read_pool_votes(recipe)
+        for vote in given
         if vote.problem_id in new_of
     ]
     answers = dict(zip(dataset.ids, dataset.answers, strict=True))
     right: dict[str, list[bool]] = {}
-    for vote in said:
-        if vote.purpose == "validate":
-            right.setdefault(vote.problem_id, []).append(vote.choice == answers[vote.problem_id])
+    counted, _ = eligible(read_pool(recipe), given, both_halves=recipe.votes.both_halves)
+    for vote in counted:
+        if vote.purpose == "validate" and vote.problem_id in new_of:
+            problem = new_of[vote.problem_id]
+            right.setdefault(problem, []).append(vote.choice == answers[problem])
     shares = [sum(votes) / len(votes) for votes in right.values()]
     tested = any(vote.purpose == "test" for vote in said)
     return People(

@@ -246,6 +246,30 @@ def test_agreement_is_that_of_the_votes(db: Any, rules: Any, person: Maker) -> N
     assert found.alpha_of == len(problems)
 
 
+def test_the_card_tells_what_judges_decided(db: Any, rules: Any, person: Maker) -> None:
+    """What a moderator accepts against all votes has none for it; what nobody judged is none."""
+    from winosmith.web.problems.models import Problem, State
+    from winosmith.web.problems.states import move
+    from winosmith.web.read.public import agreement, figures
+
+    *_valid, last = [twin(halves=1)[0] for _ in range(3)]
+    for name, choices in (("a", (0, 0, 1)), ("b", (0, 1, 1)), ("c", (0, 0, 1))):
+        judge = person(name)
+        for choice in choices:
+            give(judge, choice)
+    found = figures()
+    assert (found.problems, found.judged, found.valid, found.rejected) == (2, 3, 2, 1)
+    last.refresh_from_db()
+    move(last, State.VALID, by=person("moderator"), kind="accept")
+    Problem.objects.filter(pk__in=[half.pk for half in twin(opened=False)]).update(state="valid")
+    found, of_votes = figures(), agreement()
+    assert (found.problems, found.judged, found.valid, found.rejected) == (5, 3, 3, 0)
+    assert of_votes is not None
+    assert (of_votes.problems, of_votes.votes) == (3, 9)
+    assert of_votes.right == pytest.approx(100 * 5 / 9)
+    assert of_votes.unanimous == pytest.approx(100 / 3)
+
+
 def test_a_judge_is_compared_with_most_of_the_others(
     db: Any, person: Maker, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -126,6 +126,7 @@ class Figures(Shape):
     families: int
     contributors: int
     judged: int
+    valid: int
     rejected: int
     domains: dict[str, int]
     since: date | None

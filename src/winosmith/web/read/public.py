@@ -25,6 +25,7 @@ from django.utils.translation import gettext_lazy as _
 from winosmith import __version__
 from winosmith.web._background import Kept, cached
 from winosmith.web._site import SiteRules
+from winosmith.web.judge.models import Slot, Verdict
 from winosmith.web.people.models import Document, keyed, person_of
 from winosmith.web.people.privacy import current_documents
 from winosmith.web.problems.models import Problem, State, Twin, Version
@@ -44,8 +45,9 @@ class Figures:
         perturbed: public problems that were perturbed from others; `families` of them have one
             root each.
         contributors: who wrote them, imported ones aside.
-        judged: problems that judges have decided about, none of them under embargo, nor waiting
-            for the other half of its twin.
+        judged: problems that judges have decided about here, none of them under embargo, nor
+            waiting for the other half of its twin; what was imported as valid is none of them.
+        valid: of these, the public ones.
         domains: how many public problems of each domain; "" for none.
         since, until: the days on which the first and the last were written.
     """
@@ -55,6 +57,7 @@ class Figures:
     singles: int
     contributors: int
     judged: int
+    valid: int
     domains: dict[str, int]
     since: Any = None
     until: Any = None
@@ -64,12 +67,12 @@ class Figures:
     @property
     def rejected(self) -> int:
         """How many were judged and not found valid."""
-        return self.judged - self.problems
+        return self.judged - self.valid
 
     @property
     def share(self) -> float | None:
         """Valid problems in percent of the judged; None before the first."""
-        return 100 * self.problems / self.judged if self.judged else None
+        return 100 * self.valid / self.judged if self.judged else None
 
     @property
     def lost(self) -> float | None:
@@ -88,6 +91,7 @@ def _figures() -> Figures:
         problems=Count("id"),
         groups=Count("twin", distinct=True),
         contributors=Count("twin__contributor", distinct=True),
+        valid=Count("verdict"),
         since=Min("twin__created"),
         until=Max("twin__created"),
     )
@@ -98,15 +102,20 @@ def _figures() -> Figures:
         families=Count("version__root", distinct=True),
     )
     single = 2 * perturbed["groups"] - perturbed["problems"]
-    rejected = Problem.objects.filter(state=State.REJECTED, embargo=False, gold=False, waits=False)
-    judged = totals["problems"] + rejected.count()
+    rejected = Verdict.objects.filter(
+        problem__state=State.REJECTED,
+        problem__embargo=False,
+        problem__gold=False,
+        problem__waits=False,
+    )
     domains = public.values_list("twin__domain").annotate(n=Count("id")).order_by("-n")
     return Figures(
         problems=totals["problems"],
         twins=twins,
         singles=totals["problems"] - 2 * twins - single,
         contributors=totals["contributors"],
-        judged=judged,
+        judged=totals["valid"] + rejected.count(),
+        valid=totals["valid"],
         domains=dict(domains),
         since=totals["since"],
         until=totals["until"],
@@ -151,7 +160,7 @@ AGREEMENTS = [
     ("most", _("most agreed")),
     ("none", _("not judged here")),
 ]
-"""What the filter offers. A public problem's most chosen option is its answer."""
+"""What the filter offers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,17 +202,26 @@ def agreement() -> Agreement | None:
 
 def _agreement() -> Agreement | None:
     rows = public_problems().select_related(None).exclude(verdict=None).order_by()
+    # Where judges found a problem valid, its answer is what most of them chose. A moderator who
+    # accepts one against their votes says that they were wrong, so there the votes are read.
+    answered = Count("pk", filter=Q(choice=F("problem__answer")))
+    against = Slot.objects.counting().filter(problem__in=rows.filter(verdict__valid=False))
+    overruled = list(
+        against.values("problem").annotate(votes=Count("pk"), right=answered).order_by()
+    )
+    rows = rows.filter(verdict__valid=True)
     found = [
         (list(map(int, counts.split(","))), problems)
         for counts, problems in rows.values_list("verdict__counts").annotate(n=Count("id"))
         if counts
     ]
-    problems = sum(n for _counts, n in found)
-    votes = sum(sum(counts) * n for counts, n in found)
+    problems = sum(n for _counts, n in found) + len(overruled)
+    votes = sum(sum(counts) * n for counts, n in found) + sum(one["votes"] for one in overruled)
     if not votes:
         return None
-    right = sum(counts[0] * n for counts, n in found)
+    right = sum(counts[0] * n for counts, n in found) + sum(one["right"] for one in overruled)
     unanimous = sum(n for counts, n in found if len(counts) == 1)
+    unanimous += sum(one["right"] == one["votes"] for one in overruled)
     return Agreement(problems, votes, 100 * right / votes, 100 * unanimous / problems)
 
 
