@@ -82,6 +82,7 @@ from winosmith.report._page import (
 )
 from winosmith.report._svg import Svg
 from winosmith.report._text import (
+    LEAST_P,
     Signature,
     Value,
     fixed,
@@ -98,6 +99,7 @@ from winosmith.report._text import (
 
 __all__ = [
     "ALONG",
+    "LEAST_P",
     "Along",
     "Bars",
     "Block",

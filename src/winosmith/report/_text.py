@@ -135,13 +135,17 @@ def points_span(interval: tuple[float, float], digits: int = 1) -> str:
     return " to ".join(points(end, digits) for end in interval)
 
 
+LEAST_P = 0.0001
+"""What is smaller says only that."""
+
+
 def probability(p: float) -> str:
-    """Return a p-value; what is smaller than 1 in 10,000 says only that.
+    """Return a p-value; what is smaller than `LEAST_P` says only that.
 
     >>> probability(0.03125), probability(2e-6)
     ('0.0313', '<0.0001')
     """
-    return "<0.0001" if p < 0.0001 else fixed(p, ".4f")
+    return f"<{LEAST_P}" if p < LEAST_P else fixed(p, ".4f")
 
 
 def shown(value: object, form: str = "") -> str:

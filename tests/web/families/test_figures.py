@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from tests.conftest import examples, needed
-from winosmith import Dataset, Prediction
+from winosmith import Dataset, Prediction, report
 from winosmith import metrics as m
 
 
@@ -268,3 +268,12 @@ def test_first_errors_are_those_of_each_path(rows: list[tuple[int, bool, int]]) 
         assert end.errors == paths.count((end.depth, True))
         assert end.ends == paths.count((end.depth, False))
         assert end.before == sum(depth >= end.depth for depth, _ in paths)
+
+
+@pytest.mark.parametrize("value", [1.0, 69 / 80, 0.35, 0.03125, 0.0001, 2e-6])
+def test_a_page_prints_figures_as_reports_do(db: Any, value: float) -> None:
+    """Shares, their intervals and p-values are the same text on a page and in a report."""
+    from winosmith.web.families.page import p_value, share, shares
+
+    assert (share(value), p_value(value)) == (report.percent(value), report.probability(value))
+    assert shares((value, 1.0)) == report.span((value, 1.0))

@@ -15,6 +15,7 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext_lazy as _
 
 from winosmith.metrics import DepthKind
+from winosmith.report import LEAST_P
 from winosmith.text import Change, changes
 from winosmith.web.families.figures import Answers
 from winosmith.web.families.trees import DEPTHS, Shown, Tree
@@ -401,8 +402,10 @@ def shares(ends: Ends | str) -> str:
 
 @register.simple_tag
 def p_value(value: float | None) -> str:
-    """Return a probability; a dash for none."""
-    return "–" if value is None else f"<{fixed(0.001, 3)}" if value < 0.001 else fixed(value, 3)
+    """Return a probability as reports print it (`report.probability`); a dash for none."""
+    if value is None:
+        return "–"
+    return f"<{fixed(LEAST_P, 4)}" if value < LEAST_P else fixed(value, 4)
 
 
 @register.simple_tag
