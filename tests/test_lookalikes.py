@@ -75,3 +75,14 @@ def test_a_template_of_many_rows_is_gathered_word_by_word():
     find(words, of_both(0.8), found)
     assert (_partners(found.pairs, words) >= 2).all()
     assert len(found.pairs) <= 6000
+
+
+def test_a_search_tells_about_how_many_rows_it_is_through_with() -> None:
+    """The numbers rise from 0, and stay under that of all rows until it ends."""
+    rng = np.random.default_rng(0)
+    words = [[f"w{n}" for n in rng.permutation(40)[:12]] for _ in range(200)]
+    told: list[int] = []
+    find(words, of_both(0.5), Partners(np.full(200, 20)), None, told.append)
+    assert told[0] == 0
+    assert told == sorted(told)
+    assert 100 < told[-1] < 200

@@ -141,7 +141,11 @@ class Partners:
 
 
 def find(
-    words: Sequence[Collection[str]], least: Least, wanted: Wanted, owners: Ints | None = None
+    words: Sequence[Collection[str]],
+    least: Least,
+    wanted: Wanted,
+    owners: Ints | None = None,
+    tell: Callable[[int], object] = lambda _: None,
 ) -> None:
     """Find the pairs of rows that are alike and wanted.
 
@@ -154,6 +158,7 @@ def find(
         least: how many words a pair shares: more for larger sets, all for equal ones at most.
         wanted: asks, and takes what is found.
         owners: (n,) of each row; pairs of one owner are never asked about.
+        tell: is told now and then of about how many rows it is done.
     """
     if len(words) <= _DIRECT:
         for one, other in combinations(range(len(words)), 2):
@@ -161,7 +166,7 @@ def find(
             if apart and wanted.wants(one, other) and _alike(words[one], words[other], least):
                 wanted.take(one, other)
         return
-    _Search(words, least, wanted, owners).run()
+    _Search(words, least, wanted, owners).run(tell)
 
 
 def _alike(one: Collection[str], other: Collection[str], least: Least) -> bool:
@@ -247,18 +252,24 @@ class _Search:
             self.words[start : start + int(self.sizes[row] if end is None else end)].tolist()
         )
 
-    def run(self) -> None:
-        """Find what is wanted."""
+    def run(self, tell: Callable[[int], object] = lambda _: None) -> None:
+        """Find what is wanted, and tell of about how many rows it is done."""
         every = np.arange(len(self.sizes))
         if self.owners is not None:
             every = np.argsort(self.owners, kind="stable")
         none = np.zeros_like(every)
         left = [_Node(every, none, none, (), int(self._before(none, every).sum()))]
+        gathered = done = 0
         while left:  # no recursion: a path may be as long as a passage
             node = left.pop()
+            if len(node.path) == 1:  # a row may be under several first words
+                tell(done * len(every) // max(1, gathered))
+                done += len(node.rows)
             if any(above.spent > above.worth for above in node.lineage()):
                 continue  # has been compared
-            left += self._parted(node)
+            parts = self._parted(node)
+            gathered += 0 if node.path else sum(len(part.rows) for part in parts)
+            left += parts
             tired = [above for above in node.lineage() if above.spent > above.worth]
             if tired:
                 top = tired[-1]

@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from winosmith import Dataset, Origin, Problem, audit
-from winosmith.audit import _audit, _items, _probes, _review
+from winosmith.audit import _audit, _items, _pace, _probes, _review
 from winosmith.audit._cues import Corpus
 from winosmith.errors import DataError, InputError
 from winosmith.problem import Extra
@@ -435,10 +435,11 @@ def test_a_large_set_says_what_memory_it_needs(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_long_audit_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Once a minute cues tell how many items they have seen, probes how many draws, and what is left."""  # noqa: E501
+    """Once a minute each step tells how many items, draws or fields are done, and what is left."""
     clock = iter(range(0, 1_000_000, 40))
-    monkeypatch.setattr(_audit, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(_pace, "monotonic", lambda: next(clock))
     monkeypatch.setattr(_items, "_AT_ONCE", 30)
+    monkeypatch.setattr(_review, "_AT_ONCE", 30)
     monkeypatch.setattr(_probes, "_CELLS", 1)
     steps: list[str] = []
     audit.audit(_worded(120, 0.5), draws=19, probe_draws=2, step=steps.append)
@@ -449,6 +450,11 @@ def test_a_long_audit_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> Non
         "mine: probes: 2 of 6 draws, about 3 minutes left",
         "mine: probes: 4 of 6 draws, about 2 minutes left",
         "mine: copies, fields, splits",
+        "mine: options: 30 of 120 items, about 4 minutes left",
+        "mine: options: 90 of 120 items, about 1 minute left",
+        "mine: near copies: 14 of 120 items, about 11 minutes left",
+        "mine: near copies: 60 of 120 items, about 3 minutes left",
+        "mine: fields: 1 of 3 fields, about 3 minutes left",
     ]
 
 

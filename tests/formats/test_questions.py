@@ -302,3 +302,12 @@ def test_a_table_with_columns_without_end_is_refused(tmp_path: Path) -> None:
     path.write_text(f"{'a,' * 300_000}z\n", "utf-8")
     with pytest.raises(FormatError):
         formats.read(path)
+
+
+def test_how_far_questions_are_read_is_told_from_the_first_row_on(tmp_path: Path) -> None:
+    """Shares rise from near 0 to near 1 while rows are parsed, have their columns, and are made."""
+    told: list[float] = []
+    formats.scan(written(tmp_path, rows([0, 1, 2, 3] * 300)), on_progress=told.append)
+    assert told == sorted(told)
+    assert told[0] < 0.01 < 0.9 < told[-1] <= 1
+    assert len(told) == 15

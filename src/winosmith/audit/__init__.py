@@ -16,6 +16,7 @@ from winosmith.audit._cues import CUES, Corpus, Cue, View
 from winosmith.audit._items import Items
 from winosmith.audit._null import Battery, Found, battery
 from winosmith.audit._overlap import Overlap, overlap
+from winosmith.audit._pace import paced
 from winosmith.audit._probes import Probe, Word, probes
 from winosmith.audit._proof import LIMIT, WORDS, Bound, Proof, Thin, prove
 from winosmith.audit._repair import Changed, Repair, repair
@@ -71,6 +72,7 @@ __all__ = [
     "for_people",
     "near",
     "overlap",
+    "paced",
     "page",
     "parsed_rules",
     "probes",

@@ -7,17 +7,16 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from math import ceil
-from time import monotonic
 from typing import Any
 
 from winosmith._version import __version__
 from winosmith.audit._answers import Answers
 from winosmith.audit._classes import class_cues
 from winosmith.audit._cues import CUES, Cue
-from winosmith.audit._items import Items, Tell
+from winosmith.audit._items import Items
 from winosmith.audit._null import Battery, Found, battery
 from winosmith.audit._overlap import Overlap
+from winosmith.audit._pace import Step, paced
 from winosmith.audit._probes import ASKED, Probe, probes
 from winosmith.audit._review import Declared, Review, across, leaked, review, shared
 from winosmith.audit._triage import Triage, triage
@@ -27,9 +26,6 @@ from winosmith.errors import DataError, InputError
 from winosmith.metrics import detectable_by_share
 from winosmith.report import percent
 from winosmith.text import pieces
-
-Step = Callable[[str], None]
-"""Is told what is done next."""
 
 
 @dataclass(frozen=True)
@@ -222,20 +218,20 @@ def audit(
             raise DataError(f"{name}: {error}") from None
         beside = texts.get(name) if texts else None
         given = [*cues, *class_cues(dataset), *(beside.cues if beside else ())]
-        items.picked(items.readable(given), _paced(step, f"{name}: cues", len(items), "items"))
+        items.picked(items.readable(given), paced(step, f"{name}: cues", len(items), "items"))
         tried = battery(items, given, draws=draws, seed=seed)
         learn = probe_draws > 0 and learnable(items)
         if learn:
             step(f"{name}: probes")
-        tell = _paced(step, f"{name}: probes", len(SEEN) * probe_draws, "draws")
+        tell = paced(step, f"{name}: probes", len(SEEN) * probe_draws, "draws")
         probed = probes(items, draws=probe_draws, seed=seed, tell=tell) if learn else ()
         if learn and embedder is not None:
             step(f"{name}: vectors of questions and options")
-            tell = _paced(step, f"{name}: vectors", len(SEEN) * probe_draws, "draws")
+            tell = paced(step, f"{name}: vectors", len(SEEN) * probe_draws, "draws")
             probed += probes(items, embedder, draws=probe_draws, seed=seed, tell=tell)
         step(f"{name}: copies, fields, splits")
         left = tuple(refused.get(name, ())) if refused else ()
-        seen = review(dataset, seed)
+        seen = review(dataset, seed, lambda told, name=name: step(f"{name}: {told}"))  # type: ignore[misc]
         models = triage(items, answers) if answers is not None else None
         if models and answers and not any(models.answered.values()):
             models = None  # they answered another split
@@ -243,30 +239,12 @@ def audit(
         parts.append(Part(name, dataset, items, tried, probed, seen, left, models, beside, told))
     if answers and not any(part.triage for part in parts):
         raise DataError("none of the models' answers is for an item: are they of another set?")
+    if len(splits) > 1:
+        step("what splits share")
+    both = across(splits, step)
     known = embedder.parameters if embedder is not None else {}
     determined = {name: value for name, value in known.items() if name != "combine"}  # of problems
-    return Audit(tuple(parts), across(splits), seed, determined)
-
-
-_EVERY = 60
-"""Seconds between two words of how far a step is."""
-
-
-def _paced(step: Step, what: str, total: int, of: str) -> Tell:
-    """Return what tells, once a minute, how much of a step is done and how long the rest takes."""
-    began = last = monotonic()
-
-    def tell(done: int) -> None:
-        nonlocal last
-        now = monotonic()
-        if 0 < done < total and now - last >= _EVERY:
-            last = now
-            left = ceil((now - began) / 60 * (total - done) / done)
-            step(
-                f"{what}: {done:,} of {total:,} {of}, about {left:,} minute{'s' * (left > 1)} left"
-            )
-
-    return tell
+    return Audit(tuple(parts), both, seed, determined)
 
 
 _OPTION, _WORD, _PAIR, _VECTOR = 700, 34, 32, 9_400

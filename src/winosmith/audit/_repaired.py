@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from winosmith import formats, report
-from winosmith.audit._audit import Step
 from winosmith.audit._cues import CUES, Cue
+from winosmith.audit._pace import Step
 from winosmith.audit._proof import LIMIT, WORDS, Bound
 from winosmith.audit._repair import Cleared, Learnt, Memo, Repair, repair, thinned
 from winosmith.dataset import Dataset

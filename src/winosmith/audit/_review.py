@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from winosmith.audit._pace import Step, paced
 from winosmith.blocks import copies as rows_of_copies
 from winosmith.blocks import plain
 from winosmith.dataset import Dataset
@@ -26,6 +27,9 @@ ALIKE = 0.8
 
 MOST = 20
 """An item is told beside so many others that it is like, at most: a template's are like all."""
+
+_AT_ONCE = 1000
+"""Items between two words of how far this is."""
 
 ALPHA = 0.001
 """The chance that any group of a clean set is told for its keys' position, by Bonferroni."""
@@ -192,15 +196,19 @@ class Review:
         }
 
 
-def review(dataset: Dataset, seed: int = 0) -> Review:
+def review(dataset: Dataset, seed: int = 0, step: Step = lambda _: None) -> Review:
     """Look one split through.
 
     Args:
         dataset: the split.
         seed: of the folds that fields are tried on.
+        step: is told how far this is, where it takes minutes.
     """
     equal, holding, held, contained = [], [], [], []
-    for problem in dataset:
+    tell = paced(step, "options", len(dataset), "items")
+    for row, problem in enumerate(dataset):
+        if row % _AT_ONCE == 0:
+            tell(row)
         texts = [*map(_bare, problem.options)]
         bare = [tuple(word for word in text.split(" ") if _said(word)) for text in texts]
         if len({*texts}) < len(texts):
@@ -212,7 +220,7 @@ def review(dataset: Dataset, seed: int = 0) -> Review:
             holding.append(problem.id)
         if any(inner == problem.answer for inner, _ in inside):
             held.append(problem.id)
-    alike = _near(dataset)
+    alike = _near(dataset, step)
     return Review(
         tuple(equal),
         tuple(holding),
@@ -221,7 +229,7 @@ def review(dataset: Dataset, seed: int = 0) -> Review:
         copies(dataset),
         tuple((one.id, other.id) for one, other in alike),
         tuple((one.id, other.id) for one, other in _differing(alike)),
-        _fields(dataset, seed),
+        _fields(dataset, seed, step),
         tuple(_one_sided(dataset)),
         sum(not (problem.origin and problem.origin.licence) for problem in dataset),
         sum(answer is None for answer in dataset.answers),
@@ -246,17 +254,18 @@ def _inside(options: Sequence[tuple[str, ...]]) -> Iterator[tuple[int, int]]:
                 yield inner, outer
 
 
-def _fields(dataset: Dataset, seed: int) -> tuple[Leak, ...] | None:
+def _fields(dataset: Dataset, seed: int, step: Step) -> tuple[Leak, ...] | None:
     """Return the leaks of fields; what options tell is for the cues."""
     if not any(answer is not None for answer in dataset.answers):
         return None
-    found = leaks(dataset, seed)
+    tried = 1 + sum(1 for _ in columns(dataset))
+    found = leaks(dataset, seed, paced(step, "fields", tried, "fields"))
     return found and tuple(leak for leak in found if leak.field != "options")
 
 
-def _near(dataset: Dataset) -> list[tuple[Problem, Problem]]:
+def _near(dataset: Dataset, step: Step) -> list[tuple[Problem, Problem]]:
     same = {row: at for at, rows in enumerate(rows_of_copies(dataset)) for row in rows}
-    pairs = near(list(dataset))
+    pairs = near(list(dataset), step=step)
     return [
         (dataset[one], dataset[other])
         for one, other in pairs
@@ -283,7 +292,9 @@ def _twins(one: Problem, other: Problem) -> bool:
 
 
 def near(
-    problems: Sequence[Problem], owners: Sequence[Hashable] | None = None
+    problems: Sequence[Problem],
+    owners: Sequence[Hashable] | None = None,
+    step: Step = lambda _: None,
 ) -> list[tuple[int, int]]:
     """Return the pairs of items that share `ALIKE` of the words that either holds.
 
@@ -293,6 +304,7 @@ def near(
     Args:
         problems: the items.
         owners: of each; only items of different ones are paired. All with all when left out.
+        step: is told how far this is, where it takes minutes.
     """
     if not problems:
         return []
@@ -303,16 +315,19 @@ def near(
         owner = np.array([number.setdefault(one, len(number)) for one in owners])
     found = Partners(np.full(len(problems), MOST), owner)
     words = [tuple({*map(intern, pieces(text))}) for text in texts]  # each word held once
-    find(words, of_both(ALIKE), found, owner)
+    tell = paced(step, "near copies", len(words), "items")
+    find(words, of_both(ALIKE), found, owner, tell)
     return sorted(found.pairs)
 
 
-def across(splits: Mapping[str, Dataset]) -> dict[tuple[str, str], tuple[tuple[str, str], ...]]:
+def across(
+    splits: Mapping[str, Dataset], step: Step = lambda _: None
+) -> dict[tuple[str, str], tuple[tuple[str, str], ...]]:
     """Return, for each two splits that share items, the pairs of ids that are copies or alike."""
     owners = [name for name, dataset in splits.items() for _ in dataset]
     problems = [problem for dataset in splits.values() for problem in dataset]
     found: dict[tuple[str, str], list[tuple[str, str]]] = {}
-    for one, other in near(problems, owners) if len(splits) > 1 else ():
+    for one, other in near(problems, owners, step) if len(splits) > 1 else ():
         pair = (problems[one].id, problems[other].id)
         found.setdefault((owners[one], owners[other]), []).append(pair)
     return {names: tuple(pairs) for names, pairs in found.items()}

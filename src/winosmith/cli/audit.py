@@ -325,9 +325,16 @@ def _to_sheet(found: Audit, most: int, path: str) -> None:
 
 def _read(path: str, format_name: str | None) -> tuple[Dataset, list[str]]:
     """Return the items of a file, and what of it is none: where, and why."""
-    from winosmith import formats
+    from winosmith import audit, formats
 
-    contents = formats.scan(path, format_name, pair_by=pairing_column(), columns=named_columns())
+    tell = audit.paced(say, f"{path}: reading", 100, "%")
+    contents = formats.scan(
+        path,
+        format_name,
+        pair_by=pairing_column(),
+        columns=named_columns(),
+        on_progress=lambda share: tell(int(100 * share)),
+    )
     contents.tell(path)
     problems = [item for item in contents.items if isinstance(item, Problem)]
     if not problems:

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from shlex import quote
@@ -26,7 +27,7 @@ from winosmith.formats._base import Entry, Format, Item, Source
 from winosmith.formats._choices import PREFIX, SERIES, flagged, listed, spoken, written
 from winosmith.formats._columns import Columns, Plan, Row, empty, plainly, plan
 from winosmith.formats._lots import by_lot, several
-from winosmith.formats._rows import recognises, shaped, source_rows
+from winosmith.formats._rows import DRAFTED, EVERY, PARSED, recognises, shaped, source_rows
 from winosmith.formats._tables import Told, jsonable
 from winosmith.problem import Extra, Problem, Scalar
 from winosmith.records import canonical
@@ -64,7 +65,10 @@ class _Draft:
 
 
 def read_questions(
-    told: Iterable[Told], columns: Columns | None = None, path: str | Path | None = None
+    told: Iterable[Told],
+    columns: Columns | None = None,
+    path: str | Path | None = None,
+    on_progress: Callable[[float], object] | None = None,
 ) -> tuple[list[Entry], list[str]]:
     """Read rows as questions.
 
@@ -72,6 +76,7 @@ def read_questions(
         told: the rows.
         columns: their columns; what it leaves out is found.
         path: where they were read, for messages.
+        on_progress: called now and then with the share that is done, once all rows are there.
 
     Returns:
         The entries, and what was done beyond what the rows say, a sentence each.
@@ -96,6 +101,8 @@ def read_questions(
     entries: list[Entry] = []
     drafts: list[_Draft] = []
     for position, (line, raw, row, reason) in enumerate(found):
+        if on_progress and position % EVERY == 0:
+            on_progress(PARSED + (DRAFTED - PARSED) * position / len(found))
         if row is None:
             entries.append(Entry(line, raw, reason=reason))
             continue
@@ -127,7 +134,10 @@ def read_questions(
             notes += _without_repeats(drafts, kind, taken.answer or "", known)
         except FormatError as error:
             raise FormatError(error.reason, path) from None
-    entries += [_base.entry(d.line, d.raw, lambda d=d: _problem(d, kind)) for d in drafts]  # type: ignore[misc]
+    for at, draft in enumerate(drafts):
+        if on_progress and at % EVERY == 0:
+            on_progress(DRAFTED + (1 - DRAFTED) * at / len(drafts))
+        entries.append(_base.entry(draft.line, draft.raw, partial(_problem, draft, kind)))
     return sorted(entries, key=lambda one: one.line), notes
 
 

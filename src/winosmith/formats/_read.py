@@ -26,7 +26,7 @@ from winosmith.formats._detect import detect, format_named
 from winosmith.formats._jsonl import JSONL
 from winosmith.formats._packed import stem
 from winosmith.formats._questions import QUESTIONS, read_questions
-from winosmith.formats._rows import source_rows
+from winosmith.formats._rows import EVERY, source_rows, told_of
 from winosmith.formats._tables import Told, is_parquet, is_table, parquet_rows, table_rows
 from winosmith.formats._twins import paired_apart, paired_by
 from winosmith.lineage import apply_edits, check_lineages, edit_script
@@ -201,8 +201,8 @@ def scan(
         FormatError: the file can't be opened or decoded, no format fits, nothing can be paired
             by that column, or the columns of questions can't be told.
     """
-    known, all_entries, notes, source = _entries(path, format_name, columns)
-    if source and on_progress:
+    known, all_entries, notes, source = _entries(path, format_name, columns, on_progress)
+    if source and on_progress and known is not QUESTIONS:
         all_entries = _telling(all_entries, source.text.count("\n") + 1, on_progress)
     entries = list(_distinct(all_entries))
     if not as_written:
@@ -223,21 +223,20 @@ def scan(
     return contents
 
 
-_EVERY = 250
-"""Records between two words of how far reading is."""
-
-
 def _telling(
     entries: Iterable[Entry], lines: int, on_progress: Callable[[float], object]
 ) -> Iterator[Entry]:
     for n, found in enumerate(entries):
-        if n % _EVERY == 0:
+        if n % EVERY == 0:
             on_progress(min(1.0, found.line / lines))
         yield found
 
 
 def _entries(
-    path: Readable | Source, format_name: str | None, columns: Columns | None
+    path: Readable | Source,
+    format_name: str | None,
+    columns: Columns | None,
+    on_progress: Callable[[float], object] | None,
 ) -> tuple[Format, Iterable[Entry], list[str], Source | None]:
     """Return the format, its entries, what was done to read them, and the text of a file."""
     asked = columns is not None or format_name == QUESTIONS.name
@@ -248,7 +247,7 @@ def _entries(
         first = next((row for _, _, row, _ in told if row is not None), {})
         if not asked and JSONL.needs <= first.keys():
             return JSONL, map(_own, told), _lost_places(told), None
-        entries, notes = read_questions(told, columns, place(path))
+        entries, notes = read_questions(told, columns, place(path), on_progress)
         return QUESTIONS, entries, notes, None
     else:
         source = Source(path)
@@ -260,7 +259,9 @@ def _entries(
     if known is not QUESTIONS:
         return known, known.read(source), [], source
     rows, where = source_rows(source)
-    entries, notes = read_questions(rows, columns, source.path)
+    if on_progress:
+        rows = told_of(rows, source.text.count("\n") + 1, on_progress)
+    entries, notes = read_questions(rows, columns, source.path, on_progress)
     return known, entries, where + notes, source
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -72,7 +72,9 @@ class Leak(Recorded):
         )
 
 
-def leaks(dataset: Dataset, seed: int = 0) -> tuple[Leak, ...] | None:
+def leaks(
+    dataset: Dataset, seed: int = 0, tell: Callable[[int], object] = lambda _: None
+) -> tuple[Leak, ...] | None:
     """Return, for each field that gives the answer away, the tell that predicts most answers.
 
     A field is reported when what it predicts is not chance, at 0.001 after the correction for all
@@ -82,6 +84,7 @@ def leaks(dataset: Dataset, seed: int = 0) -> tuple[Leak, ...] | None:
     Args:
         dataset: problems with answers.
         seed: of the random folds.
+        tell: is told how many fields have been tried; options are the first.
 
     Returns:
         The leaks, or None when it can't be told: fewer than 30 blocks (twins, families, copies,
@@ -103,9 +106,13 @@ def leaks(dataset: Dataset, seed: int = 0) -> tuple[Leak, ...] | None:
     folds = np.random.default_rng([seed, FOLDS]).integers(0, FOLDS, len(dataset))[groups]
     tried = 1
     found: dict[str, list[Leak]] = {"options": list(_skew(dataset))}
-    for field, tell, of in _all_tells(dataset):
+    seen: dict[str, None] = {}
+    for field, sign, of in _all_tells(dataset):
         tried += 1
-        leak = _leak(field, tell, [of[row] for row in rows], answers, groups, folds)
+        if field not in seen:
+            tell(len(seen))
+        seen[field] = None
+        leak = _leak(field, sign, [of[row] for row in rows], answers, groups, folds)
         if leak is not None and leak.accuracy >= leak.chance + FLOOR:
             found.setdefault(field, []).append(leak)
     telling = ([leak for leak in of if leak.p_value * tried < ALPHA] for of in found.values())
