@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from urllib.parse import urlencode
 
 from django.conf import settings
@@ -101,10 +102,10 @@ def draft(request: HttpRequest, ref: str) -> HttpResponse:
     except rules.Stale as stale:
         return _shown(request, pages.page(found, typed, person, stored=stale.draft), 409)
     except Refused as refused:
-        kept = rules.save(found, typed, _version(request))
+        kept = _kept(request, found, typed)
         return _shown(request, pages.page(kept, typed, person, faults=refused.faults), 422)
     except gates.TooMany:
-        rules.save(found, typed, _version(request))
+        _kept(request, found, typed)
         raise
     except InputError as refused:
         return _shown(request, pages.page(found, typed, person, error=str(refused)), 422)
@@ -204,6 +205,13 @@ def _stop_if_stale(request: HttpRequest, found: Draft, typed: rules.Typed) -> No
 
 def _count_typing(request: HttpRequest, what: str) -> None:
     gates.rate_limit_typing(request, what, settings.RULES.writes_per_hour)
+
+
+def _kept(request: HttpRequest, found: Draft, typed: rules.Typed) -> Draft:
+    """Save what could not be sent, unless another window was quicker at this moment."""
+    with suppress(InputError):
+        return rules.save(found, typed, _version(request))
+    return found
 
 
 def _version(request: HttpRequest) -> int:
