@@ -5,10 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import logging
+import re
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from datetime import date, datetime
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
@@ -150,6 +152,29 @@ def attached(response: Sent, name: str) -> Sent:
 
 
 register = template.Library()
+
+
+def retold(text: str, phrases: Iterable[str]) -> str:
+    """Return a text in the reader's language that was made of one of some phrases in English.
+
+    So is told what the toolkit says, which speaks English alone, and what the site has stored.
+
+    Args:
+        text: such as "2 of 3 judges"; one that was made of none of them stays as it is.
+        phrases: such as "%(n)s of %(of)s judges", each marked for translation where it stands.
+    """
+    for phrase in phrases:
+        if found := _made_of(phrase).fullmatch(text):
+            return _(phrase) % found.groupdict()
+    return text
+
+
+@cache
+def _made_of(phrase: str) -> re.Pattern[str]:
+    """Return what finds the values in a text that was made of a phrase."""
+    parts = re.split(r"%\((\w+)\)s", phrase)
+    found = (f"(?P<{part}>.+)" if at % 2 else re.escape(part) for at, part in enumerate(parts))
+    return re.compile("".join(found), re.DOTALL)
 
 
 @register.filter

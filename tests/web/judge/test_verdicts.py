@@ -63,6 +63,23 @@ def test_a_download_checked_again_gives_the_same(
         transaction.set_rollback(True)
 
 
+@pytest.mark.parametrize("table", [[[1, 0]], [[2, 0]], [[2, 0], [1, 2]]])
+def test_why_agreement_is_not_defined_is_told_in_the_readers_language(
+    site: Any, table: list[list[int]]
+) -> None:
+    """Each reason of the toolkit has its words in German, and in English stays as it is."""
+    from django.utils import translation
+
+    from winosmith.web.judge.votes import why_undefined
+
+    found = [metrics.fleiss_kappa(table), metrics.krippendorff_alpha(table)]
+    for reason in filter(None, (each.reason for each in found)):
+        assert why_undefined(reason) == reason
+        with translation.override("de"):
+            assert why_undefined(reason) != reason
+    assert any(each.reason for each in found)
+
+
 @pytest.mark.parametrize(
     ("votes", "reason"),
     [

@@ -301,6 +301,8 @@ def agreement(request: HttpRequest) -> HttpResponse:
     """Show how far the site's judges agree."""
     found = votes.agreement()
     page = {"figures": found, "pairs": _percent(found.pairs)}
+    if found.alpha is not None:
+        page["undefined"] = votes.why_undefined(found.alpha.reason)
     if found.problems:
         page["valid"] = _percent(found.valid / found.problems)
         page["unanimous"] = _percent(found.unanimous / found.problems)

@@ -25,6 +25,7 @@ from winosmith.validate import VoteRules, votes
 from winosmith.web._background import cached
 from winosmith.web._lock import chunked, writing
 from winosmith.web.judge.models import Gold, Skip, Slot, Verdict
+from winosmith.web.pages import retold
 from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.problems.models import Problem, State
 from winosmith.web.problems.records import as_problem
@@ -208,14 +209,6 @@ FAULTS = (
 """What `winosmith.validate.votes` says of a problem that is not valid: what is stored of it."""
 
 
-def _pattern(fault: str) -> re.Pattern[str]:
-    """Return what finds a fault, and the values in it."""
-    escaped = re.escape(fault.replace("%(", "<").replace(")s", ">"))
-    values = {"n": r"\d+", "of": r"\d+", "context": "['\"].*"}
-    return re.compile(re.sub(r"<(\w+)>", lambda m: f"(?P<{m[1]}>{values[m[1]]})", escaped))
-
-
-_FAULTS = [(_pattern(fault), fault) for fault in FAULTS]
 _NEXT = re.compile(f"; (?={'|'.join(fault.partition(':')[0] for fault in FAULTS)}: )")
 
 
@@ -225,14 +218,22 @@ def in_words(reason: str) -> str:
     Args:
         reason: one of `Problem.reasons`, or several of them as the log holds them.
     """
-    return "; ".join(map(_in_words, _NEXT.split(reason)))
+    return "; ".join(retold(each, FAULTS) for each in _NEXT.split(reason))
 
 
-def _in_words(reason: str) -> str:
-    for pattern, fault in _FAULTS:
-        if found := pattern.fullmatch(reason):
-            return _(fault) % found.groupdict()
-    return reason
+UNDEFINED = (
+    gettext_noop("no item has two answers or more"),
+    gettext_noop("everybody always gave the same one answer, so that nothing is left to chance"),
+    gettext_noop(
+        "the items have %(least)s to %(most)s answers; Fleiss' kappa needs as many for each"
+    ),
+)
+"""Why `winosmith.metrics` defines no coefficient of agreement: what `Reliability.reason` says."""
+
+
+def why_undefined(reason: str) -> str:
+    """Return why a coefficient of agreement is not defined, in the reader's language."""
+    return retold(reason, UNDEFINED)
 
 
 def vote_rules() -> VoteRules:
