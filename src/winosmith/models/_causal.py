@@ -16,6 +16,7 @@ has its own depth as position, so that the model computes for it exactly what it
 from __future__ import annotations
 
 import copy
+import inspect
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -380,7 +381,8 @@ class Reading:
         inputs = {"input_ids": self._tensor([beginning]), "use_cache": True}
         try:
             with torch.inference_mode():
-                self._cache = self.network.base_model(**inputs).past_key_values
+                base = self.network.base_model
+                self._cache = getattr(base(**inputs), _name_of_cache(base))
         except _REFUSALS as error:
             raise _refusal(error, self._checked) from error
         if self._cache is None:
@@ -423,7 +425,8 @@ class Reading:
             "use_cache": self._cache is not None,
         }
         if self._cache is not None:
-            inputs["past_key_values"] = copy.deepcopy(self._cache)  # the call adds to it
+            # A copy, for the call adds to it.
+            inputs[_name_of_cache(self.network)] = copy.deepcopy(self._cache)
         askers = sorted({node for node, _ in tree.asked})
         place = {node: at for at, node in enumerate(askers)}
         columns = self._tensor(askers)
@@ -585,6 +588,12 @@ def planted(
         path = tree.grow(ids, starts[at], path, shared)
         before = ids
     return tree, len(sequences) - first
+
+
+def _name_of_cache(network: Any) -> str:
+    """Return what the network calls its cache: a release of transformers gave it another name."""
+    known = inspect.signature(network.forward).parameters
+    return "cache" if "cache" in known else "past_key_values"
 
 
 def logits_at(network: Any, inputs: Mapping[str, Any], rows: Any, columns: Any) -> Any:
