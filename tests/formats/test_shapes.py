@@ -230,6 +230,9 @@ READ = {
     "a question in an object": jsonl([
         {"question": {"text": "Why?", "lang": "en"}, "choices": texts, "answer": at}
         for at, texts in enumerate(TEXTS)]),
+    "options with longer keys": four(lambda at, texts, sign: {
+        "question": "Why?", "ground_truth": sign.lower(), "multiple_choices": [
+            {"option_id": f, "option_text": t} for f, t in zip("abcd", texts, strict=True)]}),
     "MMLU's tables": table('"Why?",red,blue,green,gray,A', lambda at, texts, sign:
         f'"Why?",{",".join(texts)},{sign}').partition(b"\n")[2],
     "ECQA": table("q_no,q_text,q_op1,q_op2,q_op3,q_op4,q_ans", lambda at, texts, sign:
@@ -264,6 +267,7 @@ def test_a_published_shape_is_read(tmp_path: Path, shape: str) -> None:
         (("Correct Answer", "Incorrect Answer 1", "Incorrect Answer 2", "Incorrect Answer 3"),
          lambda texts: texts),
         (("correct_answer", "incorrect_answers"), lambda texts: (texts[0], list(texts[1:]))),
+        (("right", "false1", "false2", "false3"), lambda texts: texts),
         (("answer", "distractors"), lambda texts: (texts[0], list(texts[1:]))),
         (("answer", "distractors"), lambda texts: (texts[0], json.dumps(texts[1:]))),
         (("Best Answer", "Incorrect Answers"), lambda texts: (texts[0], "; ".join(texts[1:]))),
@@ -516,7 +520,9 @@ REFUSED = {
         "'questions' holds several questions, which no list beside it fits: write a row for each"),
     "no header": (b"Why?,w,x,y,z,A\nWhen?,w,x,y,z,B\n", "does the first line name the columns"),
     "marks between": (jsonl([{"question": "Why?", "options": "w | x", "answer": "A"}]),
-                      "the choices of its first row are no list of several"),
+                      "the choices of its first row are no list of several: write a JSON list"),
+    "lists as records": (json.dumps([["Why?", "w", "x", "A"]]).encode(),
+                         "its records are lists, not objects: give each of their values a name"),
     "signs that stand twice": (
         jsonl([{"question": "Why?", "options": "A) vitamin A) B) iron", "answer": "A"}]),
         "the choices of its first row are no list of several"),
@@ -648,6 +654,9 @@ def test_a_file_without_answers_says_so(tmp_path: Path) -> None:
     """A column of answers that is not known, or empty, is never passed over in silence."""
     rows = [{"question": "Why?", "choices": row["choices"], "schluessel": "A"} for row in ROWS]
     [note] = formats.scan(put(tmp_path, jsonl(rows))).notes
-    assert note == "no question has an answer, as no column is known; name theirs with --answer"
+    assert note == (
+        "no question has an answer, as no column is known; name theirs with --answer: in "
+        "'schluessel' each row has one"
+    )
     [note] = formats.scan(put(tmp_path, jsonl([{**row, "answer": ""} for row in ROWS]))).notes
     assert note.startswith("no question has an answer, as the column 'answer' holds none")

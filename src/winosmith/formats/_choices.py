@@ -225,7 +225,8 @@ def _of_mappings(value: Sequence[Mapping[str, Any]], name: str) -> Choices:
         outputs = ({**one["output"], "correct": "correct" in one["tags"]} for one in value)
         return _of_mappings([*outputs], name)
     keys = [key for key in map(str, value[0]) if all(key in one for one in value)]
-    text, label = first(_TEXTS, keys), first(_LABELS, keys)
+    text = first(_TEXTS, keys) or _ending(_TEXTS, keys)
+    label = first(_LABELS, keys) or _ending(_LABELS, keys)
     if text is None:
         raise ProblemError(
             f"{name!r} must be a list of choices, each with a 'text'; it holds "
@@ -237,6 +238,11 @@ def _of_mappings(value: Sequence[Mapping[str, Any]], name: str) -> Choices:
     if right is not None and flags == labels and len({*map(str, labels)}) < len(labels):
         labels = []  # MultiRC's {"text": …, "label": 1}
     return Choices(tuple(written(one[text]) for one in value), tuple(map(str, labels)), right or ())
+
+
+def _ending(wanted: Sequence[str], keys: Sequence[str]) -> str | None:
+    """Return the first key of which a wanted name is the last word: `option_text`."""
+    return next((key for key in keys if re.split(r"[\W_]+", key.casefold())[-1] in wanted), None)
 
 
 def _in_order(keys: Sequence[str]) -> bool:

@@ -72,7 +72,7 @@ ANSWER = (
     "answer answerkey label gold goldlabel target correct correctanswer correctoption cop answeridx"
     " answerindex key correctchoice correctindex correctidx correctanswerindex rightanswer ra"
     " richtigeantwort lösung antwort bonneréponse réponse respuestacorrecta respuesta"
-    " rispostacorretta risposta correctanswers ideal finaldecision"
+    " rispostacorretta risposta correctanswers ideal groundtruth finaldecision"
 )
 _ALSO = re.compile(
     r"(?:(?:gold|correct|right)?(?:answer|ans)|(?:gold|correct|right)(?:option|choice))(?:id|idx"
@@ -80,9 +80,9 @@ _ALSO = re.compile(
     r"|(?:gold|correct|right)(?:id|idx|index|letter|text|key|label)|answerrightending|solution"
 )
 """Other names of columns of answers."""
-_RIGHT = f"bestanswer {ANSWER} chosen"
+_RIGHT = f"bestanswer {ANSWER} chosen right"
 _WRONG = re.compile(
-    r"(?:distractor|(?:best)?(?:incorrect|wrong)(?:answer|option|choice)?|rejected)([0-9]*)"
+    r"(?:distractor|(?:best)?(?:incorrect|wrong|false)(?:answer|option|choice)?|rejected)([0-9]*)"
 )
 """Columns with one wrong choice each."""
 _WRONG_LISTS = (
@@ -376,9 +376,16 @@ def _choices(names: Sequence[str], answer: str | None, rows: Sequence[Row]) -> t
     """
     one = first(CHOICES.split(), [name for name in names if name != answer])
     series = _series(names)
+    if one is None and not series:  # "multiple_choices"
+        alike = (name for name in names if plainly(name).endswith(("choices", "options")))
+        one = next((name for name in alike if not _wrong([name]) and _are_lists(name, rows)), None)
     if one is None or (series and all(_single(row.get(one)) for row in rows)):
         return series
     return (one,)
+
+
+def _are_lists(name: str, rows: Sequence[Row]) -> bool:
+    return bool(rows) and all(isinstance(row.get(name), list | tuple | Mapping) for row in rows)
 
 
 def _single(value: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from winosmith.errors import FormatError
@@ -100,6 +101,8 @@ def _no_lines(source: Source) -> str:
     """Return how to make lines of records that stand otherwise."""
     if source.start.startswith(("{'", "[{'")):
         return "; these are Python's dicts, not JSON: write each with json.dumps, one a line"
+    if re.match(r"\[\s*\[", source.start):
+        return "; its records are lists, not objects: give each of their values a name"
     if not source.start.startswith("{"):
         return ""
     if rows := enclosed(source):

@@ -119,9 +119,12 @@ def read_questions(
     withheld = sum(draft.answer is None and draft.key is None for draft in drafts)
     if drafts and withheld == len(drafts):
         where = f"the column {taken.answer!r} holds none" if taken.answer else "no column is known"
-        notes.append(f"no question has an answer, as {where}; name theirs with --answer")
+        notes.append(
+            f"no question has an answer, as {where}; name theirs with --answer{_may_be(drafts)}"
+        )
     elif withheld:
-        notes.append(f"{withheld:,} of {len(drafts):,} questions have no answer")
+        have = "have" if withheld > 1 else "has"
+        notes.append(f"{withheld:,} of {len(drafts):,} questions {have} no answer")
     if kind == "1" and given.answer_is is None:
         fits = Counter(k for d in drafts if d.answer is not None for k in d.readings(d.answer))
         notes.append(
@@ -139,6 +142,14 @@ def read_questions(
             on_progress(DRAFTED + (1 - DRAFTED) * at / len(drafts))
         entries.append(_base.entry(draft.line, draft.raw, partial(_problem, draft, kind)))
     return sorted(entries, key=lambda one: one.line), notes
+
+
+def _may_be(drafts: Sequence[_Draft]) -> str:
+    """Return which columns may be that of the answers, as each of their cells names a choice."""
+    some = drafts[:1000]
+    names = (name for name, value in some[0].extra.items() if not isinstance(value, list | dict))
+    fit = [name for name in names if all(d.readings(d.extra.get(name)) for d in some)]
+    return f": in {' and '.join(map(repr, fit))} each row has one" if fit else ""
 
 
 _REPEATED, _AT_LEAST = 0.05, 10
@@ -225,7 +236,7 @@ def _named(taken: Plan, given: Columns) -> list[str]:
         notes = [f"{taken.question[0]!r} is read as the question"]
     if taken.guessed:
         asked, choices = (", ".join(map(repr, own)) for own in (taken.question, taken.choices))
-        notes.append(f"{asked} are read as the question, {choices} as its choices")
+        notes.append(f"{choices} are read as the choices, the question is {asked}")
     if taken.wrong:
         wrong = " and ".join(map(repr, taken.wrong))
         notes.append(

@@ -183,4 +183,8 @@ def lacking(source: Source) -> tuple[str, bool]:
         asks = _columns.first([*_columns.QUESTION.split(), "questions"], names)
         where = "".join(f"{one}; " for one in source_rows(source)[1])
         return f"{where}{error.reason}{named}", asks is not None
-    return "the choices of its first row are no list of several", True
+    return (
+        "the choices of its first row are no list of several: write a JSON list, or a column "
+        "for each",
+        True,
+    )
