@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from winosmith import formats
+from winosmith.report import fixed
 
 
 def _saved(client: Any, path: str, to: Path) -> Path:
@@ -55,7 +56,28 @@ def test_the_downloads_give_the_figures_of_the_page(
     body = client.get(f"/families/models/?depth={depth}").content.decode()
     for one in page.answers:
         assert one["stability"]["signature"] in body
-        assert f"{one['stability']['error_depth']['mean']['value']:.2f}" in body
+        assert fixed(one["stability"]["error_depth"]["mean"]["value"], ".2f") in body
+
+
+def test_the_page_tells_against_whom_versions_were_written(
+    db: Any, visit: Callable[..., Any], family: Callable[..., Any], model: Callable[..., Any]
+) -> None:
+    """Models whose answers contributors saw are named with how many versions were to fool them."""
+    from winosmith.web.families.measuring import measure
+    from winosmith.web.problems.models import Version
+
+    alpha, beta = model("alpha"), model("beta")
+    family(alpha, beta)
+    assert measure()
+    told = "Beside others these models look less stable"
+    assert told not in visit().get("/families/models/").content.decode()
+    written = Version.objects.filter(parent__isnull=False, problem__public=True)
+    keys = list(written.values_list("pk", flat=True)[:3])
+    Version.objects.filter(pk__in=keys[:2]).update(against=beta)
+    Version.objects.filter(pk__in=keys[2:]).update(against=alpha)
+    page = visit().get("/families/models/").content.decode()
+    assert "beta (2), alpha (1)" in page
+    assert told in page
 
 
 def _solvers(said: Any) -> dict[str, Any]:

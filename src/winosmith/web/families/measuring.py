@@ -26,7 +26,7 @@ from xml.etree.ElementTree import tostring
 
 import numpy as np
 from django.db import connection
-from django.db.models import F, QuerySet
+from django.db.models import Count, F, QuerySet
 from django.utils import timezone
 from rapidfuzz.distance import Levenshtein
 
@@ -53,6 +53,17 @@ from winosmith.web.read.downloads import Aside
 def in_families() -> QuerySet[Problem]:
     """Return the public problems of families, the roots included."""
     return public_problems().filter(version__isnull=False).alias(place=F("id"))
+
+
+def written_against() -> list[tuple[str, int]]:
+    """Return against which models public versions were written, and how many, most first.
+
+    Their contributors chose the model to fool and saw its answers, so these versions were chosen
+    by them: beside others such a model seems worse than it is.
+    """
+    rows = in_families().filter(version__against__isnull=False).order_by()
+    counts = dict(rows.values_list("version__against__name").annotate(n=Count("pk")))
+    return sorted(counts.items(), key=lambda one: (-one[1], one[0]))
 
 
 def answered_by(model: Model, *, families: bool = True) -> QuerySet[Problem]:

@@ -241,6 +241,7 @@ def models(request: HttpRequest) -> HttpResponse:
         "kinds": _by_kind([one for one in answers if "stability" in one]),
         "models": [(model, measuring.answered_by(model).count()) for model in current_models()],
         "problems": measuring.in_families().count(),
+        "against": [f"{name} ({n})" for name, n in measuring.written_against()],
         "files": " ".join(f"{model.name}.jsonl" for model in current_models()),
     }
     return render(request, "families/models.html", context)
