@@ -41,8 +41,8 @@ def key_figures(run: FilterRun, measures: Measures) -> list[report.KeyFigure]:
             report.KeyFigure(
                 "at the threshold at first",
                 int(null.value),
-                f"{null.mean:,.0f} when the answers of whole blocks are flipped at random "
-                f"({null.low:,.0f}–{null.high:,.0f})",
+                f"{_whole(null.mean)} when the answers of whole blocks are flipped at random "
+                f"({_whole(null.low)}–{_whole(null.high)})",
             )
         )
     if measures.found is not None:
@@ -327,10 +327,10 @@ def _missed(result: debias.AfliteResult) -> str:
 def _first_phase(null: debias.Null) -> report.Text:
     return report.Text(
         [
-            f"In the first phase {null.value:,.0f} problems were at the threshold. With the "
+            f"In the first phase {_whole(null.value)} problems were at the threshold. With the "
             "answers of whole blocks (twins, copies, look-alikes) flipped at random, so that "
             "nothing is left to find, it was "
-            f"{null.mean:,.0f} on average ({null.low:,.0f} to {null.high:,.0f} in "
+            f"{_whole(null.mean)} on average ({_whole(null.low)} to {_whole(null.high)} in "
             f"{len(null.draws)} draws): so many go for nothing."
         ],
         "note",
@@ -426,7 +426,7 @@ def _chance(result: debias.AfliteResult) -> list[report.Block]:
     """Return what each phase found beside what chance puts there, and the excess."""
     known = [(phase, phase.chance) for phase in result.phases if phase.chance is not None]
     rows: list[list[report.Value]] = [
-        [phase.number + 1, phase.candidates, null.mean, f"{null.low:,.0f}–{null.high:,.0f}",
+        [phase.number + 1, phase.candidates, null.mean, f"{_whole(null.low)}–{_whole(null.high)}",
          phase.candidates - null.mean, phase.removed, phase.by_chance]
         for phase, null in known
     ]  # fmt: skip
@@ -457,9 +457,9 @@ def _chance(result: debias.AfliteResult) -> list[report.Block]:
         ),
     )
     told = (
-        f"Of the {removed:,} that were removed, about {by_chance:,.0f} went by chance: so many "
+        f"Of the {removed:,} that were removed, about {_whole(by_chance)} went by chance: so many "
         f"have scores as high when no answer means anything. The excess is "
-        f"{removed - by_chance:,.0f}."
+        f"{_whole(removed - by_chance)}."
     )
     return [drawing, report.Text([told], "note")]
 
@@ -567,6 +567,11 @@ def _examples(
 
 def _status(run: FilterRun, row: int) -> str:
     return run.reasons.get(row, "kept").replace("guessed: ", "removed: guessed ")
+
+
+def _whole(count: float) -> str:
+    """Return a mean count as the tables beside it print it."""
+    return report.fixed(count, ",.0f")
 
 
 def _percent(share: float | None) -> str:

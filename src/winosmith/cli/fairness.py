@@ -272,7 +272,7 @@ def _orders(found: Ranking) -> report.Table:
 
 
 def _ends(ends: tuple[float, ...] | None) -> str | None:
-    return None if ends is None else f"{ends[0]:.2f} to {ends[1]:.2f}"
+    return None if ends is None else " to ".join(shown(end, ".2f") for end in ends)
 
 
 def _cards(found: Fairness) -> list[report.KeyFigure]:
