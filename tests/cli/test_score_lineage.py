@@ -167,9 +167,9 @@ def test_another_field_is_compared_with_the_roots(cli: Cli) -> None:
     (made,) = found["origin.source"]["near"]
     errors = sum(WRONG["near"])
     assert (made["value"], made["lost"], made["won"]) == ("made", errors, 0)
-    assert "near beside its answers to the roots, by origin.source" in cli(
-        "score", *BOTH, "--by", "origin.source"
-    )
+    told = " ".join(cli("score", *BOTH, "--by", "origin.source").split())
+    assert "near beside its answers to the roots, by origin.source" in told
+    assert "It is right on every root: where they were chosen for that" in told
 
 
 def test_annotators_have_an_error_depth_and_an_agreement(cli: Cli) -> None:

@@ -295,7 +295,18 @@ def _against_roots(field: str, solver: str, found: Sequence[metrics.AgainstRoot]
         rows,
         "Right, in percent, and points more than on the same roots. McNemar takes pairs for "
         "independent; Holm: p by families, for so many tests. Same: both right or both wrong."
-        + _unchanged(found),
+        + _unchanged(found)
+        + _all_right(found),
+    )
+
+
+def _all_right(found: Sequence[metrics.AgainstRoot]) -> str:
+    """Return what the points can't tell where no root is wrong, as those that were drawn for it."""
+    if any(one.roots.value < 1 for one in found):
+        return ""
+    return (
+        " It is right on every root: where they were chosen for that, points can only be lost, "
+        "also on versions that are no harder."
     )
 
 
