@@ -227,6 +227,11 @@ READ = {
     "samples of lm-evaluation-harness": jsonl([
         {"doc_id": n, "doc": row, "target": str(n), "arguments": {"gen_args_0": {"arg_0": "x"}},
          "resps": [["A"]], "acc": 1.0} for n, row in enumerate(ROWS)]),
+    "a hub's rows beside their features": json.dumps(
+        {"features": [{"name": name} for name in ROWS[0]],
+         "rows": [{"row_idx": n, "row": row} for n, row in enumerate(ROWS)]}).encode(),
+    "an object beside another": jsonl([
+        {"id": n, "data": row, "meta": {"source": "x"}} for n, row in enumerate(ROWS)]),
     "a question in an object": jsonl([
         {"question": {"text": "Why?", "lang": "en"}, "choices": texts, "answer": at}
         for at, texts in enumerate(TEXTS)]),

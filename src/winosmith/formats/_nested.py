@@ -120,12 +120,16 @@ def _way(rows: Sequence[Row], given: Columns, deep: int) -> _Way | None:
     may = [*islice(filter(None, (_holding(name, rows) for name in rows[0])), _MOST + 1)]
     if len(may) > _MOST:
         return None
-    ways = [way for way in may if _leads(_all_inside(rows, way), given, deep - 1)]
+    ways = [way for way in may if _leads(rows, way, given, deep - 1)]
     return ways[0] if len(ways) == 1 else None
 
 
-def _leads(rows: Sequence[Row], given: Columns, deep: int) -> bool:
-    return _plans(rows, given) or _way(rows, given, deep) is not None
+def _leads(rows: Sequence[Row], way: _Way, given: Columns, deep: int) -> bool:
+    """Tell whether a way ends at questions: beside what is around, or deeper in it alone."""
+    if _plans(_all_inside(rows, way), given):
+        return True
+    own = [{name: row[name] for name in (way.column, *way.beside)} for row in rows]
+    return _way(_all_inside(own, way), given, deep) is not None
 
 
 def _holding(name: str, rows: Sequence[Row]) -> _Way | None:
