@@ -58,6 +58,13 @@ class _Draft:
     extra: dict[str, Any]
     written: tuple[str, ...] = ()
     key: int | None = None
+    _own: dict[str, int] | None = None
+
+    def own(self) -> dict[str, int]:
+        """Return which choice its own answer would be; made once, so choices must be final."""
+        if self._own is None:
+            self._own = self.readings(self.answer)
+        return self._own
 
     def readings(self, answer: Any) -> dict[str, int]:
         """Return which choice an answer would be, by what answers may be."""
@@ -126,7 +133,7 @@ def read_questions(
         have = "have" if withheld > 1 else "has"
         notes.append(f"{withheld:,} of {len(drafts):,} questions {have} no answer")
     if kind == "1" and given.answer_is is None:
-        fits = Counter(k for d in drafts if d.answer is not None for k in d.readings(d.answer))
+        fits = Counter(k for d in drafts if d.answer is not None for k in d.own())
         notes.append(
             f"the answers are read as numbers from 1 on, which fits {fits['1']:,} of "
             f"{len(drafts) - withheld:,} of them; from 0 on fits {fits['0']:,}"
@@ -391,12 +398,12 @@ def _key(draft: _Draft, kind: str | None) -> int | None:
     """Return the right choice; None where the answer is withheld or none of the choices."""
     if draft.answer is None or kind is None:
         return draft.key
-    return draft.readings(draft.answer).get(kind)
+    return draft.own().get(kind)
 
 
 def _kind(drafts: Sequence[_Draft], path: str | Path | None) -> str | None:
     """Return what the answers are; None where all are withheld."""
-    read = [(d, d.readings(d.answer)) for d in drafts if d.answer is not None]
+    read = [(d, d.own()) for d in drafts if d.answer is not None]
     if not read:
         return None
     fits = Counter(kind for _, readings in read for kind in readings)
