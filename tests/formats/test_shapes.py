@@ -235,6 +235,9 @@ READ = {
     "a question in an object": jsonl([
         {"question": {"text": "Why?", "lang": "en"}, "choices": texts, "answer": at}
         for at, texts in enumerate(TEXTS)]),
+    "flags beside a text": four(lambda at, texts, sign: {
+        "text": "Why?", "options": [{"text": text, "isCorrect": n == at}
+                                    for n, text in enumerate(texts)]}),
     "options with longer keys": four(lambda at, texts, sign: {
         "question": "Why?", "ground_truth": sign.lower(), "multiple_choices": [
             {"option_id": f, "option_text": t} for f, t in zip("abcd", texts, strict=True)]}),

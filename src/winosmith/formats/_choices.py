@@ -19,7 +19,7 @@ from string import ascii_lowercase, ascii_uppercase
 from typing import Any
 
 from winosmith.errors import ProblemError
-from winosmith.formats._columns import first
+from winosmith.formats._columns import FLAGS, first
 from winosmith.records import parsed
 
 
@@ -41,7 +41,6 @@ class Choices:
 _TEXTS = ("text", "texts", "choices", "options", "atext", "option", "choice", "answer", "content",
           "value")  # fmt: skip
 _LABELS = ("label", "labels", "aid", "key", "letter", "id")
-_FLAGS = ("correct", "iscorrect", "right", "isright", "isanswer")
 
 _OF_SCORES = re.compile("score|target", re.IGNORECASE)
 """Names of columns whose numbers are scores, under whatever signs: BIG-bench's options a and b."""
@@ -233,7 +232,7 @@ def _of_mappings(value: Sequence[Mapping[str, Any]], name: str) -> Choices:
             f"{str(value[0])[:60]!r}"
         )
     labels = [one[label] for one in value] if label else []
-    flags = [one[flag] for one in value] if (flag := first(_FLAGS, keys)) else labels
+    flags = [one[flag] for one in value] if (flag := first(FLAGS, keys)) else labels
     right = flagged(flags, len(value))
     if right is not None and flags == labels and len({*map(str, labels)}) < len(labels):
         labels = []  # MultiRC's {"text": …, "label": 1}

@@ -102,6 +102,9 @@ ID = "id qid questionid uid ind idx"
 _LOOK = 1000
 """So many rows tell what most of a large set have."""
 
+FLAGS = ("correct", "iscorrect", "right", "isright", "isanswer")
+"""Keys by which a choice says that it is the right one."""
+
 _YES_OR_NO = {"yes", "no", "true", "false", "maybe"}
 
 
@@ -184,7 +187,7 @@ def plan(names: Sequence[str], given: Columns, rows: Sequence[Row]) -> Plan:
             f"{several!r} holds several questions, which no list beside it fits: write a row for "
             f"each{told}"
         )
-    if not question and answer is not None and (choices or wrong):
+    if not question and ((answer is not None and (choices or wrong)) or _flagged(choices, rows)):
         own = first(ASIDE.split(), names)
         # Where a pronoun has a column, or the text parts, the question is what it refers to.
         if own and not first(["pron", "pronoun"], names) and all(
@@ -382,6 +385,13 @@ def _choices(names: Sequence[str], answer: str | None, rows: Sequence[Row]) -> t
     if one is None or (series and all(_single(row.get(one)) for row in rows)):
         return series
     return (one,)
+
+
+def _flagged(choices: Sequence[str], rows: Sequence[Row]) -> bool:
+    """Tell whether choices say themselves which is right, so that what has them is a question."""
+    held = rows[0].get(choices[0]) if rows and len(choices) == 1 else None
+    listed = held if isinstance(held, list) else []
+    return any(isinstance(one, Mapping) and first(FLAGS, [*one]) for one in listed)
 
 
 def _are_lists(name: str, rows: Sequence[Row]) -> bool:

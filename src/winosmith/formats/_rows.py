@@ -157,8 +157,8 @@ def recognises(source: Source) -> bool:
 def _first_row(source: Source) -> tuple[list[str], Row]:
     """Return the names of the columns, and the first row that can be read, if one can."""
     told, where = source_rows(source)
-    first = [*islice((one for one in islice(told, _LOOK) if one[2]), 1)]
     try:
+        first = [*islice((one for one in islice(told, _LOOK) if one[2]), 1)]
         row = next((row for _, _, row, _ in shaped(first, Columns())[0] if row), {})
     except FormatError:
         row = {}
