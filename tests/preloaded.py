@@ -10,7 +10,6 @@ import matplotlib.figure
 import numba
 import scipy.stats
 import sklearn.linear_model
-import statsmodels.stats.proportion
 
 import winosmith.cli
 import winosmith.evolve

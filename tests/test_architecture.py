@@ -48,7 +48,7 @@ TO_ONE_THREAD = {"parallel": {"scipy", "threadpoolctl"}}
 """By module of it, what it may load in a function: BLAS, to keep it to one thread."""
 
 HEAVY = """numpy scipy sklearn numba llvmlite threadpoolctl torch transformers safetensors
-matplotlib rich statsmodels jinja2""".split()
+matplotlib rich pandas jinja2""".split()
 
 
 def _floor(place: str) -> int:
