@@ -75,8 +75,8 @@ def _unnamed(source: Source) -> list[str]:
     keys = {row[-1].strip() for row in rows}
     if {len(row) for row in rows} != {len(cells)} or not signs[-1] in keys <= set(signs):
         return []
-    named = ["question", *signs, "answer"]
-    return [] if plans([cell.strip() for cell in cells], dict(zip(cells, rows[-1]))) else named  # noqa: B905
+    known = plans([cell.strip() for cell in cells], dict(zip(cells, rows[-1], strict=True)))
+    return [] if known else ["question", *signs, "answer"]
 
 
 def plans(names: Sequence[str], row: Row) -> bool:
