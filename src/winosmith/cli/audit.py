@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from winosmith.cli._options import PAGE, format_option, json_option, named_columns, pairing_column
+from winosmith.cli._options import PAGE, format_option, how_read, json_option, named_columns
 from winosmith.cli._printing import Result, say
 from winosmith.cli.admin import database_option, existing_site
 from winosmith.dataset import Dataset
@@ -329,11 +329,7 @@ def _read(path: str, format_name: str | None) -> tuple[Dataset, list[str]]:
 
     tell = audit.paced(say, f"{path}: reading", 100, "%")
     contents = formats.scan(
-        path,
-        format_name,
-        pair_by=pairing_column(),
-        columns=named_columns(),
-        on_progress=lambda share: tell(int(100 * share)),
+        path, format_name, **how_read(), on_progress=lambda share: tell(int(100 * share))
     )
     contents.tell(path)
     problems = [item for item in contents.items if isinstance(item, Problem)]

@@ -64,9 +64,7 @@ def _read(
     parts: list[Dataset | tuple[Claim, ...]] = []
     bad: list[formats.Entry] = []
     for path in paths:
-        contents = formats.scan(
-            path, format_name, pair_by=_options.pairing_column(), columns=_options.named_columns()
-        )
+        contents = formats.scan(path, format_name, **_options.how_read())
         contents.tell(path)
         if contents.bad and skip_bad is None:
             raise _options.with_skip_bad(contents.first_error(path))

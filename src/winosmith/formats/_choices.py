@@ -298,3 +298,11 @@ def _cut(cell: str) -> Choices | None:
     ends = [*(one.start() for one in found[1:]), len(cell)]
     texts = (cell[one.end() : end] for one, end in zip(found, ends, strict=True))
     return Choices(tuple(text.strip().rstrip(",;|").rstrip() for text in texts), tuple(signs))
+
+
+def several(right: Sequence[Any]) -> ProblemError:
+    """Return the error for an item with several right answers."""
+    return ProblemError(
+        f"it has {len(right)} right answers ({str(list(right))[:60]}); one is needed: keep one, or "
+        "make a question of each"
+    )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from winosmith.errors import ProblemError
-from winosmith.formats._choices import listed, lists, spoken, written
+from winosmith.formats._choices import listed, lists, several, spoken, written
 from winosmith.formats._columns import Plan, empty, plainly
 
 
@@ -48,11 +48,3 @@ def _wrong_ones(cell: Any, name: str) -> Sequence[Any]:
     if not isinstance(cell, str) or lists(cell):
         return listed(cell, name).options
     return [text.strip() for text in cell.split(";")]
-
-
-def several(right: Sequence[Any]) -> ProblemError:
-    """Return the error for an item with several right answers."""
-    return ProblemError(
-        f"it has {len(right)} right answers ({str(list(right))[:60]}); one is needed: keep one, or "
-        "make a question of each"
-    )

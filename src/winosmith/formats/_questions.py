@@ -24,9 +24,9 @@ from winosmith.errors import FormatError, ProblemError
 from winosmith.formats import _base, _columns
 from winosmith.formats._answers import KINDS, readings
 from winosmith.formats._base import Entry, Format, Item, Source
-from winosmith.formats._choices import PREFIX, SERIES, flagged, listed, spoken, written
+from winosmith.formats._choices import PREFIX, SERIES, flagged, listed, several, spoken, written
 from winosmith.formats._columns import Columns, Plan, Row, empty, plainly, plan
-from winosmith.formats._lots import by_lot, several
+from winosmith.formats._lots import by_lot
 from winosmith.formats._rows import DRAFTED, EVERY, PARSED, recognises, shaped, source_rows
 from winosmith.formats._tables import Told, jsonable
 from winosmith.problem import Extra, Problem, Scalar

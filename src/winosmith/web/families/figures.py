@@ -20,7 +20,7 @@ from winosmith.answers import Prediction
 from winosmith.metrics import DepthKind, counted, error_depth
 from winosmith.web._bars import Bars, drawn
 from winosmith.web.families.trees import DEPTHS, Bools, Floats, Ints, Tree
-from winosmith.web.pages import whole_percent
+from winosmith.web.pages import fixed
 from winosmith.web.predict.models import Model, Stand
 from winosmith.web.predict.models import Prediction as Row
 from winosmith.web.problems.models import Problem
@@ -334,7 +334,7 @@ def chart(name: str, rows: Sequence[AtDepth], chance: float | None) -> Bars | No
         return None
     every = -(-len(shown) // LABELS)
     told = ", ".join(
-        f"{whole_percent(row.percent / 100)} % ({row.right}/{row.n}) · {row.depth}" for row in shown
+        f"{fixed(row.percent, 0)} % ({row.right}/{row.n}) · {row.depth}" for row in shown
     )
     return drawn(
         [[(100 * row.right / row.n, row.n < FEW)] for row in shown],
