@@ -17,12 +17,9 @@ Every message says what is wrong, where, and what to do about it.
 
 from __future__ import annotations
 
-import functools
 import importlib
-from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
-from typing import ParamSpec, TypeVar
 
 __all__ = [
     "DataError",
@@ -105,33 +102,6 @@ class MissingExtraError(InputError, ImportError):
 
 class Interrupted(WinosmithError):  # noqa: N818 - it reports a wish of the user's, not a fault
     """The user stopped the work; the message says what was kept and how to resume."""
-
-
-Keywords = ParamSpec("Keywords")
-Result = TypeVar("Result")
-
-
-def gone(**instead: str) -> Callable[[Callable[Keywords, Result]], Callable[Keywords, Result]]:
-    """Let a function refuse keywords that it once took, by what to write instead.
-
-    >>> @gone(colour="there is one colour; leave it out")
-    ... def draw(**settings): ...
-    >>> draw(colour="red")
-    Traceback (most recent call last):
-        ...
-    winosmith.errors.InputError: colour is gone: there is one colour; leave it out
-    """
-
-    def decorate(function: Callable[Keywords, Result]) -> Callable[Keywords, Result]:
-        @functools.wraps(function)
-        def checked(*args: Keywords.args, **keywords: Keywords.kwargs) -> Result:
-            for name in keywords.keys() & instead.keys():
-                raise InputError(f"{name} is gone: {instead[name]}")
-            return function(*args, **keywords)
-
-        return checked
-
-    return decorate
 
 
 def require(module: str, extra: str) -> ModuleType:

@@ -23,7 +23,7 @@ from winosmith.build import (
 )
 from winosmith.cli import main
 from winosmith.embed import LightEmbedder, save_array
-from winosmith.errors import InputError, RecipeError
+from winosmith.errors import RecipeError
 
 POOL = practice.corpus(300, strength=0.6, seed=3).dataset
 
@@ -81,14 +81,6 @@ def test_vectors_that_do_not_turn_are_refused_before_any_work(tmp_path: Path) ->
         with pytest.raises(RecipeError, match="turn round when options are swapped"):
             filtered(tmp_path / "out", embed)
     assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.parametrize("gone", ["vote", "votes"])
-def test_what_filtering_once_took_is_told_with_what_to_do(tmp_path: Path, gone: str) -> None:
-    """A vote of embedders, and people's votes, are refused by name before any work."""
-    asked: Any = {"embed": EmbedRecipe(), "chosen": FilterRecipe(), gone: None}
-    with pytest.raises(InputError, match=f"^{gone} is gone: "):
-        debias_to_folder(POOL, tmp_path / "out", **asked)
 
 
 def test_singles_that_all_have_option_1_are_filtered_and_measured(tmp_path: Path) -> None:

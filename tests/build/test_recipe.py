@@ -7,7 +7,7 @@ import tomllib
 import pytest
 
 from winosmith.build import recipe_toml
-from winosmith.build._recipe import FilterRecipe, Recipe, read_recipe, recipe_of
+from winosmith.build._recipe import Recipe, read_recipe, recipe_of
 from winosmith.errors import RecipeError
 
 
@@ -54,12 +54,6 @@ def test_defaults_are_the_papers():
         ({"filter": {"remove": "halves"}}, "filter.remove is 'halves'; it must be one of problems"),
         ({"filter": {"null": True}}, "filter.null is True; it must be one of off, report"),
         ({"filter": {"null_draws": 5}}, "an interval needs 20 or more"),
-        ({"filter": {"classifier": "svm"}}, r"filter\.classifier is gone: .* leave the key out"),
-        ({"consensus": {"least": 2}}, r"consensus is gone: .* join their vectors into one file"),
-        (
-            {"filter": {"null": "stop"}},
-            r'filter\.null = "stop" is gone: .* method = "mirror"',
-        ),
         ({"split": {"dev": 0.6, "test": 0.6}}, "must leave something to train on"),
         ({"structure": {"length": [20, 10]}}, r"\[structure\] the length must be a range"),
         ({"votes": {"judges": 0}}, r"\[votes\] judges must be 1 or more"),
@@ -139,16 +133,3 @@ def test_broken_toml_names_the_file_and_the_place(tmp_path):
     recipe.write_text("name = \n")
     with pytest.raises(RecipeError, match=r"recipe\.toml: not a TOML file: .*line 1"):
         read_recipe(recipe)
-
-
-def test_a_recipe_that_names_the_one_classifier_is_read(tmp_path, caplog):
-    """Recipes of earlier builds wrote `classifier = "logistic"`: it is read, with a note."""
-    (tmp_path / "twins.jsonl").touch()
-    lines = 'name = "a"\ndata = "twins.jsonl"\n[filter]\nclassifier = "logistic"\nC = 2.0\n'
-    (tmp_path / "r.toml").write_text(lines)
-    with caplog.at_level("INFO", logger="winosmith"):
-        read = read_recipe(tmp_path / "r.toml")
-    assert read.filter == FilterRecipe(C=2.0)
-    assert caplog.messages == [
-        'filter.classifier = "logistic" is what is always done now; the key can be left out'
-    ]

@@ -96,27 +96,6 @@ def test_what_cannot_be_compared_ends_with_code_2(here, cli, asked, told):
     assert told in cli.refused("fairness", "pool.jsonl", "first", "--draws", "20", *asked)
 
 
-@pytest.mark.parametrize(
-    ("asked", "told"),
-    [
-        (
-            ["--floor", "0.5"],
-            "--floor is gone: to take less of what is sound, write --method",
-        ),
-        (["--votes", "votes.csv"], "--votes is gone"),
-        (["--agreed", "0.8"], "--agreed is gone"),
-        (["--classifier", "svm"], "--classifier is gone: AFLite trains logistic regressions"),
-        (["--null", "stop"], "'stop' is gone: to take no more than can be told from chance, write"),
-        (["--with", "light:concat"], "--with is gone: to use several embedders, join their"),
-        (["--least", "2"], "--least is gone: to use several embedders, join their vectors"),
-    ],
-)
-def test_what_is_gone_of_filtering_is_told_with_code_2(here, cli, asked, told):
-    """An option that there once was names what to write instead, before anything is written."""
-    assert told in cli.refused("debias", "pool.jsonl", "--out", "never", *asked)
-    assert not (here / "never").exists()
-
-
 def test_a_pool_with_problems_twice_is_matched_one_by_one(here, cli):
     """Copies in the pool are used up one after the other."""
     pool = formats.read("pool.jsonl")

@@ -27,7 +27,7 @@ from winosmith.build._recipe import (
 )
 from winosmith.build._report_filter import again_record, filter_sections, key_figures, verdict
 from winosmith.dataset import Dataset, Dropped, Filtered
-from winosmith.errors import DataError, RecipeError, gone
+from winosmith.errors import DataError, RecipeError
 from winosmith.outputs import OutputFolder, sha256
 from winosmith.parallel import Step, silent
 from winosmith.records import canonical, problem_record
@@ -338,14 +338,6 @@ class Debiased:
     measures: Measures
 
 
-GONE = {
-    "votes": "nothing in a filter hangs on people's votes; leave them out",
-    "vote": "to use several embedders, join their vectors into one file: `EmbedRecipe(array=…)`",
-}
-"""What filtering once took, and what to do instead."""
-
-
-@gone(**GONE)
 def debias_to_folder(
     dataset: Dataset,
     out: str | Path,
@@ -395,7 +387,6 @@ def debias_to_folder(
     return done
 
 
-@gone(**GONE)
 def finished_filter(
     dataset: Dataset,
     out: str | Path,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import difflib
 import json
-import logging
 import types
 import typing
 from collections.abc import Mapping
@@ -432,18 +431,6 @@ def _toml(value: Any) -> str:
 Kind = TypeVar("Kind")
 
 
-GONE = {
-    "consensus": "to use several embedders, join their vectors into one file, and name it as array "
-    'in [embed]; to take less of what is sound, write method = "mirror", or a target_size, in '
-    "[filter]",
-    "filter.classifier": "AFLite trains logistic regressions, and nothing else; leave the key out",
-    'filter.null = "stop"': 'to take no more than can be told from chance, write method = "mirror"',
-}
-"""What a recipe once held, and what to write instead."""
-
-STILL = {"filter.classifier": "logistic"}
-"""What recipes once wrote out, and what is done without being written: it is read, and noted."""
-
 _LARGEST = 2**1000
 """Whole numbers from here on, or soon after, are no floats."""
 
@@ -465,7 +452,6 @@ def constructed(
     whole = whole or kind
     hints = typing.get_type_hints(kind)
     known = [f.name for f in fields(kind)]  # type: ignore[arg-type]
-    table = _without_still(table, where)
     for key in table:
         if key not in known:
             raise RecipeError(_unknown(key, known, where, whole))
@@ -479,24 +465,11 @@ def constructed(
         raise RecipeError(f"[{where.rstrip('.')}] {error}" if where else str(error)) from None
 
 
-def _without_still(table: Mapping[str, Any], where: str) -> Mapping[str, Any]:
-    """Return a table without the keys whose value says what is done anyway, with a note of each."""
-    still = {key for key, value in table.items() if STILL.get(where + key, ...) == value}
-    for key in still:
-        logging.getLogger(__name__).info(
-            '%s%s = "%s" is what is always done now; the key can be left out',
-            where, key, table[key],
-        )  # fmt: skip
-    return {key: value for key, value in table.items() if key not in still}
-
-
 def _is_needed(known: Any) -> bool:
     return known.default is MISSING and known.default_factory is MISSING
 
 
 def _unknown(key: str, known: list[str], where: str, whole: Any) -> str:
-    if instead := GONE.get(where + key):
-        return f"{where + key} is gone: {instead}"
     elsewhere = {
         inner.name: table
         for table, kind in typing.get_type_hints(whole).items()
@@ -522,8 +495,6 @@ def _value(hint: Any, value: Any, where: str, whole: Any) -> Any:
         return constructed(typing.cast("type[Any]", hint), value, f"{where}.", whole)
     is_union = typing.get_origin(hint) in (typing.Union, types.UnionType)
     kinds = typing.get_args(hint) if is_union else (hint,)
-    if instead := GONE.get(f'{where} = "{value}"'):
-        raise RecipeError(f'{where} = "{value}" is gone: {instead}')
     if types.NoneType in kinds and value is False:
         return None
     for kind in kinds:

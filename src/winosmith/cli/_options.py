@@ -72,16 +72,6 @@ def data_argument(name: str = "data") -> Callable[[Any], Any]:
     return click.argument(name, metavar=name.upper(), type=FILE)
 
 
-def gone_option(name: str, instead: str) -> Callable[[Any], Any]:
-    """Refuse an option that there once was, and say what to write instead."""
-
-    def refuse(context: click.Context, _: click.Parameter, value: Any) -> None:
-        if value is not None:
-            raise click.UsageError(f"{name} is gone: {instead}", context)
-
-    return click.option(name, hidden=True, expose_value=False, callback=refuse)
-
-
 def columns_option(function: Any) -> Any:
     """Add the options of `_COLUMNS`, which `named_columns` gathers."""
     for name, (value, told) in reversed(_COLUMNS.items()):

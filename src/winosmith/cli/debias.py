@@ -14,13 +14,6 @@ from winosmith.cli import _options
 from winosmith.cli._printing import log_shown, progress, say
 from winosmith.cli.build import tell_filter
 
-VOTE = "to use several embedders, join their vectors into one file, and name it by --embeddings"
-"""What to write in place of a vote of embedders."""
-
-FLOOR = "to take less of what is sound, write --method mirror, or stop earlier with --target-size"
-"""What to write in place of a floor under what people agree on."""
-
-
 BELONGS = {
     **dict.fromkeys(("aim", "error", "folds", "repeats"), ("mirror",)),
     **dict.fromkeys(
@@ -42,17 +35,6 @@ def _number(ctx: click.Context, param: click.Parameter, value: str | None) -> in
         return int(value) if value.isdecimal() else float(value)
     except ValueError:
         raise click.BadParameter(f"{value!r} is not a number", ctx, param) from None
-
-
-class _Null(click.Choice[str]):
-    """What becomes of the null of every phase."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the value; of one that there once was say what to write instead."""
-        if value == "stop":
-            instead = "to take no more than can be told from chance, write --method mirror"
-            self.fail(f"'stop' is gone: {instead}", param, ctx)
-        return super().convert(value, param, ctx)
 
 
 @click.command()
@@ -88,16 +70,13 @@ class _Null(click.Choice[str]):
               "or the same share of fewer than 47,000.")  # fmt: skip
 @click.option("--threshold", default=0.75, show_default=True, help="Score from which on a problem "
               "may be removed (tau).")  # fmt: skip
-@_options.gone_option(
-    "--classifier", "AFLite trains logistic regressions, and nothing else; leave it out"
-)
 @click.option("--kernel", default="numba", show_default=True, metavar="numba|torch[:DEVICE]",
               help="What computes; torch takes the GPU if there is one.")  # fmt: skip
 @click.option("--target-size", type=int, help="Stop when so many problems are left.")
 @click.option("--remove", type=click.Choice(["problems", "twins"]), default="problems",
               show_default=True, help="Remove one by one, or twins whole, with copies of "
               "their halves.")  # fmt: skip
-@click.option("--null", type=_Null(["off", "report"]), default="off", show_default=True,
+@click.option("--null", type=click.Choice(["off", "report"]), default="off", show_default=True,
               help="In every phase, also count what reaches the threshold by chance (answers of "
               "whole blocks flipped).")  # fmt: skip
 @click.option("--null-draws", default=20, show_default=True, help="Draws of every null; with "
@@ -113,11 +92,6 @@ class _Null(click.Choice[str]):
               "as AFLite would.")  # fmt: skip
 @click.option("--pmi-variant", type=click.Choice(["signed", "absolute", "max", "pairwise"]),
               default="signed", show_default=True)  # fmt: skip
-@_options.gone_option("--with", VOTE)
-@_options.gone_option("--least", VOTE)
-@_options.gone_option("--floor", FLOOR)
-@_options.gone_option("--votes", FLOOR)
-@_options.gone_option("--agreed", FLOOR)
 @_options.cluster_option
 @click.option("--scratch", metavar="DIR", type=click.Path(exists=True, file_okay=False),
               help="A folder for the rotated copy of the vectors, in place of memory.")  # fmt: skip

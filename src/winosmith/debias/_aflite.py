@@ -27,10 +27,10 @@ from numpy.typing import ArrayLike, NDArray
 from winosmith._version import __version__
 from winosmith.debias._chance import Null, by_chance, chance, counted
 from winosmith.debias._ensemble import DRAWS, Ensemble, NullMode, Remove, Settings, Votes, assembled
-from winosmith.debias._rows import ONE_CLASSIFIER, Rows, checked_rows, group_numbers
+from winosmith.debias._rows import Rows, checked_rows, group_numbers
 from winosmith.debias._selection import at_threshold, histogram, scores, select
 from winosmith.debias._solver import Start
-from winosmith.errors import DataError, InputError, OutputError, gone
+from winosmith.errors import DataError, InputError, OutputError
 from winosmith.outputs import write_aside
 
 Stopped = Literal["train size", "cutoff", "one class", "target size"]
@@ -158,7 +158,6 @@ class AfliteResult:
         }
 
 
-@gone(classifier=ONE_CLASSIFIER)
 def aflite(
     X: ArrayLike,
     y: ArrayLike,

@@ -28,7 +28,6 @@ from numpy.typing import ArrayLike, NDArray
 from winosmith.debias._ensemble import DRAWS, Ensemble, Settings, Votes, assembled
 from winosmith.debias._rows import (
     FLIPS,
-    ONE_CLASSIFIER,
     checked_rows,
     group_numbers,
     numbered,
@@ -36,7 +35,7 @@ from winosmith.debias._rows import (
     scratch_matrix,
 )
 from winosmith.debias._selection import Counts, Selection, at_threshold, pooled, scores
-from winosmith.errors import InputError, gone
+from winosmith.errors import InputError
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +127,6 @@ OnDraw = Callable[[int], object]
 """Is told how many draws of a null are done."""
 
 
-@gone(classifier=ONE_CLASSIFIER)
 def threshold_null(
     X: ArrayLike,
     y: ArrayLike,

@@ -93,9 +93,7 @@ class Settings:
         if self.remove not in get_args(Remove):
             raise InputError(f"remove is one of rows, groups; not {self.remove!r}")
         if self.null not in get_args(NullMode):
-            instead = ". To take no more than can be told from chance, use debias.mirror"
-            stop = instead if str(self.null) == "stop" else ""
-            raise InputError(f"null is one of off, report; not {self.null!r}{stop}")
+            raise InputError(f"null is one of off, report; not {self.null!r}")
         check_draws(self.null_draws)
 
     def cutoff_of(self, left: int) -> int:

@@ -35,9 +35,6 @@ from winosmith.errors import DataError, OutputError
 CHUNK = 2048
 """Rows that are converted at a time, so that no second copy of the data is held in float64."""
 
-ONE_CLASSIFIER = "AFLite trains logistic regressions, and nothing else; leave it out"
-"""What to write in place of another classifier."""
-
 
 @dataclass(frozen=True, slots=True)
 class Rows:
