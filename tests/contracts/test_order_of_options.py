@@ -10,13 +10,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import examples
-from winosmith import Dataset, Extra, Prediction, Problem, Response, debias, metrics
+from winosmith import Dataset, Extra, Prediction, Problem, Response, metrics
 from winosmith.answers import best_of
 from winosmith.evolve import not_solved
 from winosmith.lineage import perturbed
@@ -128,7 +127,6 @@ ONE: dict[str, Callable[[Graded], Any]] = {
     ],
     "roots": lambda g: sorted(not_solved(g.dataset, [g.predictions])),
     "next round": lambda g: _next(g),
-    "fairness": lambda g: _order_of_models(g),
 }
 """Every figure over one solver's predictions."""
 
@@ -164,14 +162,6 @@ def _next(graded: Graded) -> list[Any]:
     pool = {problem.id: problem for problem in graded.dataset}
     found = next_round(graded.dataset, {"one": graded.predictions}, 3, 0, pool)
     return [found.roots.ids, found.fooling.ids, dict(found.fooled)]
-
-
-def _order_of_models(graded: Graded) -> Any:
-    n = len(graded.dataset)
-    right = {"one": graded.credit, "other": np.arange(n) % 2 / 1.0}
-    masks = {"half": range(n // 2)}
-    found = debias.fairness(graded.dataset, masks, right=right, draws=20)
-    return found.ranking.record() if found.ranking else None
 
 
 @examples(6)

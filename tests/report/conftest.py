@@ -56,12 +56,6 @@ def draw_all() -> dict[str, tuple[report.Svg, ...]]:
                 percent=True,
             ),
         ),
-        "shifts": (
-            report.shifts(
-                [report.Shift("agreement", [-2.5, 0.1]), report.Shift("labels", [31.2, None])],
-                ["aflite", "vote"], title="Beside random subsets",
-            ),
-        ),
         "accuracies": (
             report.accuracies(
                 [

@@ -173,7 +173,6 @@ def test_long_names_are_cut_not_lost() -> None:
 @pytest.mark.parametrize(
     ("draw", "most", "what"),
     [
-        (lambda names: report.shifts([], names, title=""), 6, "sets"),
         (lambda names: report.curves([0], dict.fromkeys(names, report.Curve([1])), title="", x="",
                                      y=""), 6, "curves"),
         (lambda names: report.survival(dict.fromkeys(names, ALONG)), 5, "solvers"),
@@ -190,12 +189,6 @@ def test_more_than_can_be_told_apart_are_refused(
     with pytest.raises(ValueError, match=f"{most + 1} {what} can't be told apart; {most} can"):
         draw(names[: most + 1])
     assert draw(names[:most]).markup.startswith("<svg")
-
-
-def test_the_shift_of_each_set_is_told_in_words() -> None:
-    """What could not be measured is a dash."""
-    drawn = report.shifts([report.Shift("labels", [31.2, None])], ["one", "two"], title="")
-    assert drawn.description == "labels: one +31.2, two —"
 
 
 @examples(25)

@@ -84,7 +84,6 @@ SECTIONS = {
         "stats": "count a data set, and find fields that give the answer away",
         "audit": "what gives the answers of any multiple-choice set away, in a minute",
         "debias": "filter a data set: AFLite, mirror, PMI or at random",
-        "fairness": "what a filter kept, beside all problems and random subsets",
         "embed": "turn problems into vectors",
         "evolve": "perturb problems, with lineage: WordNet, a chat model, a masked model",
     },

@@ -19,21 +19,12 @@ from winosmith.debias._clues import (
     leads_table,
     passages,
 )
-from winosmith.debias._fairness import (
-    Fairness,
-    Figure,
-    KeptSet,
-    fairness,
-    human_agreement,
-    rarefied,
-)
 from winosmith.debias._guess import LINEAR, TWO_PIECE, Guess, Probe, Verification, probe, verify
 from winosmith.debias._logit import CrossLogit, Logit
 from winosmith.debias._mirror import Aim, MirrorResult, mirror
 from winosmith.debias._pmi import PmiResult, PmiVariant, pmi, word_pmi
-from winosmith.debias._ranking import Correlation, Dynamics, Ranking, ranking, read_dynamics
 from winosmith.debias._rows import problem_labels, training_rows
-from winosmith.debias._selection import HISTOGRAM_EDGES, alike, subsample
+from winosmith.debias._selection import HISTOGRAM_EDGES, subsample
 from winosmith.debias._units import TwinUnits, choice_keys, option_units, twin_units
 
 __all__ = [
@@ -49,13 +40,8 @@ __all__ = [
     "AssessmentSettings",
     "Associations",
     "Clue",
-    "Correlation",
     "CrossLogit",
-    "Dynamics",
-    "Fairness",
-    "Figure",
     "Guess",
-    "KeptSet",
     "Leads",
     "Logit",
     "Mark",
@@ -66,20 +52,16 @@ __all__ = [
     "PmiResult",
     "PmiVariant",
     "Probe",
-    "Ranking",
     "Stopped",
     "Subset",
     "TwinUnits",
     "Verification",
     "aflite",
     "again",
-    "alike",
     "assess",
     "assessment_blocks",
     "associations",
     "choice_keys",
-    "fairness",
-    "human_agreement",
     "leads_table",
     "mirror",
     "option_units",
@@ -87,9 +69,6 @@ __all__ = [
     "pmi",
     "probe",
     "problem_labels",
-    "ranking",
-    "rarefied",
-    "read_dynamics",
     "shaken",
     "subsample",
     "suggested_sizes",

@@ -299,7 +299,7 @@ def numbered(groups: Sequence[Sequence[int]], rows: int) -> NDArray[np.intp]:
     return numbers
 
 
-TIES, FLIPS, ALIKE, BOOTSTRAP = (2**32 - number for number in (1, 2, 4, 5))
+TIES, FLIPS = (2**32 - number for number in (1, 2))
 """They stand in for a classifier's number where a phase, a draw of a null, of a subset or of a
 bootstrap needs a generator of its own. (A key of two numbers would not do:
 numpy fills it up with zeros.)"""

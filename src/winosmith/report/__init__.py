@@ -26,7 +26,6 @@ from winosmith.report._charts_debias import (
     Cloud,
     Dot,
     Level,
-    Shift,
     clouds,
     dots,
     funnel,
@@ -36,7 +35,6 @@ from winosmith.report._charts_debias import (
     phase_chance,
     phase_sizes,
     scores,
-    shifts,
 )
 from winosmith.report._charts_humans import (
     SheetPart,
@@ -123,7 +121,6 @@ __all__ = [
     "Reach",
     "Section",
     "SheetPart",
-    "Shift",
     "Signature",
     "Stated",
     "SubjectScore",
@@ -156,7 +153,6 @@ __all__ = [
     "reaches",
     "reliability",
     "scores",
-    "shifts",
     "shown",
     "sign",
     "span",

@@ -1,4 +1,4 @@
-"""What `bench_fairness.py` needs: adversaries that see different things, and simulated models."""
+"""Embedders of surface features that see different things: words, pairs of words, letters."""
 
 from __future__ import annotations
 
@@ -55,23 +55,7 @@ def adversaries(problems, seed):
     }
 
 
-COMPETENCE = (0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9)
-SHORTCUT = 0.9
-
-
-def simulated_models(planted, wrong, seed):
-    """Return {model: right}, in the order of their competence, which is the true order.
-
-    A model knows a problem's true answer with the chance of its competence. Four of the eight,
-    drawn anew for each seed, also take a shortcut: nine in ten planted problems they get right
-    besides.
-    What is published wrong is graded wrong.
-    """
-    rng = np.random.default_rng([seed, 7])
-    cheats = set(rng.permutation(len(COMPETENCE))[:4].tolist())
-    found = {}
-    for number, competence in enumerate(COMPETENCE):
-        knows = rng.random(len(planted)) < competence
-        sees = planted & (rng.random(len(planted)) < SHORTCUT) & (number in cheats)
-        found[f"m{number}"] = (knows | sees) != wrong
-    return found
+def joined(Xs):
+    """Return the vectors of all embedders side by side, each with rows of mean length 1."""
+    parts = [X / np.linalg.norm(X, axis=1).mean() for X in Xs.values()]
+    return np.concatenate(parts, axis=1)
