@@ -90,9 +90,9 @@ def compared(
     parameters = result.parameters
     size, count, seed = (parameters[n] for n in ("train_size", "ensemble_size", "seed"))
     left = np.load(Path(folder) / f"left{number}.npy").astype(np.int32)
-    settings = Settings(count, size, 1, 0.75, parameters["C"], seed, parameters["kernel"])
+    settings = Settings(count, size, 1, 0.75, parameters["C"], seed)
     with assembled(checked_rows(X, y, range(len(y)), None), settings) as ensemble:
-        weights = ensemble.vote(left, number, ensemble.first_start(left)).weights[:, 0]
+        weights = ensemble.vote(left, number, ensemble.first_start(left)).weights
         matrix = ensemble.basis.matrix
         votes = wrong = close = 0
         worst = 0.0

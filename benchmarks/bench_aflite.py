@@ -3,7 +3,7 @@
     python benchmarks/bench_aflite.py                 8,000 rows of 256 numbers
     python benchmarks/bench_aflite.py --paper         47,000 x 1,024, n=64, m=10,000, k=500
     python benchmarks/bench_aflite.py --grid          a table over rows, columns and classifiers
-    python benchmarks/bench_aflite.py --rows 5000 --columns 64 --ensemble 16 --kernel torch
+    python benchmarks/bench_aflite.py --rows 5000 --columns 64 --ensemble 16
 
 The rival is `LogisticRegression` as its users could tune it: as many processes as processors, one
 BLAS thread each, over centred rows. "converged" (L-BFGS, float64, tolerance 1e-7) gives the votes
@@ -102,7 +102,6 @@ def main() -> None:
     parser.add_argument("--ensemble", type=int, default=64)
     parser.add_argument("--train", type=int, help="default: the paper's share of the rows")
     parser.add_argument("--cutoff", type=int, help="default: the paper's share of the rows")
-    parser.add_argument("--kernel", default="numba")
     parser.add_argument("--paper", action="store_true", help="47,000 rows of 1,024 numbers")
     parser.add_argument("--grid", action="store_true", help="the table")
     parser.add_argument("--against", type=int, default=3, help="phases that rivals are timed on")
@@ -111,7 +110,7 @@ def main() -> None:
     chosen = parser.parse_args()
     print(f"{PROCESSORS} processors, load {os.getloadavg()[0]:.1f}")
     rate = multiplied()
-    compiled(chosen.kernel)
+    compiled()
     if chosen.grid:
         grid(chosen, rate)
         return
@@ -120,11 +119,11 @@ def main() -> None:
     whole_run(chosen, rate)
 
 
-def compiled(kernel: str) -> None:
+def compiled() -> None:
     """Compile, and tell the time that this takes apart."""
     X, y = made(200, 8, 0)
     began = time.perf_counter()
-    debias.aflite(X, y, train_size=50, cutoff=100, ensemble_size=2, kernel=kernel)
+    debias.aflite(X, y, train_size=50, cutoff=100, ensemble_size=2)
     print(f"compiled, or loaded from the cache, in {time.perf_counter() - began:.1f} s")
 
 
@@ -134,8 +133,7 @@ def whole_run(chosen: argparse.Namespace, rate: float) -> None:
     train_size, cutoff = chosen.train or sizes[0], chosen.cutoff or sizes[1]
     X, y = made(chosen.rows, chosen.columns, chosen.seed)
     print(
-        f"N={chosen.rows:,} d={chosen.columns:,} n={chosen.ensemble} m={train_size:,} "
-        f"k={cutoff:,}; kernel {chosen.kernel}"
+        f"N={chosen.rows:,} d={chosen.columns:,} n={chosen.ensemble} m={train_size:,} k={cutoff:,}"
     )
     memory, began = Memory(), time.perf_counter()
     result = debias.aflite(
@@ -146,7 +144,6 @@ def whole_run(chosen: argparse.Namespace, rate: float) -> None:
         train_size=train_size,
         cutoff=cutoff,
         seed=chosen.seed,
-        kernel=chosen.kernel,
     )
     ours, phases = time.perf_counter() - began, result.phases
     least = operations(list(phases), chosen.columns, chosen.ensemble, train_size) / rate
@@ -232,7 +229,6 @@ def grid(chosen: argparse.Namespace, rate: float) -> None:
                 ensemble_size=ensemble,
                 train_size=train_size,
                 cutoff=debias.suggested_sizes(rows)[1],
-                kernel=chosen.kernel,
                 on_phase=count,
             )
         peak = memory.stop()

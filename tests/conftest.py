@@ -67,7 +67,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     """
     if not session.config.getoption("numprocesses", None):
         return
-    from winosmith.debias._numba_kernel import ready
+    from winosmith.debias._kernel import ready
 
     folders = {file.parent for file in Path(__file__).parent.rglob("test_*.py")}
     kept = not sys.dont_write_bytecode

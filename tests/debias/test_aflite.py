@@ -271,9 +271,9 @@ FIRST_RUN = """
 import logging, numba
 logging.basicConfig(level=logging.INFO)
 {before}
-from winosmith.debias import _numba_kernel
-_numba_kernel.ready()
-print(sum(_numba_kernel.largest.stats.cache_hits.values()))
+from winosmith.debias import _kernel
+_kernel.ready()
+print(sum(_kernel.largest.stats.cache_hits.values()))
 """
 
 

@@ -16,9 +16,9 @@ from sklearn.linear_model import LogisticRegression
 from tests.conftest import examples
 from winosmith import debias
 from winosmith.debias._ensemble import Ensemble, Settings, assembled
-from winosmith.debias._numba_kernel import NumbaKernel
-from winosmith.debias._rows import TIES, checked_rows, generator, training_rows
-from winosmith.debias._solver import aligned, minimise, newton
+from winosmith.debias._kernel import Kernel
+from winosmith.debias._rows import TIES, aligned, checked_rows, generator, training_rows
+from winosmith.debias._solver import minimise, newton
 
 Floats = NDArray[np.float64]
 
@@ -110,7 +110,7 @@ def regressions(draw: st.DrawFn) -> tuple[NDArray[np.float32], NDArray[np.int64]
         X = np.round(X)  # ties, duplicate rows, constant columns
     train_size = draw(st.integers(4, rows - 1))
     C = 10.0 ** draw(st.floats(-4, 2))
-    return X, y, Settings(3, train_size, 1, 0.75, C, draw(st.integers(0, 99)), "numba")
+    return X, y, Settings(3, train_size, 1, 0.75, C, draw(st.integers(0, 99)))
 
 
 @given(regressions())
@@ -168,7 +168,7 @@ def test_a_column_gets_the_same_bits_in_any_company():
 
     def solve(columns: list[int]) -> Floats:
         parts = [training_rows(500, 150, seed=1, phase=0, classifier=j) for j in columns]
-        gradient = NumbaKernel.on(matrix, labels).training(np.arange(500, dtype=np.int32), parts)
+        gradient = Kernel(matrix, labels).training(np.arange(500, dtype=np.int32), parts)
         fit = minimise(gradient, np.zeros((len(columns), 48)), ridge, diagonal, 1e-4)
         assert fit.converged.all()
         return fit.weights

@@ -380,7 +380,6 @@ def _settings(pool: Dataset, chosen: FilterRecipe) -> dict[str, Any]:
         "null": chosen.null,
         "null_draws": chosen.null_draws,
         "twins": held,
-        "kernel": chosen.kernel,
     }
 
 
@@ -585,7 +584,6 @@ def _excess(run: FilterRun, seed: int, draws: int, how: Mapping[str, Any]) -> de
         seed=seed,
         ids=run.pool.ids,
         draws=draws,
-        kernel=parameters["kernel"],
         **how,
     )
 

@@ -135,7 +135,6 @@ class FilterRecipe:
             left, above 0 and below 1; None takes the paper's share of all, as a number.
         threshold: tau, the score from which on a problem may be removed, 0–1.
         C: the inverse strength of the classifiers' penalty, of "mirror" too.
-        kernel: "numba", or "torch", on its GPU if there is one ("torch:cpu", "torch:cuda:1").
         target_size: stop when so many problems are left; None sets no such end.
         remove: "problems" one by one, or "twins" whole, with the copies of their halves, but not
             their families; each of these is then on one side of every partition.
@@ -159,7 +158,6 @@ class FilterRecipe:
     cutoff: int | float | None = None
     threshold: float = 0.75
     C: float = 1.0
-    kernel: str = "numba"
     target_size: int | None = None
     remove: Literal["problems", "twins"] = "problems"
     null: Literal["off", "report"] = "off"
@@ -188,10 +186,6 @@ class FilterRecipe:
         )
         _refuse(self.folds < 2, f"folds is {self.folds}; it must be 2 or more")
         _refuse(self.repeats < 1, f"repeats is {self.repeats}; it must be 1 or more")
-        _refuse(
-            self.kernel.partition(":")[0] not in ("numba", "torch"),
-            f'kernel is {self.kernel!r}; it must be "numba", or "torch" with or without a device',
-        )
         _refuse(
             self.null_draws < 20, f"null_draws is {self.null_draws}; an interval needs 20 or more"
         )

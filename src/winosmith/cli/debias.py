@@ -17,8 +17,7 @@ from winosmith.cli.build import tell_filter
 BELONGS = {
     **dict.fromkeys(("aim", "error", "folds", "repeats"), ("mirror",)),
     **dict.fromkeys(
-        "ensemble_size train_size cutoff threshold kernel target_size remove null "
-        "whole_twins".split(),
+        "ensemble_size train_size cutoff threshold target_size remove null whole_twins".split(),
         ("aflite", "pmi", "random"),
     ),
     "pmi_variant": ("pmi",),
@@ -70,8 +69,6 @@ def _number(ctx: click.Context, param: click.Parameter, value: str | None) -> in
               "or the same share of fewer than 47,000.")  # fmt: skip
 @click.option("--threshold", default=0.75, show_default=True, help="Score from which on a problem "
               "may be removed (tau).")  # fmt: skip
-@click.option("--kernel", default="numba", show_default=True, metavar="numba|torch[:DEVICE]",
-              help="What computes; torch takes the GPU if there is one.")  # fmt: skip
 @click.option("--target-size", type=int, help="Stop when so many problems are left.")
 @click.option("--remove", type=click.Choice(["problems", "twins"]), default="problems",
               show_default=True, help="Remove one by one, or twins whole, with copies of "

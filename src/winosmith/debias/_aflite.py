@@ -175,7 +175,6 @@ def aflite(
     null: NullMode = "off",
     null_draws: int = DRAWS,
     twins: Sequence[Hashable] | None = None,
-    kernel: str = "numba",
     executor: Executor | None = None,
     on_phase: Callable[[Phase], object] | None = None,
     on_draw: Callable[[int, int], object] | None = None,
@@ -247,9 +246,6 @@ def aflite(
         twins: (N,) the rows whose labels the null flips together, None for a single; as a rule
             the twin ids. Without it the `groups`; without these too, labels are permuted among
             all rows, which in data of twins is the wrong null (see `twin_flipped`).
-        kernel: "numba"; or "torch" (extra `models`), on its GPU if there is one, "torch:cpu",
-            "torch:cuda:1". Rows are the same but for votes that are too close to call
-            (`Phase.close`).
         executor: who trains the classifiers of a phase: any `concurrent.futures.Executor` whose
             workers run on this machine (or see the folder `scratch`), or one of
             `winosmith.cluster`, with workers anywhere. A thread for each processor when None.
@@ -291,7 +287,6 @@ def aflite(
         threshold,
         C,
         seed,
-        kernel,
         target_size=target_size,
         remove=remove,
         null=null,

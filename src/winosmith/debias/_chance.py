@@ -139,7 +139,6 @@ def threshold_null(
     seed: int = 0,
     ids: Sequence[Hashable] | None = None,
     draws: int = DRAWS,
-    kernel: str = "numba",
     executor: Executor | None = None,
     scratch: str | Path | None = None,
     on_draw: OnDraw | None = None,
@@ -162,7 +161,6 @@ def threshold_null(
         seed: of the partitions and of the draws.
         ids: see `aflite`.
         draws: 20 or more; each takes as long as a phase.
-        kernel: see `aflite`, as of `executor` and `scratch`.
         executor: see `aflite`.
         scratch: see `aflite`.
         on_draw: called with the number of draws done, after each.
@@ -179,7 +177,6 @@ def threshold_null(
         threshold,
         C,
         seed,
-        kernel,
         null="report",
         null_draws=draws,
     )

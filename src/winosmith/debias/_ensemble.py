@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,6 @@ from numpy.typing import NDArray
 from winosmith.debias._rows import Rows, scratch_folder, training_rows
 from winosmith.debias._solver import (
     Basis,
-    Kernel,
     Measured,
     Start,
     basis_of,
@@ -44,6 +43,9 @@ from winosmith.debias._solver import (
 )
 from winosmith.errors import DataError, InputError, OutputError
 from winosmith.parallel import Holder, one_thread, ordered_map, workers_of
+
+if TYPE_CHECKING:
+    from winosmith.debias._kernel import Kernel
 
 Floats = NDArray[np.float64]
 
@@ -71,7 +73,6 @@ class Settings:
     threshold: float
     C: float
     seed: int
-    kernel: str
     target_size: int | None = None
     remove: Remove = "rows"
     null: NullMode = "off"
@@ -89,7 +90,6 @@ class Settings:
             raise InputError(f"threshold is a share from 0 to 1, not {self.threshold}")
         if not 0 < self.C < math.inf:
             raise InputError(f"C is a number above 0, not {self.C}")
-        check_kernel(self.kernel)
         if self.remove not in get_args(Remove):
             raise InputError(f"remove is one of rows, groups; not {self.remove!r}")
         if self.null not in get_args(NullMode):
@@ -99,7 +99,7 @@ class Settings:
     def cutoff_of(self, left: int) -> int:
         """Return the most rows that a phase removes of so many that are left.
 
-        >>> Settings(64, 100, 0.01, 0.75, 1.0, 0, "numba").cutoff_of(2_345)
+        >>> Settings(64, 100, 0.01, 0.75, 1.0, 0).cutoff_of(2_345)
         23
         """
         if isinstance(self.cutoff, int):
@@ -181,8 +181,10 @@ class Ensemble:
         return start_at(weights, self._measured(), left)
 
     def _measured(self) -> Measured:
+        from winosmith.debias._kernel import Kernel
+
         return Measured(
-            kernel=bound(self.settings.kernel, self.basis.matrix, self.y),
+            kernel=Kernel(self.basis.matrix, self.y),
             ridge=self.penalty,
             intercept=self.basis.columns,
             train_size=self.settings.train_size,
@@ -194,7 +196,6 @@ class Ensemble:
         everyone = Share(
             held=self.held,
             labels=self.y if self.relabelled else None,
-            kernel=self.settings.kernel,
             rows=left,
             groups=None if self.groups is None else self.groups[left],
             ridge=self.penalty,
@@ -205,7 +206,8 @@ class Ensemble:
             classifiers=range(self.settings.ensemble_size),
             start=start,
         )
-        edges = _edges(len(everyone.classifiers), self._shares())
+        shares = workers_of(self.executor) or 2 * (os.cpu_count() or 1)
+        edges = _edges(len(everyone.classifiers), shares)
         with _handed(everyone, self.executor) as (share, arrays):
             parts = [(share, arrays, range(*part)) for part in itertools.pairwise(edges)]
             votes = ordered_map(
@@ -217,12 +219,6 @@ class Ensemble:
                 "executor goes on from there",
             )
             return _gathered(list(votes))
-
-    def _shares(self) -> int:
-        """Return how many parts to cut the classifiers into."""
-        if self.executor is self.threads and self.settings.kernel != "numba":
-            return 1  # torch has threads of its own
-        return workers_of(self.executor) or 2 * (os.cpu_count() or 1)
 
     def with_labels(self, y: NDArray[np.float32]) -> Ensemble:
         """Return the same ensemble over the same rows with other labels."""
@@ -300,10 +296,6 @@ def _gathered(parts: list[Votes]) -> Votes:
     )
 
 
-ROUGH = 0.3
-"""The Newton decrement that passes with rounded factors go to; their own errors are a third."""
-
-
 @dataclass(frozen=True, slots=True)
 class Share:
     """What a worker needs to know.
@@ -311,7 +303,6 @@ class Share:
     Attributes:
         held: where the basis and the labels are.
         labels: (N,) float32 in place of the labels held; None for those.
-        kernel: see `check_kernel`.
         rows: (size,) int32, the rows left, ascending in canonical order.
         groups: (size,) their groups, or None.
         ridge: (D,) penalty of each weight.
@@ -323,7 +314,6 @@ class Share:
 
     held: Held
     labels: NDArray[np.float32] | None
-    kernel: str
     rows: NDArray[np.int32]
     groups: NDArray[np.intp] | None
     ridge: Floats
@@ -359,9 +349,11 @@ class Votes:
 
 def train_and_vote(share: Share) -> Votes:
     """Train a share of the classifiers and count their votes on their held-out rows."""
+    from winosmith.debias._kernel import Kernel
+
     X, y = fetch(share.held)
     y = y if share.labels is None else share.labels
-    kernel = bound(share.kernel, X, y)
+    kernel = Kernel(X, y)
     partitions = [_partition(share, classifier) for classifier in share.classifiers]
     ones = np.array([y[share.rows[part]].mean(dtype=np.float64) for part in partitions])
     one_class = (ones == 0) | (ones == 1)
@@ -399,12 +391,6 @@ def _trained(
     start = share.start
     known = start.measured, start.product
     starts = np.repeat(start.weights[None], len(partitions), axis=0)
-    passes = np.zeros(len(starts), np.intp)
-    if kernel.rough is not None:
-        gradient = kernel.training(share.rows, partitions, exact=False)
-        rough = minimise(gradient, starts, share.ridge, start.diagonal, ROUGH, known)
-        starts = np.where(rough.converged[:, None], rough.weights, starts)
-        passes += rough.passes
     gradient = kernel.training(share.rows, partitions)
     fit = minimise(gradient, starts, share.ridge, start.diagonal, start.tolerance, known)
     weights, slow = fit.weights, ~fit.converged
@@ -412,34 +398,7 @@ def _trained(
         part = share.rows[partitions[column]]
         with one_thread():
             weights[column] = newton(X[part], y[part], share.ridge, weights[column])
-    return weights, slow, passes + fit.passes
-
-
-KERNELS = ("numba", "torch")
-
-
-def check_kernel(name: str) -> None:
-    """Refuse what is neither "numba" nor "torch", alone or with a device ("torch:cuda:1").
-
-    Raises:
-        InputError: it is neither.
-    """
-    library, colon, device = name.partition(":")
-    if library not in KERNELS or (colon and (library != "torch" or not device)):
-        raise InputError(
-            f'kernel is "numba", "torch" or "torch:" and a device such as cuda:0; not {name!r}'
-        )
-
-
-def bound(name: str, X: NDArray[np.float32], y: NDArray[np.float32]) -> Kernel:
-    """Return the kernel of that name over a basis and its labels; see `check_kernel`."""
-    if name == "numba":
-        from winosmith.debias._numba_kernel import NumbaKernel
-
-        return NumbaKernel.on(X, y)
-    from winosmith.debias._torch_kernel import TorchKernel
-
-    return TorchKernel.on(name.partition(":")[2] or None, X, y)
+    return weights, slow, fit.passes
 
 
 Arrays = tuple[NDArray[np.float32], NDArray[np.float32]]

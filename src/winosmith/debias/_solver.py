@@ -46,31 +46,35 @@ from __future__ import annotations
 
 import contextlib
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from winosmith.debias._rows import Rows, gather, is_mapped, scratch_matrix
+from winosmith.debias._rows import (
+    Rows,
+    aligned_zeros,
+    gather,
+    is_mapped,
+    scratch_matrix,
+    width_of,
+)
 from winosmith.errors import DataError
 from winosmith.parallel import ordered_map
+
+if TYPE_CHECKING:
+    from winosmith.debias._kernel import Gradient, Kernel
 
 Floats = NDArray[np.float64]
 
 Places = NDArray[np.int32]
 
 Pair = tuple[Floats, Floats, Floats]
-
-Gradient = Callable[[Floats, NDArray[np.intp]], Floats]
-"""(c, D) weights and the c columns they belong to → their gradients of the summed losses."""
-
-LINE = 16
-"""float32 values in a cache line of 64 bytes."""
 
 DOUBLE_BELOW = 5e9
 """Multiplications of the rotation up to which it is done in float64; about a second's worth."""
@@ -116,7 +120,7 @@ def basis_of(rows: Rows, threads: Executor, scratch: Path | None = None) -> Iter
     """
     shape = len(rows.order), width_of(rows.X.shape[1])
     if scratch is None:
-        yield _basis(rows, threads, _aligned_zeros(*shape))
+        yield _basis(rows, threads, aligned_zeros(*shape))
         return
     with scratch_matrix(shape, scratch) as (matrix, file):
         if is_mapped(rows.X) and np.can_cast(rows.X.dtype, np.float32):
@@ -183,74 +187,6 @@ def _rotate(
     """Write one part of the rows to the matrix, and the 1 of the intercept."""
     matrix[part, len(mean)] = 1.0
     matrix[part, : len(mean)] = _centred(rows, mean, scale, rotation.dtype.type, part) @ rotation
-
-
-def width_of(columns: int) -> int:
-    """Return the length of a row: coordinates and intercept, in whole cache lines.
-
-    Rows that are a multiple of 1 KiB apart would compete for the same places in the cache.
-    """
-    width = -(-(columns + 1) // LINE) * LINE
-    return width + LINE if width % 256 == 0 else width
-
-
-def aligned(values: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Return the values as float32 that start at a cache line."""
-    copy = _aligned_zeros(*values.shape)
-    copy[:] = values
-    return copy
-
-
-def _aligned_zeros(rows: int, width: int) -> NDArray[np.float32]:
-    """Return float32 zeros that start at a cache line; unaligned vector loads cost a tenth."""
-    flat = np.zeros(rows * width + LINE, np.float32)
-    first = -flat.ctypes.data % (4 * LINE) // 4
-    return flat[first : first + rows * width].reshape(rows, width)
-
-
-class Kernel(Protocol):
-    """The sums over rows that AFLite is made of, bound to a basis and its labels."""
-
-    @property
-    def rough(self) -> str | None:
-        """How products can be had faster by rounding the factors; None where they can't."""
-        ...
-
-    def training(
-        self, rows: Places, partitions: Sequence[Places], *, exact: bool = True
-    ) -> Gradient:
-        """Return the function (c, D) weights, their columns → (c, D) summed gradients.
-
-        Args:
-            rows: (size,) the rows left, ascending.
-            partitions: for each classifier its training rows, ascending places among `rows`.
-            exact: False may round as `rough` says.
-        """
-        ...
-
-    def votes(
-        self, rows: Places, partitions: Sequence[Places], weights: Floats
-    ) -> tuple[Places, Places, int]:
-        """Return each row's right and all held-out predictions, (size,) int32, and the close ones.
-
-        `weights` is (classifiers, D).
-        """
-        ...
-
-    def curvature(self, rows: Places, weights: Floats, scale: float) -> tuple[Floats, Floats]:
-        """Return the diagonal of the Hessian at (D,) weights, and the Hessian times these.
-
-        Each row's loss counts `scale` times; there is no penalty in it.
-        """
-        ...
-
-    def leverage(self, rows: Places, diagonal: Floats) -> float:
-        """Return the largest ``sum of x² / diagonal`` of a row."""
-        ...
-
-
-CLOSE = np.float32(1e-4)
-"""Votes with a decision value nearer to 0 than this are counted as close."""
 
 
 def loss(z: Floats, y: Floats) -> float:
@@ -419,7 +355,7 @@ def minimise(
     """Minimise every column's penalised loss.
 
     Args:
-        gradient: see `Gradient`.
+        gradient: see `_kernel.Gradient`.
         start: (c, D) first weights.
         ridge: (D,) the penalty of each weight.
         diagonal: (D,) positive; about the diagonal of the Hessian, ridge included.

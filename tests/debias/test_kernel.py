@@ -1,4 +1,4 @@
-"""One test over every kernel of AFLite: the same sums, the same votes, the same rows removed."""
+"""The compiled sums of AFLite are those of the formulas in float64."""
 
 from __future__ import annotations
 
@@ -8,15 +8,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tests.conftest import needed
 from winosmith import debias
-from winosmith.debias._ensemble import bound
-from winosmith.debias._solver import CLOSE, Kernel, aligned, curvature, loss, residual
-from winosmith.errors import InputError
+from winosmith.debias._kernel import CLOSE, Kernel
+from winosmith.debias._rows import aligned
+from winosmith.debias._solver import curvature, loss, residual
 
 Floats = NDArray[np.float64]
-
-KERNELS = ["numba", pytest.param("torch:cpu", marks=pytest.mark.models)]
 
 
 def problem(count: int = 700) -> tuple[NDArray[np.float32], NDArray[np.float32], Any, Any]:
@@ -35,20 +32,11 @@ def weights(classifiers: int) -> Floats:
     return np.random.default_rng(classifiers).normal(size=(classifiers, 32)) / 6
 
 
-@pytest.fixture(params=KERNELS)
-def kernel(request: pytest.FixtureRequest) -> str:
-    """Return each kernel that runs here."""
-    name: str = request.param
-    if name != "numba":
-        needed("torch")
-    return name
-
-
-def test_gradients_are_those_of_the_formula(kernel: str) -> None:
+def test_gradients_are_those_of_the_formula() -> None:
     """Summed gradients agree with float64, over all sizes of partitions."""
     X, y, rows, parts = problem()
     W = weights(5)
-    gradient = bound(kernel, X, y).training(rows, parts)
+    gradient = Kernel(X, y).training(rows, parts)
     G, some = gradient(W, np.arange(5)), gradient(W[[3, 1]], np.array([3, 1]))
     for j, part in enumerate(parts):
         x = X[rows[part]].astype(np.float64)
@@ -58,12 +46,12 @@ def test_gradients_are_those_of_the_formula(kernel: str) -> None:
 
 
 @pytest.mark.parametrize("count", [700, 9_000])
-def test_votes_are_those_of_the_decision_values(kernel: str, count: int) -> None:
+def test_votes_are_those_of_the_decision_values(count: int) -> None:
     """A held-out row goes to class 1 where its value is above 0; close calls are counted."""
     X, y, rows, parts = problem(count)
     W = weights(5)
     W[4] = 0.0  # every vote of this one is close
-    correct, total, close = bound(kernel, X, y).votes(rows, parts, W)
+    correct, total, close = Kernel(X, y).votes(rows, parts, W)
     Z = X[rows].astype(np.float64) @ W.T
     held = np.ones(Z.shape, bool)
     for j, part in enumerate(parts):
@@ -73,11 +61,11 @@ def test_votes_are_those_of_the_decision_values(kernel: str, count: int) -> None
     assert close == (held & (np.abs(Z) < CLOSE)).sum() >= 610
 
 
-def test_curvatures_are_those_of_the_formula(kernel: str) -> None:
+def test_curvatures_are_those_of_the_formula() -> None:
     """The Hessian's diagonal and its product with the weights agree with float64."""
     X, y, rows, _ = problem()
     w = weights(1)[0]
-    loops: Kernel = bound(kernel, X, y)
+    loops = Kernel(X, y)
     diagonal, product = loops.curvature(rows, w, 0.5)
     x = X[rows].astype(np.float64)
     v = curvature(x @ w)
@@ -107,35 +95,12 @@ def made(rows: int = 1200) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
     return X, np.where(guessable, likely.argmax(axis=1), rng.integers(2, size=rows))
 
 
-def test_every_kernel_removes_the_same_rows(kernel: str) -> None:
-    """What is kept does not depend on the kernel, and no score is undefined."""
-    X, y = made()
-    sizes = {"train_size": 300, "cutoff": 40, "ensemble_size": 12}
-
-    def run(name: str) -> debias.AfliteResult:
-        return debias.aflite(X, y, kernel=name, seed=3, **sizes)
-
-    result, usual = run(kernel), run("numba")
-    assert np.array_equal(result.removed_in, usual.removed_in)
-    assert np.array_equal(result.scores, usual.scores)
-    assert np.isfinite(result.scores).all()
-    assert len(result.removed[0]) == 40
-
-
-def test_a_training_set_of_one_class_predicts_that_class(kernel: str) -> None:
+def test_a_training_set_of_one_class_predicts_that_class() -> None:
     """A class that is rare is absent from many training sets; scores are defined all the same."""
     X, y = made(400)
     y[:] = 0
     y[:3] = 1
-    result = debias.aflite(X, y, kernel=kernel, train_size=40, cutoff=20, ensemble_size=8)
+    result = debias.aflite(X, y, train_size=40, cutoff=20, ensemble_size=8)
     assert result.phases[0].one_class > 0
     assert np.isfinite(result.scores).all()
     assert len(result.kept) + sum(map(len, result.removed)) == 400
-
-
-@pytest.mark.parametrize("name", ["cuda", "numba:cpu", "torch:", "torch:nowhere", ""])
-def test_a_kernel_that_is_not_there_is_refused(name: str) -> None:
-    """The error names the kernels, or what torch says of the device."""
-    X, y = made(100)
-    with pytest.raises(InputError, match=r"kernel is|can't be used"):
-        debias.aflite(X, y, train_size=30, cutoff=5, kernel=name)

@@ -1,6 +1,6 @@
-"""The loops over rows and classifiers, compiled by numba.
+"""The sums over rows and classifiers that AFLite consists of, compiled by numba.
 
-Everything here works on the *basis*: rows of `D` float32 values (see `_solver`), `D` a multiple of
+All loops work on the *basis*: rows of `D` float32 values (see `_solver`), `D` a multiple of
 16, the intercept among them, so that a decision value is one dot product. The work touches only the
 (row, classifier) pairs that are asked for, in blocks of `BLOCK` rows that stay in the second level
 cache while all classifiers pass over them, four rows at a time, so that one load of a weight serves
@@ -21,10 +21,16 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from winosmith.debias._solver import CLOSE, Gradient, aligned
+from winosmith.debias._rows import aligned
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int32]
+
+Gradient = Callable[[Floats, NDArray[np.intp]], Floats]
+"""(c, D) weights and the c columns they belong to → their gradients of the summed losses."""
+
+CLOSE = np.float32(1e-4)
+"""Votes with a decision value nearer to 0 than this are counted as close."""
 
 BLOCK = 128
 """Rows of a block: with 1,024 dimensions 0.5 MB, half of a usual second level cache."""
@@ -55,23 +61,27 @@ def compiled(function: Function) -> Function:
 
 
 @dataclass(frozen=True, slots=True)
-class NumbaKernel:
-    """The loops below, compiled for this machine's processor."""
+class Kernel:
+    """The loops below over a basis and its labels, compiled for this machine's processor.
+
+    Attributes:
+        X: (N, D) float32 basis.
+        y: (N,) float32 labels, 0 or 1.
+    """
 
     X: NDArray[np.float32]
     y: NDArray[np.float32]
-    rough: str | None = None
 
-    @classmethod
-    def on(cls, X: NDArray[np.float32], y: NDArray[np.float32]) -> NumbaKernel:
-        """Return the kernel over a basis and its labels, every loop of it compiled."""
+    def __post_init__(self) -> None:
         ready()
-        return cls(X, y)
 
-    def training(
-        self, rows: Places, partitions: Sequence[Places], *, exact: bool = True
-    ) -> Gradient:
-        """See `Kernel`."""
+    def training(self, rows: Places, partitions: Sequence[Places]) -> Gradient:
+        """Return the function (c, D) weights, their columns → (c, D) summed gradients.
+
+        Args:
+            rows: (size,) the rows left, ascending.
+            partitions: for each classifier its training rows, ascending places among `rows`.
+        """
         begin, end, places = _strung(partitions)
 
         def gradient(W: Floats, columns: NDArray[np.intp]) -> Floats:
@@ -85,20 +95,26 @@ class NumbaKernel:
     def votes(
         self, rows: Places, partitions: Sequence[Places], weights: Floats
     ) -> tuple[Places, Places, int]:
-        """See `Kernel`."""
+        """Return each row's right and all held-out predictions, (size,) int32, and the close ones.
+
+        `weights` is (classifiers, D).
+        """
         correct, total = np.zeros((2, len(rows)), np.int32)
         even = aligned(np.concatenate([weights, weights[: len(weights) % 2]]))
         close = count_votes(self.X, self.y, rows, *_strung(partitions), even, correct, total)
         return correct, total, close
 
     def curvature(self, rows: Places, weights: Floats, scale: float) -> tuple[Floats, Floats]:
-        """See `Kernel`."""
+        """Return the diagonal of the Hessian at (D,) weights, and the Hessian times these.
+
+        Each row's loss counts `scale` times; there is no penalty in it.
+        """
         diagonal, product = np.zeros((2, len(weights)))
         add_curvature(self.X, rows, aligned(weights[None])[0], scale, diagonal, product)
         return diagonal, product
 
     def leverage(self, rows: Places, diagonal: Floats) -> float:
-        """See `Kernel`."""
+        """Return the largest ``sum of x² / diagonal`` of a row."""
         return float(largest(self.X, rows, (1.0 / diagonal).astype(np.float32)))
 
 
