@@ -1,9 +1,8 @@
-"""`winosmith humans results` tells what people did, and what counts alone can't tell."""
+"""`winosmith humans results` reports what people answered."""
 
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -38,31 +37,6 @@ def round_of_tests(tmp_path: Path) -> Path:
     lines = [json.dumps(subject_record(subject)) + "\n" for subject in people]
     (tmp_path / "subjects.jsonl").write_text("".join(lines), "utf-8")
     return tmp_path
-
-
-def test_the_counts_of_the_challenge_of_2016(data_dir: Path, cli: Cli) -> None:
-    """1,103 of 1,140 answers; 33, 19, 6 and 2 problems with 19, 18, 17 and 16 of 19 people."""
-    path = data_dir / "pdp" / "PDPChallenge2016.xml"
-    report = cli.told("humans", "results", path)
-    assert (report["right"], report["answers"], report["problems"]) == (1103, 1140, 60)
-    assert [(row["right"], row["of"], row["problems"]) for row in report["histogram"]] == [
-        (19, 19, 33), (18, 19, 19), (17, 19, 6), (16, 19, 2),
-    ]  # fmt: skip
-    assert any("native speakers" in reason for reason in report["untold"])
-    text = cli("humans", "results", path)
-    assert "96.75 % of the answers are the intended ones (1,103 of 1,140)" in text
-    assert "Fleiss' kappa" in text
-    assert f"Signature: {report['signature']}" in text
-
-
-def test_counts_have_a_page_too(data_dir: Path, tmp_path: Path, cli: Cli) -> None:
-    """The page shows the histogram, and says what counts can't tell."""
-    out = tmp_path / "counts.html"
-    cli("humans", "results", data_dir / "pdp" / "PDPChallenge2016.xml", "--out", out)
-    html = out.read_text("utf-8")
-    assert "33 items with 19 of 19" in html
-    assert re.search(r"of answers, [0-9.]+ of 60 problems", html)
-    assert "What they can't tell".replace("'", "&#39;") in html
 
 
 def test_a_round_is_told_by_test_and_over_all(round_of_tests: Path, cli: Cli) -> None:
@@ -112,10 +86,3 @@ def test_an_answer_in_two_files_is_named_with_both_lines(round_of_tests: Path, c
     refused = cli.refused("humans", "results", round_of_tests / "data.jsonl", said, again)
     assert f"{again}:2: " in refused
     assert f"({said}:3)" in refused
-
-
-def test_what_is_missing_is_told(round_of_tests: Path, cli: Cli) -> None:
-    """Data without counts need responses, and subjects need them, too."""
-    refused = cli.refused("humans", "results", round_of_tests / "data.jsonl")
-    assert "holds no counts of people; name a file of responses" in refused
-    cli.refused("humans", "results", round_of_tests / "none.jsonl")

@@ -61,15 +61,6 @@ def test_the_report_names_every_problem(files: tuple[str, str], cli: Cli) -> Non
     assert found["cross_fit"]
 
 
-def test_the_pdps_give_what_counts_can(data_dir: Path, cli: Cli) -> None:
-    """Counts without subjects give the naive figure, and say why there is no other."""
-    found = cli.told("humans", "select", str(data_dir / "pdp/PDPChallenge2016.xml"))
-    assert (found["right"], found["answers"]) == (1103, 1140)
-    assert found["levels"] == [[19, 19, 33], [18, 19, 19], [17, 19, 6], [16, 19, 2]]
-    assert found["cross_fit"] is None
-    assert "nobody can be held out" in str(found["no_cross_fit"])
-
-
 def test_a_folder_holds_the_chosen_and_the_others(files: tuple[str, str], tmp_path: Path) -> None:
     """Both files together are the input; the same selection may be written again, another not."""
     out = str(tmp_path / "reliable")
@@ -99,13 +90,6 @@ def test_what_can_not_be_done_is_said(
 ) -> None:
     """Bad sizes and balances end with code 2 and one sentence."""
     assert message in cli.refused("humans", "select", *files, *arguments)
-
-
-def test_without_answers_there_is_nothing_to_go_by(files: tuple[str, str], cli: Cli) -> None:
-    """A file without counts needs responses."""
-    assert "holds no counts of people; name a file of responses" in cli.refused(
-        "humans", "select", files[0]
-    )
 
 
 def test_the_used_are_published_with_their_alternates(

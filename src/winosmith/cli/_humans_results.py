@@ -1,4 +1,4 @@
-"""`winosmith humans results`: what a test on people told, on the terminal and as a page."""
+"""`winosmith humans results`: the results of a test on people, on the terminal and as a page."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from winosmith.answers import Response
 from winosmith.cli._options import FILE, PAGE, data_argument, format_option, json_option, read_data
 from winosmith.cli._printing import Result, Rows
 from winosmith.dataset import Dataset
-from winosmith.errors import FormatError, InputError
-from winosmith.humans import Counts, Groups, ItemRow, Remark, Results, Slope, Subject, TestResult
+from winosmith.errors import FormatError
+from winosmith.humans import Groups, ItemRow, Remark, Results, Slope, Subject, TestResult
 from winosmith.metrics import Reliability
 from winosmith.report import Signature, fixed, percent, points, points_span, probability, sign, span
 from winosmith.text import number_of
@@ -22,7 +22,7 @@ from winosmith.text import number_of
 
 @click.command("results")
 @data_argument()
-@click.argument("responses", nargs=-1, type=FILE)
+@click.argument("responses", nargs=-1, required=True, type=FILE)
 @format_option
 @click.option("--subjects", type=FILE, metavar="FILE", help="What is known of the people: "
               "subjects.jsonl of `winosmith humans enter`, or a CSV.")  # fmt: skip
@@ -40,19 +40,14 @@ def tell_results(**options: Any) -> None:
     read instead; answers of X; learning and fatigue over the sheet. Then both halves of the
     schemas, people who were oddly fast, texts recognised.
 
-    RESPONSES are files of `winosmith humans enter`, or of the platform. Without any, the counts
-    that DATA itself holds are used, as in the file of the PDP challenge of 2016.
+    RESPONSES are files of `winosmith humans enter`, or of the platform.
 
     \b
     Example:
         winosmith humans results schemas.jsonl answers/responses.jsonl \\
             --subjects answers/subjects.jsonl --out results.html
-        winosmith humans results PDPChallenge2016.xml
     """  # noqa: D301
     dataset = read_data(options["data"], options["format_name"])
-    if not options["responses"]:
-        _of_counts(dataset, options)
-        return
     said = _responses(options["responses"])
     subjects = humans.read_subjects(options["subjects"]) if options["subjects"] else ()
     found = humans.results(
@@ -69,25 +64,6 @@ def tell_results(**options: Any) -> None:
         f"{number_of(len(found.tests), 'test')}",
         signature=signature,
         apart=True,
-    ).tell(as_json=options["as_json"], out=options["out"])
-
-
-def _of_counts(dataset: Dataset, options: Mapping[str, Any]) -> None:
-    """Tell what the counts in the file tell, and what they can't."""
-    tally = humans.tally_of_counts(dataset)
-    if tally is None:
-        raise InputError(f"{options['data']} holds no counts of people; name a file of responses")
-    if options["subjects"]:
-        raise InputError("--subjects goes with RESPONSES; counts do not tell who answered what")
-    found = humans.counts(dataset, tally)
-    signature = sign(dataset, responses="counts")
-    Result(
-        f"Human tests: {dataset.name or 'problems'}",
-        {"data": dataset.name, **found.record(), "signature": str(signature)},
-        _counted(found, signature),
-        verdict=f"{percent(found.share, 2)} of the answers are the intended ones "
-        f"({found.right:,} of {found.answers:,}), on {found.problems} problems",
-        signature=signature,
     ).tell(as_json=options["as_json"], out=options["out"])
 
 
@@ -143,48 +119,6 @@ def _signature(
 
 _ITEMS = 12
 """How many items the terminal lists; the page has all."""
-
-
-def _counted(found: Counts, signature: report.Signature) -> list[report.Section]:
-    """Return what counts without subjects tell, and what they can't."""
-    cards = report.Cards(
-        [
-            report.KeyFigure("intended answers", found.share, f"{found.right:,} of "
-                             f"{found.answers:,}", ".2%"),
-            report.KeyFigure("guessing", found.chance.share, "of answers, "
-                             f"{found.chance.right:.1f} of {found.problems} problems", ".1%"),
-            report.KeyFigure("problems", found.problems),
-        ]
-    )  # fmt: skip
-    drawing = report.Drawing(
-        "How many people gave the intended answer",
-        lambda: _levels(found.histogram, "{} people were asked"),
-        signature=signature,
-    )
-    levels: Rows = [[right, of, n] for (right, of), n in found.histogram.items()]
-    sizes: Rows = [
-        [size, found.chance.options[size], right, of, percent(right / of), percent(1 / size)]
-        for size, (right, of) in found.by_options.items()
-    ]
-    by_options = report.Table(
-        "By number of options",
-        ["options", "problems", "intended", "answers", "share", "guessing"],
-        sizes,
-        f"Guessing gets {found.chance.right:.1f} of {found.problems} problems right, "
-        f"{percent(found.chance.share)} of these answers.",
-    )
-    people = report.Table(
-        "People who gave the intended answer", ["intended", "of", "problems"], levels
-    )
-    told: list[report.Block] = [cards, drawing, people, by_options]
-    untold: list[report.Block] = [
-        report.Text(["What counts without subjects can't tell:"]),
-        report.Text(humans.UNTOLD, "list"),
-    ]
-    return [
-        report.Section("What the counts tell", told),
-        report.Section("What they can't tell", untold, "Who answered what is not in the file."),
-    ]
 
 
 def _overall(test: TestResult) -> Iterator[list[report.Value]]:

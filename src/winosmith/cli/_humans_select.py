@@ -26,7 +26,7 @@ _REASONS = 10
 
 @click.command("select")
 @data_argument()
-@click.argument("responses", nargs=-1, type=FILE)
+@click.argument("responses", nargs=-1, required=True, type=FILE)
 @format_option
 @click.option("--size", type=click.IntRange(min=1), help="Problems to choose; as many as possible "
               "when left out.")  # fmt: skip
@@ -56,25 +56,18 @@ def select_problems(**options: Any) -> None:
     of the chosen is told twice: as those same answers have it, which is optimistic, and by people
     who had no part in the choice.
 
-    RESPONSES are files of `winosmith humans enter`, or tables of responses; without any, the
-    counts that DATA holds are used, as in the file of the PDP challenge of 2016.
+    RESPONSES are files of `winosmith humans enter`, or tables of responses.
 
     \b
     Example:
         winosmith humans select schemas.jsonl answers.jsonl --size 60 --out reliable
-        winosmith humans select PDPChallenge2016.xml
     """  # noqa: D301
     from winosmith.validate import read_votes
 
     dataset = read_data(options["data"], options["format_name"])
     said = [response for path in options["responses"] for response in read_votes(path)]
     rules = _rules(options)
-    counts = (
-        humans.tally(dataset, said) if options["responses"] else humans.tally_of_counts(dataset)
-    )
-    if counts is None:
-        raise InputError(f"{options['data']} holds no counts of people; name a file of responses")
-    found = humans.select(dataset, counts, rules, options["seed"])
+    found = humans.select(dataset, humans.tally(dataset, said), rules, options["seed"])
     fit, why_not = _cross_fitted(dataset, said, rules, options)
     signature = _signature(dataset, said, rules, options)
     report = {
@@ -116,8 +109,6 @@ def _cross_fitted(
     dataset: Dataset, said: Sequence[Response], rules: Rules, options: Mapping[str, Any]
 ) -> tuple[CrossFit | None, str | None]:
     """Return the estimate, or why there is none."""
-    if not said:
-        return None, "counts do not tell who answered what, so nobody can be held out"
     try:
         with progress("Choosing anew without a part of the people", options["folds"]) as advance:
             fit = humans.cross_fit(
@@ -140,7 +131,7 @@ def _signature(
     return sign(
         dataset,
         options["seed"],
-        responses=len(said) or "counts",
+        responses=len(said),
         size=rules.size or "all",
         floor=rules.floor,
         subjects=rules.subjects,

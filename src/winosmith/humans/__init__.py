@@ -75,7 +75,6 @@ from winosmith.humans._subjects import (
     subjects_of,
 )
 from winosmith.humans._tally import (
-    UNTOLD,
     Chance,
     Counts,
     Course,
@@ -103,7 +102,6 @@ __all__ = [
     "SKIP",
     "TITLE",
     "UNDO",
-    "UNTOLD",
     "Answer",
     "Assignment",
     "Chance",

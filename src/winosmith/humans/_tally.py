@@ -120,17 +120,6 @@ def best_first(level: Level) -> tuple[float, int]:
     return -right / max(1, of), -of
 
 
-UNTOLD = (
-    "scores by subject, their deviation, and what it is without the weakest",
-    "native speakers beside others",
-    "an interval: who answered what, and so what goes together, is not known",
-    "Fleiss' kappa and Krippendorff's alpha: what the others chose is not known",
-    "answers of X, and the other reading of badly built items",
-    "learning, fatigue and time over the sheet",
-)
-"""What needs to know who answered what."""
-
-
 @dataclass(frozen=True, slots=True)
 class Chance:
     """What guessing gives.
@@ -169,22 +158,6 @@ class Counts:
     def share(self) -> float:
         """The share of answers that were the intended one, 0–1."""
         return self.right / self.answers
-
-    def record(self) -> dict[str, Any]:
-        """Return it as JSON can hold it, with what it can't tell."""
-        return {
-            "right": self.right,
-            "answers": self.answers,
-            "share": self.share,
-            "problems": self.problems,
-            "histogram": [
-                {"right": right, "of": of, "problems": n}
-                for (right, of), n in self.histogram.items()
-            ],
-            "by_options": {str(k): list(pair) for k, pair in self.by_options.items()},
-            "chance": self.chance.share,
-            "untold": list(UNTOLD),
-        }
 
 
 def chance(options: Sequence[int], answers: Sequence[int] | None = None) -> Chance:
