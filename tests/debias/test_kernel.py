@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from winosmith import debias
 from winosmith.debias._kernel import CLOSE, Kernel
 from winosmith.debias._rows import aligned
 from winosmith.debias._solver import curvature, loss, residual
@@ -84,23 +83,3 @@ def test_the_formulas_are_derivatives_of_one_another(label: float) -> None:
     assert residual(z, y)[0] == pytest.approx(slope, abs=1e-6)
     bend = (residual(z + step, y) - residual(z - step, y)) / (2 * step)
     np.testing.assert_allclose(curvature(z), bend, atol=1e-6)
-
-
-def made(rows: int = 1200) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """Return rows of which half can be guessed."""
-    rng = np.random.default_rng(2)
-    X = rng.normal(size=(rows, 24)).astype(np.float32)
-    likely = X @ rng.normal(size=(24, 2)) + rng.gumbel(size=(rows, 2))
-    guessable = rng.random(rows) < 0.5
-    return X, np.where(guessable, likely.argmax(axis=1), rng.integers(2, size=rows))
-
-
-def test_a_training_set_of_one_class_predicts_that_class() -> None:
-    """A class that is rare is absent from many training sets; scores are defined all the same."""
-    X, y = made(400)
-    y[:] = 0
-    y[:3] = 1
-    result = debias.aflite(X, y, train_size=40, cutoff=20, ensemble_size=8)
-    assert result.phases[0].one_class > 0
-    assert np.isfinite(result.scores).all()
-    assert len(result.kept) + sum(map(len, result.removed)) == 400

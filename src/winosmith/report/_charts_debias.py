@@ -79,7 +79,7 @@ def phase_sizes(sizes: Sequence[int], removed: Sequence[int]) -> Svg:
         axes.bar(phases, removed, 0.8, bottom=left, color=GONE, hatch="////",
                  edgecolor=PAGE, linewidth=0, label="taken")  # fmt: skip
         axes.legend(loc="lower right", ncols=2, borderaxespad=0, bbox_to_anchor=(1, 1.04))
-        _by_phase(axes, len(phases), "problems", title)
+        _by_phase(axes, len(phases), title)
         _thousands(axes)
 
     description = "No phase was run."
@@ -114,7 +114,7 @@ def phase_chance(found: Sequence[float], chance: Sequence[tuple[float, float, fl
         axes.plot(phases, found, color=INK, linewidth=1.6, label="found", marker=dot, markersize=4)
         axes.set_ylim(0, 1.08 * max([1, *found, *high]))
         canvas.legend(loc="outside lower center", ncols=3)
-        _by_phase(axes, len(phases), "problems", title)
+        _by_phase(axes, len(phases), title)
         _thousands(axes)
 
     description = "No phase was run."
@@ -235,11 +235,11 @@ def mirrored(
     return draw(paint, title=title, description=description)
 
 
-def _by_phase(axes: Axes, phases: int, what: str, title: str) -> None:
+def _by_phase(axes: Axes, phases: int, title: str) -> None:
     from matplotlib.ticker import MaxNLocator
 
     axes.set_title(clean(title), pad=12)
-    axes.set(xlabel="phase", ylabel=what)
+    axes.set(xlabel="phase", ylabel="problems")
     axes.set_xlim(0.4, max(phases, 1) + 0.6)
     axes.xaxis.set_major_locator(MaxNLocator(8, integer=True, min_n_ticks=1, steps=NICE))
     axes.grid(axis="y")
