@@ -125,7 +125,7 @@ VISITS: tuple[Visit, ...] = (
     V("visitor", "read:problem", ("embargoed-a",), status=404),
     V("visitor", "read:download"),
     V("visitor", "read:file", ("problems.csv",), query="since=x", status=422),
-    V("visitor", "read:file", ("problems.copa-xml.xml",), status=422),
+    V("visitor", "read:file", ("problems.questions.jsonl",), status=422),
     V("visitor", "read:guidelines"),
     V("visitor", "read:card"),
     V("visitor", "language", query="next=/guidelines/"),
