@@ -67,30 +67,16 @@ FILES: dict[str, File] = {
     "winogender/templates.tsv": File("winogender-templates", 720, 360),
     "winogender/WinoGender.bert-commonsense.txt": File("dpr", 240, 15),
     "perturbed_wsc/dataset/enhanced_wsc.tsv": File("perturbed-wsc", 2898, 1426),
-    "perturbed_wsc/dataset/enhanced_wsc_jsons/text_original.jsonl": File(
-        "perturbed-wsc-jsonl", 285, 141
-    ),
-    "perturbed_wsc/dataset/enhanced_wsc_jsons/text_voice.jsonl": File(
-        "perturbed-wsc-jsonl", 220, 108
-    ),
-    "perturbed_wsc/dataset/enhanced_wsc_jsons/text_tense.jsonl": File(
-        "perturbed-wsc-jsonl", 281, 139
-    ),
-    "perturbed_wsc/dataset/enhanced_wsc_jsons/text_number.jsonl": File(
-        "perturbed-wsc-jsonl", 253, 125
-    ),
-    "perturbed_wsc/dataset/enhanced_wsc_jsons/text_gender.jsonl": File(
-        "perturbed-wsc-jsonl", 155, 76
-    ),
-    "perturbed_wsc/dataset/enhanced_wsc_jsons/text_rel_1.jsonl": File(
-        "perturbed-wsc-jsonl", 283, 140
-    ),
-    "perturbed_wsc/dataset/enhanced_wsc_jsons/text_syn.jsonl": File(
-        "perturbed-wsc-jsonl", 283, 140
-    ),
-    "perturbed_wsc/dataset/enhanced_wsc_jsons/text_adverb.jsonl": File(
-        "perturbed-wsc-jsonl", 283, 140
-    ),
+    **{
+        f"perturbed_wsc/dataset/enhanced_wsc_jsons/text_{kind}.jsonl": File(
+            "perturbed-wsc-jsonl", items, twins
+        )
+        for kind, items, twins in (
+            ("original", 285, 141), ("voice", 220, 108), ("tense", 281, 139),
+            ("number", 253, 125), ("gender", 155, 76), ("rel_1", 283, 140),
+            ("syn", 283, 140), ("adverb", 283, 140),
+        )
+    },
     "winogender/WinoGender.jsonl": File("questions", 356),
     "openbookqa/train.jsonl": File("questions", 4954, bad=(1456, 2747, 2806)),
     "openbookqa/test.jsonl": File("questions", 500),
@@ -108,7 +94,7 @@ FILES: dict[str, File] = {
     "winogrande_predictions/hsjplus_krr_ws_both_paired.csv": File("csv", 80, 40),
     "winogrande_predictions/hsjplus_krr_ws_both_non_paired.csv": File("csv", 91),
     "winogrande_predictions/ugorsahin_chatgpt_results.csv": File("csv", 1267, 284),
-}
+}  # fmt: skip
 """Every published file that is problems or claims, by its path in the folder of the data."""
 
 OTHERS = (".xml", ".json", ".jsonl", ".tsv", ".csv", ".txt", ".lst", ".md", ".dtd", ".all")

@@ -20,11 +20,12 @@ def read(tmp_path: Path, *rows: str) -> Dataset:
 
 
 def test_a_family_follows_its_original(tmp_path: Path) -> None:
-    """The paper's two examples belong to its original, with depths 1 and 2."""
-    original, sprinted, although = read(tmp_path, ORIGINAL, SPRINTED, ALTHOUGH)
+    """The paper's two examples belong to its original; the depths are those that are declared."""
+    deep = ALTHOUGH.replace(",2,2\n", ",2,5\n")
+    original, sprinted, although = read(tmp_path, ORIGINAL, SPRINTED, deep)
     assert (original.id, original.lineage, original.answer) == ("0", None, 0)
     assert sprinted.lineage == Lineage("0", "0", declared=1)
-    assert (although.lineage, although.answer) == (Lineage("0", "0", declared=2), 1)
+    assert (although.lineage, although.answer) == (Lineage("0", "0", declared=5), 1)
 
 
 def test_an_index_that_restarts_is_told_by_its_family(tmp_path: Path) -> None:

@@ -29,10 +29,10 @@ from django.utils.cache import patch_cache_control
 from django.utils.http import parse_etags, quote_etag
 from django.views.decorators.http import require_safe
 
-from winosmith import Claim, __version__, formats
 from winosmith import Problem as Datum
+from winosmith import __version__, formats
 from winosmith.errors import InputError
-from winosmith.formats import FORMATS, Format, writer_named
+from winosmith.formats import Format, format_named, writer_named
 from winosmith.records import canonical, problem_record
 from winosmith.validate import write_votes
 from winosmith.web.judge.votes import responses
@@ -132,20 +132,15 @@ def aligned(table: str, header: Sequence[str], *, with_header: bool) -> str:
 
 
 FILES: dict[str, Format] = {
-    f"problems{known.writer.suffix}"
-    if known.name in ("winosmith", "csv")
-    else f"problems.{known.name}{known.writer.suffix}": known
-    for known in FORMATS
-    if known.writer and known.writer.holds is not Claim
+    "problems.jsonl": format_named("winosmith"),
+    "problems.csv": format_named("csv"),
+    "problems.winogrande.jsonl": format_named("winogrande"),
 }
-"""File name → its format: the names are ours, whatever is asked for."""
+"""File name → its format. A site has neither claims nor questions, which other formats hold."""
 
 TABLE = "csv"
 """The format whose files begin with the names of their columns; in the others, the file of two
 lists is the file of the first and then that of the second."""
-
-LOOKED = 100
-"""Problems by which the page of downloads knows which formats have no place for them."""
 
 MOST_TOLD = 5
 """Problems that do not fit into a format and are told with their reasons."""
@@ -197,22 +192,6 @@ def survey(query: QuerySet[Problem], known: Format, *, leave_out: bool = False) 
     if silent and known.name == TABLE and kept:
         header = union(["answer", "twin_id"], header)
     return Survey(known, kept, state.hexdigest(), tuple(header), unfit, silent)
-
-
-def refusing(query: QuerySet[Problem]) -> dict[str, str]:
-    """Return the files into which none of the newest problems fits, each with the first reason.
-
-    Args:
-        query: as for `survey`; of it the newest `LOOKED` are looked at.
-    """
-    newest = query.order_by("-place").values_list("id", flat=True)[:LOOKED]
-    chunk = next(rows(list(newest), lean(public_problems())), [])
-    data, found = as_public(chunk), {}
-    for name, known in FILES.items() if data else ():
-        bad, _columns = _tried(data, known)
-        if len(bad) == len(data):
-            found[name] = next(iter(bad.values()))
-    return found
 
 
 def _line(datum: Datum) -> bytes:
@@ -322,14 +301,12 @@ def index(request: HttpRequest) -> HttpResponse:
     """Show which files there are, for what the filters leave."""
     filters = Filters(request.GET)
     count, more = capped_count(filters.apply())
-    reasons = refusing(filters.apply())
     context = {
         "filters": filters,
         "kept": filters.kept().urlencode(),
         "count": count,
         "more": more,
-        "files": [(name, known, reasons.get(name, "")) for name, known in FILES.items()],
-        "looked": LOOKED,
+        "files": FILES,
         "votes": VOTES,
     }
     return render(request, "read/download.html", context, status=200 if filters.is_valid() else 422)
