@@ -28,7 +28,8 @@ formats.write(data.problems, "twins.csv", "csv")
 again = formats.read("twins.csv")
 print(f"as CSV and back: {'the same' if again.problems == data.problems else 'not the same'}")
 
-formats.write(data.problems, "twins.xml", "wsc-xml")
-lost = formats.losses(data.problems, formats.read("twins.xml").problems)
+written = practice.handwritten().problems
+formats.write(written, "winogrande.jsonl", "winogrande")
+lost = formats.losses(written, formats.read("winogrande.jsonl").problems)
 for line in lost.lines("problems"):
-    print(f"as WSC's XML and back: {line}")
+    print(f"as WinoGrande's JSON Lines and back: {line}")

@@ -88,12 +88,12 @@ def test_check_twins(run: Run) -> None:
 
 @pytest.mark.long
 def test_convert_and_count(run: Run) -> None:
-    """The example's ids give the answers away, CSV loses nothing, and WSC's XML the ids."""
+    """The example's ids reveal the answers, CSV loses nothing, and WinoGrande's form the origin."""
     printed = run("convert_and_count.py")
     assert "144 problems in 72 twins" in printed
     assert "LEAK: the id's last character gives the answer away in 100 %" in printed
     assert "as CSV and back: the same" in printed
-    assert "as WSC's XML and back: changed: id in 144 problems" in printed
+    assert "as WinoGrande's JSON Lines and back: lost: origin" in printed
 
 
 def test_build_from_python(run: Run, tmp_path: Path) -> None:

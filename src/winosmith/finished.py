@@ -76,9 +76,10 @@ class BuildFiles:
         return report
 
     @cached_property
-    def _format(self) -> formats.Format:
+    def _format(self) -> str:
         table = tomllib.loads((self.folder / RECIPE).read_text("utf-8"))
-        return formats.format_named(table["files"]["format"])
+        name: str = table["files"]["format"]
+        return name
 
     def problems(self, name: str) -> Dataset:
         """Return the problems of a set, such as "train_xl", "dev" or "private/test".
@@ -87,10 +88,10 @@ class BuildFiles:
             OSError: the build has no such set.
             FormatError: its file can't be read.
         """
-        path = self.folder / f"{name}{self._format.suffix}"
+        path = self.folder / f"{name}{formats.writer_named(self._format).suffix}"
         if not path.stat().st_size:
             return Dataset([], name)
-        return formats.read(path, self._format.name, as_written=True)
+        return formats.read(path, self._format, as_written=True)
 
     def dropped(self) -> Iterator[dict[str, Any]]:
         """Yield the records of what was dropped and published, each with its stage and reason."""

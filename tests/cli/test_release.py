@@ -66,7 +66,7 @@ def test_faults_are_listed_and_counted(place: Path, cli: Cli) -> None:
     path = folder / "data/problems.jsonl"
     path.write_text(path.read_text("utf-8").replace('"answer":0', '"answer":1'), "utf-8")
     said = cli("verify", folder, code=1)
-    assert "data/problems.jsonl: its SHA-256 is not the one in release.json; get it anew" in said
+    assert "data/problems.jsonl: its SHA-256 is not the one in release.json" in said
     assert "faults in " in said
     report = json.loads(cli("verify", folder, "--json", code=1))
     assert report["sound"] is False
@@ -97,4 +97,4 @@ def test_what_is_missing_is_told(place: Path, cli: Cli) -> None:
     assert "no licence is stated for the source 'practice'" in refused
     assert not (place / "out").exists()
     assert '[[source]]\nname = "*"' in cli("release --template")
-    assert "so this is no release" in cli("verify", place, code=1)
+    assert "so this is not a release" in cli("verify", place, code=1)

@@ -14,7 +14,7 @@ from winosmith.errors import DataError, FormatError
 from winosmith.release import inspect_task, lm_eval_task
 from winosmith.testing import made_twins
 
-WRITABLE = [known.name for known in formats.FORMATS if known.write]
+WRITABLE = [known.name for known in formats.FORMATS if known.writer]
 MADE = made_twins(10)
 HIDDEN = {MADE[row].twin_id for row in range(0, len(MADE), 3)}
 MIXED = Dataset(

@@ -50,20 +50,22 @@ def test_the_table_holds_the_same_problems(data_dir: Path) -> None:
         assert len(differ) == filled_twice
 
 
-def test_a_pronoun_that_would_be_misread_is_masked(tmp_path: Path) -> None:
-    """When the pronoun stands before the blank too, [MASK] is written and the pronoun is lost."""
-    problem = Problem("0", "He knew that _ was late.", ("Tom", "Bob"), 1, pronoun="he")
-    formats.write([problem], tmp_path / "out.txt", "dpr")
-    text = (tmp_path / "out.txt").read_text()
-    assert text == "He knew that [MASK] was late.\n[MASK]\nTom,Bob\nBob\n\n"
-    assert formats.read(tmp_path / "out.txt")[0].sentence == problem.sentence
+def test_a_mask_is_the_blank_of_an_unknown_pronoun(tmp_path: Path) -> None:
+    """Where [MASK] replaces the pronoun, it is the blank, whatever pronouns precede it."""
+    (tmp_path / "mask.txt").write_text("He knew [MASK] was late.\n[MASK]\nTom,Bob\nBob\n\n")
+    assert formats.read(tmp_path / "mask.txt").problems == (
+        Problem("0", "He knew _ was late.", ("Tom", "Bob"), 1),
+    )
 
 
-def test_options_that_end_alike_are_told_apart(tmp_path: Path) -> None:
+def test_options_that_end_alike_are_distinguished(tmp_path: Path) -> None:
     """In the table an option that ends in the other is found by the place of its row."""
-    problem = Problem("0", "Say _ again.", ("man", "old man"), 1)
-    formats.write([problem], tmp_path / "out.tsv", "dpr-tsv")
-    assert formats.read(tmp_path / "out.tsv")[0] == problem
+    header = "index sentence1 sentence2 label candidate0 candidate1".replace(" ", "\t")
+    rows = ["0\tSay man\t again.\t0\tman\told man", "0\tSay old man\t again.\t1\tman\told man"]
+    (tmp_path / "in.tsv").write_text("\n".join([header, *rows, ""]))
+    assert formats.read(tmp_path / "in.tsv").problems == (
+        Problem("0", "Say _ again.", ("man", "old man"), 1),
+    )
 
 
 def test_a_block_of_another_length_is_named(tmp_path: Path) -> None:

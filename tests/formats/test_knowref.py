@@ -41,13 +41,3 @@ def test_only_the_pronoun_is_bracketed_away(knowref: Dataset) -> None:
         "campaign ."
     )
     assert (knowref[0].pronoun, knowref[0].options) == ("he", ("Seymour", "Johnson"))
-
-
-def test_the_records_are_written_as_they_were(
-    data_dir: Path, tmp_path: Path, knowref: Dataset
-) -> None:
-    """All fields of all records come back, in the file's own spelling."""
-    formats.write(knowref.problems, tmp_path / "again.json", "knowref")
-    again = json.loads((tmp_path / "again.json").read_text())
-    records = json.loads((data_dir / FILE).read_text())
-    assert again == [records[int(problem.id)] for problem in knowref]

@@ -43,17 +43,6 @@ def test_a_family_comes_back_with_its_edits(tmp_path: Path, name: str) -> None:
     assert [tuple(of) for of in depths(data)] == [(0, 0, 0), (None, 1, 1), (7, 3, 3)]
 
 
-def test_a_depth_that_no_rule_gives_is_read(tmp_path: Path) -> None:
-    """A published table may declare 5 where 7 tokens differ: that is kept, not refused."""
-    path = tmp_path / "evograd.csv"
-    path.write_text(
-        "index,sentence,option1,option2,answer,distance\n"
-        "0,The cup hit the _ .,vase,tray,1,0\n"
-        "1,The mug hit the old _ .,vase,tray,1,5\n"
-    )
-    assert [of.declared for of in depths(formats.read(path))] == [0, 5]
-
-
 def test_a_comma_in_a_sentence_without_quotation_marks_is_named(tmp_path: Path) -> None:
     """A row of EvoGrad's table that a comma cuts in two is named by its line."""
     path = tmp_path / "evograd.csv"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from pathlib import Path
 
@@ -52,17 +51,6 @@ def test_the_rows_give_the_options_in_their_order(data_dir: Path, pdp: Dataset) 
     rows = formats.read(data_dir / "pdp/pdp60.json")
     assert rows.answers == pdp.answers
     assert [len(problem.options) for problem in rows] == [len(p.options) for p in pdp]
-
-
-def test_the_rows_are_written_as_published(data_dir: Path, tmp_path: Path) -> None:
-    """The 160 rows of pdp60.json come back one by one, the repeated ones included."""
-    problems = formats.read(data_dir / "pdp/pdp60.json")
-    formats.write(problems.problems, tmp_path / "again.json", "substitutions")
-    again = json.loads((tmp_path / "again.json").read_text())
-    published = json.loads((data_dir / "pdp/pdp60.json").read_text())
-    assert len(again) == 160
-    key = ("substitution", "correctness")
-    assert [[row[k] for k in key] for row in again] == [[row[k] for k in key] for row in published]
 
 
 def test_the_masks_hold_the_same_options(data_dir: Path, pdp: Dataset) -> None:

@@ -133,26 +133,15 @@ def test_answers_of_several_kinds_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "record",
     [
-        {"question": "Why?", "choices": ["x", "y"], "answer": 1},
-        {"question": "Why?", "choices": {"text": ["x", "y"], "label": ["1", "2"]},
-         "answerKey": "2"},
-        {"question": {"stem": "Why?", "choices": [{"text": "x", "label": "A"},
-         {"text": "y", "label": "B"}]}, "answerKey": "B"},
-        {"question": "Why?", "options": ["A. x", "B) y"], "answer": "B"},
         {"goal": "Why?", "sol1": "x", "sol2": "y", "label": "y"},
-        {"ctx": "Why?", "endings": ["x", "y"], "label": "B"},
-        {"question": "Why?", "A": "x", "B": "y", "C": "", "answer": "B"},
         {"query": "Why?", "option_a": "x", "option_b": "y", "correct_answer": "y"},
         {"Question": "Why?", "Answer 1": "x", "Answer 2": "y", "Correct answer(s)": "2"},
-        {"question": "Why?", "choices": {"A": "x", "B": "y"}, "answer": "B"},
-        {"question": "Why?", "choices": "['x', 'y']", "answer": "B"},
     ],
 )  # fmt: skip
 def test_the_columns_of_others_are_known(tmp_path: Path, record: dict[str, Any]) -> None:
-    """Questions are the same in whichever of the published ways they are written."""
-    kept = [record, {**record, "answer": 0}] if record.get("answer") == 1 else [record]
-    [first, *_] = formats.read(written(tmp_path, kept))
-    assert (first.sentence, first.options, first.answer) == ("Why?", ("x", "y"), 1)
+    """The same question is read from columns of other names."""
+    [read] = formats.read(written(tmp_path, [record]))
+    assert (read.sentence, read.options, read.answer) == ("Why?", ("x", "y"), 1)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from winosmith import Claim, formats
+from winosmith.errors import FormatError
 from winosmith.recast import to_problems
 
 SPLITS = ("train", "val", "test")
@@ -77,3 +78,28 @@ def test_spans_are_found_for_claims_that_have_none(tmp_path: Path) -> None:
     records = [json.loads(line) for line in (tmp_path / "made.jsonl").read_text().splitlines()]
     assert [record["target"]["span1_index"] for record in records] == [0, 7]
     assert {record["target"]["span2_index"] for record in records} == {9}
+
+
+@pytest.mark.parametrize("name", [*SPLITS, "wsc_test_glue", "fewglue_train", "fewglue_unlabeled"])
+def test_a_file_is_written_record_by_record(data_dir: Path, tmp_path: Path, name: str) -> None:
+    """All records are written as they were, also those with spans that don't match."""
+    formats.write(read(data_dir, name), tmp_path / "again", "superglue-wsc")
+    records = [
+        [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+        for path in (tmp_path / "again", data_dir / f"superglue_wsc/{name}.jsonl")
+    ]
+    assert records[0] == records[1]
+
+
+@pytest.mark.parametrize(
+    ("claim", "reason"),
+    [
+        (Claim("p", "A _ b.", "x", True, "it"), "the text does not hold the candidate 'x'"),
+        (Claim("p", "x _ b.", "x", True), "the format needs the pronoun"),
+        (Claim("p", "x a_ b.", "x", True, "it"), "the pronoun 'it' is no word of its own"),
+    ],
+)
+def test_a_claim_without_its_spans_is_refused(tmp_path: Path, claim: Claim, reason: str) -> None:
+    """A claim whose candidate or pronoun has no place in the text is refused by its id."""
+    with pytest.raises(FormatError, match=f"'p' can't be written: {reason}"):
+        formats.write([claim], tmp_path / "out", "superglue-wsc")

@@ -38,13 +38,6 @@ def test_what_the_gender_gap_needs_is_in_extra(data_dir: Path) -> None:
     assert sum(p.options[1] == "someone" for p in problems) == 360
 
 
-def test_the_file_is_written_as_it_was(data_dir: Path, tmp_path: Path) -> None:
-    """The 720 lines come back byte for byte."""
-    path = data_dir / "winogender/all_sentences.tsv"
-    formats.write(formats.read_items(path), tmp_path / "again.tsv", "winogender")
-    assert (tmp_path / "again.tsv").read_bytes() == path.read_bytes()
-
-
 def test_table_5_counts_the_pronouns(data_dir: Path) -> None:
     """With the pronouns in their places the vocabulary is the printed 523 (WinoGrande, table 5)."""
     problems = formats.read(data_dir / "winogender/all_sentences.tsv")

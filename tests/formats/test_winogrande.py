@@ -35,6 +35,14 @@ def test_labels_are_written_as_published(data_dir: Path, tmp_path: Path) -> None
     assert (tmp_path / "labels.lst").read_bytes() == path.read_bytes()
 
 
+@pytest.mark.parametrize("part", ["dev", "test", "train_xs", "train_debiased"])
+def test_a_file_is_written_byte_for_byte(data_dir: Path, tmp_path: Path, part: str) -> None:
+    """WinoGrande's files are written as they were, with their escapes."""
+    path = data_dir / f"winogrande/{part}.jsonl"
+    formats.write(formats.read_items(path), tmp_path / "again", "winogrande")
+    assert (tmp_path / "again").read_bytes() == path.read_bytes()
+
+
 def test_a_submission_has_a_column_for_each_size(data_dir: Path) -> None:
     """The sample submission has 1,767 labels in each of five columns, 0-based here."""
     path = data_dir / "winogrande/sample-submission-labels.lst"

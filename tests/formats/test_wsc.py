@@ -188,6 +188,7 @@ def test_tidy_leaves_one_space() -> None:
 
 def test_a_letter_that_is_meant_stays(tmp_path: Path) -> None:
     """In a file that declares UTF-8 an "Â" before a space is a letter, and is kept."""
-    problem = Problem("0", "_ dit: Â bas !", ("Anne", "Ève"), 0, pronoun="elle")
-    formats.write([problem], tmp_path / "out.xml", "wsc-xml")
-    assert formats.read(tmp_path / "out.xml")[0] == problem
+    schema = TestXML.SCHEMA.format(pron="elle", answer="A").replace("Eve and", "Eve: Â bas")
+    text = f'<?xml version="1.0" encoding="UTF-8"?><collection>{schema}</collection>'
+    (tmp_path / "wsc.xml").write_text(text, "utf-8")
+    assert formats.read(tmp_path / "wsc.xml")[0].sentence == "Ann hit Eve: Â bas _ fell."

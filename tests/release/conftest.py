@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -144,14 +143,8 @@ def with_problem(
 
 
 def found(folder: Path, **arguments: Any) -> list[str]:
-    """Return what is wrong with a release, as it is told."""
+    """Return what is wrong with a release, in sentences."""
     return [str(fault) for fault in verify(folder, **arguments).faults]
-
-
-@pytest.fixture
-def without_mlcroissant(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Verify as where it is not installed: it takes most of the time, and looks at one file."""
-    monkeypatch.setitem(sys.modules, "mlcroissant", None)
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.release.conftest import found, rewritten, with_problem
+from tests.release.conftest import found, rewritten, seal, with_problem
 from winosmith import Dataset, Edit, Extra, Lineage, Problem
 from winosmith.release import Content, Released
 from winosmith.release._content import sight
@@ -77,11 +78,11 @@ def _origin(**changes: str) -> Callable[[Problem], Problem]:
 IN_PROBLEMS: dict[str, tuple[Callable[[Content], Content], str]] = {
     "an answer in test": (
         _in("test", 4, _answer),
-        r"data/test\.jsonl:5: '.*' has its answer, though it is of test",
+        r"data/test\.jsonl:5: '.*' has its answer, although it is of test",
     ),
     "a field that tells, in test": (
         _in("test", 2, _extra(wsc__correct="A")),
-        r"data/test\.jsonl:3: '.*' has 'wsc\.correct', which may tell its answer",
+        r"data/test\.jsonl:3: '.*' has 'wsc\.correct', which may reveal its answer",
     ),
     "a problem under embargo": (
         _in("train_xl", 30, lambda p: replace(p, embargo=True)),
@@ -89,31 +90,31 @@ IN_PROBLEMS: dict[str, tuple[Callable[[Content], Content], str]] = {
     ),
     "a problem without the canary": (
         _in("dev", 6, lambda p: replace(p, extra=Extra())),
-        r"data/dev\.jsonl:7: '.*' does not carry the canary",
+        r"data/dev\.jsonl:7: '.*' does not contain the canary",
     ),
     "a training problem without an answer": (
         _in("train_xl", 31, lambda p: replace(p, answer=None)),
-        r"data/train_xl\.jsonl:32: '.*' has no answer, though it is not of test",
+        r"data/train_xl\.jsonl:32: '.*' has no answer, although it is not of test",
     ),
     "an address for a name": (
         _in("dev", 0, _origin(author="ann@example.org")),
-        r"data/dev\.jsonl:1: '.*' names its contributor by what looks like an address",
+        r"data/dev\.jsonl:1: '.*' has what looks like an address as its contributor",
     ),
     "the hour of writing": (
         _in("dev", 0, _origin(created="2026-11-21T13:05")),
-        r"data/dev\.jsonl:1: '.*' tells the hour at which it was written",
+        r"data/dev\.jsonl:1: '.*' reveals the hour at which it was written",
     ),
     "an id that may tell": (
         _other_id,
-        r"data/test\.jsonl:1: 'small-answer-1' has an id that is not made from what",
+        r"data/test\.jsonl:1: 'small-answer-1' has an id that is not made from its text",
     ),
     "test in another order": (
         _reversed_test,
-        r"data/test\.jsonl:2: the order is not that of what a solver sees",
+        r"data/test\.jsonl:2: the order is not that of a digest of the texts",
     ),
     "a problem that was withdrawn": (
         _withdrawn,
-        r"tombstones\.jsonl:1: '.*' is withdrawn, and is still there",
+        r"tombstones\.jsonl:1: '.*' is withdrawn, and still there",
     ),
     "halves of a twin on two sides": (
         _twin_across,
@@ -125,7 +126,7 @@ IN_PROBLEMS: dict[str, tuple[Callable[[Content], Content], str]] = {
     ),
     "a copy in other capitals on two sides": (
         _copy_across(lambda p: replace(p, sentence=p.sentence.replace("The", "THE").upper())),
-        r"data/train_xl\.jsonl:2[012]: .* lie on two sides .*: ",
+        r"data/train_xl\.jsonl:2[012]: .* are on two sides .*: ",
     ),
     "a near copy on two sides": (
         _copy_across(lambda p: replace(p, sentence="Well, " + p.sentence)),
@@ -151,7 +152,6 @@ IN_PROBLEMS: dict[str, tuple[Callable[[Content], Content], str]] = {
 """Faults that go through every file alike: a plant in the content, and the one thing told."""
 
 
-@pytest.mark.usefixtures("without_mlcroissant")
 @pytest.mark.parametrize("name", IN_PROBLEMS)
 def test_a_fault_that_all_files_share_is_found_and_nothing_else(
     name: str, small: Released, tmp_path: Path
@@ -164,3 +164,44 @@ def test_a_fault_that_all_files_share_is_found_and_nothing_else(
     allowed = ("is not made from", "the order is not")  # an id or a place changes with the text
     rest = [f for f in faults if f not in matching and not any(a in f for a in allowed)]
     assert not rest
+
+
+def _swapped(content: Content) -> Content:
+    """Return the content with a twin of dev and a twin of train in each other's place."""
+    dev, train = list(content.parts["dev"]), list(content.parts["train_xl"])
+    dev[:2], train[30:32] = train[30:32], dev[:2]
+    parts = {"dev": Dataset(dev, "dev"), "train_xl": Dataset(train, "train_xl")}
+    return replace(content, parts={**content.parts, **parts})
+
+
+def _moved(content: Content) -> Content:
+    """Return the content with a twin moved from dev to train."""
+    dev, train = content.parts["dev"], content.parts["train_xl"]
+    parts = {"dev": dev[2:], "train_xl": Dataset([*train, *dev[:2]], "train_xl")}
+    return replace(content, parts={**content.parts, **parts})
+
+
+def _removed(content: Content) -> Content:
+    """Return the content without a twin of dev."""
+    return replace(content, parts={**content.parts, "dev": content.parts["dev"][2:]})
+
+
+@pytest.mark.parametrize(
+    ("change", "parts"),
+    [
+        (_in("dev", 3, lambda p: replace(p, answer=1 - (p.answer or 0))), ["dev"]),
+        (_in("train_xl", 30, lambda p: replace(p, answer=1 - (p.answer or 0))), ["train_xl"]),
+        (_in("dev", 0, lambda p: replace(p, twin_id=None)), ["dev"]),
+        (_swapped, ["train_xl", "dev"]),
+        (_moved, ["train_xl", "dev"]),
+        (_removed, ["dev"]),
+    ],
+)
+def test_a_change_in_all_files_contradicts_the_digests(
+    change: Callable[[Content], Content], parts: list[str], small: Released, tmp_path: Path
+) -> None:
+    """An answer or a split that is changed alike in all files, with all counts, is found."""
+    folder = rewritten(change(small.content), tmp_path / "new" / "it")
+    digests = json.loads((small.folder / "release.json").read_text("utf-8"))["digests"]
+    faults = [fault.partition(";")[0] for fault in found(seal(folder, digests=digests))]
+    assert faults == [f"release.json: its digest of {p} is not that of the problems" for p in parts]

@@ -219,8 +219,8 @@ def _without_tree(made: list[Problem]) -> None:
         module._add(made[start : start + module.CHUNK], "valid")
 
 
-def test_evograd_goes_in_and_out(db: Any, tmp_path: Path, visit: Any) -> None:
-    """EvoGrad's own table comes in as families, with declared depths, and goes out as it was."""
+def test_an_evograd_table_is_imported_as_families(db: Any, tmp_path: Path, visit: Any) -> None:
+    """EvoGrad's own table is imported as families with declared depths, which downloads keep."""
     path = tmp_path / "evograd.csv"
     path.write_text(
         "index,sentence,option1,option2,answer,distance\n"
@@ -233,7 +233,7 @@ def test_evograd_goes_in_and_out(db: Any, tmp_path: Path, visit: Any) -> None:
     data = formats.read(path)
     assert _import(data).versions == 3
     assert {name: place[3] for name, place in _places().items()}["0-2"] == (5, 2, 2)
-    answer = visit().get("/download/problems.evograd.csv")
+    answer = visit().get("/download/problems.csv")
     (tmp_path / "back.csv").write_bytes(b"".join(answer.streaming_content))
     back = formats.read(tmp_path / "back.csv")
     assert [problem.id for problem in back] == list(data.ids)
@@ -276,5 +276,5 @@ def test_an_export_holds_versions_and_predictions(database: Any, tmp_path: Path)
     assert rows[family[3].id]["parent"] == family[2].id
     told = json.loads((tmp_path / "out/private/predictions.jsonl").read_text())
     assert (told["model"], told["scores"], told["right"]) == ("bert", [0.5, 0.1], True)
-    again = export(tmp_path / "evograd", format_name="evograd", public=True)
+    again = export(tmp_path / "csv", format_name="csv", public=True)
     assert again.counts["problems"] == 5

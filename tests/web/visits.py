@@ -104,6 +104,10 @@ from django.db import connection
 with connection.cursor() as cursor:
     cursor.execute("DROP TABLE judge_contest")
 """
+THREE = """
+from winosmith.web.problems.models import Problem
+Problem.objects.filter(ref="public-a").update(options=["kettle", "cupboard", "shelf"])
+"""
 MODELS = """
 from django.conf import settings
 from winosmith.web.predict.asking import announce
@@ -125,7 +129,7 @@ VISITS: tuple[Visit, ...] = (
     V("visitor", "read:problem", ("embargoed-a",), status=404),
     V("visitor", "read:download"),
     V("visitor", "read:file", ("problems.csv",), query="since=x", status=422),
-    V("visitor", "read:file", ("problems.copa-xml.xml",), status=422),
+    V("visitor", "read:file", ("problems.winogrande.jsonl",), status=422, before=THREE),
     V("visitor", "read:guidelines"),
     V("visitor", "read:card"),
     V("visitor", "language", query="next=/guidelines/"),

@@ -116,7 +116,7 @@ def publish(
         verdicts: for each row that was dropped.
         format_name: of the public files of problems.
     """
-    writer = formats.format_named(format_name)
+    writer = formats.writer_named(format_name)
     training = {f"train_{size}": rows for size, rows in nested_sizes(parts.train).items()}
     public = {**training, "train_debiased": parts.debiased, "dev": parts.dev}
     held_out = {*parts.dev, *parts.test}
@@ -126,8 +126,7 @@ def publish(
 
     def write_problems(name: str, chosen: Sequence[Problem]) -> None:
         with folder.write(name) as file:
-            if writer.write is not None:
-                writer.write(chosen, file)
+            writer.write(chosen, file)
 
     for name, rows in public.items():
         write_problems(f"{name}{writer.suffix}", problems(rows))
@@ -156,7 +155,7 @@ def publish(
 
 def columns_record(dataset: Dataset, parts: Split, format_name: str) -> dict[str, Any]:
     """Return which columns of the input are not in the public sets, and which files have them."""
-    writer = formats.format_named(format_name)
+    writer = formats.writer_named(format_name)
     sets = {"dev": parts.dev, "test": parts.test}
     if "extra" not in writer.keeps:
         sets |= {"train_xl": parts.train, "train_debiased": parts.debiased}

@@ -1,4 +1,4 @@
-"""`winosmith convert`: read one published format and write another, or the task of a harness."""
+"""`winosmith convert`: read any known format and write one of ours, or the task of a harness."""
 
 from __future__ import annotations
 
@@ -15,15 +15,13 @@ from winosmith import formats
 from winosmith.cli import _options
 from winosmith.cli._printing import print_json, say
 from winosmith.errors import FormatError, OutputError
-from winosmith.formats import Contents, Entry, Format, Item, Losses
+from winosmith.formats import Contents, Entry, Item, Losses
 from winosmith.problem import Claim, Problem
 from winosmith.recast import to_claims, to_problems
 from winosmith.records import canonical, claim_record, problem_record
 
-WRITABLE = [known for known in formats.FORMATS if known.write is not None]
-
-_OWN = {".jsonl": "winosmith", ".csv": "csv"}
-"""Endings that several formats share, and that ask for the one that loses nothing."""
+WRITERS = {known.name: known.writer for known in formats.FORMATS if known.writer}
+"""The formats that are written, by name; of those with one extension, the first loses nothing."""
 
 HARNESSES = ("lm-eval", "inspect-ai")
 
@@ -42,9 +40,9 @@ _REASONS = 5
               "texts.")  # fmt: skip
 @_options.columns_option
 @click.option("--to", "to_name",
-              type=click.Choice([*(known.name for known in WRITABLE), *HARNESSES]),
-              metavar="FORMAT", help="Format of OUT, or a harness (lm-eval, inspect-ai); found "
-              "from its ending when left out.")  # fmt: skip
+              type=click.Choice([*WRITERS, *HARNESSES]),
+              metavar="FORMAT", help=f"Format of OUT ({', '.join(WRITERS)}) or a harness "
+              f"({', '.join(HARNESSES)}); by default found from the extension of OUT.")  # fmt: skip
 @click.option("--recast", "kind", type=click.Choice(["problems", "claims"]), help="Turn "
               "true-or-false claims into problems, or problems into claims.")  # fmt: skip
 @_options.skip_bad_option
@@ -67,14 +65,14 @@ def command(
     """Read IN in any known format and write OUT in another.
 
     An OUT that ends in .jsonl is winosmith's own format, one record a line,
-    which loses nothing; .csv is a plain table, .txt is DPR's. For any other
-    format, say --to. After writing, OUT is read again, and what its format
-    could not hold is told. Problems under embargo are left out, and counted.
+    which loses nothing; .csv is a plain table. Any other format is named with
+    --to. After writing, OUT is read again, and the fields that its format
+    could not hold are listed. Problems under embargo are omitted, and counted.
 
     \b
       winosmith convert WSCollection.xml wsc.jsonl
       winosmith convert val.jsonl problems.jsonl --recast problems
-      winosmith convert twins.jsonl twins.xml --to wsc-xml
+      winosmith convert twins.jsonl claims.jsonl --to superglue-wsc --recast claims
 
     For the harnesses lm-eval and inspect-ai, OUT is a folder: a task that they
     run as it is, with the answers.
@@ -91,7 +89,7 @@ def command(
             )
         export(source, target, format_name, to_name, as_json)
         return
-    into = target_format(target, to_name)
+    into = to_name or format_of_extension(target)
     check_paths(source, target, skip_bad, force)
     contents = formats.scan(source, format_name, pair_by=pair_by, columns=_options.named_columns())
     if contents.bad and skip_bad is None:
@@ -99,7 +97,7 @@ def command(
     made = _written(made_of(contents, kind, with_embargo), target, into, skip_bad)
     if made.aside and skip_bad is not None:
         formats.set_aside(made.aside, skip_bad)
-    lost = formats.losses(made.items, formats.scan(target, into.name).items)
+    lost = formats.losses(made.items, formats.scan(target, into).items)
     if as_json:
         print_json(_report(contents, made, into, lost))
     else:
@@ -107,15 +105,16 @@ def command(
 
 
 _LIST = "\n".join(f"  {known.name:<20}  {known.title}" for known in formats.FORMATS)
-command.epilog = f"\b\nFormats:\n{_LIST}"
+command.epilog = f"\b\nFormats that are read:\n{_LIST}"
 
 
-def _written(made: Made, target: str, into: Format, skip_bad: str | None) -> Made:
+def _written(made: Made, target: str, into: str, skip_bad: str | None) -> Made:
     """Write what there is; what does not fit ends the command or, with --skip-bad, is left over."""
     try:
         _write(made, target, into)
     except FormatError as error:
-        if not (made.items and all(isinstance(item, into.holds) for item in made.items)):
+        holds = WRITERS[into].holds
+        if not (made.items and all(isinstance(item, holds) for item in made.items)):
             raise
         if skip_bad is None:
             raise _options.with_skip_bad(error) from error
@@ -124,11 +123,11 @@ def _written(made: Made, target: str, into: Format, skip_bad: str | None) -> Mad
     return made
 
 
-def _write(made: Made, target: str, into: Format) -> None:
+def _write(made: Made, target: str, into: str) -> None:
     if not made.items:
         reasons = "; ".join(f"{count} x {reason}" for reason, count in made.reasons()[:_REASONS])
         raise FormatError(f"no record is left to write ({reasons or 'the file holds none'})")
-    formats.write(made.items, target, into.name)
+    formats.write(made.items, target, into)
 
 
 def _tell(
@@ -136,7 +135,7 @@ def _tell(
     target: str,
     contents: Contents,
     made: Made,
-    into: Format,
+    into: str,
     lost: Losses,
     skip_bad: str | None,
 ) -> None:
@@ -152,16 +151,16 @@ def _tell(
         say(f"  {count} x {reason}")
     if len(made.reasons()) > _REASONS:
         say(f"  and {len(made.reasons()) - _REASONS} more reasons")
-    say(f"wrote: {target} ({into.name}), {counted(made.items)}")
+    say(f"wrote: {target} ({into}), {counted(made.items)}")
     told = [*made.lost.lines(noun(contents.items)), *lost.lines(what)]
     for line in told or ["lost: nothing"]:
         say(line)
 
 
-def _report(contents: Contents, made: Made, into: Format, lost: Losses) -> dict[str, Any]:
+def _report(contents: Contents, made: Made, into: str, lost: Losses) -> dict[str, Any]:
     return {
         "from": contents.format.name,
-        "to": into.name,
+        "to": into,
         "read": len(contents.items),
         "notes": list(contents.notes),
         "left_over": dict(made.reasons()),
@@ -173,22 +172,20 @@ def _report(contents: Contents, made: Made, into: Format, lost: Losses) -> dict[
     }
 
 
-def target_format(target: str, to_name: str | None) -> Format:
-    """Return the format that `--to` names, or else the one whose ending OUT has.
+def format_of_extension(target: str) -> str:
+    """Return the first format whose files have the extension of OUT.
 
     Raises:
-        OutputError: no format, or more than one, has the ending.
+        OutputError: none of those that are written has it.
     """
-    ending = Path(target).suffix.lower()
-    to_name = to_name or _OWN.get(ending)
-    if to_name:
-        return formats.format_named(to_name)
-    fitting = [known for known in WRITABLE if known.suffix == ending]
-    if len(fitting) == 1:
-        return fitting[0]
-    names = ", ".join(known.name for known in fitting or WRITABLE)
-    what = f"several formats have the ending {ending}" if fitting else "its ending tells no format"
-    raise OutputError(f"{target}: {what}; name one with --to ({names})")
+    suffix = Path(target).suffix.lower()
+    for name, writer in WRITERS.items():
+        if writer.suffix == suffix:
+            return name
+    raise OutputError(
+        f"{target}: no format that is written has the extension {suffix!r}; name one with --to "
+        f"({', '.join(WRITERS)})"
+    )
 
 
 def check_paths(source: str, target: str, skip_bad: str | None, force: bool) -> None:
@@ -229,9 +226,9 @@ class Made:
         """Return why something was left over, and how often, the most frequent first."""
         return Counter(left.reason or "" for left in self.aside).most_common()
 
-    def fitting(self, known: Format) -> Made:
+    def fitting(self, format_name: str) -> Made:
         """Return what fits into a format; the rest is left over."""
-        reasons = formats.unfit(self.items, known.name)
+        reasons = formats.unfit(self.items, format_name)
         left = [_left(self.items[row], self.lines[row], why) for row, why in reasons.items()]
         rows = [row for row in range(len(self.items)) if row not in reasons]
         return Made(

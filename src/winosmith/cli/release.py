@@ -1,4 +1,4 @@
-"""`winosmith release` and `verify`: the folder that is published, and its proof."""
+"""`winosmith release` and `verify`: the folder that is published, and its verification."""
 
 from __future__ import annotations
 
@@ -152,12 +152,13 @@ _SHOWN = 10
 @json_option
 @click.pass_context
 def verify(ctx: click.Context, release: str, private: str | None, as_json: bool) -> None:
-    """Prove a RELEASE, or list what is wrong with it; exit code 1 when something is.
+    """Verify a RELEASE, or list what is wrong with it; exit code 1 if something is.
 
-    Checked are: every file's SHA-256, the digest and the folder's name; each problem, its labels
-    and its Parquet row; that no test answer, embargo, address or withdrawn problem is there; that
-    no twin, family or near copy lies on two sides; licences; and that cards, Croissant, tasks and
-    credit say what the problems say.
+    These are checked: the SHA-256 of every file, the digest and the folder's name; each problem,
+    its label, its row in Parquet and its record in the tasks; that there is no answer of test, no
+    embargoed or withdrawn problem and no address; that no twin, family or near-duplicate is on two
+    sides of a split; the licences; and the counts, configurations and digests in release.json.
+    Texts such as the cards are covered by their checksums.
 
     \b
     Example:
@@ -184,8 +185,6 @@ def _tell_faults(found: Verified) -> None:
     for path, count in told.items():
         if count > _SHOWN:
             click.echo(f"{path}: {count - _SHOWN:,} more")
-    for note in found.notes:
-        say(f"Not checked: {note}.")
     for line in found.content.copies.sentences() if found.content else ():
         say(line)
     if found.faults:

@@ -1,4 +1,4 @@
-"""Read and write the published formats; one file each.
+"""Read the published formats, and write five of them; one file each.
 
 >>> import tempfile, pathlib
 >>> from winosmith import Problem, formats
@@ -10,9 +10,9 @@
 
 from __future__ import annotations
 
-from winosmith.formats._base import Entry, Format, Item, Source
+from winosmith.formats._base import Entry, Format, Item, Source, Writer
 from winosmith.formats._columns import AnswerIs, Columns, of_answers
-from winosmith.formats._detect import FORMATS, detect, format_named
+from winosmith.formats._detect import FORMATS, detect, format_named, writer_named
 from winosmith.formats._jsonl import frame, lines
 from winosmith.formats._packed import content, stem
 from winosmith.formats._predictions import (
@@ -51,6 +51,7 @@ __all__ = [
     "Predictions",
     "ReadingNote",
     "Source",
+    "Writer",
     "alike",
     "content",
     "detect",
@@ -75,4 +76,5 @@ __all__ = [
     "write",
     "write_labels",
     "write_predictions",
+    "writer_named",
 ]

@@ -2,8 +2,9 @@
 
 A reader yields one `Entry` a record, in the order of the file, and never stops at a bad one: the
 entry then holds the reason in place of the record. Whether that ends the reading or is set aside
-is decided in one place (`winosmith.formats.read`). A writer either writes what its reader will
-read back, or raises; what the format has no place for is told by `winosmith.formats.losses`.
+is decided in one place (`winosmith.formats.read`). A few formats have a `Writer` too: it writes
+what the reader will read back, or raises; `winosmith.formats.losses` lists what the format has no
+place for.
 
 JSON, tables and XML are read record by record, each with its line. Nothing outside the file is
 fetched, and where the syntax allows, a bad record does not hide the others.
@@ -24,14 +25,14 @@ from itertools import groupby, islice
 from pathlib import Path
 from types import UnionType
 from typing import IO, Any, TypeAlias, TypeVar
-from xml.etree.ElementTree import Element, ParseError, TreeBuilder, indent, tostring
+from xml.etree.ElementTree import Element, ParseError, TreeBuilder
 
 from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import DefusedXMLParser
 
 from winosmith.errors import FormatError, ProblemError
 from winosmith.formats._packed import content
-from winosmith.outputs import guarded, unguarded
+from winosmith.outputs import unguarded
 from winosmith.problem import BLANK, Claim, Problem, Scalar
 from winosmith.records import DECODER, parsed
 
@@ -56,6 +57,24 @@ class Entry:
 
 
 @dataclass(frozen=True)
+class Writer:
+    """How a format is written.
+
+    Attributes:
+        write: writes problems or claims to a text file.
+        suffix: the usual extension of its files.
+        keeps: the fields that come back as they were from whatever it accepts, once their white
+            space is tidy.
+        holds: Problem, Claim, or both: what it accepts.
+    """
+
+    write: Callable[[Sequence[Item], IO[str]], None]
+    suffix: str
+    keeps: frozenset[str]
+    holds: type[Item] | UnionType = Problem
+
+
+@dataclass(frozen=True)
 class Format:
     """A published file format.
 
@@ -64,11 +83,7 @@ class Format:
         title: one line for the help.
         recognises: tells from its content whether a file is in this format.
         read: yields the entries of a file, in order.
-        write: writes problems or claims to a text file; None when it is only read.
-        holds: Problem, Claim, or both: what a file in this format is made of.
-        suffix: the usual ending of a file in this format.
-        keeps: the fields that come back as they were from whatever the writer accepts, once their
-            white space is tidy.
+        writer: how it is written; None if it is only read.
         needs: the columns of its table, or the keys of its records, by which it is told; empty
             where other signs tell it.
         silent_on_twins: tells whether a file has no place that says which problems are twins, so
@@ -79,10 +94,7 @@ class Format:
     title: str
     recognises: Callable[[Source], bool]
     read: Callable[[Source], Iterable[Entry]]
-    write: Callable[[Sequence[Item], IO[str]], None] | None = None
-    holds: type[Item] | UnionType = Problem
-    suffix: str = ".txt"
-    keeps: frozenset[str] = frozenset()
+    writer: Writer | None = None
     needs: frozenset[str] = frozenset()
     silent_on_twins: Callable[[Source], bool] | None = None
 
@@ -165,37 +177,16 @@ def named(item: Item) -> str:
     return item.problem_id if isinstance(item, Claim) else item.id
 
 
-def problems_of(
-    items: Iterable[Item], options: int | None = None, *, places: bool = False
-) -> Iterator[Problem]:
+def problems_of(items: Iterable[Item]) -> Iterator[Problem]:
     """Yield the items as problems.
 
-    Args:
-        items: what is to be written.
-        options: how many options the format has a place for; None for any number.
-        places: whether the format can tell where the blank is, and that there is none.
-
     Raises:
-        FormatError: one is a claim, has another number of options, or is a question or holds
-            another `_` than its blank where the format has no place for that.
+        FormatError: one is a claim.
     """
     for item in items:
         if isinstance(item, Claim):
             raise cannot_write(item, "the format holds no true-or-false claims")
-        if options is not None and len(item.options) != options:
-            raise cannot_write(
-                item, f"the format has {options} options a problem, not {len(item.options)}"
-            )
-        if item.blank is None and not places:
-            raise cannot_write(item, f"the format has a blank in each text; {_KEEPS_ALL}")
-        if not item.blank_is_plain and not places:
-            raise cannot_write(
-                item, f"the format can't tell its blank from other '_'; {_KEEPS_ALL}"
-            )
         yield item
-
-
-_KEEPS_ALL = "winosmith's own JSON Lines hold it (--to winosmith)"
 
 
 def tidy(text: str) -> str:
@@ -219,16 +210,6 @@ def blanked(before: str, pronoun: str, after: str) -> tuple[str, str | None]:
         raise ProblemError("the text around the pronoun holds a blank ('_')")
     sentence = tidy(before + pronoun.replace(pronoun.strip(), BLANK) + after)
     return sentence, None if tidy(pronoun) == BLANK else tidy(pronoun)
-
-
-def halves(problem: Problem) -> tuple[str, str]:
-    """Return the text before the blank and the text after it."""
-    return problem.before, problem.after
-
-
-def restored(problem: Problem) -> str:
-    """Return what stands in the blank's place in a pronoun file: the pronoun, or `_`."""
-    return problem.pronoun or BLANK
 
 
 def whole_word(word: str, text: str) -> list[int]:
@@ -480,17 +461,6 @@ def text_field(record: Record, key: str) -> str:
     return value
 
 
-def whole_number(text: str) -> int | str:
-    """Return the number that a text is the plain form of, else the text.
-
-    Ids that a file writes as numbers are texts here, and are numbers again when written.
-
-    >>> whole_number("12"), whole_number("012"), whole_number("q1")
-    (12, '012', 'q1')
-    """
-    return int(text) if re.fullmatch(r"0|-?[1-9][0-9]{0,15}", text) else text
-
-
 Row = Mapping[str, str]
 
 
@@ -521,7 +491,7 @@ def rows(
 ) -> Iterator[Told[Row]]:
     """Yield line, text, cells by column and reason for each row under the header.
 
-    A cell that `write_rows` kept from running as a formula is as it was before.
+    An apostrophe that keeps a cell from running as a formula is taken off.
 
     Args:
         source: the file.
@@ -607,26 +577,7 @@ def _header_checked(
     return names
 
 
-def write_rows(
-    file: IO[str],
-    header: Sequence[str],
-    cells: Iterable[Sequence[str | int]],
-    separator: str = ",",
-) -> None:
-    r"""Write a table; a cell with a separator, a quotation mark or a line end is quoted.
-
-    No text runs as a formula when a spreadsheet opens the table (`winosmith.outputs`).
-    Comma-separated rows end in CR LF (RFC 4180), tab-separated ones in LF, as published.
-    """
-    end = "\r\n" if separator == "," else "\n"
-    writer = csv.writer(file, delimiter=separator, lineterminator=end)
-    writer.writerow(header)
-    for row in cells:
-        writer.writerow([guarded(cell) if isinstance(cell, str) else cell for cell in row])
-
-
 _DECLARATION = re.compile(r"\s*<\?xml[^>]*\?>")
-_ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def elements(source: Source, tag: str) -> Iterator[Told[Element]]:
@@ -688,19 +639,3 @@ def child_text(element: Element, path: str) -> str:
     if child is None:
         raise ProblemError(f"the record has no <{path.split('/')[-1]}>")
     return "".join(child.itertext())
-
-
-def legal(text: str) -> bool:
-    r"""Tell whether XML 1.0 has a place for every character of a text.
-
-    >>> legal("caf\u00e9"), legal("\x00")
-    (True, False)
-    """
-    return not _ILLEGAL.search(text)
-
-
-def write_tree(root: Element, file: IO[str], *prolog: str) -> None:
-    """Write a tree, indented, after the XML declaration and further lines of the prolog."""
-    indent(root)
-    file.write("\n".join(['<?xml version="1.0" encoding="UTF-8"?>', *prolog, ""]))
-    file.write(tostring(root, encoding="unicode") + "\n")

@@ -12,6 +12,7 @@ apostrophe before it, which is taken off again when it is read.
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from collections.abc import Sequence
@@ -19,9 +20,10 @@ from typing import IO, Any
 
 from winosmith.errors import ProblemError
 from winosmith.formats import _base
-from winosmith.formats._base import Format, Item, Row, Source
+from winosmith.formats._base import Format, Item, Row, Source, Writer
 from winosmith.formats._evograd import is_evograd
 from winosmith.formats._twins import would_be_paired
+from winosmith.outputs import guarded
 from winosmith.problem import MAX_OPTIONS, Problem, Scalar
 from winosmith.records import canonical, parsed, problem_of, problem_record
 
@@ -105,14 +107,17 @@ def _scalar(cell: str) -> Scalar:
 
 
 def _write(items: Sequence[Item], file: IO[str]) -> None:
-    problems = list(_base.problems_of(items, places=True))
+    problems = list(_base.problems_of(items))
     found = [_cells(problem) for problem in problems]
     used = {"id", "sentence", "option1", "option2", "answer"}.union(*found)
     if not used & {"twin_id", "root"} and would_be_paired(problems):  # the empty column says no
         used.add("twin_id")
     known = ["id", "sentence", *_OPTIONS, "answer", *_FIELDS]
     header = [name for name in known if name in used] + sorted(used - set(known))
-    _base.write_rows(file, header, ([cells.get(name, "") for name in header] for cells in found))
+    writer = csv.writer(file, lineterminator="\r\n")  # as RFC 4180 has it
+    writer.writerow(header)
+    for cells in found:
+        writer.writerow([guarded(cells.get(name, "")) for name in header])
 
 
 def _cells(problem: Problem) -> dict[str, str]:
@@ -159,10 +164,12 @@ CSV = Format(
     recognises=_recognises,
     needs=frozenset({"sentence", "option1", "option2"}),
     read=lambda source: _base.table(source, _problem, ("sentence", "option1", "option2")),
-    write=_write,
-    suffix=".csv",
-    keeps=frozenset(
-        "id sentence options answer twin_id pronoun origin lineage embargo extra blank".split()
+    writer=Writer(
+        _write,
+        suffix=".csv",
+        keeps=frozenset(
+            "id sentence options answer twin_id pronoun origin lineage embargo extra blank".split()
+        ),
     ),
     silent_on_twins=lambda source: (
         not _base.has_columns(source, {"twin_id"}) and not _base.has_columns(source, {"root"})

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from winosmith.errors import FormatError
-from winosmith.formats._base import Format, Source
+from winosmith.formats._base import Format, Source, Writer
 from winosmith.formats._copa import COPA_XML, SUPERGLUE_COPA
 from winosmith.formats._csv import CSV
 from winosmith.formats._dpr import DPR, DPR_TSV
@@ -60,6 +60,19 @@ def format_named(name: str) -> Format:
             return known
     names = ", ".join(sorted(known.name for known in FORMATS))
     raise FormatError(f"there is no format {name!r}; the formats are {names}")
+
+
+def writer_named(name: str) -> Writer:
+    """Return how the format of that name is written.
+
+    Raises:
+        FormatError: there is no such format, or it is only read; the message lists the names.
+    """
+    writer = format_named(name).writer
+    if writer is None:
+        names = ", ".join(known.name for known in FORMATS if known.writer)
+        raise FormatError(f"the format {name!r} is only read; formats that are written: {names}")
+    return writer
 
 
 def detect(source: Source) -> Format:

@@ -18,11 +18,10 @@ its option in it**, and the other end is in `extra`; better read the `dpr` files
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import IO
 
 from winosmith.errors import ProblemError
 from winosmith.formats import _base
-from winosmith.formats._base import Entry, Format, Item, Row, Source
+from winosmith.formats._base import Entry, Format, Row, Source
 from winosmith.formats._twins import paired
 from winosmith.problem import BLANK, Extra, Problem
 
@@ -71,10 +70,7 @@ def _recognises(source: Source) -> bool:
     first = next(_blocks(source), [])
     if len(first) != 4:
         return False
-    (
-        _,
-        sentence,
-    ) = first[0]
+    _, sentence = first[0]
     pronoun, listed, answer = (_base.tidy(line) for _, line in first[1:])
     return pronoun in sentence and answer in [_base.tidy(option) for option in listed.split(",")]
 
@@ -87,46 +83,11 @@ def _read(source: Source) -> list[Entry]:
     )
 
 
-def _write(items: Sequence[Item], file: IO[str]) -> None:
-    for problem in _base.problems_of(items):
-        if problem.answer is None:
-            raise _base.cannot_write(problem, "the format needs the answer")
-        pronoun = problem.pronoun or _MASK
-        lines = _lines(problem, pronoun)
-        # The first occurrence is the target; where that is another one, only a mask can tell.
-        if not _reads_back(lines, problem):
-            lines = _lines(problem, _MASK)
-        if not _reads_back(lines, problem):
-            raise _base.cannot_write(
-                problem, "the format needs tidy spaces, and options without commas or line ends"
-            )
-        file.write("\n".join([*lines, "", ""]))
-
-
-def _lines(problem: Problem, pronoun: str) -> list[str]:
-    answer = problem.options[problem.answer or 0]
-    sentence = problem.put(pronoun)
-    return [sentence, pronoun, ",".join(problem.options), answer]
-
-
-def _reads_back(lines: Sequence[str], problem: Problem) -> bool:
-    if any("\n" in line or "\r" in line or not line.strip() for line in lines):
-        return False
-    try:
-        back = _problem(lines, 0)
-    except ProblemError:
-        return False
-    return (back.sentence, back.options) == (problem.sentence, problem.options)
-
-
 DPR = Format(
     name="dpr",
     title="DPR and [MASK] files: four lines a problem",
     recognises=_recognises,
     read=_read,
-    write=_write,
-    suffix=".txt",
-    keeps=frozenset({"sentence", "options", "answer"}),
 )
 
 
@@ -172,24 +133,10 @@ def _read_table(source: Source) -> list[Entry]:
     return paired(_base.built(pairs, lambda rows, _: _problem_of_rows(rows)))
 
 
-def _write_table(items: Sequence[Item], file: IO[str]) -> None:
-    cells: list[list[str | int]] = []
-    for problem in _base.problems_of(items, options=2):
-        before, after = _base.halves(problem)
-        ends = (after, str(problem.extra.get(_OTHER_END, after)))
-        for index, (option, end) in enumerate(zip(problem.options, ends, strict=True)):
-            label = "" if problem.answer is None else int(index == problem.answer)
-            cells.append([problem.id, before + option, end, label, *problem.options])
-    _base.write_rows(file, _COLUMNS, cells, separator="\t")
-
-
 DPR_TSV = Format(
     name="dpr-tsv",
     title="DPR and WSC273 of KnowRef-60k: two rows a problem",
     recognises=lambda source: _base.has_columns(source, _COLUMNS),
     needs=frozenset(_COLUMNS),
     read=_read_table,
-    write=_write_table,
-    suffix=".tsv",
-    keeps=frozenset({"id", "sentence", "options", "answer"}),
 )

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from typing import IO, Any
 
-from winosmith.formats._base import Format, Item, Source, json_lines
+from winosmith.formats._base import Format, Item, Source, Writer, json_lines
 from winosmith.formats._twins import would_be_paired
 from winosmith.problem import Claim, Problem
 from winosmith.records import canonical, claim_of, claim_record, problem_of, problem_record
@@ -86,10 +86,12 @@ JSONL = Format(
     recognises=_recognises,
     needs=frozenset({"id", "sentence", "options"}),
     read=lambda source: json_lines(source, _item),
-    write=_write,
-    holds=Problem | Claim,
-    suffix=".jsonl",
-    keeps=frozenset(f.name for kind in (Problem, Claim) for f in fields(kind)),
+    writer=Writer(
+        _write,
+        suffix=".jsonl",
+        keeps=frozenset(f.name for kind in (Problem, Claim) for f in fields(kind)),
+        holds=Problem | Claim,
+    ),
     silent_on_twins=lambda source: (
         not any(f'"{key}"' in source.text for key in ("twin_id", "lineage"))
     ),

@@ -2,7 +2,7 @@
 
 Candidates, answer and original sentence are lists of one text. The answer is `correct_candidate`;
 `correct_candidate_idx` contradicts it in 299 of the 1,269 test records, where the sentences show
-that the text is right. The other fields go to `extra` and are written back as they were.
+that the text is right. The other fields go to `extra`.
 
 Two of the test records are no problems, and are told as such: one has the same name twice, one
 has two pronouns in brackets. 23 records are duplicates, and three have a candidate that is not in
@@ -12,14 +12,13 @@ its 0-based place.
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Mapping, Sequence
-from typing import IO, Any
+from collections.abc import Mapping
+from typing import Any
 
 from winosmith.errors import ProblemError
 from winosmith.formats import _base
-from winosmith.formats._base import Format, Item
+from winosmith.formats._base import Format
 from winosmith.problem import BLANK, Extra, Problem
 
 _KEY = "knowref"
@@ -64,50 +63,10 @@ def _alone(value: object) -> object:
     return value
 
 
-def _write(items: Sequence[Item], file: IO[str]) -> None:
-    lines = [json.dumps(_record(problem)) for problem in _base.problems_of(items, options=2)]
-    file.write("[\n" + ",\n".join(lines) + "\n]\n")
-
-
-def _record(problem: Problem) -> dict[str, Any]:
-    record: dict[str, Any] = {
-        "sentence_with_pronoun": problem.put(f"[{_base.restored(problem)}]"),
-        "candidate0": [problem.options[0]],
-        "candidate1": [problem.options[1]],
-    }
-    if problem.answer is not None:
-        record["correct_candidate"] = [problem.options[problem.answer]]
-        record["correct_candidate_idx"] = problem.answer
-    for key, value in problem.extra.items():
-        if key.startswith(f"{_KEY}."):
-            field = key.removeprefix(f"{_KEY}.")
-            record[field] = [value] if field == "original_sentence" else value
-    if not _reads_back(record, problem):
-        raise _base.cannot_write(
-            problem, "the format needs tidy options, and brackets around the pronoun alone"
-        )
-    return record
-
-
-def _reads_back(record: Mapping[str, Any], problem: Problem) -> bool:
-    try:
-        back = _problem(record, 0)
-    except ProblemError:
-        return False
-    return (back.sentence, back.options, back.pronoun) == (
-        problem.sentence,
-        problem.options,
-        problem.pronoun,
-    )
-
-
 KNOWREF = Format(
     name="knowref",
     title="KnowRef: a JSON array with the pronoun in brackets",
     recognises=lambda source: "sentence_with_pronoun" in source.first_element,
     needs=frozenset(_CORE),
     read=lambda source: _base.built(_base.array_records(source), _problem),
-    write=_write,
-    suffix=".json",
-    keeps=frozenset({"sentence", "options", "answer", "pronoun"}),
 )

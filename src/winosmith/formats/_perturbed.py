@@ -100,8 +100,7 @@ def _of_kind(table: list[tuple[int, str, Row | None, str | None]], name: str) ->
 
 PERTURBED_WSC = Format(
     name="perturbed-wsc",
-    title="perturbed WSC as one table (read only)",
+    title="perturbed WSC as one table",
     recognises=lambda source: _base.has_columns(source, ("text_original", "pron_index")),
     read=_read,
-    suffix=".tsv",
 )

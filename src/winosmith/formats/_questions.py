@@ -23,7 +23,7 @@ from typing import IO, Any
 from winosmith.errors import FormatError, ProblemError
 from winosmith.formats import _base, _columns
 from winosmith.formats._answers import KINDS, readings
-from winosmith.formats._base import Entry, Format, Item, Source
+from winosmith.formats._base import Entry, Format, Item, Source, Writer
 from winosmith.formats._choices import PREFIX, SERIES, flagged, listed, several, spoken, written
 from winosmith.formats._columns import Columns, Plan, Row, empty, plainly, plan
 from winosmith.formats._lots import by_lot
@@ -449,7 +449,7 @@ def _problem(draft: _Draft, kind: str | None) -> Problem:
 
 
 def _write(items: Sequence[Item], file: IO[str]) -> None:
-    for problem in _base.problems_of(items, places=True):
+    for problem in _base.problems_of(items):
         if problem.blank is not None:
             raise _base.cannot_write(problem, "it has a blank, and the format holds questions")
         signs = list(ascii_uppercase[: len(problem.options)])
@@ -484,7 +484,9 @@ QUESTIONS = Format(
     title="rows with question, choices, answer: JSON Lines, one JSON value, a table, Parquet",
     recognises=recognises,
     read=_read_source,
-    write=_write,
-    suffix=".jsonl",
-    keeps=frozenset({"id", "sentence", "options", "answer", "blank"}),
+    writer=Writer(
+        _write,
+        suffix=".jsonl",
+        keeps=frozenset({"id", "sentence", "options", "answer", "blank"}),
+    ),
 )

@@ -13,16 +13,24 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import partial
 from io import StringIO
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, ProblemError
-from winosmith.formats._base import Entry, Format, Item, Source, cannot_write, entry, named
+from winosmith.formats._base import (
+    Entry,
+    Format,
+    Item,
+    Source,
+    Writer,
+    cannot_write,
+    entry,
+    named,
+)
 from winosmith.formats._columns import Columns
-from winosmith.formats._detect import detect, format_named
+from winosmith.formats._detect import detect, format_named, writer_named
 from winosmith.formats._jsonl import JSONL
 from winosmith.formats._packed import stem
 from winosmith.formats._questions import QUESTIONS, read_questions
@@ -84,10 +92,8 @@ def _many(count: int, noun: str) -> str:
 def losses(written: Sequence[Item], read_back: Sequence[Item]) -> Losses:
     """Compare items with what came back from a file, one by one, in order.
 
-    Where a format has an order of its own (EvoGrad's families), items are told by their ids. Twin
-    ids are compared as groups: other names for the same twins are no change.
+    Twin ids are compared as groups: other names for the same twins are no change.
     """
-    read_back = _in_order(written, read_back)
     found = Losses(missing=len(written) - len(read_back))
     twins_are_same = _only_renamed(written, read_back)
     for before, after in zip(written, read_back, strict=False):
@@ -102,14 +108,6 @@ def losses(written: Sequence[Item], read_back: Sequence[Item]) -> Losses:
                 kind = found.lost if has is None else found.added if had is None else found.changed
                 kind[name] += 1
     return found
-
-
-def _in_order(written: Sequence[Item], read_back: Sequence[Item]) -> Sequence[Item]:
-    """Return what came back in the order in which it was written, where ids tell it."""
-    ids = [item.id for item in written if isinstance(item, Problem)]
-    back = {item.id: item for item in read_back if isinstance(item, Problem)}
-    same = len(back) == len(ids) == len(written) == len(read_back) and set(ids) == back.keys()
-    return [back[name] for name in ids] if same else read_back
 
 
 def _parts(item: Item) -> dict[str, Any]:
@@ -572,16 +570,15 @@ def write(items: Sequence[Item], path: str | Path, format_name: str = "winosmith
         FormatError: the format is unknown or only read, or a record does not fit into it.
         OutputError: the file can't be written.
     """
-    known = format_named(format_name)
-    writer = _writer(known)
-    if not all(isinstance(item, known.holds) for item in items):
-        kind = "claims" if known.holds is Claim else "problems"
+    writer = writer_named(format_name)
+    if not all(isinstance(item, writer.holds) for item in items):
+        kind = "claims" if writer.holds is Claim else "problems"
         raise FormatError(
-            f"the format {known.name!r} holds {kind} alone; turn the others into them with "
+            f"the format {format_name!r} holds only {kind}; turn the others into them with "
             f"--recast {kind}"
         )
     with write_aside(path) as file:
-        writer(items, file)
+        _write(writer, items, file)
 
 
 def unfit(items: Sequence[Item], format_name: str) -> dict[int, str]:
@@ -590,28 +587,18 @@ def unfit(items: Sequence[Item], format_name: str) -> dict[int, str]:
     Raises:
         FormatError: the format is unknown or only read.
     """
-    known = format_named(format_name)
+    writer = writer_named(format_name)
     reasons: dict[int, str] = {}
     for row, item in enumerate(items):
         try:
-            _writer(known)([item], StringIO())
+            _write(writer, [item], StringIO())
         except FormatError as error:
             reasons[row] = error.reason.removeprefix(f"{named(item)!r} can't be written: ")
     return reasons
 
 
-def _writer(known: Format) -> Callable[[Sequence[Item], IO[str]], None]:
-    if known.write is None:
-        raise FormatError(f"the format {known.name!r} can be read, not written")
-    if "embargo" in known.keeps:
-        return known.write
-    return partial(_write_unless_embargoed, known.write)
-
-
-def _write_unless_embargoed(
-    write_items: Callable[[Sequence[Item], IO[str]], None], items: Sequence[Item], file: IO[str]
-) -> None:
+def _write(writer: Writer, items: Sequence[Item], file: IO[str]) -> None:
     for item in items:
-        if isinstance(item, Problem) and item.embargo:
+        if isinstance(item, Problem) and item.embargo and "embargo" not in writer.keeps:
             raise cannot_write(item, "it is under embargo, and the format would lose the mark")
-    write_items(items, file)
+    writer.write(items, file)

@@ -13,14 +13,13 @@ here; `winosmith.recast.to_pairs` gives the 80.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import IO, Any
+from typing import Any
 
 from winosmith.errors import ProblemError
 from winosmith.formats import _base
-from winosmith.formats._base import Entry, Format, Item, Source
+from winosmith.formats._base import Entry, Format, Source
 from winosmith.formats._twins import paired
 from winosmith.problem import BLANK, Problem
 
@@ -94,47 +93,10 @@ def _read(source: Source) -> Iterator[Entry]:
     return _base.built(questions, lambda rows, _: _problem(rows))
 
 
-def _write(items: Sequence[Item], file: IO[str]) -> None:
-    records = []
-    for problem in _base.problems_of(items):
-        found = list(_records(problem))
-        if _problem(found).filled() != problem.filled():
-            raise _base.cannot_write(
-                problem, "its options can't be told from their filled-in sentences"
-            )
-        records.extend(found)
-    lines = (json.dumps(record, ensure_ascii=False) for record in records)
-    file.write("[" + ",\n".join(lines) + "]\n")
-
-
-def _records(problem: Problem) -> Iterator[dict[str, Any]]:
-    for index in _comparisons(problem):
-        record: dict[str, Any] = {
-            "question_id": _base.whole_number(problem.id),
-            "substitution": problem.fill(index),
-        }
-        if problem.answer is not None:
-            record["correctness"] = index == problem.answer
-        yield record
-
-
-def _comparisons(problem: Problem) -> Iterator[int]:
-    options = range(len(problem.options))
-    if problem.answer is None:
-        yield from options
-        return
-    for wrong in options:
-        if wrong != problem.answer:
-            yield from sorted((wrong, problem.answer))
-
-
 SUBSTITUTIONS = Format(
     name="substitutions",
     title="wsc273.json, pdp60.json: each option filled in",
     recognises=lambda source: {"question_id", "substitution"} <= source.first_element.keys(),
     needs=frozenset({"question_id", "substitution"}),
     read=lambda source: paired(_read(source)),
-    write=_write,
-    suffix=".json",
-    keeps=frozenset({"id", "answer"}),
 )

@@ -17,7 +17,7 @@ from typing import IO, Any
 
 from winosmith.errors import ProblemError
 from winosmith.formats import _base
-from winosmith.formats._base import Entry, Format, Item, Source
+from winosmith.formats._base import Entry, Format, Item, Source, Writer
 from winosmith.problem import BLANK, Claim, Extra, Scalar
 
 _KEY = "superglue_wsc"
@@ -145,8 +145,10 @@ SUPERGLUE_WSC = Format(
     recognises=lambda source: {"text", "target"} <= source.first_record.keys(),
     needs=frozenset({"text", "target"}),
     read=_read,
-    write=_write,
-    holds=Claim,
-    suffix=".jsonl",
-    keeps=frozenset({"sentence", "candidate", "holds", "pronoun"}),
+    writer=Writer(
+        _write,
+        suffix=".jsonl",
+        keeps=frozenset({"sentence", "candidate", "holds", "pronoun"}),
+        holds=Claim,
+    ),
 )

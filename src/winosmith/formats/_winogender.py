@@ -11,12 +11,11 @@ the same participant and gender they are twins.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from typing import IO
+from collections.abc import Iterator
 
 from winosmith.errors import ProblemError
 from winosmith.formats import _base
-from winosmith.formats._base import Entry, Format, Item, Row, Source
+from winosmith.formats._base import Entry, Format, Row, Source
 from winosmith.problem import BLANK, Extra, Problem
 
 _COLUMNS = ("sentid", "sentence")
@@ -66,28 +65,6 @@ def _from_row(row: Row, position: int) -> Problem:
     return _problem(row["sentid"], row["sentence"])
 
 
-def _write(items: Sequence[Item], file: IO[str]) -> None:
-    cells = []
-    for problem in _base.problems_of(items):
-        sentence = problem.put(_base.restored(problem))
-        try:
-            back: Problem | None = _problem(problem.id, sentence)
-        except ProblemError:
-            back = None
-        if back is None or (back.sentence, back.options, back.answer) != (
-            problem.sentence,
-            problem.options,
-            problem.answer,
-        ):
-            raise _base.cannot_write(
-                problem,
-                "its id, options and pronoun are not those of a Winogender sentence, such as "
-                "'nurse.patient.1.female.txt'",
-            )
-        cells.append([problem.id, sentence])
-    _base.write_rows(file, _COLUMNS, cells, separator="\t")
-
-
 def _expanded(row: Row) -> Iterator[tuple[str, str]]:
     """Yield sentid and sentence of the six sentences of a template, as its authors order them."""
     occupation, participant = row["occupation(0)"], row["other-participant(1)"]
@@ -119,16 +96,12 @@ WINOGENDER = Format(
     recognises=lambda source: _base.has_columns(source, _COLUMNS),
     needs=frozenset(_COLUMNS),
     read=lambda source: _base.table(source, _from_row, _COLUMNS),
-    write=_write,
-    suffix=".tsv",
-    keeps=frozenset({"id", "sentence", "options", "answer", "pronoun", "twin_id"}),
 )
 
 WINOGENDER_TEMPLATES = Format(
     name="winogender-templates",
-    title="Winogender's templates, expanded (read only)",
+    title="Winogender's templates, expanded",
     recognises=lambda source: _base.has_columns(source, _TEMPLATE_COLUMNS),
     needs=frozenset(_TEMPLATE_COLUMNS),
     read=_read_templates,
-    suffix=".tsv",
 )

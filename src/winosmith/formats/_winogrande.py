@@ -28,7 +28,7 @@ from typing import IO, Any
 
 from winosmith.errors import FormatError, ProblemError
 from winosmith.formats import _base
-from winosmith.formats._base import Format, Item, Source
+from winosmith.formats._base import Format, Item, Source, Writer
 from winosmith.formats._twins import paired
 from winosmith.problem import Extra, Lineage, Problem
 
@@ -71,8 +71,19 @@ def _perturbed_problem(record: Mapping[str, Any], position: int) -> Problem:
     return replace(problem, lineage=Lineage(root, root))
 
 
-def _write(format_key: str, items: Sequence[Item], file: IO[str]) -> None:
-    for problem in _base.problems_of(items, options=2):
+def _write(items: Sequence[Item], file: IO[str]) -> None:
+    for problem in _base.problems_of(items):
+        if len(problem.options) != 2:
+            raise _base.cannot_write(
+                problem, f"the format has 2 options a problem, not {len(problem.options)}"
+            )
+        if not problem.blank_is_plain:
+            what = "has a blank in each text"
+            if problem.blank is not None:
+                what = "can't mark its blank among other '_'"
+            raise _base.cannot_write(
+                problem, f"the format {what}; winosmith's own JSON Lines hold it (--to winosmith)"
+            )
         record: dict[str, Any] = {
             "qID": problem.id,
             "sentence": problem.sentence,
@@ -83,16 +94,9 @@ def _write(format_key: str, items: Sequence[Item], file: IO[str]) -> None:
             record["answer"] = str(problem.answer + 1)
         for key, value in problem.extra.items():
             prefix, field = key.split(".", 1)
-            if prefix == format_key and field not in _KEYS:
+            if prefix == "winogrande" and field not in _KEYS:
                 record[field] = value
         file.write(json.dumps(record) + "\n")
-
-
-def _write_perturbed(items: Sequence[Item], file: IO[str]) -> None:
-    for problem in _base.problems_of(items):
-        if not PERTURBED_QID.fullmatch(problem.id):
-            raise _base.cannot_write(problem, "its id is not one of this format, such as 'q110'")
-    _write("perturbed_wsc", items, file)
 
 
 WINOGRANDE = Format(
@@ -103,9 +107,11 @@ WINOGRANDE = Format(
     read=lambda source: _base.json_lines(
         source, lambda record, at: _problem(record, at, "winogrande")
     ),
-    write=lambda items, file: _write("winogrande", items, file),
-    suffix=".jsonl",
-    keeps=frozenset({"id", "sentence", "options", "answer"}),
+    writer=Writer(
+        _write,
+        suffix=".jsonl",
+        keeps=frozenset({"id", "sentence", "options", "answer"}),
+    ),
     silent_on_twins=lambda source: True,  # but for ids of the crowd's tasks, which are twin ids
 )
 
@@ -116,9 +122,6 @@ WSC273_JSONL = Format(
     read=lambda source: paired(
         _base.json_lines(source, lambda record, at: _problem(record, at, "wsc273"))
     ),
-    write=lambda items, file: _write("wsc273", items, file),
-    suffix=".jsonl",
-    keeps=frozenset({"id", "sentence", "options", "answer"}),
 )
 
 PERTURBED_JSONL = Format(
@@ -126,9 +129,6 @@ PERTURBED_JSONL = Format(
     title="perturbed WSC, one file for each kind of change",
     recognises=lambda source: _is_form(source, "pair_number"),
     read=lambda source: paired(_base.json_lines(source, _perturbed_problem)),
-    write=_write_perturbed,
-    suffix=".jsonl",
-    keeps=frozenset({"id", "sentence", "options", "answer"}),
 )
 
 SIZES = ("xs", "s", "m", "l", "xl")

@@ -11,20 +11,19 @@ annotations of it) and its 1-based place in PDP (as in pdp60.json). WSC273 is th
 the 285: `read(path)[:273]`. Twins are told by their order; PDPs have none.
 
 Survived: twelve spellings of the right answer ("A.  "), stray spaces and line ends, "Â" that a
-no-break space left when its encoding was mistaken, and a declared ISO-8859-1 that is UTF-8. The
-challenge as a table of its parts (cglez/winograd) is only read.
+no-break space left when its encoding was mistaken, and a declared ISO-8859-1 that is UTF-8.
+`wsc-csv` is the challenge as a table of its parts (cglez/winograd).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from typing import IO
-from xml.etree.ElementTree import Element, SubElement
+from collections.abc import Iterator
+from xml.etree.ElementTree import Element
 
 from winosmith.errors import ProblemError
 from winosmith.formats import _base
-from winosmith.formats._base import Entry, Format, Item, Row, Source
+from winosmith.formats._base import Entry, Format, Row, Source
 from winosmith.formats._twins import paired
 from winosmith.problem import Extra, Problem, Scalar
 
@@ -92,7 +91,7 @@ def _kept(schema: Element) -> dict[str, Scalar]:
 
 
 def _entries(source: Source, first_id: int) -> Iterator[Entry]:
-    # Files of ours declare what they are, and an "Â" in them is meant.
+    # In a file that declares another encoding, an "Â" is meant.
     mistaken = bool(_DECLARES_LATIN.match(source.start))
     return _base.built(
         _base.elements(source, "schema"),
@@ -108,51 +107,11 @@ def _has_counts(source: Source) -> bool:
     return "<humanSubjects" in source.text
 
 
-def _schema(problem: Problem) -> Element:
-    before, after = _base.halves(problem)
-    pronoun = _base.restored(problem)
-    texts = (problem.sentence, *problem.options, pronoun, *map(str, problem.extra.values()))
-    if not all(map(_base.legal, texts)):
-        raise _base.cannot_write(problem, "XML has no place for one of its control characters")
-    extra = problem.extra
-    schema = Element("schema")
-    if extra.get("pdp.same_text"):
-        SubElement(schema, "sameText")
-    _add(schema, "text", ("txt1", before), ("pron", pronoun), ("txt2", after))
-    quotes = [(part, extra.get(f"wsc.{part}")) for part in ("quote1", "quote2")]
-    _add(schema, "quote", quotes[0], ("pron", pronoun), quotes[1])
-    _add(schema, "answers", *(("answer", option) for option in problem.options))
-    if problem.answer is not None:
-        SubElement(schema, "correctAnswer").text = _LETTERS[problem.answer]
-    if "pdp.agree" in extra and "pdp.subjects" in extra:
-        told = f"{extra['pdp.agree']} out of {extra['pdp.subjects']} subjects got this answer."
-        SubElement(schema, "humanSubjects").text = told
-    if "wsc.source" in extra:
-        SubElement(schema, "source").text = str(extra["wsc.source"])
-    return schema
-
-
-def _add(parent: Element, tag: str, *children: tuple[str, Scalar]) -> None:
-    element = SubElement(parent, tag)
-    for name, text in children:
-        if text is not None:
-            SubElement(element, name).text = str(text)
-
-
-def _write(items: Sequence[Item], file: IO[str]) -> None:
-    collection = Element("collection")
-    collection.extend([_schema(problem) for problem in _base.problems_of(items)])
-    _base.write_tree(collection, file)
-
-
 WSC_XML = Format(
     name="wsc-xml",
     title="the Winograd Schema Challenge, 285 schemas as XML",
     recognises=lambda source: _is_collection(source) and not _has_counts(source),
     read=lambda source: paired(_entries(source, 0)),
-    write=_write,
-    suffix=".xml",
-    keeps=frozenset({"sentence", "options", "answer", "pronoun"}),
 )
 
 PDP_XML = Format(
@@ -160,9 +119,6 @@ PDP_XML = Format(
     title="Pronoun Disambiguation Problems, with human counts",
     recognises=lambda source: _is_collection(source) and _has_counts(source),
     read=lambda source: _entries(source, 1),
-    write=_write,
-    suffix=".xml",
-    keeps=frozenset({"sentence", "options", "answer", "pronoun"}),
 )
 
 
@@ -192,9 +148,8 @@ def _problem_of_row(row: Row, position: int) -> Problem:
 
 WSC_CSV = Format(
     name="wsc-csv",
-    title="the Winograd Schema Challenge as a table (read only)",
+    title="the Winograd Schema Challenge as a table",
     recognises=lambda source: _base.has_columns(source, _COLUMNS),
     needs=frozenset(_COLUMNS),
     read=lambda source: paired(_base.table(source, _problem_of_row, _COLUMNS)),
-    suffix=".csv",
 )

@@ -99,6 +99,17 @@ def data_files(parts: Iterable[str]) -> Mapping[str, str]:
     return {part: f"data/{part}.jsonl" for part in PARTS if part in set(parts)}
 
 
+def data_names(part: str) -> tuple[str, ...]:
+    """Return the files of a part, relative to the release."""
+    names = (f"data/{part}.jsonl", f"data/{part}.parquet")
+    return names if part == TEST else (*names, f"data/{part}-labels.lst")
+
+
+def task_part(parts: Iterable[str]) -> str | None:
+    """Return the part whose problems are in the tasks for harnesses: its answers are public."""
+    return next((one for one in (DEV, PROBLEMS) if one in parts), None)
+
+
 DIGITS = 12
 """Of an id: 48 bits, with which 50,000 problems share one by chance once in 200,000 releases."""
 
@@ -427,7 +438,6 @@ class Content:
         tombstones: what was withdrawn in this release or one before, in order.
         changes: how many problems were added, withdrawn, changed and moved since.
         history: CHANGELOG.md's text.
-        made_with: the version of winosmith that wrote it.
     """
 
     about: About
@@ -441,7 +451,6 @@ class Content:
     tombstones: Sequence[Mapping[str, str]] = ()
     changes: Mapping[str, int] = field(default_factory=dict)
     history: str = ""
-    made_with: str = f"winosmith {__version__}"
 
     @cached_property
     def problems(self) -> tuple[Problem, ...]:
@@ -489,6 +498,8 @@ def counts_of(dataset: Dataset) -> dict[str, int]:
 
 RECORD, CHECKSUMS = "release.json", "checksums.txt"
 
+MADE_WITH = f"winosmith {__version__}"
+
 ADDRESS = 12
 """Digits of the digest in a release's folder."""
 
@@ -500,12 +511,13 @@ def record_of(content: Content, files: Mapping[str, Mapping[str, Any]]) -> dict[
     """
     record: dict[str, Any] = {
         "release": 1,
-        "made_with": content.made_with,
+        "made_with": MADE_WITH,
         "signature": content.signature,
         "canary": content.canary,
         "ids": content.ids,
         "disjoint": list(content.disjoint),
         "counts": content.counts,
+        "digests": {part: dataset.digest for part, dataset in content.parts.items()},
         "configurations": configurations(content.parts),
         "left_out": dict(content.left_out),
         **(content.copies.record() if content.copies.sentences() else {}),

@@ -11,7 +11,7 @@ from __future__ import annotations
 import csv
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from io import StringIO
 from typing import Any
 
@@ -20,6 +20,7 @@ from winosmith.outputs import guarded
 from winosmith.release._about import SECTIONS, DataSource, hub_licence
 from winosmith.release._content import (
     DESCRIPTIONS,
+    MADE_WITH,
     TEST,
     Content,
     canary_text,
@@ -30,20 +31,6 @@ from winosmith.release._content import (
 from winosmith.release._interchange import COLUMNS, columns_of
 from winosmith.release._source import tombstone_lines
 from winosmith.report import shown, whole_and_single
-
-
-def documents(content: Content) -> Mapping[str, str]:
-    """Return the texts of a release beside its data, by their names."""
-    return {
-        "README.md": card(content),
-        "DATASHEET.md": datasheet(content),
-        "LICENCES.md": licences(content),
-        "CONTRIBUTORS.csv": contributors(content),
-        "CHANGELOG.md": content.history,
-        "tombstones.jsonl": tombstone_lines(content.tombstones),
-        "CANARY": canary_text(content.about.name, content.canary),
-        "PUSH.md": push(content),
-    }
 
 
 def _titled(source: DataSource) -> str:
@@ -181,7 +168,7 @@ def _details(content: Content) -> Iterator[str]:
         ("Language(s)", ", ".join(about.language)),
         ("License", f"{about.licence}; that of every source is in LICENCES.md"),
         ("Version", f"{about.version} of {about.date}"),
-        ("Made with", content.made_with),
+        ("Made with", MADE_WITH),
         ("Signature", f"`{content.signature}`"),
     )
     yield from ("", "### Dataset Sources", "")
@@ -432,7 +419,7 @@ def _known(content: Content) -> Iterator[tuple[str, str]]:
     steps = "\n".join(funnel(content)).strip()
     if steps:
         yield "preprocessing", steps
-    yield "software", f"Written by {content.made_with}, which is open source."
+    yield "software", f"Written by {MADE_WITH}, which is open source."
     yield "other_uses", about.intended_use
     yield "risks", about.known_limits
     yield (
@@ -480,3 +467,16 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
 
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 """The hub's size categories."""
+
+
+DOCUMENTS: Mapping[str, Callable[[Content], str]] = {
+    "README.md": card,
+    "DATASHEET.md": datasheet,
+    "LICENCES.md": licences,
+    "CONTRIBUTORS.csv": contributors,
+    "CHANGELOG.md": lambda content: content.history,
+    "tombstones.jsonl": lambda content: tombstone_lines(content.tombstones),
+    "CANARY": lambda content: canary_text(content.about.name, content.canary),
+    "PUSH.md": push,
+}
+"""The texts of a release in addition to its data: the name of each file, and what writes it."""

@@ -135,21 +135,15 @@ def write_table(table: Any, file: IO[bytes], metadata: Mapping[str, str]) -> Non
     )
 
 
-def read_table(path: str | Path) -> tuple[Any, dict[str, str]]:
-    """Return the table of a Parquet file, without its texts, and the texts.
+def read_table(path: str | Path) -> Any:
+    """Return the table of a Parquet file, without its metadata.
 
     Raises:
         MissingExtraError: pyarrow is not installed.
-        OSError: it is no Parquet file (pyarrow's own error is one, or a ValueError).
+        OSError: it is not a Parquet file (pyarrow's own error is one, or a ValueError).
     """
     table = require("pyarrow.parquet", "release").read_table(path)
-    metadata = {k.decode(): v.decode() for k, v in (table.schema.metadata or {}).items()}
-    return table.replace_schema_metadata(None), metadata
-
-
-def same_columns(table: Any) -> bool:
-    """Tell whether a table has the columns of a release, each of its type."""
-    return bool(table.schema.equals(_schema()))
+    return table.replace_schema_metadata(None)
 
 
 CONFORMS = "http://mlcommons.org/croissant/1.0"
@@ -301,6 +295,11 @@ def _field(part: str, name: str, kind: str, description: str) -> dict[str, Any]:
         return field
     field |= {"dataType": _TYPES[kind], "source": source}
     return {**field, "repeated": True} if kind == "texts" else field
+
+
+def task_records(problem: Problem, canary: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the records of a problem in the tasks of lm-evaluation-harness and inspect_ai."""
+    return {**_record(problem), **marked(canary)}, _sample(problem, canary)
 
 
 def task_name(name: str) -> str:

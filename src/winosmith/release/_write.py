@@ -27,7 +27,7 @@ from winosmith.records import canonical
 from winosmith.release import _content, _interchange
 from winosmith.release._about import About
 from winosmith.release._content import Content
-from winosmith.release._documents import documents
+from winosmith.release._documents import DOCUMENTS
 from winosmith.release._gather import Splitting, gathered
 from winosmith.release._interchange import DataFile
 from winosmith.release._source import judges_of, read_previous, read_source
@@ -148,19 +148,25 @@ def aside(out: Path, name: str) -> Iterator[Path]:
 def write_all(content: Content, folder: Path, advance: Advance) -> dict[str, Any]:
     """Write every file of a release into an empty folder; return what release.json says."""
     (folder / "data").mkdir()
-    done = 0
+    about, done = content.about, 0
+    texts = {
+        "canary": content.canary,
+        "licence": about.licence,
+        "name": about.name,
+        "version": about.version,
+    }
     for part, dataset in content.parts.items():
         advance(done, part)
         _put(folder / f"data/{part}.jsonl", "".join(formats.lines(dataset)).encode())
         if part != _content.TEST:
-            _put(folder / f"data/{part}-labels.lst", labels_of(content, part).encode())
+            _put(folder / f"data/{part}-labels.lst", labels_of(dataset).encode())
         with (folder / f"data/{part}.parquet").open("wb") as file:
-            _interchange.write_table(_interchange.table_of(dataset), file, metadata(content))
+            _interchange.write_table(_interchange.table_of(dataset), file, texts)
         done += len(dataset)
     advance(done, "cards and tasks")
     write_harness(content, folder)
-    for name, text in documents(content).items():
-        _put(folder / name, text.encode())
+    for name, text_of in DOCUMENTS.items():
+        _put(folder / name, text_of(content).encode())
     data = {
         path: DataFile(path, held["sha256"], held["bytes"])
         for path, held in _held(folder).items()
@@ -176,25 +182,14 @@ def write_all(content: Content, folder: Path, advance: Advance) -> dict[str, Any
     return record
 
 
-def metadata(content: Content) -> Mapping[str, str]:
-    """Return the texts that a Parquet file of the release carries."""
-    about = content.about
-    return {
-        "canary": content.canary,
-        "licence": about.licence,
-        "name": about.name,
-        "version": about.version,
-    }
-
-
-def labels_of(content: Content, part: str) -> str:
-    """Return the answers of a part alone, one a line, 1 for the first option."""
-    return "".join(f"{p.answer + 1}\n" for p in content.parts[part] if p.answer is not None)
+def labels_of(dataset: Dataset) -> str:
+    """Return the answers of a part, one a line, 1 for the first option."""
+    return "".join(f"{p.answer + 1}\n" for p in dataset if p.answer is not None)
 
 
 def write_harness(content: Content, folder: Path) -> None:
     """Write the tasks of the harnesses for the part whose answers are public, if there is one."""
-    part = next((one for one in (_content.DEV, _content.PROBLEMS) if one in content.parts), None)
+    part = _content.task_part(content.parts)
     if part is not None:
         name = content.about.name
         shared: dict[str, Any] = {"name": name, "canary": content.canary}

@@ -58,18 +58,18 @@ def export(folder: str | Path, *, format_name: str = "winosmith", public: bool =
 
     Args:
         folder: where to write.
-        format_name: of the public problems; see `winosmith.formats.FORMATS`.
+        format_name: of the public problems: one that is written (`winosmith.formats.FORMATS`).
         public: the public problems alone.
 
     Raises:
         OutputError: the folder holds something else, or can't be written.
-        FormatError: the format can't hold a problem.
+        FormatError: the format is unknown or only read, or can't hold a problem.
     """
-    known = formats.format_named(format_name)
-    recipe = {"command": "winosmith admin export", "format": known.name, "public": public}
+    suffix = formats.writer_named(format_name).suffix
+    recipe = {"command": "winosmith admin export", "format": format_name, "public": public}
     output = OutputFolder.open(folder, recipe)
     with output.or_nothing(), one_moment():
-        counts = {"problems": _write_public(output, known)}
+        counts = {"problems": _write_public(output, format_name, suffix)}
         if not public:
             for name, records in _PRIVATE.items():
                 counts[f"{PRIVATE}/{name}"] = _write(output, f"{PRIVATE}/{name}.jsonl", records())
@@ -96,14 +96,14 @@ def one_moment() -> Iterator[None]:
             cursor.execute("ROLLBACK")
 
 
-def _write_public(output: OutputFolder, known: formats.Format) -> int:
-    name = f"problems{known.suffix}"
+def _write_public(output: OutputFolder, format_name: str, suffix: str) -> int:
+    name = f"problems{suffix}"
     data = (one for rows in chunks(public_problems()) for one in as_public(rows))
-    if known.name == "winosmith":
+    if format_name == "winosmith":
         with output.write(name) as file:
             return sum(1 for line in formats.lines(data, marked=True) if file.write(line))
     problems = list(data)
-    formats.write(problems, output.path / name, known.name)
+    formats.write(problems, output.path / name, format_name)
     output.add(name)
     return len(problems)
 

@@ -10,6 +10,9 @@ import pytest
 
 from tests.web.looks import press  # type: ignore[import-not-found]
 from tests.web.serving import BUILT_IN, PASSWORD  # type: ignore[import-not-found]
+from winosmith import Dataset
+from winosmith.lineage import depths
+from winosmith.records import problem_of
 
 pytestmark = pytest.mark.browser
 
@@ -116,5 +119,5 @@ def test_from_a_sentence_to_a_download_with_lineage(
     parents = [problems[record["lineage"]["parent"]]["sentence"] for record in versions]
     assert parents == [ROOT, STEPS[0][0], STEPS[1][0]]
     assert {record["lineage"]["root"] for record in versions} == {"root"}
-    table = site.get("/download/problems.evograd.csv").text.splitlines()
-    assert [line.rsplit(",", 1)[1] for line in table[1:]] == ["0", "1", "2", "4"]
+    data = Dataset(map(problem_of, problems.values()))
+    assert [of.edit for of in depths(data)] == [0, 1, 2, 4]

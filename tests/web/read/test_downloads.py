@@ -8,6 +8,7 @@ import os
 import tempfile
 import tracemalloc
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -43,55 +44,50 @@ def test_an_import_comes_out_as_it_went_in(handmade: Any) -> None:
     assert Dataset(map(as_problem, public_problems().order_by("pk"))) == handmade
 
 
-def _names() -> list[str]:
-    return [known.name for known in formats.FORMATS if known.write is not None]
+FILES = {
+    "problems.jsonl": "winosmith",
+    "problems.csv": "csv",
+    "problems.winogrande.jsonl": "winogrande",
+}
+"""Each file of problems with its format."""
 
 
-@pytest.mark.parametrize("name", _names())
+@pytest.mark.parametrize("file", FILES)
 def test_each_format_is_what_the_library_writes(
-    handmade: Any, visit: Callable[..., Any], tmp_path: Path, name: str
+    handmade: Any, visit: Callable[..., Any], tmp_path: Path, file: str
 ) -> None:
-    """A file, of none too, is as `winosmith.formats.write` has it; what does not fit is told."""
-    from winosmith.web.read.downloads import FILES
+    """A file, of none too, is as `winosmith.formats.write` has it; what does not fit is shown."""
+    from winosmith.web.problems.models import Problem
+    from winosmith.web.read import downloads
 
-    files = [file for file, known in FILES.items() if known.name == name]
-    if name == "superglue-wsc":
-        assert not files  # it holds claims, not problems
-        return
-    unfit = formats.unfit(list(handmade), name)
-    fitting = [datum for row, datum in enumerate(handmade) if row not in unfit]
-    answer = visit().get(f"/download/{files[0]}")
+    assert {name: known.name for name, known in downloads.FILES.items()} == FILES
+    third = Problem.objects.order_by("pk").last()
+    third.options = [*third.options, "the third"]
+    third.save()
+    data = [*handmade[:-1], replace(handmade[-1], options=tuple(third.options))]
+    unfit = formats.unfit(data, FILES[file])
+    assert len(unfit) == (file == "problems.winogrande.jsonl")
+    fitting = [datum for row, datum in enumerate(data) if row not in unfit]
+    answer = visit().get(f"/download/{file}")
     if unfit:
         assert answer.status_code == 422
-        assert f"{len(fitting)} of {len(handmade)} problems".encode() in answer.content
-        answer = visit().get(f"/download/{files[0]}?fitting=1")
-    for some, got in ((fitting, answer), ([], visit().get(f"/download/{files[0]}?q=nowhere"))):
-        formats.write(some, tmp_path / "expected", name)
+        assert f"{len(fitting)} of {len(data)} problems".encode() in answer.content
+        answer = visit().get(f"/download/{file}?fitting=1")
+    for some, got in ((fitting, answer), ([], visit().get(f"/download/{file}?q=nowhere"))):
+        formats.write(some, tmp_path / "expected", FILES[file])
         assert _body(got) == (tmp_path / "expected").read_bytes()
 
 
-def test_a_format_that_refuses_all_is_no_link(handmade: Any, visit: Callable[..., Any]) -> None:
-    """What the page of downloads links has a file for some of the problems; the rest says why."""
-    from winosmith.web.read.downloads import FILES
-
-    page = visit().get("/download/").content.decode()
-    refused = [name for name in FILES if f'href="/download/{name}"' not in page]
-    assert 0 < len(refused) < len(FILES) / 2
-    assert page.count("None of these problems fits:") == len(refused)
-    for name in FILES:
-        answer = visit().get(f"/download/{name}?fitting=1")
-        assert len(_body(answer).splitlines()) > 2 or name in refused, name
-        if name in refused:
-            told = visit().get(f"/download/{name}").content.decode()
-            assert f"0 of {len(handmade)} problems" in told
-
-
 def test_a_program_that_is_refused_gets_no_page(handmade: Any, visit: Callable[..., Any]) -> None:
-    """To who asks for no HTML a refusal is a line of text that says so; a browser gets a page."""
+    """Whoever does not accept HTML gets a refusal as a line of text; a browser gets a page."""
+    from winosmith.web.problems.models import Problem
     from winosmith.web.read import downloads
 
     program, browser = {"Accept": "*/*"}, {"Accept": "text/html,*/*;q=0.8"}
-    told = visit().get("/download/problems.copa-xml.xml", headers=program)
+    row = Problem.objects.order_by("pk").last()
+    row.options = [*row.options, "the third"]
+    row.save()
+    told = visit().get("/download/problems.winogrande.jsonl", headers=program)
     assert (told.status_code, told["Content-Type"][:10]) == (422, "text/plain")
     assert told.content.startswith(b"422: this is no data: ")
     with pytest.MonkeyPatch.context() as patch:
@@ -285,7 +281,7 @@ def _written_aside() -> list[str]:
 def test_what_is_not_sent_is_let_go(handmade: Any, visit: Callable[..., Any]) -> None:
     """Neither 304 nor HEAD keeps a file open that was written aside."""
     client, before = visit(), _written_aside()
-    for path in ("/download/votes.csv", "/download/votes.jsonl.gz", "/download/problems.dpr.txt"):
+    for path in ("/download/votes.csv", "/download/votes.jsonl.gz"):
         tag = client.get(path)
         assert _body(tag)
         assert client.get(path, headers={"If-None-Match": tag["ETag"]}).status_code == 304

@@ -110,20 +110,16 @@ def test_figures_count_versions_apart() -> None:
 
 
 def test_a_family_is_downloaded_with_its_lineage(visit: Callable[..., Any], tmp_path: Path) -> None:
-    """A file of versions without their roots, in EvoGrad's form, has the site's edit depth."""
+    """A table of versions has their roots and declared depths; no lineage contradicts itself."""
     from winosmith.lineage import check_lineages
 
     top, other = root(), root(word="mug")
     made = [child(top, new=("fit", "belong")), child(other), child(top)]
     made.append(child(made[0], declared=7))
-    (tmp_path / "a.csv").write_text(_text(visit(), "/download/problems.evograd.csv"))
+    (tmp_path / "a.csv").write_text(_text(visit(), "/download/problems.csv?kind=perturbed"))
     back = {problem.id: problem for problem in formats.read(tmp_path / "a.csv")}
     assert {back[row.ref].root for row in (made[0], made[2], made[3])} == {top.ref}
     assert back[made[1].ref].root == other.ref
-    depths = [back[row.ref].lineage.declared for row in made]
-    assert depths == [1, 1, 1, 7]
-    (tmp_path / "b.csv").write_text(_text(visit(), "/download/problems.evograd.csv?kind=perturbed"))
-    alone = {problem.id: problem for problem in formats.read(tmp_path / "b.csv")}
-    assert [alone[row.ref].extra["evograd.distance"] for row in made] == [1, 1, 1, 7]
+    assert [back[row.ref].lineage.declared for row in made] == [None, None, None, 7]
     (tmp_path / "c.jsonl").write_text(_text(visit(), "/download/problems.jsonl"))
     assert check_lineages(formats.read(tmp_path / "c.jsonl")) == {}

@@ -17,7 +17,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 
 from winosmith import Extra, Origin
 from winosmith import Problem as Datum
-from winosmith.lineage import DISTANCE, MEASURED, UNVALIDATED
+from winosmith.lineage import MEASURED, UNVALIDATED
 from winosmith.records import problem_of, problem_record
 from winosmith.web.people.models import pseudonym
 from winosmith.web.problems.models import Problem, State, Version
@@ -160,19 +160,6 @@ def as_public(rows: Sequence[Problem]) -> list[Datum]:
     ]
 
 
-def with_distances(rows: Sequence[Problem], data: Sequence[Datum]) -> list[Datum]:
-    """Return the data with the site's edit depth in `DISTANCE` wherever no depth was declared.
-
-    For a file that may hold a version without its root.
-    """
-    silent = [d.lineage is not None and d.lineage.declared is None for d in data]
-    measured = _measured([row.pk for row, wanted in zip(rows, silent, strict=True) if wanted])
-    return [
-        _with_distance(datum, measured.get(row.pk)) if wanted else datum
-        for row, datum, wanted in zip(rows, data, silent, strict=True)
-    ]
-
-
 def of_family(query: QuerySet[Problem], ref: str) -> QuerySet[Problem]:
     """Keep of problems those of a family: the root of a problem, and what was perturbed from it.
 
@@ -210,19 +197,6 @@ def _hidden(data: Iterable[Datum]) -> set[str]:
         return set()
     rows = Problem.objects.filter(ref__in=named).exclude(public=True)
     return set(rows.values_list("ref", flat=True))
-
-
-def _measured(keys: Sequence[int]) -> dict[int, int | None]:
-    """Return the edit depths of versions, as the site measured them."""
-    if not keys:
-        return {}
-    return dict(Version.objects.filter(problem__in=keys).values_list("problem", "edit"))
-
-
-def _with_distance(datum: Datum, depth: int | None) -> Datum:
-    if depth is None:
-        return datum
-    return replace(datum, extra=Extra({**datum.extra, DISTANCE: depth}))
 
 
 def _told(datum: Datum, hidden: set[str], depths: tuple[int | None, int | None] | None) -> Datum:

@@ -1,12 +1,11 @@
-"""Downloads: the problems in any format that can be written, in constant memory, and the votes.
+"""Downloads: the problems in every format that is written, in constant memory, and the votes.
 
 A download is two walks over the same rows. The first makes the digest, the one that
 `winosmith.Dataset.digest` has of the data, and finds what does not fit into the format; the second
-writes. Formats whose records stand one after another are written while the browser reads, tables
-in parts that all have the columns of the whole file; the others are written aside first. A row
-that is withdrawn between the walks ends the download with an error: a file is never other than its
-digest says. The judges' answers are a file of their own, in the form that `winosmith check`
-reads.
+writes, part by part, while the browser reads; the parts of a table have the columns of the whole
+file. A row that is withdrawn between the walks ends the download with an error: a file is never
+other than its digest says. The judges' answers are a file of their own, in the form that
+`winosmith check` reads.
 """
 
 from __future__ import annotations
@@ -19,9 +18,9 @@ import zlib
 from array import array
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from io import StringIO, TextIOWrapper
+from io import StringIO
 from pathlib import Path
-from typing import IO, Protocol, overload
+from typing import IO, Protocol
 
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
@@ -30,16 +29,16 @@ from django.utils.cache import patch_cache_control
 from django.utils.http import parse_etags, quote_etag
 from django.views.decorators.http import require_safe
 
-from winosmith import Claim, __version__, formats
 from winosmith import Problem as Datum
+from winosmith import __version__, formats
 from winosmith.errors import InputError
-from winosmith.formats import FORMATS, Format
+from winosmith.formats import Format, format_named, writer_named
 from winosmith.records import canonical, problem_record
 from winosmith.validate import write_votes
 from winosmith.web.judge.votes import responses
 from winosmith.web.people.gates import rate_limit_reading, wants_page
 from winosmith.web.problems.models import Problem
-from winosmith.web.problems.records import as_public, lean, numbers, rows, with_distances
+from winosmith.web.problems.records import as_public, lean, numbers, rows
 from winosmith.web.problems.states import public_problems
 from winosmith.web.read.public import Filters, capped_count
 
@@ -96,12 +95,7 @@ class Sent:
 
 def header_of(table: str) -> list[str]:
     """Return the names of the columns; they never hold a line end."""
-    first = table.partition("\n")[0].removesuffix("\r")
-    return next(csv.reader([first], delimiter=_separator(first)), [])
-
-
-def _separator(line: str) -> str:
-    return "\t" if "\t" in line else ","
+    return next(csv.reader([table.partition("\r\n")[0]]), [])
 
 
 def union(one: Sequence[str], other: Sequence[str]) -> list[str]:
@@ -128,36 +122,25 @@ def aligned(table: str, header: Sequence[str], *, with_header: bool) -> str:
     """
     own = header_of(table)
     if own == list(header):
-        return table if with_header else table.partition("\n")[2]
-    lines = table.partition("\n")
-    ends = "\r\n" if lines[0].endswith("\r") else "\n"
-    separator = _separator(lines[0])
+        return table if with_header else table.partition("\r\n")[2]
     file = StringIO(newline="")
-    writer = csv.DictWriter(file, header, restval="", delimiter=separator, lineterminator=ends)
+    writer = csv.DictWriter(file, header, restval="", lineterminator="\r\n")
     if with_header:
         writer.writeheader()
-    reader = csv.DictReader(StringIO(table, newline=""), delimiter=separator)
-    writer.writerows(reader)
+    writer.writerows(csv.DictReader(StringIO(table, newline="")))
     return file.getvalue()
 
 
 FILES: dict[str, Format] = {
-    f"problems{known.suffix}"
-    if known.name in ("winosmith", "csv")
-    else f"problems.{known.name}{known.suffix}": known
-    for known in FORMATS
-    if known.write is not None and known.holds is not Claim
+    "problems.jsonl": format_named("winosmith"),
+    "problems.csv": format_named("csv"),
+    "problems.winogrande.jsonl": format_named("winogrande"),
 }
-"""File name → its format: the names are ours, whatever is asked for."""
+"""File name → its format. A site has neither claims nor questions, which other formats hold."""
 
-LINES = frozenset({"winosmith", "winogrande", "wsc273-jsonl", "dpr"})
-"""Formats in which the file of two lists is the file of the one and then that of the other."""
-
-TABLES = frozenset({"csv", "dpr-tsv"})
-"""The same under one line of column names."""
-
-LOOKED = 100
-"""Problems by which the page of downloads knows which formats have no place for them."""
+TABLE = "csv"
+"""The format whose files begin with the names of their columns; in the others, the file of two
+lists is the file of the first and then that of the second."""
 
 MOST_TOLD = 5
 """Problems that do not fit into a format and are told with their reasons."""
@@ -198,7 +181,7 @@ def survey(query: QuerySet[Problem], known: Format, *, leave_out: bool = False) 
     silent = True
     for chunk in rows(numbers(query.order_by("place")), lean(public_problems())):
         data = as_public(chunk)
-        bad, columns = _tried(_fitted(chunk, data, known), known)
+        bad, columns = _tried(data, known)
         unfit |= bad
         header = union(header, columns)
         for row, datum in zip(chunk, data, strict=True):
@@ -206,30 +189,9 @@ def survey(query: QuerySet[Problem], known: Format, *, leave_out: bool = False) 
                 kept.append(row.pk)
                 state.update(_line(datum))
                 silent &= not (datum.twin_id or datum.lineage)
-    if silent and known.name == "csv" and kept:
+    if silent and known.name == TABLE and kept:
         header = union(["answer", "twin_id"], header)
     return Survey(known, kept, state.hexdigest(), tuple(header), unfit, silent)
-
-
-def refusing(query: QuerySet[Problem]) -> dict[str, str]:
-    """Return the files into which none of the newest problems fits, each with the first reason.
-
-    Args:
-        query: as for `survey`; of it the newest `LOOKED` are looked at.
-    """
-    newest = query.order_by("-place").values_list("id", flat=True)[:LOOKED]
-    chunk = next(rows(list(newest), lean(public_problems())), [])
-    data, found = as_public(chunk), {}
-    for name, known in FILES.items() if data else ():
-        bad, _columns = _tried(_fitted(chunk, data, known), known)
-        if len(bad) == len(data):
-            found[name] = next(iter(bad.values()))
-    return found
-
-
-def _fitted(chunk: Sequence[Problem], data: list[Datum], known: Format) -> list[Datum]:
-    """Return problems with what their format needs and the data need not say."""
-    return with_distances(chunk, data) if known.name == "evograd" else data
 
 
 def _line(datum: Datum) -> bytes:
@@ -246,22 +208,16 @@ def _tried(data: list[Datum], known: Format) -> tuple[dict[str, str], list[str]]
         reasons = formats.unfit(data, known.name)
         bad = {data[at].id: reason for at, reason in reasons.items()}
         written = _written([datum for datum in data if datum.id not in bad], known)
-        return bad, header_of(written) if known.name in TABLES else []
-    return {}, header_of(written) if known.name in TABLES else []
+        return bad, header_of(written) if known.name == TABLE else []
+    return {}, header_of(written) if known.name == TABLE else []
 
 
 def _written(data: Sequence[Datum], known: Format, *, silent: bool = False) -> str:
     if known.name == "winosmith":
         return "".join(formats.lines(data, marked=silent))
     file = StringIO(newline="")
-    _write(known, data, file)
+    writer_named(known.name).write(data, file)
     return file.getvalue()
-
-
-def _write(known: Format, data: Sequence[Datum], file: IO[str]) -> None:
-    if known.write is None:
-        raise InputError(f"the format {known.name!r} can be read, not written")
-    known.write(data, file)
 
 
 def text(found: Survey) -> Generator[bytes, None, None]:
@@ -270,24 +226,13 @@ def text(found: Survey) -> Generator[bytes, None, None]:
     Raises:
         InputError: a problem was withdrawn after the survey; ask for the file again.
     """
-    if found.rows and found.known.name in LINES | TABLES:
-        yield from _chunks(found)
+    if not found.rows:
+        yield _written([], found.known).encode()
         return
-    with tempfile.TemporaryFile() as raw:
-        file = TextIOWrapper(raw, encoding="utf-8", newline="", write_through=True)
-        _write(found.known, _Rows(found), file)
-        file.flush()
-        raw.seek(0)
-        while part := raw.read(1 << 16):
-            yield part
-        file.detach()
-
-
-def _chunks(found: Survey) -> Iterator[bytes]:
     first = True
     for data in _data(found):
         written = _written(data, found.known, silent=found.silent)
-        if found.known.name in TABLES:
+        if found.known.name == TABLE:
             written = aligned(written, found.header, with_header=first)
         first = False
         yield written.encode()
@@ -301,33 +246,9 @@ def _data(found: Survey) -> Iterator[list[Datum]]:
         for datum in data:
             state.update(_line(datum))
         count += len(data)
-        yield _fitted(chunk, data, found.known)
+        yield data
     if (count, state.hexdigest()) != (len(found.rows), found.digest):
         raise InputError("a problem was withdrawn during the download; start it again")
-
-
-class _Rows(Sequence[Datum]):
-    """The problems of a survey as a sequence that is read anew each time, never held at once."""
-
-    def __init__(self, found: Survey):
-        self._found = found
-
-    def __len__(self) -> int:
-        return len(self._found.rows)
-
-    def __iter__(self) -> Iterator[Datum]:
-        for data in _data(self._found):
-            yield from data
-
-    @overload
-    def __getitem__(self, index: int) -> Datum: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Datum]: ...
-    def __getitem__(self, index: int | slice) -> Datum | Sequence[Datum]:
-        all_rows = list(self._found.rows)
-        of = [all_rows[index]] if isinstance(index, int) else all_rows[index]
-        data = [one for chunk in rows(of, lean(public_problems())) for one in as_public(chunk)]
-        return data[0] if isinstance(index, int) else data
 
 
 def gzipped(parts: Iterable[bytes]) -> Iterator[bytes]:
@@ -369,11 +290,7 @@ MOST = 240
 
 TYPES = {
     ".csv": "text/csv; charset=utf-8; header=present",
-    ".tsv": "text/tab-separated-values; charset=utf-8",
     ".jsonl": "application/x-ndjson",
-    ".json": "application/json",
-    ".xml": "application/xml",
-    ".txt": "text/plain; charset=utf-8",
     ".sha256": "text/plain; charset=utf-8",
     ".gz": "application/gzip",
 }
@@ -384,17 +301,12 @@ def index(request: HttpRequest) -> HttpResponse:
     """Show which files there are, for what the filters leave."""
     filters = Filters(request.GET)
     count, more = capped_count(filters.apply())
-    main = ("problems.jsonl", "problems.csv", "problems.winogrande.jsonl")
-    reasons = refusing(filters.apply())
-    offered = [(name, known, reasons.get(name, "")) for name, known in FILES.items()]
     context = {
         "filters": filters,
         "kept": filters.kept().urlencode(),
         "count": count,
         "more": more,
-        "main": [one for one in offered if one[0] in main],
-        "others": [one for one in offered if one[0] not in main],
-        "looked": LOOKED,
+        "files": FILES,
         "votes": VOTES,
     }
     return render(request, "read/download.html", context, status=200 if filters.is_valid() else 422)
