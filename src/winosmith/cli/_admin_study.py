@@ -171,7 +171,7 @@ def list_(site: Site, as_json: bool) -> None:
             (
                 f"{row.study.name}{' (closed)' if row.study.closed else ''}",
                 row.study.provider,
-                "no bound" if row.study.places is None else row.study.places,
+                row.study.places,
                 row.began,
                 row.states["working"],
                 row.states["complete"],
@@ -213,11 +213,6 @@ def show(
         return
     rows = [(key.replace("_", " "), _words(value)) for key, value in record.items()]
     print_table(f"Study {name}", ("", ""), rows)
-    if record["places"] is None and record["closed"] is None:
-        click.echo(
-            "The study was made without places, so that any number may begin: ids in links are not "
-            f"signed. Set a bound with: winosmith admin study {site.folder} show {name} --places N"
-        )
 
 
 def _words(value: object) -> str:

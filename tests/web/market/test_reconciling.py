@@ -287,15 +287,10 @@ def test_qualifications_screen(db: Any, rules: Any, tmp_path: Path) -> None:
         Requirement.of("rate>99")
 
 
-def test_a_study_without_places_is_shown_and_given_some(db: Any, rules: Any) -> None:
-    """Of a study from before there were places the lists say so, and how it gets a bound."""
+def test_places_of_a_study_are_changed(db: Any, rules: Any) -> None:
+    """`show --places` gives a study other places, and half as many again may begin."""
     made, _token = m.study(places=9)
-    type(made).objects.update(places=None)
-    assert "no bound" in _run("list")
-    shown = " ".join(_run("show", made.name).split())
-    assert f"show {made.name} --places N" in shown
-    shown = " ".join(_run("show", made.name, "--places", "40").split())
-    assert "--places" not in shown
+    assert "places" in _run("show", made.name, "--places", "40")
     made.refresh_from_db()
     assert (made.places, made.most) == (40, 60)
 
