@@ -37,7 +37,7 @@ ROUTES: list[tuple[str, str, tuple[Any, ...], Callable[[Any], dict[str, Any]], s
     ("api:openapi", "get", (), none, "ooooooo"),
     ("api:v1", "get", ("problems",), none, "ooooooo"),
     ("api:v1", "get", ("me",), none, "uuuuuuu"),
-    ("api:v1", "get", ("moderation/queue",), none, "ggggggg"),
+    ("api:v1", "get", ("moderation/queue",), none, "nnnnnnn"),
     ("tokens:mine", "get", (), none, "llooooo"),
     ("tokens:mine", "post", (), form(**MADE), "llOOOOO"),
     ("tokens:revoke", "get", (_token,), none, "mmmmmmm"),
