@@ -182,7 +182,7 @@ if RULES.mail:
 
 LANGUAGE_CODE = "en"
 # Each by its own name. One is offered once its catalogue is whole (docs/how-to/translate.md).
-LANGUAGES = [("en", "English"), ("de", "Deutsch")]
+LANGUAGES = [("en", "English")]
 LANGUAGE_COOKIE_NAME = "language"
 LANGUAGE_COOKIE_AGE = 60 * 60 * 24 * 365
 LANGUAGE_COOKIE_HTTPONLY = True

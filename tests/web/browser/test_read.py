@@ -207,7 +207,7 @@ LONG_NAME = "Maximiliane Oberhuber-Schwarzenegger"
 def test_the_navigation_is_one_row(served_anew: Callable[..., Any], browser: Any) -> None:
     """The top is one row, an admin's, too; on a phone its button opens all links, Escape none.
 
-    So it is in German, and for a long name.
+    So it is for a long name.
     """
     site = served_anew()
     site.people(eva="admin", **{LONG_NAME: "admin"})
@@ -232,7 +232,7 @@ def test_the_navigation_is_one_row(served_anew: Callable[..., Any], browser: Any
         assert links.first.is_visible() == (width > 960)
         assert top.bounding_box()["height"] < 60, width
     context.close()
-    context = browser.new_context(base_url=site.url, locale="de-DE")
+    context = browser.new_context(base_url=site.url)
     page = context.new_page()
     page.goto("/people/login/?next=/admin/")
     page.fill("main [name=name]", LONG_NAME)
