@@ -178,7 +178,6 @@ AREAS: dict[str, tuple[str, list[URLPattern]]] = {
             path("ledger/<slug:name>/", market.one, name="ledger"),
             path("ledger/<slug:name>/ledger.csv", market.table, name="table"),
             path("<str:token>/", market.enter, name="enter"),
-            path("<str:token>/frame/", market.frame, name="frame"),
         ],
     ),
     "moderate": (
