@@ -28,6 +28,7 @@ INSTALLED_APPS = [
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
     "django_htmx",
+    "ninja",  # its page about the API, with Swagger UI
     # From the lowest floor up: hooks run in this order, or, where somebody leaves, backwards.
     "winosmith.web.people.Config",
     "winosmith.web.problems.Config",

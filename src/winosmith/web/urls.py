@@ -154,7 +154,7 @@ AREAS: dict[str, tuple[str, list[URLPattern]]] = {
         "api/",
         [
             path("", api.index, name="index"),
-            path("openapi.json", api.description, name="openapi"),
+            path("openapi.json", api.description, name="openapi-json"),  # as ninja calls it
             # `<path:rest>` is no line's end, and its 404 would be a page.
             re_path(r"^v1/(?P<rest>[\s\S]+)\Z", api.door, name="v1"),
         ],

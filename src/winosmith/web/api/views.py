@@ -74,16 +74,10 @@ def _kept(request: HttpRequest, answer: HttpResponse) -> Any:
 
 @require_safe
 def index(request: HttpRequest) -> HttpResponse:
-    """Show how the API is used, and every operation with what it takes and gives."""
-    from winosmith.web.api.app import reference
-    from winosmith.web.api.door import MEANINGS
+    """Show every operation on ninja's page, whose files this site serves itself."""
+    from winosmith.web.api.app import api
 
-    context = {
-        **reference(),
-        "meanings": MEANINGS.items(),
-        "address": request.build_absolute_uri("/api/v1"),
-    }
-    return render(request, "api/index.html", context)
+    return api.docs.render_page(request, api)
 
 
 @require_safe
