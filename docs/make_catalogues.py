@@ -1,11 +1,12 @@
-"""Bring the catalogues of the platform's languages up to date with the texts in its code.
+"""Update the catalogues of the platform's languages with the texts in its code.
 
-    python docs/make_catalogues.py
+    python docs/make_catalogues.py [NEW LANGUAGE ...]
 
-Each language has a folder `src/winosmith/web/locale/LANGUAGE/LC_MESSAGES`. Its `django.po` gets the
-texts that are new, loses those that are gone, and keeps what was translated; `django.mo`, which the
-platform reads, is made of it. Nothing but Python is needed; a test fails when a file is not what
-this writes. How to translate: `docs/how-to/translate.md`.
+Each language has a folder `src/winosmith/web/locale/LANGUAGE/LC_MESSAGES`. The script adds new
+texts to its `django.po`, removes texts that the code no longer has, keeps the translations, and
+compiles `django.mo`, which the platform reads. Then it prints what is wrong with the translations.
+Django's `makemessages` does the same, but needs the programs of GNU gettext; this needs only
+Python. How to translate: `docs/how-to/translate.md`.
 """
 
 from __future__ import annotations
@@ -13,12 +14,14 @@ from __future__ import annotations
 import ast
 import io
 import re
+import string
 import sys
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import django
 import polib
 from django.utils.translation.template import templatize
 
@@ -30,13 +33,18 @@ CALLS = {
 }  # fmt: skip
 """The functions whose first arguments are texts, and how many of them are."""
 
-PLURALS = {"de": "nplurals=2; plural=(n != 1);"}
-"""Which of its plural forms a language takes for a number: Unicode's rules (CLDR), as Django's own
-catalogues write them. A new language needs its line."""
+DJANGOS = Path(django.__file__).parent / "conf/locale"
+"""Django's own catalogues, which have the plural forms of each language (Unicode's CLDR)."""
 
+VALUE = re.compile(r"%(?:\(\w+\))?[sdr]|%%")
+"""The placeholder of a value in a text, or a percent sign next to one."""
 
-VALUE = re.compile(r"%(\(\w+\))?[sdr]|%%")
-"""What stands for a value in a text, or for a percent sign beside one."""
+TAG = re.compile(r"</?[a-z][^>]*>")
+LONELY = re.compile(r"&(?!amp;|lt;|gt;)|[<>]")
+"""Characters of markup outside of tags."""
+
+UNSEEN = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff]")
+"""Control characters, and those that change the direction of the text after them."""
 
 
 @dataclass
@@ -126,9 +134,23 @@ def _literals(tokens: list[tokenize.TokenInfo]) -> list[str]:
     return found
 
 
-def merged(old: polib.POFile, language: str, wanted: list[Text]) -> polib.POFile:
-    """Return a catalogue of just these texts, with what the old one says of them."""
+def plural_forms(language: str) -> str:
+    """Return the line `Plural-Forms` of a language's catalogue.
+
+    Raises:
+        SystemExit: Django doesn't know the language.
+    """
+    path = DJANGOS / language / "LC_MESSAGES/django.po"
+    if not path.exists():
+        known = ", ".join(sorted(found.name for found in DJANGOS.iterdir() if found.is_dir()))
+        raise SystemExit(f"Django has no language {language!r}; use one of: {known}")
+    return str(polib.pofile(path).metadata["Plural-Forms"])
+
+
+def merged(old: Sequence[polib.POEntry], language: str, wanted: list[Text]) -> polib.POFile:
+    """Return a catalogue of exactly the wanted texts, with the translations of the old one."""
     known = {entry.msgid: entry for entry in old}
+    plurals = plural_forms(language)
     new = polib.POFile(wrapwidth=100)
     new.metadata = {
         "Project-Id-Version": "winosmith",
@@ -136,14 +158,15 @@ def merged(old: polib.POFile, language: str, wanted: list[Text]) -> polib.POFile
         "MIME-Version": "1.0",
         "Content-Type": "text/plain; charset=UTF-8",
         "Content-Transfer-Encoding": "8bit",
-        "Plural-Forms": PLURALS[language],
+        "Plural-Forms": plurals,
     }
+    forms = int(re.findall(r"nplurals=\s*(\d+)", plurals)[0])
     for text in wanted:
-        new.append(_entry(text, known.get(text.one), language))
+        new.append(_entry(text, known.get(text.one), forms))
     return new
 
 
-def _entry(text: Text, old: polib.POEntry | None, language: str) -> polib.POEntry:
+def _entry(text: Text, old: polib.POEntry | None, forms: int) -> polib.POEntry:
     entry = polib.POEntry(msgid=text.one, occurrences=[(place, "") for place in text.places])
     if text.formatted:
         entry.flags.append("python-format")
@@ -153,40 +176,74 @@ def _entry(text: Text, old: polib.POEntry | None, language: str) -> polib.POEntr
         entry.msgstr = old.msgstr if old and not old.msgid_plural else ""
         return entry
     entry.msgid_plural = text.many
-    forms = int(PLURALS[language].removeprefix("nplurals=").split(";")[0])
     same = old is not None and old.msgid_plural == text.many
-    told = old.msgstr_plural if old and same else {}
-    entry.msgstr_plural = {number: told.get(number, "") for number in range(forms)}
+    known = old.msgstr_plural if old and same else {}
+    entry.msgstr_plural = {number: known.get(number, "") for number in range(forms)}
     return entry
 
 
-def catalogue(language: str) -> Path:
-    """Return where the texts of a language stand."""
-    return LOCALE / language / "LC_MESSAGES/django.po"
+def faults(catalogue: Sequence[polib.POEntry]) -> list[str]:
+    """Return the faults of the texts that are translated, each with the translation."""
+    return [
+        f"{fault}: {text!r}"
+        for entry in catalogue
+        for one, text in _forms(entry)
+        if text
+        for fault in _wrong(one, text, formatted="python-format" in entry.flags)
+    ]
 
 
-def languages() -> list[str]:
-    """Return the languages that have a catalogue."""
-    return sorted(path.parts[-3] for path in LOCALE.glob("*/LC_MESSAGES/django.po"))
+def _forms(entry: polib.POEntry) -> list[tuple[str, str]]:
+    """Return the translations of an entry, each with the English text that it translates."""
+    if not entry.msgid_plural:
+        return [(entry.msgid, entry.msgstr)]
+    return [
+        (entry.msgid_plural if number else entry.msgid, text)
+        for number, text in sorted(entry.msgstr_plural.items())
+    ]
 
 
-def written(language: str, wanted: list[Text]) -> tuple[str, bytes]:
-    """Return what the two files of a language hold when they are up to date."""
-    new = merged(polib.pofile(catalogue(language)), language, wanted)
-    return f"{str(new).rstrip()}\n", new.to_binary()
+def _wrong(one: str, text: str, *, formatted: bool) -> Iterator[str]:
+    # Named values may change places; others are filled in by their order.
+    wanted, got = _values(one, formatted), _values(text, formatted)
+    if sorted(wanted) != sorted(got) or _in_order(wanted) != _in_order(got):
+        yield "other values than the English text"
+    if set(TAG.findall(one)) != set(TAG.findall(text)):
+        yield "other tags than the English text"
+    if LONELY.search(TAG.sub("", text)) and not LONELY.search(TAG.sub("", one)):
+        yield "markup of its own"
+    if UNSEEN.search(text) or (text != text.strip() and one == one.strip()):
+        yield "control characters, or spaces at an end"
 
 
-def main() -> None:
-    """Write the catalogues, and say what is left to translate."""
+def _values(text: str, formatted: bool) -> list[str]:
+    if formatted:
+        return VALUE.findall(text)
+    return [f"%({name})s" for _, name, _, _ in string.Formatter().parse(text) if name]
+
+
+def _in_order(values: list[str]) -> list[str]:
+    return [value for value in values if not value.startswith(("%(", "%%"))]
+
+
+def main(new: Sequence[str] = ()) -> None:
+    """Write the catalogues, and print what is wrong with the translations.
+
+    Args:
+        new: languages to begin, as Django names their folders: fr, pt_BR.
+    """
     wanted = texts()
-    for language in languages():
-        path = catalogue(language)
-        po, mo = written(language, wanted)
-        path.write_text(po, "utf-8")
-        path.with_suffix(".mo").write_bytes(mo)
-        left = len(polib.pofile(path).untranslated_entries())
+    begun = {path.parts[-3] for path in LOCALE.glob("*/LC_MESSAGES/django.po")}
+    for language in sorted({*begun, *new}):
+        path = LOCALE / language / "LC_MESSAGES/django.po"
+        made = merged(polib.pofile(path) if path.exists() else (), language, wanted)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{str(made).rstrip()}\n", "utf-8")
+        path.with_suffix(".mo").write_bytes(made.to_binary())
+        left = len(made.untranslated_entries())
         sys.stdout.write(f"{language}: {len(wanted)} texts, {left} to translate\n")
+        sys.stdout.writelines(f"{path}: {fault}\n" for fault in faults(made))
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

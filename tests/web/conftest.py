@@ -179,6 +179,23 @@ def trials(
         del sys.modules[name]
 
 
+@pytest.fixture(scope="session")
+def right_to_left(site: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Return the settings under which a site offers the language of `translated`."""
+    from tests.web import translated  # type: ignore[import-not-found]
+
+    return dict(translated.offered(tmp_path_factory.mktemp("locale")))
+
+
+@pytest.fixture
+def arabic(right_to_left: dict[str, Any]) -> Iterator[None]:
+    """Offer the made-up language, which runs from right to left, during a test."""
+    from django.test import override_settings
+
+    with override_settings(**right_to_left):
+        yield
+
+
 @pytest.fixture
 def forgotten(site: Any) -> Iterator[None]:
     """Begin without figures that were kept, and leave none for other tests."""

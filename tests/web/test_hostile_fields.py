@@ -430,7 +430,7 @@ def _strings(value: Any) -> Iterator[str]:
 
 
 NAMES = ("@SUM", "+1+1", "-2+3", "@SUM+1-2.A1", "javascript.alert", "..", "evil.exe", "𝕊cript")
-"""Names that a spreadsheet would run, of accounts from before names began with a letter."""
+"""Names that a spreadsheet would run."""
 
 
 def test_a_name_does_nothing(world: Any) -> None:

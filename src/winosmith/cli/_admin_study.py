@@ -38,19 +38,10 @@ def command(context: click.Context, folder: str) -> None:
 
 
 def print_link(study: Study, token: str, address: str) -> None:
-    """Print what is given to the market: a link, or the XML of an ExternalQuestion.
+    """Print the link that the market gets."""
+    from winosmith.web.market.providers import study_link
 
-    Raises:
-        InputError: the market takes https addresses alone, and this is none.
-    """
-    from winosmith.web.market.providers import PROVIDERS, external_question
-
-    if study.provider == "mturk":
-        click.echo(external_question(address, f"/study/{token}/frame/"))
-        say("That is the Question of the HIT. Keep it secret: whoever has it can pretend to work.")
-        return
-    query = PROVIDERS[study.provider].query
-    click.echo(f"{address.rstrip('/')}/study/{token}/?{query}")
+    click.echo(study_link(study.provider, token, address))
     say("Keep the link secret: whoever has it can pretend to be a worker. It is shown this once.")
 
 
@@ -66,7 +57,7 @@ def _money(_: click.Context, option: click.Parameter, text: str | None) -> Decim
 
 @command.command("create", short_help="a study, and the secret link that the market needs")
 @click.argument("name")
-@click.option("--on", "provider", type=click.Choice(["prolific", "mturk", "generic"]),
+@click.option("--on", "provider", type=click.Choice(["prolific", "generic"]),
               required=True, help="The market.")  # fmt: skip
 @click.option("--judge", type=click.IntRange(min=1), metavar="N", help="People judge N problems.")
 @click.option("--write", type=click.IntRange(min=1), metavar="N", help="People write N twins.")
@@ -81,8 +72,8 @@ def _money(_: click.Context, option: click.Parameter, text: str | None) -> Decim
 @click.option(
     "--least-wage", callback=_money, metavar="AMOUNT", help="An hour; the ledger warns below it."
 )
-@click.option("--code", default="", help="The market's completion code. On mturk and generic each "
-              "worker gets a code of their own without it.")  # fmt: skip
+@click.option("--code", default="", help="The market's completion code. On generic each worker "
+              "gets a code of their own without it.")  # fmt: skip
 @click.option("--short-code", default="", help="The code where no work was left before the end.")
 @click.option(
     "--short-reward", callback=_money, metavar="AMOUNT", help="What the market pays for that code."
@@ -108,14 +99,12 @@ def create(site: Site, /, name: str, **options: Any) -> None:
 
     \b
     Example:
-        winosmith admin study DIR create gate --on mturk --judge 20 --reward 0.60 \\
-            --currency USD --minutes 8 --places 50 --only workers.csv \\
+        winosmith admin study DIR create gate --on prolific --judge 20 --reward 1.60 \\
+            --currency USD --minutes 8 --places 50 --code C1A2B3C4 --only workers.csv \\
             --require "approval rate>=99" --require "approved>=5000"
     """  # noqa: D301
     if (options["judge"] is None) == (options["write"] is None):
         raise click.UsageError("give --judge N or --write N")
-    if options["provider"] == "mturk" and not options["address"].startswith("https://"):
-        raise click.UsageError("MTurk shows pages of https addresses alone; give --address")
     if options["require"] and not options["only"]:
         raise click.UsageError("--require asks for columns of --only FILE")
     from winosmith.web.market.ledger import planned_wage
@@ -171,7 +160,7 @@ def list_(site: Site, as_json: bool) -> None:
             (
                 f"{row.study.name}{' (closed)' if row.study.closed else ''}",
                 row.study.provider,
-                "no bound" if row.study.places is None else row.study.places,
+                row.study.places,
                 row.began,
                 row.states["working"],
                 row.states["complete"],
@@ -213,11 +202,6 @@ def show(
         return
     rows = [(key.replace("_", " "), _words(value)) for key, value in record.items()]
     print_table(f"Study {name}", ("", ""), rows)
-    if record["places"] is None and record["closed"] is None:
-        click.echo(
-            "The study was made without places, so that any number may begin: ids in links are not "
-            f"signed. Set a bound with: winosmith admin study {site.folder} show {name} --places N"
-        )
 
 
 def _words(value: object) -> str:

@@ -30,7 +30,7 @@ from winosmith.outputs import sha256, write_error
 from winosmith.records import parsed
 from winosmith.web._site import Site, is_site_file, site_files
 
-LAYOUT = 3
+LAYOUT = 1
 """Of the archive; a higher number is from a newer version of winosmith."""
 
 MANIFEST, SECRET, SETTINGS = "manifest.json", "secret", "site.toml"

@@ -28,6 +28,7 @@ INSTALLED_APPS = [
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
     "django_htmx",
+    "ninja",  # its page about the API, with Swagger UI
     # From the lowest floor up: hooks run in this order, or, where somebody leaves, backwards.
     "winosmith.web.people.Config",
     "winosmith.web.problems.Config",
@@ -182,7 +183,7 @@ if RULES.mail:
 
 LANGUAGE_CODE = "en"
 # Each by its own name. One is offered once its catalogue is whole (docs/how-to/translate.md).
-LANGUAGES = [("en", "English"), ("de", "Deutsch")]
+LANGUAGES = [("en", "English")]
 LANGUAGE_COOKIE_NAME = "language"
 LANGUAGE_COOKIE_AGE = 60 * 60 * 24 * 365
 LANGUAGE_COOKIE_HTTPONLY = True

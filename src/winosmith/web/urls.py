@@ -154,7 +154,7 @@ AREAS: dict[str, tuple[str, list[URLPattern]]] = {
         "api/",
         [
             path("", api.index, name="index"),
-            path("openapi.json", api.description, name="openapi"),
+            path("openapi.json", api.description, name="openapi-json"),  # as ninja calls it
             # `<path:rest>` is no line's end, and its 404 would be a page.
             re_path(r"^v1/(?P<rest>[\s\S]+)\Z", api.door, name="v1"),
         ],
@@ -178,7 +178,6 @@ AREAS: dict[str, tuple[str, list[URLPattern]]] = {
             path("ledger/<slug:name>/", market.one, name="ledger"),
             path("ledger/<slug:name>/ledger.csv", market.table, name="table"),
             path("<str:token>/", market.enter, name="enter"),
-            path("<str:token>/frame/", market.frame, name="frame"),
         ],
     ),
     "moderate": (

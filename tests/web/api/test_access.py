@@ -210,27 +210,6 @@ def test_who_has_not_agreed_is_told_where_to(world: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "path", "page"),
-    [
-        ("get", "judging", "/judge/"),
-        ("post", "judging/claim", "/judge/"),
-        ("get", "judging/checked/gold-a", "/judge/"),
-        ("get", "moderation/queue", "/moderate/"),
-        ("post", "moderation/decisions", "/moderate/"),
-        ("post", "models/association/again", "/models/"),
-    ],
-)
-def test_people_alone_judge_and_moderate(
-    world: Any, tokens: dict[str, Any], method: str, path: str, page: str
-) -> None:
-    """What only people do is gone for every token (410), with the page where they do it."""
-    for role in ROLES:
-        answer = tokens[role].call(method, path, {} if method == "post" else None)
-        assert (answer.status_code, answer["Content-Type"]) == (410, "application/problem+json")
-        assert answer.json()["detail"].endswith(f": {page}")
-
-
-@pytest.mark.parametrize(
     "address", ["problems/a\0b", "problems?q=a%00b", "\0", "me/twins/%00", "families/x\0/versions"]
 )
 def test_an_address_with_nul_is_answered_as_every_error_is(db: Any, address: str) -> None:

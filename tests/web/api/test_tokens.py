@@ -140,20 +140,3 @@ def test_what_the_site_holds_about_somebody_tells_of_tokens_without_digests(ann:
     told = json.dumps(data_about(ann), default=str)
     assert "a program" in told
     assert ann.tokens.get().digest not in told
-
-
-def test_scopes_that_went_are_taken_from_tokens(ann: Any) -> None:
-    """A token made for judging or moderating, too, works on for the rest after an upgrade."""
-    from importlib import import_module
-
-    from django.apps import apps
-
-    caller, alone = program(ann), program(ann)
-    rows = list(ann.tokens.order_by("pk"))
-    for row, scopes in zip(rows, (["read", "write", "judge"], ["moderate"]), strict=True):
-        ann.tokens.filter(pk=row.pk).update(scopes=scopes)
-    import_module("winosmith.web.api.migrations.0002_scopes").drop_scopes(apps, None)
-    assert [row.scopes for row in ann.tokens.order_by("pk")] == [["read", "write"], []]
-    assert caller.post("drafts").status_code == 201
-    assert alone.get("me").status_code == 200
-    assert alone.get("drafts").status_code == 403

@@ -10,7 +10,6 @@ from tests.web.forms import KEY, form, none  # type: ignore[import-not-found]
 MADE = {"name": "nightly download", "scope": "read", "days": "90"}
 
 VISITS: tuple[tuple[str, str, tuple[Any, ...], dict[str, Any]], ...] = (
-    ("visitor", "api:index", (), {}),
     ("owner", "tokens:mine", (), {}),
     ("owner", "tokens:mine", (), {"form": {"key": KEY.format(1001), **MADE}}),
     ("moderator", "tokens:mine", (), {}),
@@ -20,7 +19,8 @@ VISITS: tuple[tuple[str, str, tuple[Any, ...], dict[str, Any]], ...] = (
 """Role, route, arguments, and what else a `visits.Visit` takes."""
 
 NO_PAGE = {
-    "api:openapi": "a file",
+    "api:index": "ninja's page, see test_reference",
+    "api:openapi-json": "a file",
     "api:v1": "answers programs",
     "tokens:revoke": "leads to tokens:mine",
     "tokens:revoke_all": "leads to tokens:mine",
@@ -34,10 +34,10 @@ def _token(world: Any) -> Any:
 
 ROUTES: list[tuple[str, str, tuple[Any, ...], Callable[[Any], dict[str, Any]], str]] = [
     ("api:index", "get", (), none, "ooooooo"),
-    ("api:openapi", "get", (), none, "ooooooo"),
+    ("api:openapi-json", "get", (), none, "ooooooo"),
     ("api:v1", "get", ("problems",), none, "ooooooo"),
     ("api:v1", "get", ("me",), none, "uuuuuuu"),
-    ("api:v1", "get", ("moderation/queue",), none, "ggggggg"),
+    ("api:v1", "get", ("moderation/queue",), none, "nnnnnnn"),
     ("tokens:mine", "get", (), none, "llooooo"),
     ("tokens:mine", "post", (), form(**MADE), "llOOOOO"),
     ("tokens:revoke", "get", (_token,), none, "mmmmmmm"),

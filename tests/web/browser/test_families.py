@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.web.hostile import TEXTS  # type: ignore[import-not-found]
-from tests.web.looks import DESK, PHONE, Windows, press, wrong_with  # type: ignore[import-not-found]
+from tests.web.looks import Windows, press  # type: ignore[import-not-found]
 
 pytestmark = pytest.mark.browser
 
@@ -107,24 +107,6 @@ def test_no_script_is_needed(reader: Any) -> None:
     press(page, "nav.tabs >> text=beta")
     assert "model=beta" in page.url
     assert page.locator(".verdict").count() > 3
-
-
-@pytest.mark.long
-def test_the_pages_are_accessible(reader: Any, axe_source: str) -> None:
-    """Axe finds nothing with all details open, and a phone needs no scrolling to the side."""
-    site, window, (root, last) = reader
-    page = window(bypass_csp=True)
-    for path in (
-        "/families/",
-        f"/families/{root}/",
-        f"/families/{root}/?model=all&version={last}",
-        "/families/models/",
-        "/families/board/",
-    ):
-        page.goto(f"{site.url}{path}")
-        page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
-        page.wait_for_load_state("networkidle")
-        assert wrong_with(page, axe_source, DESK, PHONE) == [], path
 
 
 @pytest.mark.long

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.web.looks import DESK, PHONE, heard, press, wrong_with  # type: ignore[import-not-found]
+from tests.web.looks import PHONE, heard, press, wrong_with  # type: ignore[import-not-found]
 from tests.web.serving import PASSWORD  # type: ignore[import-not-found]
 
 pytestmark = pytest.mark.browser
@@ -167,23 +167,6 @@ def test_two_tabs_and_the_back_button_do_nothing_twice(
     assert moderated.do(STATES)["p00"] == "judging"
     events = "from winosmith.web.problems.models import Event; result = Event.objects.count()"
     assert moderated.do(events) == 1
-
-
-PAGES = (
-    "/moderate/", "/moderate/?state=&text=umbrella", "/moderate/problems/p30/", "/moderate/log/",
-    "/moderate/ask/?action=reject&pick=p00:0", "/moderate/people/", "/moderate/contests/",
-)  # fmt: skip
-
-
-@pytest.mark.long
-def test_pages_are_accessible_and_fit_a_small_screen(
-    moderated: Any, open_page: Callable[..., Any], axe_source: str
-) -> None:
-    """The checker axe finds nothing on any page, and at 320 px none scrolls sideways."""
-    page = open_page(moderated, bypass_csp=True)
-    for path in PAGES:
-        page.goto(moderated.url + path)
-        assert wrong_with(page, axe_source, DESK, PHONE) == [], path
 
 
 @pytest.mark.long

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -351,26 +350,3 @@ def _counted(act: Callable[..., Any], *said: Any) -> tuple[list[int], Any]:
     with CaptureQueriesContext(connection) as statements, contextlib.suppress(InputError):
         found = act(*said)
     return [len(statements)], found
-
-
-def test_what_is_held_when_tables_come_forward_can_be_answered(
-    database: Any, rules: Any, person: Maker
-) -> None:
-    """What a judge of an older site holds gets a reference, and gold is compared with sentences."""
-    from django.core.management import call_command
-
-    from winosmith.web.judge.turns import answer_local, current, go_on
-    from winosmith.web.problems.models import Remembered, Shingle
-
-    rules(gold_every=1)
-    (known,) = gold(1)
-    ann = person("ann")
-    go_on(ann)
-    try:
-        call_command("migrate", "judge", "0002_slot_of_judge", verbosity=0)
-    finally:
-        call_command("migrate", verbosity=0)
-    ref = current(ann).ref
-    assert re.fullmatch("[0-9a-f]{16}", ref)
-    assert answer_local(ann, ref, 0).problem == known
-    assert Shingle.objects.filter(remembered=Remembered.objects.get(problem=known)).exists()

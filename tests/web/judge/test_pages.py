@@ -253,17 +253,6 @@ def test_a_paused_judge_is_told(judge: Any, person: Maker) -> None:
     assert "paused" in ann.get("/judge/").content.decode()
 
 
-@pytest.mark.parametrize(
-    "path", ["/judge/", "/judge/next/", "/judge/local/", "/judge/answer/", "/judge/skip/"]
-)
-def test_visitors_are_sent_to_log_in(db: Any, visit: Maker, path: str) -> None:
-    """Nobody without an account sees or sends anything of judging."""
-    method = "get" if path == "/judge/" else "post"
-    answer = getattr(visit(), method)(path)
-    assert answer.status_code == 302
-    assert "next=" in answer.headers["Location"]
-
-
 def test_nobody_judges_before_they_agreed(db: Any, rules: Any, person: Maker, visit: Maker) -> None:
     """Each form of judging, and what a gold question tells, ask first who has not agreed."""
     from django.urls import reverse

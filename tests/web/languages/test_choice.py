@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from tests.web.languages.conftest import made_up  # type: ignore[import-not-found]
+from tests.web.translated import made_up  # type: ignore[import-not-found]
 
-HEAD = {"en": "Guidelines", "de": "Richtlinien", "ar": made_up("Guidelines")}
+HEAD = {"en": "Guidelines", "ar": made_up("Guidelines")}
 
 
 def _heading(answer: Any) -> str:
@@ -23,12 +23,11 @@ def _heading(answer: Any) -> str:
     ("wish", "language"),
     [
         ("", "en"),
-        ("de", "de"),
-        ("de-AT,de;q=0.9,en;q=0.5", "de"),
-        ("ar-EG", "ar"),
-        ("fr,ar;q=0.8,de;q=0.9", "de"),
+        ("ar", "ar"),
+        ("ar-EG,ar;q=0.9,en;q=0.5", "ar"),
+        ("fr,ar;q=0.8,en;q=0.9", "en"),
         ("xx,*;q=0.1", "en"),
-        ("../../etc/passwd," + "de," * 400, "en"),
+        ("../../etc/passwd," + "ar," * 400, "en"),
     ],
 )
 def test_a_page_comes_in_the_language_that_the_browser_asks_for(
@@ -47,15 +46,15 @@ def test_a_page_comes_in_the_language_that_the_browser_asks_for(
 def test_a_choice_beats_the_browsers_wish_until_it_is_taken_back(
     db: Any, arabic: None, visit: Callable[..., Any]
 ) -> None:
-    """Who chose Arabic gets it whatever the browser asks for, and goes back to where they were."""
-    client, wish = visit(), {"accept-language": "de"}
+    """A choice counts whatever the browser asks for, and leads back to the page before."""
+    client, wish = visit(), {"accept-language": "en"}
     page = client.get("/guidelines/?a=1&b=%C3%A4", headers=wish).content.decode()
     link = re.search(r'href="(/language/\?next=[^"]+)"', page)
     assert link is not None
     offer = client.get(link[1].replace("&amp;", "&"), headers=wish).content.decode()
     back = re.search(r'name="next" value="([^"]*)"', offer)
     assert back is not None
-    assert "Wie mein Browser bittet" not in offer
+    assert "As my browser asks" not in offer
     form = {"language": "ar", "next": back[1].replace("&amp;", "&")}
     led = client.post("/language/", form, headers=wish)
     assert led.status_code == 302
@@ -63,19 +62,19 @@ def test_a_choice_beats_the_browsers_wish_until_it_is_taken_back(
     assert _heading(client.get("/guidelines/", headers=wish)) == HEAD["ar"]
     assert made_up("As my browser asks") in client.get("/language/", headers=wish).content.decode()
     client.post("/language/", {"language": ""}, headers=wish)
-    assert _heading(client.get("/guidelines/", headers=wish)) == HEAD["de"]
+    assert _heading(client.get("/guidelines/", headers=wish)) == HEAD["en"]
 
 
 def test_the_cookie_lasts_and_tells_nothing_but_the_language(
-    db: Any, visit: Callable[..., Any]
+    db: Any, arabic: None, visit: Callable[..., Any]
 ) -> None:
     """It is out of reach of scripts and of other sites, and holds a year; readers get none."""
     client = visit()
     client.get("/guidelines/")
     assert not client.cookies
-    client.post("/language/", {"language": "de"})
+    client.post("/language/", {"language": "ar"})
     cookie = client.cookies["language"]
-    assert (cookie.value, cookie["httponly"], cookie["samesite"]) == ("de", True, "Lax")
+    assert (cookie.value, cookie["httponly"], cookie["samesite"]) == ("ar", True, "Lax")
     assert cookie["max-age"] == 365 * 24 * 3600
 
 
@@ -93,7 +92,7 @@ def test_the_cookie_lasts_and_tells_nothing_but_the_language(
 )
 def test_nobody_is_led_off_the_site(db: Any, visit: Callable[..., Any], back: str) -> None:
     """A way back that leads elsewhere, or is none, leads to the first page."""
-    led = visit().post("/language/", {"language": "de", "next": back})
+    led = visit().post("/language/", {"language": "en", "next": back})
     assert (led.status_code, led["Location"]) == (302, "/")
     offer = visit().get("/language/", {"next": back}).content.decode()
     assert 'name="next" value="/"' in offer
@@ -101,7 +100,7 @@ def test_nobody_is_led_off_the_site(db: Any, visit: Callable[..., Any], back: st
 
 def test_an_unknown_language_changes_nothing(db: Any, visit: Callable[..., Any]) -> None:
     """It is refused beside the offer, with 422 and without a cookie; so is no language at all."""
-    for form in ({"language": "xx"}, {"language": "de\r\n"}, {}):
+    for form in ({"language": "xx"}, {"language": "en\r\n"}, {}):
         client = visit()
         answer = client.post("/language/", form)
         assert answer.status_code == 422
@@ -111,14 +110,14 @@ def test_an_unknown_language_changes_nothing(db: Any, visit: Callable[..., Any])
 
 def test_a_false_cookie_does_no_harm(db: Any, visit: Callable[..., Any]) -> None:
     """Whatever stands in the cookie, the page comes, in a language that is offered."""
-    for value in ("xx", "de/../../x", "<script>", "d" * 5000):
+    for value in ("xx", "ar/../../x", "<script>", "d" * 5000):
         client = visit()
         client.cookies["language"] = value
         assert '<html lang="en"' in client.get("/guidelines/").content.decode()
 
 
 def test_pages_that_answer_forms_or_are_not_there_name_no_way_back(
-    db: Any, visit: Callable[..., Any]
+    db: Any, arabic: None, visit: Callable[..., Any]
 ) -> None:
     """The link leads to the bare offer: such an address may not be opened, or is nobody's."""
     refused = visit().post("/people/login/", {"name": "x", "password": "y"})
@@ -126,3 +125,8 @@ def test_pages_that_answer_forms_or_are_not_there_name_no_way_back(
     assert [refused.status_code, missing.status_code] == [422, 404]
     for answer in (refused, missing):
         assert 'href="/language/"' in answer.content.decode()
+
+
+def test_a_site_in_one_language_offers_no_choice(db: Any, visit: Callable[..., Any]) -> None:
+    """Without a second language no page links to the choice."""
+    assert "/language/" not in visit().get("/guidelines/").content.decode()

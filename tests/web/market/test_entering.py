@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -115,7 +114,7 @@ def test_a_link_without_ids_begins_nothing(
             f"PROLIFIC_PID={m.worker(1)}&SESSION_ID={{{{%25SESSION_ID%25}}}}",
             "{{%SESSION_ID%}}",
         ),
-        ("mturk", "workerId=${workerId}&assignmentId=${assignmentId}", "${workerId}"),
+        ("generic", "worker=${workerId}", "${workerId}"),
         ("generic", "worker=WORKER&submission=SUBMISSION", "WORKER"),
         ("generic", "worker=w-1234&submission=SUBMISSION", "SUBMISSION"),
         ("generic", "worker=[participant_id]", "[participant_id]"),
@@ -228,40 +227,6 @@ def test_a_study_without_work_is_not_begun(db: Any, rules: Any, visit: Callable[
     assert answer.status_code == 409
     assert "return your submission" in answer.content.decode()
     assert not made.participations.exists()
-
-
-def test_mechanical_turk_frames_one_page_without_cookies(
-    db: Any, rules: Any, visit: Callable[..., Any]
-) -> None:
-    """MTurk's pages alone may frame it; its form goes to MTurk alone, its link to a new tab."""
-    _, token = m.study(provider="mturk", code="")
-    ids = "workerId=A1B2C3D4E5&assignmentId=3ABCDEFGH12&hitId=3HIT0HIT0HIT0"
-    evil = "https://evil.example"
-    page = visit().get(f"/study/{token}/frame/?{ids}&turkSubmitTo={evil}")
-    text = page.content.decode()
-    assert "X-Frame-Options" not in page.headers
-    assert not page.cookies
-    policy = page["Content-Security-Policy"]
-    assert "frame-ancestors https://worker.mturk.com" in policy
-    assert "script-src" not in policy
-    assert 'action="https://www.mturk.com/mturk/externalSubmit"' in text
-    assert evil not in text
-    opened = re.search(r'href="([^"]+)" target="_blank" rel="noopener noreferrer"', text)
-    assert opened
-    assert visit().get(opened[1].replace("&amp;", "&"))["Location"] == "/study/welcome/"
-    box = f"/study/{token}/frame/?{ids}&turkSubmitTo=https%3A%2F%2Fworkersandbox.mturk.com"
-    assert (
-        "https://workersandbox.mturk.com/mturk/externalSubmit" in visit().get(box).content.decode()
-    )
-    for preview in ("", "?assignmentId=ASSIGNMENT_ID_NOT_AVAILABLE"):
-        text = visit().get(f"/study/{token}/frame/{preview}").content.decode()
-        assert "<form" not in text
-        assert "Accept the work first" in text
-    early = f"/study/{token}/?workerId=A1B2C3D4E5&assignmentId=ASSIGNMENT_ID_NOT_AVAILABLE"
-    assert "Accept the work" in visit().get(early, follow=True).content.decode()
-    _, other = m.study()
-    assert visit().get(f"/study/{other}/frame/").status_code == 404
-    assert visit().get("/study/")["X-Frame-Options"] == "DENY"
 
 
 def test_too_many_begin_from_one_network(

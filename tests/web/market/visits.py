@@ -20,9 +20,6 @@ VISITS: tuple[tuple[str, str, tuple[Any, ...], dict[str, Any]], ...] = (
     ("visitor", "market:enter", ("{study}",), {"query": _ids(1), "status": 409}),
     ("visitor", "market:enter", ("nothing",), {"status": 404}),
     ("visitor", "market:enter", ("{writing}",), {"query": _ids(90)}),
-    ("visitor", "market:frame", ("{hit}",), {}),
-    ("visitor", "market:frame", ("{hit}",),
-     {"query": "workerId=A1B2C3D4E5&assignmentId=3ABCDEFGH12"}),
     ("other", "market:enter", ("{study}",), {"query": _ids(91)}),
     ("worker", "market:work", (), {}),
     ("worker", "judge:turn", (), {}),
@@ -39,7 +36,6 @@ VISITS: tuple[tuple[str, str, tuple[Any, ...], dict[str, Any]], ...] = (
     ("admin", "market:studies", (), {}),
     ("admin", "market:ledger", ("judging",), {}),
     ("admin", "market:ledger", ("writing",), {}),
-    ("admin", "market:ledger", ("hit",), {}),
     ("moderator", "market:ledger", ("judging",), {"status": 403}),
 )  # fmt: skip
 """Role, route, arguments, and what else a `visits.Visit` takes."""
@@ -54,10 +50,6 @@ def _token(world: Any) -> Any:
     return world.refs["study"]
 
 
-def _hit(world: Any) -> Any:
-    return world.refs["hit"]
-
-
 ROUTES: list[tuple[str, str, tuple[Any, ...], Callable[[Any], dict[str, Any]], str]] = [
     ("market:work", "get", (), none, "ooooooo"),
     ("market:welcome", "get", (), none, "ddddddd"),
@@ -67,7 +59,6 @@ ROUTES: list[tuple[str, str, tuple[Any, ...], Callable[[Any], dict[str, Any]], s
     ("market:leave", "get", (), none, "mmmmmmm"),
     ("market:leave", "post", (), form(), "ddddddd"),
     ("market:enter", "get", (_token,), none, "ddddddd"),
-    ("market:frame", "get", (_hit,), none, "ooooooo"),
     ("market:studies", "get", (), none, "llffffo"),
     ("market:ledger", "get", ("judging",), none, "llffffo"),
     ("market:table", "get", ("judging",), none, "llffffo"),
@@ -90,8 +81,7 @@ def staged() -> dict[str, str]:
         "judging", "prolific", "judge", 2, short_code="PART1", short_reward=Decimal(1), **usual
     )
     write, writing = create_study("writing", "prolific", "write", 3, **usual)
-    _, hit = create_study("hit", "mturk", "judge", 5, **{**usual, "code": ""})
-    refs = {"study": study, "writing": writing, "hit": hit}
+    refs = {"study": study, "writing": writing}
 
     def worker(role: str, made: Any, n: int, **fields: Any) -> None:
         claim = Claim(f"{n:024x}", f"{1000 + n:024x}")

@@ -63,17 +63,6 @@ def test_a_moderator_lets_a_model_try_again_once(
     assert problem.predictions.get(pk=zeta.pk).stand == "failed"
 
 
-def test_nobody_else_lets_a_model_try_again(
-    models: Any, visit: Callable[..., Any], person: Callable[..., Any]
-) -> None:
-    """A judge is refused and a visitor is asked to log in; the prediction stays as it was."""
-    problem = _failed(1)
-    judge = visit(person("jo", is_judge=True)).post("/models/zeta/again/", {"key": "1" * 32})
-    nobody = visit().post("/models/zeta/again/", {"key": "2" * 32})
-    assert (judge.status_code, nobody.status_code) == (403, 302)
-    assert problem.predictions.get(model__name="zeta").stand == "failed"
-
-
 def test_no_address_writes_a_prediction(models: Any, visit: Callable[..., Any]) -> None:
     """The addresses of models take no form but the one that asks for another try."""
     from winosmith.web.urls import AREAS

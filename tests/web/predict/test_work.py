@@ -99,30 +99,6 @@ def test_a_tie_of_some_options_is_neither_right_nor_wrong(model: Any, answer: in
     assert (one.tie, one.choice, one.right) == (True, 1, None)
 
 
-def test_what_was_told_before_of_ties_is_put_right(model: Any) -> None:
-    """The migration marks full and partial ties, forgets their verdicts and leaves the others."""
-    from importlib import import_module
-
-    from django.apps import apps
-    from django.db import connection
-
-    from winosmith.web.predict.models import Prediction
-
-    told = {1: (0.5, 0.5), 2: (0.0, 1.0, 1.0), 3: (0.0, 1.0)}
-    for number, scores in told.items():
-        asked(number, answer=0, options=["cup", "jug", "pot"][: len(scores)])
-        Prediction.objects.filter(problem__ref=f"p{number}").update(
-            stand="done", scores=list(scores), choice=scores.index(max(scores)), right=False
-        )
-    with connection.schema_editor() as editor:
-        import_module("winosmith.web.predict.migrations.0002_ties").settle(apps, editor)
-    assert [(one.tie, one.choice, one.right) for one in _rows(model)] == [
-        (True, 0, None),
-        (True, 1, None),
-        (False, 1, False),
-    ]
-
-
 def test_a_model_sees_the_sentence_and_the_options_alone(model: Any) -> None:
     """No answer, no twin, no origin, no lineage and no extra reaches a solver."""
     asked(1, answer=1)

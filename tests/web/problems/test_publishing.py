@@ -178,7 +178,7 @@ def test_what_tells_the_answer_of_an_attention_question_is_not_public(
 
 
 def test_no_attention_question_is_asked_beside_what_is_public(db: Any) -> None:
-    """A public half keeps the other from becoming a question; one from before is not asked."""
+    """If one half is public, the other can't become a question, and isn't asked if it is one."""
     from winosmith.errors import InputError
     from winosmith.web.judge.models import Gold
     from winosmith.web.judge.trust import add_gold, askable

@@ -72,7 +72,6 @@ def test_a_currency_may_be_typed_in_small_letters(db: Any, send: Callable[..., A
         ({"currency": "pounds"}, "Write it like GBP"),
         ({"code": ""}, "this market gives the completion code"),
         ({"name": "a b"}, "Letters, digits and dashes alone"),
-        ({"provider": "mturk", "code": ""}, "https"),
         ({"reward": "2.505"}, "no more than 2 decimal places"),
         ({"code": "SAME", "short_code": "SAME"}, "must differ"),
     ],

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from playwright.sync_api import Error, expect
 
-from tests.conftest import axe_faults  # type: ignore[import-not-found]
 from tests.waiting import LONGEST, until  # type: ignore[import-not-found]
 from tests.web.looks import heard  # type: ignore[import-not-found]
 from tests.web.serving import PASSWORD  # type: ignore[import-not-found]
@@ -260,23 +259,3 @@ def test_without_scripts_a_test_is_taken_by_its_buttons(testing: Any) -> None:
     found = site.do(ANSWERS)
     assert [letter for letter, _ in found["answers"].values()] == ["A"] * 10
     assert all(seconds > 0 for _, seconds in found["answers"].values())
-
-
-@pytest.mark.long
-def test_pages_fit_a_phone_and_axe_finds_nothing(testing: Any, axe_source: str) -> None:
-    """Each page of a test, in both colour schemes, at 320 px: no fault and no side scrolling."""
-    _site, page = testing({"viewport": {"width": 320, "height": 640}, "bypass_csp": True})
-    _begin(page)
-    sheet = page.url
-    paths = ["/tests/", "/tests/round/spring/", sheet, f"{sheet}1/", f"{sheet}end/",
-             f"{sheet}give-up/"]  # fmt: skip
-    wrong: dict[str, Any] = {}
-    for path in paths:
-        page.goto(path)
-        for scheme in ("light", "dark"):
-            page.emulate_media(color_scheme=scheme)
-            if faults := axe_faults(page, axe_source):
-                wrong[f"{path} {scheme}"] = faults
-        if page.evaluate("document.documentElement.scrollWidth") > 320:
-            wrong[path] = "wide"
-    assert not wrong

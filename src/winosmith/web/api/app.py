@@ -1,13 +1,11 @@
-"""Version 1 of the API, put together; its description, for programs and as a page shows it.
+"""Version 1 of the API, put together, and its description.
 
-The description is OpenAPI 3.1: what ninja tells, and what holds for every operation. The page has
-operations by area, and the shapes they use.
+The description is OpenAPI 3.1: what ninja knows, and what is true of every operation. Ninja's own
+page shows it to people.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache, wraps
 from typing import Any
 
@@ -15,6 +13,7 @@ from django.http import HttpRequest
 from django.urls import URLResolver
 from django.urls.resolvers import RegexPattern
 from ninja import NinjaAPI
+from ninja.openapi.docs import Swagger
 from ninja.params.models import QueryModel
 
 from winosmith import __version__
@@ -49,9 +48,11 @@ def _known_alone(operation: Any) -> None:
 api = NinjaAPI(
     title="Winosmith",
     version=__version__,
+    # Without an address of its validator, Swagger UI sends the description to swagger.io.
+    docs=Swagger({"validatorUrl": None, "defaultModelsExpandDepth": 0}),
     docs_url=None,
     openapi_url=None,
-    urls_namespace="api-v1",
+    urls_namespace="api",
 )
 for _area in (reading, families, own, drafts, perturbing):
     for _path in _area.router.path_operations.values():
@@ -66,11 +67,15 @@ resolver = URLResolver(RegexPattern(r"^"), api.urls[0])
 
 ROOT = "/api/v1"
 
-ABOUT = """Reading, writing and perturbing, for programs; people judge and moderate, on pages.
+ABOUT = """Reading, writing and perturbing, for programs. People judge and moderate, on pages.
 
-Make a token on the site (/tokens/) and send it in each request: `Authorization: Bearer ws_…`.
-Everything that is public needs none. A request that writes carries an `Idempotency-Key` of its
-own; sent again with the same key, it does nothing twice. Errors are problem details (RFC 9457).
+Make a [token](/tokens/) on the site and send it in each request: `Authorization: Bearer ws_…`.
+Public data needs no token. A request that writes carries an `Idempotency-Key` of its own, 16 to 64
+letters and digits; sent again with the same key, it does nothing twice. Errors are problem details
+(RFC 9457): `detail` says what is wrong and what to do, `errors` for which field.
+
+Operations and fields of version 1 are only added; before one is removed, it is marked as deprecated
+for half a year.
 """
 
 _TAGS = {
@@ -150,122 +155,3 @@ def _errors(path: str, operation: dict[str, Any]) -> list[int]:
         503: True,
     }
     return [status for status, may in possible.items() if may]
-
-
-REF = "#/components/schemas/"
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """Something that is sent or answered: its name, what it is, and the shape it leads to."""
-
-    name: str
-    kind: str
-    shape: str
-    needed: bool
-    about: str
-
-
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """One operation.
-
-    Attributes:
-        scope: what a token must be for; "" where any will do.
-        public: whether it needs none.
-        fields: of the address and the headers.
-        sent: the body; None without one.
-        given: the answer; None where it is empty.
-    """
-
-    id: str
-    method: str
-    path: str
-    summary: str
-    about: str
-    scope: str
-    public: bool
-    fields: list[Field]
-    sent: Field | None
-    given: Field | None
-    status: int
-
-
-@cache
-def reference() -> dict[str, Any]:
-    """Return the areas with their operations, and the shapes with their fields."""
-    made = document()
-    found = [_described(*one) for one in operations(made)]
-    tags = {one[2]["operationId"]: one[2]["tags"][0] for one in operations(made)}
-    return {
-        "areas": [
-            (tag["name"], tag["description"], [one for one in found if tags[one.id] == tag["name"]])
-            for tag in made["tags"]
-        ],
-        "shapes": [
-            (name, shape.get("description", ""), list(_fields(shape)))
-            for name, shape in sorted(made["components"]["schemas"].items())
-            if "properties" in shape
-        ],
-    }
-
-
-def _described(path: str, method: str, said: dict[str, Any]) -> Operation:
-    status, answered = next(iter(said["responses"].items()))
-    wanted = next(iter(said["security"]))["token"]
-    return Operation(
-        id=said["operationId"],
-        method=method.upper(),
-        path=path,
-        summary=said["summary"],
-        about=said["description"],
-        scope=wanted[0] if wanted else "",
-        public={} in said["security"],
-        fields=[
-            _field(one["name"], one["schema"], one["required"])
-            for one in said.get("parameters", ())
-        ],
-        sent=_body(said.get("requestBody")),
-        given=_body(answered),
-        status=status,
-    )
-
-
-def _body(said: dict[str, Any] | None) -> Field | None:
-    content = (said or {}).get("content", {}).get("application/json")
-    return _field("", content["schema"], needed=True) if content else None
-
-
-def _fields(shape: dict[str, Any]) -> Iterator[Field]:
-    needed = shape.get("required", ())
-    for name, said in shape["properties"].items():
-        yield _field(name, said, name in needed)
-
-
-def _field(name: str, said: dict[str, Any], needed: bool) -> Field:
-    refs = list(_refs(said))
-    return Field(
-        name, _kind(said), refs[0] if refs else "", needed, str(said.get("description", ""))
-    )
-
-
-def _refs(said: dict[str, Any]) -> Iterator[str]:
-    if "$ref" in said:
-        yield said["$ref"].removeprefix(REF)
-    inside = [*said.get("anyOf", ()), *said.get("allOf", ())]
-    for inner in inside + ([said["items"]] if "items" in said else []):
-        yield from _refs(inner)
-
-
-def _kind(said: dict[str, Any]) -> str:
-    """Return what something is, in a few words."""
-    if "$ref" in said:
-        return str(said["$ref"].removeprefix(REF))
-    if "enum" in said:
-        return " | ".join(f'"{value}"' for value in said["enum"])
-    if inner := said.get("anyOf") or said.get("allOf"):
-        return " | ".join(map(_kind, inner))
-    if said.get("type") == "array":
-        parts = said.get("prefixItems") or [said.get("items") or {}]
-        return f"[{', '.join(map(_kind, parts))}]"
-    return str(said.get("format") or said.get("type") or "anything")

@@ -44,7 +44,6 @@ MEANINGS: Mapping[int, Any] = {
     404: gettext_lazy("There is nothing here that you can see."),
     405: gettext_lazy("This is not done here; see Allow for what is."),
     409: gettext_lazy("Something has changed meanwhile; look again."),
-    410: gettext_lazy("People do this, in a browser; the answer says on which page."),
     422: gettext_lazy("A rule is broken; nothing was written."),
     429: gettext_lazy("Too many in an hour; see Retry-After."),
     500: gettext_lazy("The site failed; nothing was written."),

@@ -7,7 +7,6 @@ loaded with the first request: a site whose API nobody uses pays nothing.
 from __future__ import annotations
 
 import json
-import re
 from typing import Any, cast
 
 from django.contrib import messages
@@ -27,13 +26,6 @@ from winosmith.web.pages import is_number
 from winosmith.web.people.gates import accounts_only, form_once, new_key
 from winosmith.web.people.models import Person
 
-_GONE = {
-    re.compile(r"judging(/.*)?"): "/judge/",
-    re.compile(r"moderation(/.*)?"): "/moderate/",
-    re.compile(r"models/[^/]+/again"): "/models/",
-}
-"""Addresses that had operations once, and the page on which people alone do the same."""
-
 
 @csrf_exempt  # who somebody is comes from the Authorization header, which no other site can send
 def door(request: HttpRequest, rest: str) -> HttpResponse:
@@ -47,9 +39,6 @@ def door(request: HttpRequest, rest: str) -> HttpResponse:
     try:
         found = resolver.resolve(rest)
     except Resolver404:
-        for was, page in _GONE.items():
-            if was.fullmatch(rest):
-                return refuse(410, _("People do this, in a browser: %s") % page)
         return refuse(404)
     answer: HttpResponse = found.func(request, *found.args, **found.kwargs)
     if head:
@@ -85,16 +74,10 @@ def _kept(request: HttpRequest, answer: HttpResponse) -> Any:
 
 @require_safe
 def index(request: HttpRequest) -> HttpResponse:
-    """Show how the API is used, and every operation with what it takes and gives."""
-    from winosmith.web.api.app import reference
-    from winosmith.web.api.door import MEANINGS
+    """Show every operation on ninja's page, whose files this site serves itself."""
+    from winosmith.web.api.app import api
 
-    context = {
-        **reference(),
-        "meanings": MEANINGS.items(),
-        "address": request.build_absolute_uri("/api/v1"),
-    }
-    return render(request, "api/index.html", context)
+    return api.docs.render_page(request, api)
 
 
 @require_safe

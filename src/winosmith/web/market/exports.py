@@ -73,8 +73,8 @@ class Format:
     """The columns of an export, and what its words mean.
 
     Attributes:
-        needed: columns that must be there: of the worker, the submission and the status.
-        worker, submission, status: what these are called; the submission may be absent.
+        worker, submission, status: columns that must be there; the submission only if the
+            market's links name one.
         code, seconds, paid: columns that may be there.
         words: what each status means.
         part: statuses of what is paid in part.
@@ -88,13 +88,6 @@ class Format:
     paid: str
     words: Mapping[str, str]
     part: tuple[str, ...] = ()
-    needs_submission: bool = True
-
-    @property
-    def needed(self) -> tuple[str, ...]:
-        """The columns without which a file is no export."""
-        always = (self.worker, self.status)
-        return (*always, self.submission) if self.needs_submission else always
 
 
 FORMATS = {
@@ -118,19 +111,6 @@ FORMATS = {
         },
         ("PARTIALLY APPROVED", "SCREENED OUT"),
     ),
-    "mturk": Format(
-        "WorkerId",
-        "AssignmentId",
-        "AssignmentStatus",
-        "Answer.code",
-        "WorkTimeInSeconds",
-        "Reward",
-        {
-            "SUBMITTED": models.WAITING,
-            "APPROVED": models.APPROVED,
-            "REJECTED": models.REJECTED,
-        },
-    ),
     "generic": Format(
         "worker",
         "submission",
@@ -144,12 +124,10 @@ FORMATS = {
             "REJECTED": models.REJECTED,
             "RETURNED": models.RETURNED,
         },
-        needs_submission=False,
     ),
 }
 """Prolific's as of its demographic export (columns "Submission id,Participant id,Status, … ,Time
-taken,Completion code, …") and the statuses of its API; MTurk's as of the results file of its
-requester site, where `Answer.code` is the field of our ExternalQuestion; generic: our own."""
+taken,Completion code, …") and the statuses of its API; generic: our own."""
 
 
 def read_export(path: Path, provider: str) -> list[Row]:
@@ -176,7 +154,10 @@ def _read(table: csv.DictReader[str], provider: str, path: Path) -> tuple[list[R
     """Return the rows that can be read, and the faults of the others."""
     format_, rows, faults = FORMATS[provider], [], []
     header = [name.strip() for name in table.fieldnames or ()]
-    if absent := [name for name in format_.needed if name not in header]:
+    needed = [format_.worker, format_.status]
+    if PROVIDERS[provider].needs_submission:
+        needed.append(format_.submission)
+    if absent := [name for name in needed if name not in header]:
         fault = _(
             "the column %(column)r is missing; export all submissions of the study from "
             "%(market)s, and change no column"
@@ -200,11 +181,11 @@ def _read(table: csv.DictReader[str], provider: str, path: Path) -> tuple[list[R
 
 
 def _row(line: int, cells: Mapping[str, str], format_: Format, provider: str) -> Row:
-    form = PROVIDERS[provider].form
+    form, needs_submission = PROVIDERS[provider].form, PROVIDERS[provider].needs_submission
     worker, submission = cells[format_.worker], cells.get(format_.submission, "")
     if not form.fullmatch(worker):
         raise InputError(_("%r holds no id") % format_.worker)
-    if (submission or format_.needs_submission) and not form.fullmatch(submission):
+    if (submission or needs_submission) and not form.fullmatch(submission):
         raise InputError(_("%r holds no id") % format_.submission)
     said = re.sub(r"[ _]+", " ", cells[format_.status]).upper().replace("TIMED OUT", "TIMED-OUT")
     if said not in format_.words:

@@ -23,8 +23,7 @@ class Study(models.Model):
         name: by which the admin knows it; workers never see it.
         provider: the market; one of `providers.PROVIDERS`.
         amount: problems to judge, or twins to write.
-        places: how many people the market sends; None of studies that were made before there was
-            a bound: anybody with the link may begin until it is given places or closed.
+        places: how many people the market sends.
         reward: for all of it, in `currency`.
         minutes: that it should take.
         least_wage: an hour, below which the ledger warns; None for no warning.
@@ -48,7 +47,7 @@ class Study(models.Model):
     provider = models.CharField(max_length=10)
     kind = models.CharField(max_length=10, choices=Kind)
     amount = models.PositiveIntegerField()
-    places = models.PositiveIntegerField(null=True)
+    places = models.PositiveIntegerField()
     reward = models.DecimalField(max_digits=8, decimal_places=2)
     currency = models.CharField(max_length=3)
     minutes = models.PositiveIntegerField()
@@ -67,10 +66,8 @@ class Study(models.Model):
         return self.name
 
     @property
-    def most(self) -> int | None:
-        """How many people may begin it, those among them who return their submission."""
-        if self.places is None:
-            return None
+    def most(self) -> int:
+        """Number of people who may begin it, including those who return their submission."""
         return self.places + max(LEAST_SPARE, math.ceil(SPARE * self.places))
 
 

@@ -1,7 +1,6 @@
 """The markets: how their links name a worker, where one returns to, and how ids are kept.
 
-Mechanical Turk has pages of its own: the ExternalQuestion, and what it shows in its frame. Ids are
-digested and sealed by keys that follow from the site's own, one for each purpose.
+Ids are digested and sealed by keys that follow from the site's own, one for each purpose.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from functools import cache
 from hashlib import sha256
 from typing import Any
 from urllib.parse import urlencode
-from xml.sax.saxutils import escape
 
 from cryptography.fernet import Fernet, InvalidToken
 from cryptography.hazmat.primitives import hashes
@@ -91,11 +89,6 @@ def own_code(participation: int) -> str:
     return b32encode(_keyed("code", participation)).decode("ascii")[:CODE]
 
 
-PREVIEW = "ASSIGNMENT_ID_NOT_AVAILABLE"
-"""What MTurk names as the assignment while a worker only looks (ExternalQuestion, API 2017-01-17,
-"The External Form: Preview Mode")."""
-
-
 @dataclass(frozen=True, slots=True)
 class Claim:
     """Whom a link says to bring. Nothing proves it: a market does not sign its links.
@@ -124,8 +117,8 @@ _MARKS = re.compile(r"[{}$%<>\[\]]")
 
 _WORDS = {
     "worker", "workerid", "submission", "submissionid", "participant", "participantid", "subject",
-    "subjectid", "user", "userid", "prolificpid", "prolificid", "sessionid", "assignment",
-    "assignmentid", "youridhere", "yourid", "none", "null", "undefined", "test",
+    "subjectid", "user", "userid", "prolificpid", "prolificid", "sessionid", "youridhere",
+    "yourid", "none", "null", "undefined", "test",
 }  # fmt: skip
 """Placeholders that are words, as our own link has them ("WORKER"), without what is no letter."""
 
@@ -203,17 +196,6 @@ PROVIDERS = {
         "https://app.prolific.com/submissions/complete?",
         False,
     ),
-    "mturk": Provider(
-        "Amazon Mechanical Turk",
-        "workerId",
-        "assignmentId",
-        "hitId",
-        True,
-        re.compile("[A-Z0-9]{8,64}"),
-        "",
-        "",
-        True,
-    ),
     "generic": Provider(
         "generic",
         "worker",
@@ -227,73 +209,18 @@ PROVIDERS = {
     ),
 }
 """The markets that a study may be on: Prolific's parameters and completion address as of its API
-documentation ("The study object"), MTurk's of API 2017-01-17."""
+documentation ("The study object")."""
 
 
-NAMESPACE = (
-    "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2006-07-14/"
-    "ExternalQuestion.xsd"
-)
-"""MTurk API 2017-01-17, "ExternalQuestion"."""
+def study_link(provider: str, token: str, address: str) -> str:
+    """Return the link that the market gets.
 
-HEIGHT = 480
-"""Pixels of the frame."""
+    Args:
+        provider: the market.
+        token: the secret part.
+        address: of the site.
 
-SUBMIT = ("https://www.mturk.com", "https://workersandbox.mturk.com")
-"""Where MTurk takes results from a frame, and its sandbox; what `turkSubmitTo` may name."""
-
-FRAMED_BY = (
-    "https://worker.mturk.com",
-    "https://workersandbox.mturk.com",
-    "https://www.mturk.com",
-    "https://requester.mturk.com",
-    "https://requestersandbox.mturk.com",
-)
-"""The pages of MTurk that may frame ours: for workers, and for requesters who look at it."""
-
-FRAME_POLICY = "; ".join(
-    (
-        "default-src 'none'",
-        "style-src 'self'",
-        "img-src 'self' data:",
-        f"form-action {' '.join(SUBMIT)}",
-        f"frame-ancestors {' '.join(FRAMED_BY)}",
-        "base-uri 'none'",
-    )
-)
-"""The content policy of the one page that may be framed; it has no scripts and no cookies."""
-
-
-def external_question(address: str, path: str) -> str:
-    """Return the XML of an ExternalQuestion that shows a study's frame.
-
-    >>> print(external_question("https://twins.example.org", "/study/x/frame/"))
-    <?xml version="1.0" encoding="UTF-8"?>
-    <ExternalQuestion xmlns="http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2006-07-14/ExternalQuestion.xsd">
-      <ExternalURL>https://twins.example.org/study/x/frame/</ExternalURL>
-      <FrameHeight>480</FrameHeight>
-    </ExternalQuestion>
-
-    Raises:
-        InputError: the address is no https address; MTurk takes no other.
+    >>> study_link("generic", "s3cret", "https://twins.example.org/")
+    'https://twins.example.org/study/s3cret/?worker=WORKER&submission=SUBMISSION'
     """
-    if not address.startswith("https://"):
-        raise InputError(f"MTurk shows pages of https addresses alone, not of {address}")
-    return (
-        '<?xml version="1.0" encoding="UTF-8"?>\n'
-        f'<ExternalQuestion xmlns="{NAMESPACE}">\n'
-        f"  <ExternalURL>{escape(address.rstrip('/') + path)}</ExternalURL>\n"
-        f"  <FrameHeight>{HEIGHT}</FrameHeight>\n"
-        "</ExternalQuestion>"
-    )
-
-
-def submit_to(query: Mapping[str, str]) -> str:
-    """Return where the frame's form sends its code: MTurk itself, whatever else a link names."""
-    named = query.get("turkSubmitTo", "").rstrip("/")
-    return f"{named if named in SUBMIT else SUBMIT[0]}/mturk/externalSubmit"
-
-
-def entry_query(query: Mapping[str, str]) -> str:
-    """Return the parameters with which the study is opened from the frame."""
-    return urlencode({name: query.get(name, "") for name in ("workerId", "assignmentId", "hitId")})
+    return f"{address.rstrip('/')}/study/{token}/?{PROVIDERS[provider].query}"

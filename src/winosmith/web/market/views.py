@@ -14,8 +14,6 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext as _
-from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from winosmith.errors import InputError
@@ -44,9 +42,6 @@ def enter(request: HttpRequest, token: str) -> HttpResponse:
     if study is None:
         raise Http404
     provider = providers.PROVIDERS[study.provider]
-    if request.GET.get(provider.submission) == providers.PREVIEW:
-        messages.info(request, _("Accept the work at the market first; then open it again."))
-        return redirect("market:work")
     try:
         claim = provider.read(request.GET, study.market_study)
     except providers.Unfilled as error:
@@ -120,27 +115,6 @@ def _begin(request: HttpRequest, study: Study, arrival: workers.Arrival) -> Http
     if missing(part.person):
         return redirect(f"{reverse('people:consent')}?next={reverse('market:work')}")
     return redirect("market:work")
-
-
-@require_safe
-@xframe_options_exempt
-def frame(request: HttpRequest, token: str) -> HttpResponse:
-    """Show what MTurk frames: a link to the study, and a form that takes its code to MTurk."""
-    study = find_study(token)
-    if study is None or study.provider != "mturk":
-        raise Http404
-    assignment = request.GET.get("assignmentId", providers.PREVIEW)
-    page = {
-        "study": study,
-        "wage": planned_wage(study),
-        "preview": assignment == providers.PREVIEW,
-        "assignment": assignment,
-        "submit_to": providers.submit_to(request.GET),
-        "open": f"{reverse('market:enter', args=[token])}?{providers.entry_query(request.GET)}",
-    }
-    response = render(request, "market/frame.html", page)
-    response.headers["Content-Security-Policy"] = providers.FRAME_POLICY
-    return response
 
 
 @require_safe

@@ -384,8 +384,7 @@ def _begun_now(study: Study, arrival: Arrival) -> Participation:
     open_study = Study.objects.select_for_update().filter(pk=study.pk, closed=None).first()
     if open_study is None:
         raise Over(_("This study is over; it takes nobody new."))
-    most = open_study.most
-    if most is not None and open_study.participations.count() >= most:
+    if open_study.participations.count() >= open_study.most:
         raise Over(
             _(
                 "All places of this study are taken, and those kept for people who return theirs. "

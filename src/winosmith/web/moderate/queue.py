@@ -43,7 +43,6 @@ _QUEUE = (
     "CREATE INDEX IF NOT EXISTS moderate_embargo ON problems_problem (created, id) WHERE embargo",
     "CREATE INDEX IF NOT EXISTS moderate_domain ON problems_twin (lower(domain))",
 )
-_QUEUE_NAMES = tuple(f"moderate_{n}" for n in "waiting age hinted gold embargo domain".split())
 
 
 def ensure(alias: str = "default") -> None:
@@ -56,14 +55,6 @@ def ensure(alias: str = "default") -> None:
     with connections[alias].cursor() as cursor:
         for statement in _QUEUE:
             cursor.execute(statement)
-
-
-def drop(alias: str = "default") -> None:
-    """Take the indexes away."""
-    _INDEX.drop(alias)
-    with connections[alias].cursor() as cursor:
-        for name in _QUEUE_NAMES:
-            cursor.execute(f"DROP INDEX IF EXISTS {name}")
 
 
 def hinted(query: QuerySet[Problem]) -> QuerySet[Problem]:

@@ -14,8 +14,9 @@ from django.views.decorators.http import require_GET, require_POST
 from winosmith.errors import InputError
 from winosmith.web.judge import trust
 from winosmith.web.judge.models import Contest
-from winosmith.web.moderate import batches, dossier, matrix
+from winosmith.web.moderate import batches, dossier
 from winosmith.web.moderate import people as members
+from winosmith.web.moderate.agreement import LEAST, MOST, lines, named_pairs
 from winosmith.web.moderate.decisions import ACTIONS, LONGEST, UNDO, Conflict
 from winosmith.web.moderate.models import Appointment, Batch
 from winosmith.web.moderate.queue import AGES, KINDS, ONLY, TABS, Where, note_read, page, waiting
@@ -338,9 +339,6 @@ TOGETHER = "-together"
 MOST_PROBLEMS = 50
 """Problems that the page of a person lists at most."""
 
-PAIRS = 20
-"""Pairs of judges that are told of in words; the table has all."""
-
 
 @require_GET
 @moderators_only
@@ -372,15 +370,14 @@ def _asked(request: HttpRequest) -> tuple[str, Person | None]:
 @require_GET
 @moderators_only
 def agreement(request: HttpRequest) -> HttpResponse:
-    """Show how far judges agree pair by pair, and which pairs stand out."""
+    """Show how far judges agree, pair by pair."""
     text, found = _asked(request)
     context = {
-        "matrix": matrix.matrix(found),
+        "pairs": named_pairs(found),
         "text": text,
         "who": "" if found is None else pseudonym(found),
-        "least": matrix.LEAST,
-        "most": matrix.MOST,
-        "shown": PAIRS,
+        "least": LEAST,
+        "most": MOST,
     }
     return render(request, "moderate/agreement.html", context)
 
@@ -389,8 +386,8 @@ def agreement(request: HttpRequest) -> HttpResponse:
 @moderators_only
 def agreement_csv(request: HttpRequest) -> StreamingHttpResponse:
     """Send what that page shows as CSV."""
-    lines = matrix.lines(matrix.matrix(_asked(request)[1]))
-    response = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
+    pairs = named_pairs(_asked(request)[1])
+    response = StreamingHttpResponse(lines(pairs), content_type="text/csv; charset=utf-8")
     return attached(response, "agreement.csv")
 
 

@@ -66,8 +66,7 @@ class Person(AbstractBaseUser, PermissionsMixin):
 
     Attributes:
         hired: came by a study link of a crowd market, for one study, without a password.
-        look: what no other account's name may look like; None where the site gave the name, and of
-            accounts from before that look like an earlier one.
+        look: what no other account's name may look like; None if the site gave the name.
         salt: what the pseudonym hangs on; an erasure throws it away.
         entry: what log-in sessions hang on; a new one ends all of them.
         email: of their own accord, and confirmed; "" for none. See `people.news`.

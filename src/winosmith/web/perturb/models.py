@@ -1,4 +1,4 @@
-"""The table `perturb_version` is of this application, whose migrations made it."""
+"""The model `Version`: its table belongs to this application, and `problems` defines it."""
 
 from __future__ import annotations
 

@@ -217,7 +217,7 @@ class Version(models.Model):
     )
 
     class Meta:
-        app_label = "perturb"  # its table is that application's
+        app_label = "perturb"  # of "problems" its reference to "predict" would close a circle
         indexes: ClassVar = [
             models.Index(fields=["root", "problem"], name="version_family"),
             models.Index(fields=["root", "digest"], name="version_digest"),

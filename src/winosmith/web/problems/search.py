@@ -96,16 +96,6 @@ class FullText:
                 for statement in self._sqlite():
                     cursor.execute(statement)
 
-    def drop(self, alias: str = "default") -> None:
-        """Take the index away."""
-        with connections[alias].cursor() as cursor:
-            if connections[alias].vendor == "postgresql":
-                cursor.execute(f"DROP INDEX IF EXISTS {self.table}")
-                return
-            for name in _TRIGGERS:
-                cursor.execute(f"DROP TRIGGER IF EXISTS {self.table}_{name}")
-            cursor.execute(f"DROP TABLE IF EXISTS {self.table}")
-
     def said(self, terms: Iterable[Term]) -> str:
         """Return what SQLite's MATCH takes; one term or more is wanted.
 
@@ -182,7 +172,7 @@ def _parted(terms: Iterable[Term]) -> tuple[list[str], list[str]]:
 
 _INDEX = FullText("read_search", "public")
 
-ensure, drop = _INDEX.ensure, _INDEX.drop
+ensure = _INDEX.ensure
 
 
 def matching(query: QuerySet[Problem], terms: list[Term]) -> QuerySet[Problem]:

@@ -24,10 +24,5 @@ def _keep_index(using: str, **_: Any) -> None:
 
     from winosmith.web.problems.search import ensure
 
-    known = connections[using].introspection
-    with connections[using].cursor() as cursor:
-        if "problems_problem" not in known.table_names(cursor):
-            return
-        columns = known.get_table_description(cursor, "problems_problem")
-    if any(column.name == "public" for column in columns):  # an older table has none yet
+    if "problems_problem" in connections[using].introspection.table_names():
         ensure(using)

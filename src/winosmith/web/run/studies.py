@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy
 from winosmith.errors import InputError
 from winosmith.web.market.exports import Plan, apply, plan, read_export
 from winosmith.web.market.models import Study
-from winosmith.web.market.providers import PROVIDERS, external_question
+from winosmith.web.market.providers import PROVIDERS
 from winosmith.web.market.studies import (
     MOST_PLACES,
     Requirement,
@@ -169,22 +169,6 @@ def end_study(person: Person, name: str) -> Deed:
     """
     close_study(study_named(name))
     return note(person, STUDY_CLOSE, {"name": name})
-
-
-def link_of(study: Study, token: str, address: str) -> str:
-    """Return what the market is given: a link, or the XML of an ExternalQuestion.
-
-    Args:
-        study: whose it is.
-        token: the secret part.
-        address: of the site.
-
-    Raises:
-        InputError: the market takes https addresses alone, and this is none.
-    """
-    if study.provider == "mturk":
-        return external_question(address, f"/study/{token}/frame/")
-    return f"{address.rstrip('/')}/study/{token}/?{PROVIDERS[study.provider].query}"
 
 
 class PlacesForm(forms.Form):

@@ -18,6 +18,7 @@ from django.views.decorators.http import require_POST, require_safe
 from winosmith.errors import InputError, WinosmithError
 from winosmith.web._site import Unfit
 from winosmith.web.market.models import Study
+from winosmith.web.market.providers import study_link
 from winosmith.web.market.studies import progress as how_far
 from winosmith.web.pages import is_number
 from winosmith.web.people.gates import admins_only, form_once, new_key
@@ -213,7 +214,6 @@ def studies(request: HttpRequest) -> HttpResponseBase:
 
         def act() -> str:
             made.append(paid.make_study(person, form.cleaned_data))
-            paid.link_of(*made[0], _address(request))  # or it is refused before it is made
             return made[0][0].name
 
         if _done(request, form, act):
@@ -276,7 +276,6 @@ def new_link(request: HttpRequest, name: str) -> HttpResponseBase:
 
     def act() -> None:
         made.append(paid.link_anew(person, name))
-        paid.link_of(*made[0], _address(request))
 
     return _with_study(request, name, act, made)
 
@@ -314,10 +313,11 @@ def _studies(
     error: InputError | None = None,
     status: int = 200,
 ) -> HttpResponse:
+    study, token = made or (None, "")
     context = {
-        "rows": [(how_far(study), new_key(), new_key()) for study in Study.objects.order_by("-pk")],
-        "made": made[0] if made else None,
-        "link": paid.link_of(*made, _address(request)) if made else "",
+        "rows": [(how_far(one), new_key(), new_key()) for one in Study.objects.order_by("-pk")],
+        "made": study,
+        "link": study_link(study.provider, token, _address(request)) if study else "",
         "error": error,
     }
     return _form(request, "run/studies.html", form, status=status, **context)

@@ -1,0 +1,200 @@
+"""Agreement of pairs of judges: what is counted, kappa and its interval, who sees it."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.conftest import examples
+from tests.web.hostile import TEXTS, Page  # type: ignore[import-not-found]
+
+pytestmark = pytest.mark.usefixtures("forgotten")
+
+Tables = dict[tuple[int, int], Counter[tuple[int | None, int | None]]]
+
+
+def _vote(person: Any, half: Any, choice: int | None, n: int, **fields: Any) -> None:
+    from django.utils import timezone
+
+    from winosmith.web.judge.models import Slot
+
+    Slot.objects.create(
+        problem=half, twin=half.twin, n=n, place=n, holder=person, choice=choice,
+        **{"open": False, "answered_at": timezone.now(), **fields},
+    )  # fmt: skip
+
+
+def _halves(twin: Any, n: int) -> list[Any]:
+    return [twin(None, state="rejected")[0] for _ in range(n)]
+
+
+def test_pairs_are_counted_as_they_voted(database: Any, person: Any, twin: Any) -> None:
+    """Of 20 problems that both judged, each counts once; gold, open, excluded votes never do."""
+    from winosmith.web.moderate.agreement import named_pairs
+    from winosmith.web.people.models import pseudonym
+
+    ann, bob, cem = (person(name) for name in ("ann", "bob", "cem"))
+    for at, half in enumerate(_halves(twin, 20)):
+        anns = None if at == 19 else at % 2
+        _vote(ann, half, anns, 1)
+        _vote(bob, half, 1 if at in (16, 18) else anns, 2, provisional=at < 3)
+        if at:
+            _vote(cem, half, at % 2, 3)
+    for fields in ({"gold": True}, {"excluded": True}, {"open": True, "answered_at": None}):
+        for half in _halves(twin, 3):
+            _vote(ann, half, 0, 1)
+            _vote(bob, half, 0, 2, **fields)
+            _vote(cem, half, 0, 3, **fields)
+    [(one, other, pair)] = named_pairs()
+    assert (one, other) == (pseudonym(ann), pseudonym(bob))
+    assert (pair.n, pair.same, pair.waits) == (20, 18, 3)
+    assert pair.chance == pytest.approx((10 * 8 + 9 * 11 + 1 * 1) / 400)
+    assert pair.kappa == pytest.approx((0.9 - 0.45) / 0.55)
+
+
+def test_the_pairs_of_one_judge_are_those_of_the_same_problems(
+    db: Any, person: Any, twin: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If few fit in, the page of one judge has those who judged most of the same problems."""
+    from winosmith.web.moderate import agreement as m
+    from winosmith.web.people.models import pseudonym
+
+    monkeypatch.setattr(m, "MOST", 2)
+    ann, bob, cem, dora = (person(name) for name in ("ann", "bob", "cem", "dora"))
+    for at, half in enumerate(_halves(twin, 70)):
+        for n, who in enumerate((cem, dora) if at < 45 else (ann, bob) if at < 67 else (ann, cem)):
+            _vote(who, half, 0, n + 1)
+
+    def shown(who: Any = None) -> set[str]:
+        return {name for *names, _pair in m.named_pairs(who) for name in names}
+
+    assert shown() == {pseudonym(cem), pseudonym(dora)}
+    assert shown(ann) == {pseudonym(ann), pseudonym(bob)}
+
+
+def test_erased_judges_are_in_no_pair(db: Any, person: Any, twin: Any) -> None:
+    """Votes of people who had themselves erased are compared with nobody's."""
+    from django.utils import timezone
+
+    from winosmith.web.moderate.agreement import named_pairs
+
+    ann, bob = person("ann"), person("bob")
+    for half in _halves(twin, 20):
+        _vote(ann, half, 0, 1)
+        _vote(bob, half, 0, 2)
+    assert len(named_pairs()) == 1
+    type(bob).objects.filter(pk=bob.pk).update(erased=timezone.now())
+    assert named_pairs() == []
+
+
+TABLE = st.lists(st.integers(0, 30), min_size=9, max_size=9).map(
+    lambda counts: Counter(
+        {(a, b): n for (a, b), n in zip(np.ndindex(3, 3), counts, strict=True) if n}
+    )
+)
+TABLES = st.fixed_dictionaries({(a, b): TABLE for a in range(4) for b in range(a + 1, 4)})
+
+
+@given(TABLES)
+@examples(40)
+def test_kappa_is_that_of_statsmodels(site: Any, tables: Tables) -> None:
+    """Pairs with enough problems have statsmodels' kappa, inside its interval, the highest first.
+
+    With each problem twice, shares and kappas stay, and intervals are narrower.
+    """
+    from statsmodels.stats.inter_rater import cohens_kappa
+
+    from winosmith.web.moderate.agreement import LEAST, paired
+
+    once = paired(tables)
+    doubled = {key: Counter({k: 2 * n for k, n in table.items()}) for key, table in tables.items()}
+    twice = {(pair.one, pair.other): pair for pair in paired(doubled)}
+    enough = {key for key, table in tables.items() if table.total() >= LEAST}
+    assert {(pair.one, pair.other) for pair in once} == enough
+    known = [pair.kappa for pair in once if pair.kappa is not None]
+    assert known == sorted(known, reverse=True)
+    for pair in once:
+        table, again = tables[pair.one, pair.other], twice[pair.one, pair.other]
+        assert (again.share, again.kappa) == (pair.share, pair.kappa)
+        assert np.ptp(again.interval) < np.ptp(pair.interval)
+        if pair.kappa is not None:
+            square = [[table[a, b] for b in range(3)] for a in range(3)]
+            assert pair.kappa == pytest.approx(cohens_kappa(square, return_results=False))
+            low, high = pair.kappa_interval
+            assert low <= pair.kappa <= high
+
+
+@pytest.mark.parametrize("kappa", [0.0, 0.6, 0.9])
+def test_intervals_contain_kappa_as_often_as_they_say(site: Any, kappa: float) -> None:
+    """Of pairs with 20 and with 200 problems, about 95 % have an interval with the true kappa."""
+    from winosmith.web.moderate.agreement import paired
+
+    shares = np.array([0.4, 0.6])
+    both = (1 - kappa) * np.outer(shares, shares) + kappa * np.diag(shares)
+    rng = np.random.default_rng(7)
+    for n in (20, 200):
+        drawn = rng.multinomial(n, both.ravel(), size=2000).reshape(-1, 2, 2)
+        tables = {
+            (0, at): {(a, b): int(count) for (a, b), count in np.ndenumerate(table)}
+            for at, table in enumerate(drawn, 1)
+        }
+        ends = [pair.kappa_interval for pair in paired(tables) if pair.kappa_interval]
+        inside = np.mean([low <= kappa <= high for low, high in ends])
+        assert 0.92 < inside < 0.98
+
+
+def test_names_stay_off_the_page_and_the_file(
+    db: Any, person: Any, moderator: Any, twin: Any, visit: Any
+) -> None:
+    """Hostile account names are on no page and in no cell, and the page has its pairs in words."""
+    from winosmith.web.people.models import pseudonym
+
+    names = [text for text in TEXTS if "<" in text or text.startswith(("=", "@"))][:3]
+    judges = [person(name[:60]) for name in (*names, "cem", "dora")]
+    for at, half in enumerate(_halves(twin, 40)):
+        for n, judge in enumerate(judges):
+            wrong = at % 5 < 2 if n < 2 else at % 9 == n
+            _vote(judge, half, int(at % 2 == wrong), n + 1)
+    client = visit(moderator())
+    for query in ("", f"?who={pseudonym(judges[0])}"):
+        page = Page(text := client.get(f"/moderate/agreement/{query}").content.decode())
+        assert page.faults == []
+        assert not any(name in text for name in names)
+        assert f"{pseudonym(judges[0])} {pseudonym(judges[1])}1.00 (" in page.text
+    body = b"".join(client.get("/moderate/agreement.csv").streaming_content).decode()
+    rows = list(csv.DictReader(io.StringIO(body)))
+    assert len(rows) == 10
+    first = rows[0]
+    assert {first["judge"], first["other_judge"]} == {pseudonym(one) for one in judges[:2]}
+    assert (first["both_judged"], first["same"], first["kappa"]) == ("40", "40", "1.0000")
+    assert not any(name in body for name in names)
+    assert "Nobody is known by that" in client.get("/moderate/agreement/?who=<b>").content.decode()
+
+
+def test_more_judges_ask_no_more_of_the_database(db: Any, person: Any, twin: Any) -> None:
+    """The pairs of eight judges take as many statements as those of three."""
+    from django.db import connection
+    from django.test.utils import CaptureQueriesContext
+
+    from winosmith.web.moderate.agreement import named_pairs
+
+    halves = _halves(twin, 20)
+
+    def asked(names: str) -> int:
+        for name in names:
+            n = ord(name)
+            judge = person(name)
+            for half in halves:
+                _vote(judge, half, 0, n)
+        with CaptureQueriesContext(connection) as queries:
+            named_pairs()
+        return len(queries)
+
+    assert asked("abc") == asked("defgh")
