@@ -120,6 +120,21 @@ def best_first(level: Level) -> tuple[float, int]:
     return -right / max(1, of), -of
 
 
+def histogram_of(levels: Iterable[Level]) -> dict[Level, int]:
+    """Return how many items have each level, the best level first.
+
+    >>> histogram_of([(4, 4), (3, 4), (4, 4)])
+    {(4, 4): 2, (3, 4): 1}
+    """
+    counted = Counter(levels)
+    return {level: counted[level] for level in sorted(counted, key=best_first)}
+
+
+def levels_record(histogram: Mapping[Level, int], counted: str = "items") -> list[dict[str, int]]:
+    """Return a histogram of levels as JSON can hold it; `counted` names what has a level."""
+    return [{"right": right, "of": of, counted: n} for (right, of), n in histogram.items()]
+
+
 UNTOLD = (
     "scores by subject, their deviation, and what it is without the weakest",
     "native speakers beside others",
@@ -177,10 +192,7 @@ class Counts:
             "answers": self.answers,
             "share": self.share,
             "problems": self.problems,
-            "histogram": [
-                {"right": right, "of": of, "problems": n}
-                for (right, of), n in self.histogram.items()
-            ],
+            "histogram": levels_record(self.histogram, "problems"),
             "by_options": {str(k): list(pair) for k, pair in self.by_options.items()},
             "chance": self.chance.share,
             "untold": list(UNTOLD),
@@ -228,11 +240,10 @@ def counts(dataset: Dataset, tally: Tally) -> Counts:
         size = len(dataset[row].options)
         right, of = by_options.get(size, (0, 0))
         by_options[size] = (right + pairs[row][0], of + pairs[row][1])
-    levels = Counter(pairs[row] for row in asked)
     return Counts(
         sum(pairs[row][0] for row in asked),
         sum(pairs[row][1] for row in asked),
-        dict(sorted(levels.items(), key=lambda found: best_first(found[0]))),
+        histogram_of(pairs[row] for row in asked),
         dict(sorted(by_options.items())),
         chance([len(dataset[row].options) for row in asked], [pairs[row][1] for row in asked]),
         len(asked),
