@@ -29,6 +29,7 @@ BELONGS = {
         ("aflite", "pmi", "random"),
     ),
     "pmi_variant": ("pmi",),
+    "pmi_label": ("pmi",),
     "keep": ("pmi", "random"),
 }
 """The methods that an option is of, where others have no use for it."""
@@ -113,6 +114,10 @@ class _Null(click.Choice[str]):
               "as AFLite would.")  # fmt: skip
 @click.option("--pmi-variant", type=click.Choice(["signed", "absolute", "max", "pairwise"]),
               default="signed", show_default=True)  # fmt: skip
+@click.option("--pmi-label", type=click.Choice(["first-mentioned", "option-1"]),
+              default="first-mentioned", show_default=True, help="Correct option that counts as "
+              "y = 1 of pmi: the one mentioned first in the sentence, or option 1 as in "
+              "WinoGrande's paper, whose result depends on the order of options.")  # fmt: skip
 @_options.gone_option("--with", VOTE)
 @_options.gone_option("--least", VOTE)
 @_options.gone_option("--floor", FLOOR)

@@ -30,7 +30,7 @@ from winosmith.debias._fairness import (
 from winosmith.debias._guess import LINEAR, TWO_PIECE, Guess, Probe, Verification, probe, verify
 from winosmith.debias._logit import CrossLogit, Logit
 from winosmith.debias._mirror import Aim, MirrorResult, mirror
-from winosmith.debias._pmi import PmiResult, PmiVariant, pmi, word_pmi
+from winosmith.debias._pmi import PmiLabel, PmiResult, PmiVariant, pmi, word_pmi
 from winosmith.debias._ranking import Correlation, Dynamics, Ranking, ranking, read_dynamics
 from winosmith.debias._rows import problem_labels, training_rows
 from winosmith.debias._selection import HISTOGRAM_EDGES, alike, subsample
@@ -63,6 +63,7 @@ __all__ = [
     "MirrorResult",
     "Null",
     "Phase",
+    "PmiLabel",
     "PmiResult",
     "PmiVariant",
     "Probe",
