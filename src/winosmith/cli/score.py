@@ -318,10 +318,9 @@ def _gaps(
         try:
             gaps[name] = {
                 f"{column}, by the {reading}": metrics.gender_gap(
-                    found, women, reading=reading, seed=seed
+                    found, more.women[column], reading=reading, seed=seed
                 )
-                for column, women in more.women.items()
-                for reading in ("answer", "occupation")
+                for column, reading in metrics.gap_readings(more.women)
             }
         except SameInputError as error:
             refused[name] = str(error)
