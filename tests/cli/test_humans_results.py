@@ -40,6 +40,24 @@ def round_of_tests(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def test_items_without_the_weakest_are_out_of_those_who_were_asked(
+    tmp_path: Path, cli: Cli
+) -> None:
+    """Of 10 people, 5 are asked each half; without 2, all right, each item has 4 of 4."""
+    data = made_twins(4)
+    formats.write(data.problems, tmp_path / "data.jsonl")
+    halves = list(zip(*data.twins, strict=True))
+    said = [
+        Response(data.ids[row], f"P{who}", "test", data[row].answer)
+        for who in range(10)
+        for row in halves[who % 2]
+    ]
+    write_votes(said, tmp_path / "said.jsonl")
+    text = cli("humans", "results", tmp_path / "data.jsonl", tmp_path / "said.jsonl",
+               "--without", "2")  # fmt: skip
+    assert re.search(r"their items +8 with 4 of 4\b", text)
+
+
 def test_the_counts_of_the_challenge_of_2016(data_dir: Path, cli: Cli) -> None:
     """1,103 of 1,140 answers; 33, 19, 6 and 2 problems with 19, 18, 17 and 16 of 19 people."""
     path = data_dir / "pdp" / "PDPChallenge2016.xml"

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from winosmith.validate._check import Checked, Count, Funnel, Step, check, funnel
 from winosmith.validate._structure import (
+    DOMAINS,
     Applied,
     Examined,
     Finding,
@@ -35,6 +36,7 @@ from winosmith.validate._votes import (
 )
 
 __all__ = [
+    "DOMAINS",
     "Agreement",
     "Applied",
     "Checked",
