@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 from winosmith.validate._check import Checked, Count, Funnel, Step, check, funnel
+from winosmith.validate._gender import Gender, gender_of
 from winosmith.validate._structure import (
     DOMAINS,
     Applied,
@@ -44,6 +45,7 @@ __all__ = [
     "Examined",
     "Finding",
     "Funnel",
+    "Gender",
     "RuleSet",
     "SetAside",
     "Step",
@@ -56,6 +58,7 @@ __all__ = [
     "examine_votes",
     "found_valid",
     "funnel",
+    "gender_of",
     "read_votes",
     "structure",
     "unvalidated",
