@@ -45,20 +45,19 @@ class _Page(click.Path):
 PAGE = _Page(dir_okay=False)
 
 
-class _Dropout(click.ParamType):
-    """A rate, or "own" for that of the model."""
-
-    name = "rate|own"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float | str:
-        return "own" if value == "own" else float(click.FLOAT.convert(value, param, ctx))
+def _dropout(ctx: click.Context, param: click.Parameter, value: str | None) -> float | str | None:
+    """Return a rate, or "own" for that of the model."""
+    if value is None or value == "own":
+        return value
+    try:
+        return float(value)
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is neither a rate nor own", ctx, param) from None
 
 
 def regularisation_options(function: Any) -> Any:
     """Add `--weight-decay` and `--dropout`; `regularisation` reads them."""
-    dropout = click.option("--dropout", type=_Dropout(), metavar="RATE|own", help="Dropout rate "
+    dropout = click.option("--dropout", callback=_dropout, metavar="RATE|own", help="Dropout rate "
                            "everywhere in the network; own: the model's own. By default that of "
                            "--grid winogrande (own), otherwise 0.")  # fmt: skip
     decay = click.option("--weight-decay", type=float, help="Weight decay of AdamW, on matrices. "
