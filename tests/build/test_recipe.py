@@ -25,6 +25,13 @@ def test_defaults_are_the_papers():
     assert (round(12_282 * recipe.split.dev), round(12_282 * recipe.split.test)) == (1265, 1769)
 
 
+def test_false_leaves_the_encoder_its_own_dropout():
+    """`finetune_dropout = false` sets no rate, as the released code does."""
+    embed = {"finetune_dropout": False, "finetune_weight_decay": 0}
+    recipe = recipe_of(table(embed=embed))
+    assert (recipe.embed.finetune_dropout, recipe.embed.finetune_weight_decay) == (None, 0)
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -58,6 +65,8 @@ def test_defaults_are_the_papers():
         ({"structure": {"length": [20, 10]}}, r"\[structure\] the length must be a range"),
         ({"votes": {"judges": 0}}, r"\[votes\] judges must be 1 or more"),
         ({"embed": {"finetune_train": 100}}, "go together"),
+        ({"embed": {"finetune_weight_decay": -1.0}}, "finetune_weight_decay is -1.0; it must be 0"),
+        ({"embed": {"finetune_dropout": 1.0}}, "finetune_dropout is 1.0; it must be 0 or more"),
         ({"embed": {"finetune_train": 100, "finetune_dev": 20}}, "needs a Hugging Face encoder"),
         ({"name": "../up"}, "it must be letters, digits"),
     ],

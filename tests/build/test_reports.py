@@ -141,6 +141,16 @@ def test_vectors_of_zeros_are_told():
     assert "of the vectors are other than zero" in [f.label for f in key_figures(run, told)]
 
 
+@pytest.mark.parametrize("label", ["first-mentioned", "option-1"])
+def test_the_page_and_the_record_name_the_reading_of_pmi(tmp_path, label):
+    """Which correct option y = 1 stands for is a key figure, and in the section on baselines."""
+    said = {"first-mentioned": "the option mentioned first", "option-1": "option 1"}[label]
+    _, record, page = filtered(tmp_path, method="pmi", keep=50, again=False, pmi_label=label)
+    assert record["parameters"]["filter"]["pmi_label"] == label
+    assert said in [figure["value"] for figure in record["figures"]]
+    assert f"PMI counts words with y = 1: {said} is correct." in page
+
+
 def test_singles_that_pmi_drops_say_that_they_were_drawn(tmp_path):
     """A single is dropped by a draw, a half by the words of its twin; the page says the rate."""
     done, _, page = filtered(tmp_path, method="pmi", keep=50)

@@ -118,9 +118,10 @@ def test_an_option_sets_each_rule(twins: Path, votes: Path, cli: Cli) -> None:
         signature = cli.told("check", twins, "--votes", votes, *arguments)["signature"]
         assert f"|{expected}|" in signature
         assert f"|{expected}|" not in plain
-    for name in ("length", "overlap", "edit", "anchor", "function-word", "options", "flipped"):
+    for name in ("length", "overlap", "edit", "anchor", "function-word", "options", "flipped",
+                 "domain", "same-gender"):  # fmt: skip
         rules = cli.told("check", twins, "--skip", name)["rules"]
-        assert len(rules) == 7
+        assert len(rules) == 9
 
 
 def test_what_was_kept_and_dropped_is_written(twins: Path, tmp_path: Path, cli: Cli) -> None:

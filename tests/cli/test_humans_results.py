@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -37,6 +38,24 @@ def round_of_tests(tmp_path: Path) -> Path:
     lines = [json.dumps(subject_record(subject)) + "\n" for subject in people]
     (tmp_path / "subjects.jsonl").write_text("".join(lines), "utf-8")
     return tmp_path
+
+
+def test_items_without_the_weakest_are_out_of_those_who_were_asked(
+    tmp_path: Path, cli: Cli
+) -> None:
+    """Of 10 people, 5 are asked each half; without 2, all right, each item has 4 of 4."""
+    data = made_twins(4)
+    formats.write(data.problems, tmp_path / "data.jsonl")
+    halves = list(zip(*data.twins, strict=True))
+    said = [
+        Response(data.ids[row], f"P{who}", "test", data[row].answer)
+        for who in range(10)
+        for row in halves[who % 2]
+    ]
+    write_votes(said, tmp_path / "said.jsonl")
+    text = cli("humans", "results", tmp_path / "data.jsonl", tmp_path / "said.jsonl",
+               "--without", "2")  # fmt: skip
+    assert re.search(r"their items +8 with 4 of 4\b", text)
 
 
 def test_a_round_is_told_by_test_and_over_all(round_of_tests: Path, cli: Cli) -> None:

@@ -6,16 +6,18 @@ import csv
 import json
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from string import ascii_lowercase
+from typing import ClassVar
 
 import numpy as np
 import pytest
 
 from tests.cli.conftest import Cli
-from winosmith import Dataset, Prediction, Problem, Response, formats
+from winosmith import Dataset, Prediction, Problem, Response, formats, study
+from winosmith.cli.transfer import _women
 from winosmith.metrics import switched
 from winosmith.records import problem_record
 from winosmith.testing import made_twins
@@ -291,7 +293,7 @@ def test_winogenders_gender_gap_in_both_readings(data_dir: Path, cli: Cli) -> No
     )
     more = ["--occupations", str(data_dir / "winogender/occupations-stats.tsv")]
     found = cli.told("score", sentences, "occupation.csv", *more)["gender_gap"]["occupation"]
-    assert list(found) == [f"{c}, by the {r}" for c in ("bergsma", "bls") for r in
+    assert list(found) == [f"{c}, by the {r}" for c in ("bls", "bergsma") for r in
                            ("answer", "occupation")]  # fmt: skip
     gap = found["bls, by the answer"]
     assert "0 of 240 got the same answer whatever their pronoun" in gap["note"]
@@ -300,6 +302,36 @@ def test_winogenders_gender_gap_in_both_readings(data_dir: Path, cli: Cli) -> No
     assert "ΔF" in shown
     assert "of 120, 120 / 120, 120 sentences" in shown
     assert max(map(len, shown.partition("Signature")[0].splitlines())) <= 80
+
+
+class _ByPronoun:
+    """A solver that chooses by the pronoun and the length of the sentence."""
+
+    parameters: ClassVar = {"solver": "by-pronoun", "sees": "pronoun"}
+
+    def score(self, problems: Sequence[Problem]) -> list[tuple[float, ...]]:
+        """Return a score for each option."""
+        return [(float(len(p.sentence) % 3), float(p.pronoun in ("she", "her"))) for p in problems]
+
+
+@pytest.mark.data
+def test_the_first_gender_gap_is_the_one_that_transfer_prints(
+    data_dir: Path, tmp_path: Path, cli: Cli
+) -> None:
+    """`score` and `transfer` have one definition of the gotcha, and print its table first."""
+    target = study.read_target(data_dir / "winogender/all_sentences.tsv")
+    transferred = study.solve_target(target, _ByPronoun(), tmp_path, women=_women(target)).gap
+    assert transferred is not None
+    predictions = str(tmp_path / "winogender.jsonl")
+    more = ["--occupations", str(data_dir / "winogender/occupations-stats.tsv")]
+    (scored,) = cli.told("score", target.file, predictions, *more)["gender_gap"].values()
+    name, first = next(iter(scored.items()))
+    assert name == "bls, by the answer"
+    for gender in ("female", "male", "both"):
+        assert first[gender] == transferred.record()[gender]
+    shown = cli("score", target.file, predictions, *more)
+    tables = [line for line in shown.splitlines() if line.startswith("Gender gap")]
+    assert tables[0] == "Gender gap on Winogender, with the majority of bls, by the answer"
 
 
 @pytest.mark.data

@@ -85,6 +85,37 @@ def test_a_grid_is_trained_and_told(tiny_encoder: Path, folder: Path, tmp_path: 
 
 
 @pytest.mark.models
+@pytest.mark.parametrize(
+    ("asked", "decay", "dropout", "signed"),
+    [
+        (["--grid", "winogrande", "--learning-rate", "1e-3"], 0.0, None, "dropout:own"),
+        (["--grid", "winogrande", "--learning-rate", "1e-3", "--weight-decay", "0.2", "--dropout",
+          "0.3"], 0.2, 0.3, "weight_decay:0.2|dropout:0.3"),
+        (["--dropout", "own"], 0.01, None, "weight_decay:0.01|dropout:own"),
+        ([], 0.01, 0.0, "weight_decay:0.01|dropout:0"),
+    ],
+)  # fmt: skip
+def test_the_released_code_s_regularisation_is_a_grid_s_and_a_setting(
+    tiny_encoder: Path,
+    folder: Path,
+    tmp_path: Path,
+    asked: list[str],
+    decay: float,
+    dropout: float | None,
+    signed: str,
+) -> None:
+    """The winogrande grid has no weight decay and the model's own dropout; options replace both."""
+    shown = _run(
+        train_command, folder / "train.jsonl", "--dev", folder / "dev.jsonl", "--model",
+        tiny_encoder, "--out", tmp_path / "t", "--epochs", "1", "--batch-size", "16", "--seeds",
+        "1", *asked, "--json",
+    )  # fmt: skip
+    report = json.loads(shown.stdout)
+    assert (report["settings"]["weight_decay"], report["settings"]["dropout"]) == (decay, dropout)
+    assert signed in report["signature"]
+
+
+@pytest.mark.models
 def test_the_report_is_json(tiny_encoder: Path, folder: Path, tmp_path: Path) -> None:
     """With --json the same is an object; the same command again takes no step and prints it."""
     arguments = [

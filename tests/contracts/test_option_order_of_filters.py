@@ -2,8 +2,9 @@
 
 Exempt is what is about position by its nature: the number of answers at either place, vectors of
 `concat` and those from elsewhere, whose probes have an intercept, and the agreement of judges, the
-categories of which are the places. AFLite's classifiers have an intercept, as Algorithm 1's have;
-what that changes is noise, as another seed's is.
+categories of which are the places. So is PMI filtering with the label "option-1", the paper's own
+reading, which is about the option that is written first. AFLite's classifiers have an intercept, as
+Algorithm 1's have; what that changes is noise, as another seed's is.
 """
 
 from __future__ import annotations

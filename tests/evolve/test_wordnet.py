@@ -209,3 +209,13 @@ def test_less_care_than_none_is_refused() -> None:
     """`wide` and `as_published` exclude each other."""
     with pytest.raises(InputError, match="does not take at all"):
         WordNetPerturber(wide=True, as_published=True)
+
+
+def test_as_published_keeps_the_number_of_a_mass_noun() -> None:
+    """Synonyms of water are singular, as water is: no child pours "the piddles"."""
+    sentence = "Ann poured the water into the jug until the _ was full."
+    problem = Problem("water", sentence, ("water", "jug"), 1)
+    made = list(WordNetPerturber(60, as_published=True).perturb(problem, 0))
+    nouns = [child.options[0] for child in made if child.options[0] != "water"]
+    assert len(nouns) > 2
+    assert not [noun for noun in nouns if noun.endswith("s") and not noun.endswith("ss")]

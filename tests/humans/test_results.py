@@ -107,7 +107,7 @@ def test_the_tables_of_the_pdps_come_out_as_printed(
     assert [f"{mean:.2f}" for mean in (without.mean, *without.groups.means)] == [
         "0.93", "0.95", "0.92",
     ]  # fmt: skip
-    assert [*without.histogram.items()][:2] == [(16, 54), (15, 22)]
+    assert [*without.histogram.items()][:2] == [((16, 16), 54), ((15, 16), 22)]
     assert not any(item.flagged for item in test.items)
 
 

@@ -66,3 +66,53 @@ def test_what_is_given_is_a_problem(data_dir: Path) -> None:
                     assert child.sentence.count(BLANK) == 1
                     assert len(child.options) == len(problem.options)
     assert made > 300
+
+
+@pytest.mark.parametrize(
+    ("old", "word", "new", "expected"),
+    [
+        # a mass noun keeps its number
+        ("the water was", "water", "piddle", "the piddle was"),
+        ("much information was", "information", "info", "much info was"),
+        ("the homework was", "homework", "preparation", "the preparation was"),
+        ("their luggage was", "luggage", "bag", "their bag was"),
+        ("much money was", "money", "wealth", "much wealth was"),
+        ("little data was", "data", "information", "little information was"),
+        # a countable singular needs a determiner, which a mass noun may lack
+        ("good advice was", "advice", "tip", None),
+        ("much luggage was", "luggage", "bag", None),
+        ("some sound advice was", "advice", "tip", None),
+        ("her sound advice was", "advice", "tip", "her sound tip was"),
+        # a mass noun takes no "a", "each" or number
+        ("a bag was", "bag", "luggage", None),
+        ("each old bag was", "bag", "luggage", None),
+        ("two old bags were", "bags", "luggage", None),
+        ("several bags were", "bags", "luggage", None),
+        ("the bag was", "bag", "luggage", "the luggage was"),
+        ("the bags were", "bags", "luggage", "the luggage was"),
+        ("many bags were", "bags", "luggage", "much luggage was"),
+        ("the jobs were", "jobs", "employment", "the employment was"),
+        # a noun with "of" has its number in front
+        ("the lakes were", "lakes", "body of water", "the bodies of water were"),
+        ("the lake was", "lake", "body of water", "the body of water was"),
+        # a name keeps its capital
+        ("the grass was", "grass", "Mary Jane", "the Mary Jane was"),
+    ],
+)
+def test_number_and_countability_are_the_original_s(
+    old: str, word: str, new: str, expected: str | None
+) -> None:
+    """A noun keeps the number of the original, or is refused if its place can't take it."""
+    sentence = "Ann said that {} left by Bea because _ came."
+    made = replace_word(
+        sentence.format(old), ("Ann", "Bea"), tokens(sentence.format(old)).index(word), new
+    )
+    assert (made and made[0]) == (expected and sentence.format(expected))
+
+
+def test_an_option_that_is_a_mass_noun_keeps_its_number() -> None:
+    """The option changes along with the sentence, as a singular in both."""
+    sentence = "Ann poured the water into the jug until the _ was full."
+    made = replace_word(sentence, ("water", "jug"), 3, "piddle")
+    expected = "Ann poured the piddle into the jug until the _ was full."
+    assert made == (expected, ("piddle", "jug"))

@@ -35,13 +35,15 @@ def test_the_named_grids_are_the_papers() -> None:
     assert len(list(GRIDS["evograd"].runs())) == 3 * 4 * 4
     assert {run.batch_size for run in GRIDS["evograd"].runs()} == {8, 16, 32, 64}
     assert list(GRIDS["one"].runs()) == [TrainingSettings()]
+    regularised = {(run.weight_decay, run.dropout) for run in GRIDS["winogrande"].runs()}
+    assert regularised == {(0.0, None)}  # as in the released code
 
 
 def test_a_run_has_a_name_of_its_own() -> None:
     """No two runs of a grid share a name, and what the grid leaves alone is kept."""
-    runs = list(GRIDS["winogrande"].runs(TrainingSettings(split_point="after_option")))
+    runs = list(GRIDS["winogrande"].runs(TrainingSettings(split_point="after_option", dropout=0.2)))
     assert len({run.name for run in runs}) == len(runs)
-    assert {run.split_point for run in runs} == {"after_option"}
+    assert {(run.split_point, run.dropout) for run in runs} == {("after_option", None)}
     assert runs[0].name == "lr1e-05-ep3-bs8-s0"
 
 

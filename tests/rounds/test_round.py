@@ -135,7 +135,25 @@ def test_judges_who_do_not_count_do_not_agree(two, pools, tmp_path):
         [vote.choice == known[old] for vote in votes if vote.problem_id == old]
         for old in problems.values()
     ]
-    assert found.agree == pytest.approx(sum(sum(one) / len(one) for one in shares) / len(shares))
+    assert found.agree == pytest.approx(sum(map(sum, shares)) / sum(map(len, shares)))
+
+
+def test_each_vote_counts_as_one(two, pools, tmp_path):
+    """A problem with one vote left has one vote's part in the share, not a problem's."""
+    recipe = rounds.read_round(pools / "round-1.toml").build
+    files = BuildFiles(two[0].folder / "build")
+    dataset = Dataset([*files.problems("dev"), *files.problems("private/test")])
+    known = {problem.id: problem.answer for problem in read_pool(recipe)}
+    votes = [vote for vote in read_votes(pools / "votes-1.csv") if vote.purpose == "validate"]
+    kept = [files.old_ids()[id_] for id_ in dataset.ids]
+    short = next(vote for vote in votes if vote.problem_id == kept[0])
+    left = [vote for vote in votes if vote.problem_id != kept[0] or vote is short]
+    write_votes(left, tmp_path / "left.csv")
+    found = people_on(replace(recipe, votes_file=str(tmp_path / "left.csv")), files, dataset)
+    right = [vote.choice == known[vote.problem_id] for vote in left if vote.problem_id in kept]
+    assert found is not None
+    assert 0 < sum(right) < len(right)
+    assert found.agree == pytest.approx(sum(right) / len(right))
 
 
 def test_stored_vectors_and_predictions_give_the_same_bytes(two, pools, tmp_path):

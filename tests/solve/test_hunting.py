@@ -140,6 +140,103 @@ def test_negations_must_agree(snippet: str, expected: tuple[int, int] | None) ->
     assert strongest(asked(LIFTING), snippet) == expected
 
 
+CHASE = Problem("chase", "The dogs chased the boys because _ were angry.", ("the dogs", "the boys"))
+CHIP = Problem(
+    "chip", "The rock chipped the plate because _ was brittle.", ("the rock", "the plate")
+)
+HIRING = Problem("hiring", "Ann was hired by Beth because _ needed help.", ("Ann", "Beth"))
+CHASED = Problem(
+    "chased", "The cat scratched the dog because _ was chased.", ("the cat", "the dog")
+)
+
+
+@pytest.mark.parametrize(
+    ("problem", "snippet", "expected"),
+    [
+        # he and she are people, it is a thing or an animal
+        (LIFTING, "She was weak, so she could not lift the box.", 0),
+        (LIFTING, "He could not lift the machine because he was weak.", 0),
+        (LIFTING, "The machine could not lift him because it was weak.", 0),
+        (LIFTING, "The nurse could not lift it because it was weak.", 1),
+        (LIFTING, "The nurse could not lift him because he was weak.", None),  # or the nurse
+        (LIFTING, "The nurse could not lift the box because she was weak.", 0),
+        (LIFTING, "She could not lift the patient because she was weak.", None),  # or the patient
+        (LIFTING, "She could not lift the hamster because she was weak.", None),  # in no list
+        # genders of names and words
+        (LIFTING, "Robert could not lift Anna because she was weak.", 1),
+        (LIFTING, "The queen could not lift the king because he was weak.", 1),
+        (LIFTING, "Robert could not lift Samuel because he was weak.", None),
+        # plurals without -s, and names and singulars with it
+        (LIFTING, "The men could not lift it because they were weak.", 0),
+        (LIFTING, "James could not lift them because he was weak.", 0),
+        (LIFTING, "The police could not lift him because they were weak.", 0),
+        # the passive, with an agent anywhere in the clause, or without one
+        (CHASE, "The farmer was chased by the bulls because they were angry.", 0),
+        (CHASE, "The farmer was chased across the field by the bulls because they were angry.", 0),
+        (CHASE, "They were chased by him because they were angry.", 1),
+        (CHASE, "He was chased away because he was angry.", 1),
+        (CHASE, "The farmer was not seen; she chased them because they were angry.", 1),
+        (CHIP, "The bowl got chipped by her because it was brittle.", 1),
+        (CHIP, "The bowl got badly chipped by hand because it was brittle.", 1),
+        (CHIP, "The bowl had become slightly chipped by accident because it was brittle.", 1),
+        (CHIP, "It has been chipped because it was brittle.", 1),
+        (CHIP, "She chipped it because it was brittle.", 1),
+        (HIRING, "She was never hired by them because they needed help.", None),  # negated there
+        (HIRING, "She was soon hired by them because they needed help.", 1),
+        (HIRING, "She was hired by them because she needed help.", 0),
+        # a predicate of the blank that is passive itself
+        (CHASED, "She scratched them because they were chased.", 1),
+        (CHASED, "She scratched him because he got badly chased by dogs.", 1),
+        # adverbs, and nouns that look like them
+        (LIFTING, "The bully could not lift them because the bully was weak.", 0),
+        (LIFTING, "They could not lift the family yesterday because the family was weak.", 1),
+        (LIFTING, "They could not lift the baby today because the baby was really weak.", 1),
+    ],
+)
+def test_forms_decide_who_is_meant(problem: Problem, snippet: str, expected: int | None) -> None:
+    """Animacy, gender, number, the passive and adverbs: each sentence speaks for one, or none."""
+    found = solve.KnowledgeHunting(Always(snippet)).evidence(problem)
+    assert [one.option for one in found] == ([] if expected is None else [expected])
+
+
+class Always:
+    """A retriever that finds one sentence."""
+
+    def __init__(self, sentence: str) -> None:
+        self.sentence = sentence
+
+    def search(self, phrases: Sequence[str], limit: int) -> list[str]:
+        """Return the sentence."""
+        return [self.sentence]
+
+
+@pytest.mark.parametrize(
+    "snippet",
+    [
+        "The bowl got badly chipped by hand.",
+        "The old bowl gets easily chipped.",
+        "The bowl became chipped in the end.",
+        "The bowl was often slightly chipped.",
+    ],
+)
+def test_a_thing_that_got_chipped_is_found_beside_it(snippet: str) -> None:
+    """Auxiliaries of the passive and adverbs stand between a thing and its predicate."""
+    problem = Problem(
+        "p", "The spoon hit the bowl in the sink, and _ was chipped.", ("spoon", "bowl")
+    )
+    (found,) = solve.KnowledgeHunting(Always(snippet)).evidence(problem)
+    assert (found.option, found.phrases) == (1, ("bowl", "chipped"))
+
+
+def test_function_words_do_not_make_a_copy() -> None:
+    """A copy has the content words of a problem; the, was, by and because are no sign of one."""
+    words = "The {} was chased by the {} because the {} was angry."
+    problem = Problem("p", "The boy was chased by the dog because _ was angry.", ("boy", "dog"))
+    for nouns, copies in ((("farmer", "bull", "bull"), 0), (("boy", "dog", "dog"), 1)):
+        found = solve.KnowledgeHunting(Always(words.format(*nouns))).evidence(problem)
+        assert len(found) == 1 - copies
+
+
 def test_an_option_named_beside_the_predicate_is_evidence() -> None:
     """The blank's predicate said of an option's own noun speaks for that option."""
     what = asked(

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from winosmith import Dataset, Problem, formats, models, practice, solve
+from tests.conftest import examples
+from winosmith import Dataset, Prediction, Problem, formats, metrics, models, practice, solve
 from winosmith.errors import DataError, InputError
 from winosmith.testing import made_twins, tiny_language_model
 
@@ -185,10 +189,24 @@ class _Given:
         return list(self.scores)
 
 
-def test_a_product_of_models_is_the_mean_of_their_logarithms() -> None:
-    """The product orders options as the product of the probabilities does."""
-    solvers = (_Given((-1.0, -2.0)), _Given((-4.0, -2.0)))
-    assert solve.Ensemble(solvers).score([PROBLEMS[0]]) == [(-2.5, -2.0)]
+LOGS = st.lists(st.tuples(*[st.floats(-30, 0)] * 2), min_size=3, max_size=3)
+
+
+@given(st.lists(LOGS, min_size=1, max_size=4))
+@examples(40)
+def test_a_product_of_models_has_the_calibration_of_their_product(logs: list[Any]) -> None:
+    """Its scores are the logarithm of the product of likelihoods, so is the Brier score's."""
+    data = made_twins(0, singles=3)
+    found = solve.Ensemble(tuple(_Given(*of) for of in logs)).score(data.problems)
+    product = np.exp(np.array(logs)).prod(0)
+    np.testing.assert_allclose(np.exp(np.array(found)), product, rtol=1e-9)
+    made = [
+        Prediction(id_, int(np.argmax(of)), of) for id_, of in zip(data.ids, found, strict=True)
+    ]
+    calibration = metrics.calibration(metrics.grade(data, made))
+    stated = product / product.sum(1, keepdims=True)
+    right = np.eye(2)[list(data.answers)]
+    assert calibration.brier == pytest.approx(((stated - right) ** 2).sum(1).mean(), abs=1e-9)
 
 
 def test_a_vote_counts_models_and_settles_ties_by_the_product() -> None:

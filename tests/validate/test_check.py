@@ -113,7 +113,7 @@ def test_the_signature_tells_data_votes_and_rules_apart() -> None:
         )
     ]
     assert len(set(signatures)) == len(signatures) - 1
-    assert "length:15-30|overlap:0.7|edit:0.3" in signatures[0]
+    assert "length:15-30|overlap:0.7|edit:1.0" in signatures[0]
 
 
 def test_the_paper_funnel_can_be_told() -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from winosmith import Dataset, Edit, Lineage, Origin, Problem, formats, validate
+from winosmith import Dataset, Edit, Lineage, Origin, Problem, formats, practice, validate
 from winosmith.errors import RecipeError
 from winosmith.testing import made_twins
 from winosmith.validate import StructureRules
@@ -73,24 +73,134 @@ def test_the_halves_share_70_percent_of_their_words() -> None:
         assert broken(first, second, length=(1, 30), edit=None) == expected
 
 
-def test_the_edit_is_small_and_not_nothing() -> None:
-    """Of ten tokens, three may be edited and not four; the same sentence twice is no twin."""
+def test_the_edit_is_small_if_asked_and_never_nothing() -> None:
+    """With a limit, of ten tokens three may be edited, not four; equal sentences are no twin."""
     start = "trophy suitcase _ d e f "
     first = replace(FIRST, sentence=start + "g h i j")
-    for end, expected in (
-        ("g x y z", {}),
-        ("w x y z", {"edit distance": (0, 1)}),
-        ("g h i j", {"edit distance": (0, 1)}),
+    for end, limited, by_default in (
+        ("g x y z", {}, {}),
+        ("w x y z", {"edit distance": (0, 1)}, {}),
+        ("g h i j", {"edit distance": (0, 1)}, {"edit distance": (0, 1)}),
     ):
         second = replace(SECOND, sentence=start + end)
-        assert broken(first, second, length=(1, 30), overlap=None) == expected
+        assert broken(first, second, length=(1, 30), overlap=None, edit=0.3) == limited
+        assert broken(first, second, length=(1, 30), overlap=None) == by_default
 
 
-def test_an_edit_moves_words_that_the_overlap_does_not_see() -> None:
+def test_a_limit_of_edits_sees_words_that_moved_and_the_overlap_does_not() -> None:
     """Halves with the same words in another order share all, yet differ in many tokens."""
     first = replace(FIRST, sentence="trophy suitcase _ a b c d e f g")
     second = replace(SECOND, sentence="trophy suitcase _ g f e d c b a")
-    assert broken(first, second, length=(1, 30)) == {"edit distance": (0, 1)}
+    assert broken(first, second, length=(1, 30), edit=0.3) == {"edit distance": (0, 1)}
+
+
+def test_a_twin_that_shares_exactly_70_percent_of_its_words_is_kept() -> None:
+    """The paper's measure decides: three of ten words differ, though they are six tokens."""
+    start = "trophy suitcase _ d e f g "
+    first = replace(FIRST, sentence=start + "he'd I've we'll")
+    second = replace(SECOND, sentence=start + "she's you're they'd")
+    assert broken(first, second, length=(1, 30)) == {}
+    assert broken(first, second, length=(1, 30), edit=0.3) == {"edit distance": (0, 1)}
+
+
+def of_domain(domain: str | None, *problems: Problem) -> list[Problem]:
+    """Return the problems in a domain."""
+    return [replace(problem, origin=Origin(domain=domain)) for problem in problems]
+
+
+@pytest.mark.parametrize(
+    ("domain", "fault"),
+    [
+        ("social", False),
+        ("Physical", False),
+        ("", None),
+        (None, None),
+        ("politics", True),
+        ("other", True),
+    ],
+)
+def test_a_domain_is_one_of_the_papers_two(domain: str | None, fault: bool | None) -> None:
+    """Another domain is a finding that names it; a problem without one is not checked."""
+    found = validate.examine_structure(Dataset(of_domain(domain, FIRST, SECOND)))
+    assert found.checked["domain"] == (0 if fault is None else 2)
+    assert found.failed("domain") == ((0, 1) if fault else ())
+    if fault:
+        assert found.findings[0].detail == f"{domain!r}; social or physical is asked for"
+
+
+PEOPLE = "{} lent {} the heavy umbrella at the station on Monday because _ was far too {} for it."
+
+
+def people(
+    options: tuple[str, str], pronouns: tuple[str | None, str | None] = (None, None)
+) -> list[Problem]:
+    """Return a twin about two people, with the pronouns that the blanks stand for."""
+    halves = [
+        Problem(f"{answer}", PEOPLE.format(*options, word), options, answer, "t", pronoun=pronoun)
+        for answer, (word, pronoun) in enumerate(zip(("kind", "wet"), pronouns, strict=True))
+    ]
+    return of_domain("social", *halves)
+
+
+@pytest.mark.parametrize(
+    ("options", "pronouns", "fault"),
+    [
+        # by their names
+        (("Anna", "Rebecca"), (None, None), False),
+        (("Robert", "Samuel"), (None, None), False),
+        (("Anna", "Robert"), (None, None), True),
+        (("Robert", "Anna"), ("he", "he"), None),  # a name and a pronoun that say two things
+        # by words for people; the owner's pronoun says nothing
+        (("the actress", "the queen"), (None, None), False),
+        (("her brother", "his uncle"), (None, None), False),
+        (("the waiter", "the nun"), (None, None), True),
+        (("Mr. Alex", "Robert"), (None, None), False),
+        # names of both genders, and people of none
+        (("Alex", "Robert"), (None, None), None),
+        (("Jordan", "Sam"), (None, None), None),
+        (("the nurse", "the doctor"), (None, None), None),
+        # by the pronouns, each the answer's of its half
+        (("the nurse", "the doctor"), ("she", "she"), False),
+        (("the nurse", "the doctor"), ("she", "he"), True),
+        (("the nurse", "the doctor"), ("she", None), None),
+        (("Alex", "Robert"), ("him", None), False),
+        (("Alex", "Robert"), ("her", None), True),
+        (("the nurse", "the doctor"), ("they", "they"), None),
+    ],
+)
+def test_two_people_have_one_gender(
+    options: tuple[str, str], pronouns: tuple[str | None, str | None], fault: bool | None
+) -> None:
+    """Names, words or pronouns show both genders, or the rule is not checked."""
+    found = validate.examine_structure(Dataset(people(options, pronouns)))
+    assert found.checked["same gender"] == (0 if fault is None else 2)
+    assert found.failed("same gender") == ((0, 1) if fault else ())
+
+
+def test_things_and_problems_without_a_domain_have_no_gender_to_check() -> None:
+    """The rule is about social twins: others with people of two genders are not checked."""
+    for domain in ("physical", None):
+        found = validate.examine_structure(Dataset(of_domain(domain, *people(("Anna", "Robert")))))
+        assert found.checked["same gender"] == 0
+
+
+def test_names_of_practice_twins_have_the_gender_of_their_list() -> None:
+    """The names of practice twins are in the rule's lists, and their people are of one gender."""
+    data = practice.corpus(200, seed=2).dataset
+    found = validate.examine_structure(data)
+    social = [p.origin is not None and p.origin.domain == "social" for p in data]
+    assert found.checked["same gender"] == sum(social) > 100
+    assert found.findings == ()
+
+
+@pytest.mark.data
+def test_no_pair_of_names_of_winogrande_is_called_unlike(data_dir: Path) -> None:
+    """Its authors kept to one gender: of 11,795 pairs of names, none is said to differ."""
+    data = formats.read(data_dir / "winogrande/train_xl.jsonl")
+    named = [p for p in data if all(o[:1].isupper() and " " not in o for o in p.options)]
+    found = validate.examine_structure(Dataset(of_domain("social", *named)))
+    assert found.failed("same gender") == ()
+    assert found.checked["same gender"] > 0.8 * len(named)
 
 
 def test_the_halves_have_different_answers() -> None:
@@ -158,6 +268,8 @@ def test_a_rule_without_its_input_is_not_checked_and_never_failed() -> None:
         "options": 3,
         "anchor": 0,
         "function word": 0,
+        "domain": 0,
+        "same gender": 0,
         "same options": 2,
         "flipped answers": 0,
         "overlap": 2,
@@ -176,6 +288,8 @@ def test_a_rule_without_its_input_is_not_checked_and_never_failed() -> None:
         ({"options_in_sentence": False}, "options"),
         ({"same_options": False}, "same options"),
         ({"flipped": False}, "flipped answers"),
+        ({"domain": False}, "domain"),
+        ({"same_gender": False}, "same gender"),
     ],
 )
 def test_a_rule_that_is_off_is_neither_checked_nor_named(off: dict[str, Any], rule: str) -> None:
@@ -216,8 +330,8 @@ def test_every_broken_rule_is_named_the_first_one_first() -> None:
     dropped = validate.structure(Dataset([FIRST, second])).dropped
     rules = [[part.partition(":")[0] for part in entry.reason.split(" | ")] for entry in dropped]
     assert rules == [
-        ["flipped answers", "overlap", "edit distance"],
-        ["length", "options", "flipped answers", "overlap", "edit distance"],
+        ["flipped answers", "overlap"],
+        ["length", "options", "flipped answers", "overlap"],
     ]
 
 
@@ -265,8 +379,8 @@ def test_the_order_of_the_problems_does_not_matter(order: list[int]) -> None:
     ("name", "broken_rules", "kept"),
     [
         ("dev", {"length": 2}, 1265),
-        ("train_debiased", {"length": 28, "edit distance": 2, "overlap": 2}, 9218),
-        ("train_l", {"length": 38, "edit distance": 4, "overlap": 4}, 10190),
+        ("train_debiased", {"length": 28, "overlap": 2}, 9218),
+        ("train_l", {"length": 38, "overlap": 4}, 10192),
         ("test", {"length": 3}, 1764),
     ],
 )

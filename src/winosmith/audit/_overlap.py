@@ -43,7 +43,8 @@ class Overlap:
     Attributes:
         pieces: how many texts were read; long ones are cut.
         words: how many words they have.
-        checked: how many items have a question that was looked for.
+        checked: number of items with a question that was searched for: it has a run of words that
+            no other question of the set has.
         unread: the ids of those that were not looked for at all, as no spaces part their words.
         asked: of each item whose question was found, by id, the words that stand there.
         options: of each item, by id, in how many pieces each option stands.
@@ -74,18 +75,22 @@ class Overlap:
 
         return score
 
-    def found(self, dataset: Dataset) -> tuple[float, float]:
-        """Return the shares of keys, and of other options, that stand in the texts.
+    def found(self, dataset: Dataset) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Count the keys, and the other options, that occur in the texts.
 
-        Of items that were looked for.
+        Only options that were searched for are counted: those with a word, of items that were read.
+
+        Returns:
+            Keys found and searched for, then other options found and searched for.
         """
         keys: list[bool] = []
         others: list[bool] = []
         for problem in dataset:
-            sought = () if problem.id in self.unread else self.options.get(problem.id, ())
-            for at, count in enumerate(sought):
-                (keys if at == problem.answer else others).append(count > 0)
-        return sum(keys) / max(1, len(keys)), sum(others) / max(1, len(others))
+            counts = () if problem.id in self.unread else self.options.get(problem.id, ())
+            for at, count in enumerate(counts):
+                if View.cut(problem.options[at]):
+                    (keys if at == problem.answer else others).append(count > 0)
+        return (sum(keys), len(keys)), (sum(others), len(others))
 
     def record(self) -> dict[str, Any]:
         """Return it as JSON can hold it."""
@@ -164,12 +169,14 @@ class _Sought:
                 self.options[" ".join(words)].append((key, at))
 
     def prepare(self) -> None:
-        """Leave out how the set asks, and note how long the runs are, by how they begin."""
+        """Drop runs of several questions and items without a run; note the runs' lengths."""
         self.asked = {
             run: keys
             for run, keys in self.asked.items()
             if len({self.checked[key] for key in keys}) == 1
         }
+        searched = {key for keys in self.asked.values() for key in keys}
+        self.checked = {key: text for key, text in self.checked.items() if key in searched}
         lengths: dict[str, set[int]] = defaultdict(set)
         for run in (*self.asked, *self.options):
             words = run.split(" ")

@@ -489,12 +489,12 @@ def _standing(part: Part, found: Overlap) -> Iterator[list[report.Value]]:
         len(found.asked),
         f"{first[0]}: “{first[1]}”" if first else None,
     ]
-    sought = Dataset(p for p in part.items.problems if p.id not in found.unread)
-    keys, others = found.found(sought)
+    (keys, of), (others, of_others) = found.found(Dataset(part.items.problems))
     yield [
-        f"{part.name}: keys that stand in the texts, of {len(sought):,}",
-        round(keys * len(sought)),
-        f"{_percent(keys)}, and {_percent(others)} of the other options",
+        f"{part.name}: keys that stand in the texts, of {of:,} looked for",
+        keys,
+        f"{_percent(keys / max(1, of))}, and {_percent(others / max(1, of_others))} of the other "
+        "options",
     ]
     if found.unread:
         yield [

@@ -94,7 +94,11 @@ def embedded(
         *tuning,
         model=chosen.encoder,
         out=work,
-        settings=models.TrainingSettings(seed=seed),
+        settings=models.TrainingSettings(
+            seed=seed,
+            weight_decay=chosen.finetune_weight_decay,
+            dropout=chosen.finetune_dropout,
+        ),
         pooling=chosen.pooling or "cls",
         combine=chosen.combine,
         on_step=lambda done, of, note: on_progress(0, f"fine-tuning: step {done} of {of} {note}"),

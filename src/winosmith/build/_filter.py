@@ -43,6 +43,7 @@ class FilterRun:
         mirror: what the mirror filter did, and the units that it counts; None when not run.
         again: how much of what the chosen method removed other runs of it remove too, by what is
             other about them (`OTHERS`); empty where none was run.
+        pmi_label: the correct option that y = 1 of PMI filtering stands for.
     """
 
     pool: Dataset
@@ -53,6 +54,7 @@ class FilterRun:
     aflite: debias.AfliteResult | None
     again: Mapping[str, debias.Again] = field(default_factory=dict)
     mirror: tuple[debias.MirrorResult, debias.TwinUnits] | None = None
+    pmi_label: debias.PmiLabel = "first-mentioned"
 
     @property
     def options(self) -> Rows | None:
@@ -181,10 +183,10 @@ def run_filter(
     if baselines or chosen.method == "random":
         subsets["random"] = debias.subsample(len(pool), size, seed=seed)
     if (baselines and X.ndim == 2) or chosen.method == "pmi":
-        subsets["PMI"] = debias.pmi(pool, size=size, variant=chosen.pmi, seed=seed).kept
+        subsets["PMI"] = _by_pmi(pool, size, chosen, seed)
     if result is not None:
         subsets["AFLite"] = result.kept
-    return FilterRun(pool, X, y, chosen.method, subsets, result)
+    return FilterRun(pool, X, y, chosen.method, subsets, result, pmi_label=chosen.pmi_label)
 
 
 def _mirrored(
@@ -220,8 +222,23 @@ def _mirrored(
     if baselines:
         subsets["random"] = debias.subsample(len(pool), len(kept), seed=seed)
     if baselines and X.ndim == 2:
-        subsets["PMI"] = debias.pmi(pool, size=len(kept), variant=chosen.pmi, seed=seed).kept
-    return FilterRun(pool, X, y, chosen.method, subsets, None, mirror=(found, units))
+        subsets["PMI"] = _by_pmi(pool, len(kept), chosen, seed)
+    return FilterRun(
+        pool,
+        X,
+        y,
+        chosen.method,
+        subsets,
+        None,
+        mirror=(found, units),
+        pmi_label=chosen.pmi_label,
+    )
+
+
+def _by_pmi(pool: Dataset, size: int, chosen: FilterRecipe, seed: int) -> Rows:
+    """Return the rows that PMI filtering keeps."""
+    found = debias.pmi(pool, size=size, variant=chosen.pmi, label=chosen.pmi_label, seed=seed)
+    return found.kept
 
 
 OTHERS = ("another seed", "shaken vectors")

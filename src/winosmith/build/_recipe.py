@@ -75,6 +75,9 @@ class EmbedRecipe:
         dimensions: of the light embedder.
         finetune_train, finetune_dev: problems, in whole twins, that fine-tune the encoder and
             are then left out (the paper: 5,000 and 1,000); 0 uses the encoder as it is.
+        finetune_weight_decay: of AdamW, on matrices; 0 or more (the released code: 0).
+        finetune_dropout: the rate everywhere in the encoder, below 1; None is the encoder's own
+            (as in the released code).
     """
 
     encoder: str = "light"
@@ -85,6 +88,8 @@ class EmbedRecipe:
     dimensions: int = 512
     finetune_train: int = 0
     finetune_dev: int = 0
+    finetune_weight_decay: float = 0.01
+    finetune_dropout: float | None = 0.0
 
     def __post_init__(self) -> None:
         _refuse(self.dimensions < 2, f"dimensions is {self.dimensions}; it must be 2 or more")
@@ -97,6 +102,14 @@ class EmbedRecipe:
         _refuse(
             any(sizes) and (self.encoder == "light" or self.array is not None),
             "finetune_train needs a Hugging Face encoder in encoder",
+        )
+        _refuse(
+            self.finetune_weight_decay < 0,
+            f"finetune_weight_decay is {self.finetune_weight_decay}; it must be 0 or more",
+        )
+        _refuse(
+            self.finetune_dropout is not None and not 0 <= self.finetune_dropout < 1,
+            f"finetune_dropout is {self.finetune_dropout}; it must be 0 or more and below 1",
         )
         _refuse(
             self.reads == "options" and (any(sizes) or self.array is not None),
@@ -143,6 +156,8 @@ class FilterRecipe:
             fall on one side of each partition; with remove = "twins", the halves and copies alone.
         keep: how many problems "random" and "pmi" keep; None keeps as many as AFLite would.
         pmi: the variant of "pmi", which scores twins; singles are drawn at the same rate.
+        pmi_label: the correct option that counts as y = 1 of "pmi": "first-mentioned" in the
+            sentence, or "option-1", as in the paper, whose result depends on the order of options.
         null_draws: draws of twin-flipped labels for every null.
         again: also filter with another seed, and with vectors shaken by a ten-thousandth, and say
             how much of what was removed goes again; the filter takes three times as long.
@@ -164,6 +179,7 @@ class FilterRecipe:
     whole_twins: bool = False
     keep: int | None = None
     pmi: Literal["signed", "absolute", "max", "pairwise"] = "signed"
+    pmi_label: Literal["first-mentioned", "option-1"] = "first-mentioned"
     null_draws: int = 20
     again: bool = True
 

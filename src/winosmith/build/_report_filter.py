@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -56,6 +56,8 @@ def key_figures(run: FilterRun, measures: Measures) -> list[report.KeyFigure]:
                 ".1%",
             )
         )
+    if run.method == "pmi":
+        figures.append(report.KeyFigure("is correct if y = 1", PMI_LABELS[run.pmi_label], PMI_NOTE))
     told = [(other, one) for other, one in run.again.items() if one.share is not None]
     if told:
         figures.append(
@@ -68,6 +70,23 @@ def key_figures(run: FilterRun, measures: Measures) -> list[report.KeyFigure]:
             )
         )
     return figures
+
+
+PMI_LABELS: Mapping[debias.PmiLabel, str] = {
+    "first-mentioned": "the option mentioned first",
+    "option-1": "option 1",
+}
+"""What y = 1 of PMI filtering means, in words."""
+
+PMI_NOTE = (
+    "PMI filtering counts words with y = 1; WinoGrande's paper takes option 1, which depends on "
+    "the order in which options are written"
+)
+
+
+def _pmi_reading(run: FilterRun) -> str:
+    """Return the reading of y = 1 that the PMI subset has, as a sentence."""
+    return f"PMI counts words with y = 1: {PMI_LABELS[run.pmi_label]} is correct."
 
 
 GUESSED = "guessed by a machine"
@@ -266,7 +285,8 @@ def filter_sections(
         sections.append(_planted(measures, run))
     if measures.assessment is not None:
         blocks = debias.assessment_blocks(measures.assessment, measures.signature)
-        sections.append(report.Section("How far the answers stand apart", blocks))
+        lead = _pmi_reading(run) if "PMI" in run.subsets else ""
+        sections.append(report.Section("How far the answers stand apart", blocks, lead=lead))
         if run.method != "none":
             sections.append(_examples(run, measures.assessment, shown))
     return sections

@@ -139,10 +139,11 @@ def _overall(test: TestResult) -> Iterator[list[report.Value]]:
     yield ["Krippendorff's alpha", _reliability(test.alpha)]
     yield from _groups("native, others", test.groups)
     if test.without is not None:
-        names, left = ", ".join(test.without.left_out), test.without.subjects
-        yield [f"without {names}", f"{percent(test.without.mean)}, of {left} people"]
+        names = ", ".join(test.without.left_out)
+        people = f"{test.without.subjects} people"
+        yield [f"without {names}", f"{percent(test.without.mean)}, of {people}"]
         levels = list(test.without.histogram.items())[:2]
-        yield ["  their items", ", ".join(f"{n} with {right} of {left}" for right, n in levels)]
+        yield ["  their items", ", ".join(f"{n} with {r} of {of}" for (r, of), n in levels)]
         yield from _groups("  native, others", test.without.groups)
     if test.course is not None:
         yield ["first to last question", _slope(test.course.right, 100, "points right")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
@@ -43,6 +43,38 @@ class _Page(click.Path):
 
 
 PAGE = _Page(dir_okay=False)
+
+
+def _dropout(ctx: click.Context, param: click.Parameter, value: str | None) -> float | str | None:
+    """Return a rate, or "own" for that of the model."""
+    if value is None or value == "own":
+        return value
+    try:
+        return float(value)
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is neither a rate nor own", ctx, param) from None
+
+
+def regularisation_options(function: Any) -> Any:
+    """Add `--weight-decay` and `--dropout`; `regularisation` reads them."""
+    dropout = click.option("--dropout", callback=_dropout, metavar="RATE|own", help="Dropout rate "
+                           "everywhere in the network; own: the model's own. By default that of "
+                           "--grid winogrande (own), otherwise 0.")  # fmt: skip
+    decay = click.option("--weight-decay", type=float, help="Weight decay of AdamW, on matrices. "
+                         "By default that of --grid winogrande (0), otherwise "
+                         "0.01.")  # fmt: skip
+    return decay(dropout(function))
+
+
+def regularisation(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of `TrainingSettings` that `--weight-decay` and `--dropout` set."""
+    given = {name: options[name] for name in ("weight_decay", "dropout")}
+    return {
+        name: None if value == "own" else value
+        for name, value in given.items()
+        if value is not None
+    }
+
 
 _PAIR_BY = "pair_by"
 

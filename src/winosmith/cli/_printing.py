@@ -295,6 +295,19 @@ TIES = (
 )
 
 
+def of_each(values: Mapping[str, str]) -> str:
+    """Return the value that all solvers share, or each value with its solver.
+
+    >>> of_each({"a": "50.0 %", "b": "50.0 %"}), of_each({"a": "50.0 %", "b": "33.3 %"})
+    ('50.0 %', '50.0 % (a), 33.3 % (b)')
+    """
+    from winosmith.report import shown
+
+    if len(set(values.values())) == 1:
+        return next(iter(values.values()))
+    return ", ".join(f"{value} ({shown(name)})" for name, value in values.items())
+
+
 def rate(found: Proportion) -> str:
     """Return a share in percent, with the number of ties in it where there are some."""
     from winosmith.report import percent

@@ -11,7 +11,7 @@ from typing import Any
 
 from winosmith import metrics, report
 from winosmith.answers import Response
-from winosmith.cli._printing import Rows, progress, rate, share
+from winosmith.cli._printing import Rows, of_each, progress, rate, share
 from winosmith.dataset import Dataset
 from winosmith.errors import MissingExtraError
 from winosmith.lineage import depths
@@ -201,11 +201,13 @@ def _depths(found: Stabilities) -> report.Table:
                  _between(one.interval), one.errors, _number(one.null.coin),
                  None if one.null.p_value is None else probability(one.null.p_value)]
             )  # fmt: skip
-    first = found.first
-    left = f" {first.unknown:,} problems without a known depth are left out." * bool(first.unknown)
+    solvers = found.solvers.items()
+    sizes = {n: f"{of.n:,} perturbed problems, {len(of.families):,} families" for n, of in solvers}
+    unknown = {name: f"{of.unknown:,}" for name, of in solvers}
+    left = f" Without a known depth, and omitted: {of_each(unknown)}."
+    left *= any(of.unknown for _, of in solvers)
     return report.Table(
-        f"Error depth ({first.depth}): {first.n:,} perturbed problems, "
-        f"{len(first.families):,} families",
+        f"Error depth ({found.first.depth}): {of_each(sizes)}",
         ["solver", "mean of", "depth", "95 %", "n", "coin", "p"],
         rows,
         "How deep errors are: all of them, families' own means, families' first errors. "
@@ -251,11 +253,16 @@ def _by_depth(found: Stabilities) -> Iterator[report.Table]:
 
 
 def _at_depth(here: Sequence[metrics.Proportion | None]) -> list[report.Value]:
-    """Return the number of problems and the accuracies; one alone has its interval."""
-    count = max((one.n for one in here if one), default=0)
+    """Return the number of problems and the accuracies; one alone has its interval.
+
+    If solvers answered different numbers of problems, each accuracy has its own.
+    """
+    sizes = {one.n for one in here if one}
     if len(here) == 1:
-        return [count, *share(here[0])]
-    return [count, *(None if one is None else rate(one) for one in here)]
+        return [*(sizes or (0,)), *share(here[0])]
+    if len(sizes) == 1:
+        return [*sizes, *(None if one is None else rate(one) for one in here)]
+    return [None, *(None if one is None else f"{rate(one)} of {one.n:,}" for one in here)]
 
 
 def _survival(solvers: Mapping[str, metrics.Stability]) -> report.Table:

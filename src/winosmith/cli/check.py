@@ -31,6 +31,8 @@ SWITCHES = {
     "options": "options_in_sentence",
     "same-options": "same_options",
     "flipped": "flipped",
+    "domain": "domain",
+    "same-gender": "same_gender",
 }
 """What `--skip` takes, and the field of `StructureRules` that it switches off."""
 
@@ -61,7 +63,8 @@ def _shown(name: str, help: str, **settings: Any) -> Callable[[Any], Any]:  # no
 )
 @_shown("--length", "Words in a half.", type=(int, int), default=(15, 30), metavar="MIN MAX")
 @_shown("--overlap", "Least share of words that the halves have in common.", default=0.7)
-@_shown("--edit", "Greatest share of tokens in which the halves differ.", default=0.3)
+@_shown("--edit", "Greatest share of tokens in which the halves differ; 1 sets no limit.",
+        default=1.0)  # fmt: skip
 @click.option(
     "--skip",
     type=click.Choice(list(SWITCHES)),

@@ -21,6 +21,7 @@ BELONGS = {
         ("aflite", "pmi", "random"),
     ),
     "pmi_variant": ("pmi",),
+    "pmi_label": ("pmi",),
     "keep": ("pmi", "random"),
 }
 """The methods that an option is of, where others have no use for it."""
@@ -89,6 +90,10 @@ def _number(ctx: click.Context, param: click.Parameter, value: str | None) -> in
               "as AFLite would.")  # fmt: skip
 @click.option("--pmi-variant", type=click.Choice(["signed", "absolute", "max", "pairwise"]),
               default="signed", show_default=True)  # fmt: skip
+@click.option("--pmi-label", type=click.Choice(["first-mentioned", "option-1"]),
+              default="first-mentioned", show_default=True, help="Correct option that counts as "
+              "y = 1 of pmi: the one mentioned first in the sentence, or option 1 as in "
+              "WinoGrande's paper, whose result depends on the order of options.")  # fmt: skip
 @_options.cluster_option
 @click.option("--scratch", metavar="DIR", type=click.Path(exists=True, file_okay=False),
               help="A folder for the rotated copy of the vectors, in place of memory.")  # fmt: skip

@@ -42,6 +42,7 @@ Options = dict[str, Any]
               help="Of fine-tuning.")  # fmt: skip
 @click.option("--batch-size", default=SETTINGS.batch_size, show_default=True,
               help="Of fine-tuning, in problems.")  # fmt: skip
+@_options.regularisation_options
 @click.option("--split-point", type=click.Choice(["before_option", "after_option"]),
               help=f"Where an encoder's sentences are cut in two: {SETTINGS.split_point} in "
               "fine-tuning, nowhere otherwise, unless told.")  # fmt: skip
@@ -139,6 +140,7 @@ def _finetuned(dataset: Dataset, options: Options, stack: ExitStack) -> Any:
         batch_size=options["batch_size"],
         split_point=options["split_point"] or SETTINGS.split_point,
         max_length=options["max_length"],
+        **_options.regularisation(options),
     )
     model = models.model_folder(options["encoder"])
     with progress("Fine-tuning, step") as advance:

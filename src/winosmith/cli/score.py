@@ -22,6 +22,7 @@ from winosmith.cli._printing import (
     TIES,
     Result,
     Rows,
+    of_each,
     off_scores,
     rate,
     share,
@@ -317,10 +318,9 @@ def _gaps(
         try:
             gaps[name] = {
                 f"{column}, by the {reading}": metrics.gender_gap(
-                    found, women, reading=reading, seed=seed
+                    found, more.women[column], reading=reading, seed=seed
                 )
-                for column, women in more.women.items()
-                for reading in ("answer", "occupation")
+                for column, reading in metrics.gap_readings(more.women)
             }
         except SameInputError as error:
             refused[name] = str(error)
@@ -409,12 +409,14 @@ def _main(
     problems = next(iter(counts.values()))
     title = f"{report.shown(name)}: {number_of(problems, 'problem')}"
     notes = []
-    first = next(iter(scores.values()), None)
-    if first:
-        notes = [f"Guessing gives {percent(first.accuracy.chance or 0)}"]
-    if first and first.twins:
-        title += f", {number_of(first.twins.n, 'twin')}"
-        notes[0] += f", and {percent(first.twins.chance or 0)} of twins with both halves right"
+    if scores:
+        guessing = {name: percent(found.accuracy.chance or 0) for name, found in scores.items()}
+        notes = [f"Guessing gives {of_each(guessing)}"]
+    whole = {name: found.twins for name, found in scores.items() if found.twins}
+    if whole:
+        title += f", {number_of(next(iter(whole.values())).n, 'twin')}"
+        guessing = {name: percent(found.chance or 0) for name, found in whole.items()}
+        notes[0] += f", and {of_each(guessing)} of twins with both halves right"
     if len(set(counts.values())) > 1:
         title = report.shown(name)
         header.insert(1, "problems")
@@ -516,10 +518,10 @@ def _switched(extra: ExtraFigures) -> report.Table:
 def _gap_tables(extra: ExtraFigures) -> Iterator[report.Table]:
     for what in dict.fromkeys(what for of in extra.gaps.values() for what in of):
         rows: Rows = []
-        sizes = ""
+        sizes: dict[str, str] = {}
         for solver, of in extra.gaps.items():
             female, male = of[what].female, of[what].male
-            sizes = f"{female.plain.n}, {male.plain.n} / {female.gotcha.n}, {male.gotcha.n}"
+            sizes[solver] = f"{female.plain.n}, {male.plain.n} / {female.gotcha.n}, {male.gotcha.n}"
             rows.append([solver, "no", _points(female.plain), _points(male.plain),
                          points(female.value), points(male.value)])  # fmt: skip
             rows.append(["", "yes", _points(female.gotcha), _points(male.gotcha),
@@ -530,7 +532,7 @@ def _gap_tables(extra: ExtraFigures) -> Iterator[report.Table]:
             f"Gender gap on Winogender, with the majority of {what}",
             ["solver", "gotcha", "female", "male", "ΔF", "ΔM"],
             rows,
-            f"{_gap_notes(extra, what)}In percent, of {sizes} sentences. "
+            f"{_gap_notes(extra, what)}In percent, of {of_each(sizes)} sentences. "
             "Under ΔF and ΔM: their 95 % intervals, and "
             "the differences of the rounded cells, as table 7 of WinoGrande prints them.",
         )

@@ -6,14 +6,14 @@ import os
 import textwrap
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext, redirect_stderr
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from winosmith.cli._options import FILE, json_option
+from winosmith.cli._options import FILE, json_option, regularisation, regularisation_options
 from winosmith.cli._printing import print_json, print_table, progress, say
 from winosmith.errors import InputError
 from winosmith.models import GRIDS, Grid, TrainingSettings
@@ -36,7 +36,8 @@ Options = dict[str, Any]
               "record of all runs to DIR/runs.json.")  # fmt: skip
 @click.option("--grid", type=click.Choice(list(GRIDS)), default="one", show_default=True,
               help="What is tried: winogrande is 3 learning rates × 4 epochs × 2 batch sizes × 3 "
-              "seeds, evograd 3 × 4 × 4 for evolved data.")  # fmt: skip
+              "seeds, with the released code's weight decay and dropout; evograd 3 × 4 × 4 for "
+              "evolved data.")  # fmt: skip
 @click.option("--learning-rate", type=float, multiple=True, help="In place of the grid's; may be "
               "given again.")  # fmt: skip
 @click.option("--epochs", type=int, multiple=True, help="Likewise.")
@@ -63,7 +64,7 @@ Options = dict[str, Any]
               "and each option comes after the sentence.")  # fmt: skip
 @click.option("--patience", type=click.IntRange(min=1), metavar="N",
               help="Stop a run after N epochs without a better one.")  # fmt: skip
-@click.option("--dropout", type=float, help="Everywhere in the network; 0 if not told.")
+@regularisation_options
 @click.option("--max-length", type=click.IntRange(min=8), metavar="TOKENS",
               help="Cut longer texts at their start; the model's limit if not told.")  # fmt: skip
 @click.option("--device", metavar="NAME", help="As torch names it; the GPU if there is one.")
@@ -126,19 +127,18 @@ def _grid(options: Options) -> Grid:
         options["epochs"] or grid.epochs,
         options["batch_size"] or grid.batch_sizes,
         tuple(range(options["seeds"])) if options["seeds"] else grid.seeds,
+        {**grid.fixed, **regularisation(options)},
     )
 
 
 def _settings(options: Options) -> TrainingSettings:
-    settings = TrainingSettings(
+    return TrainingSettings(
         split_point=options["split_point"],
         local=2 if options["local_context"] else None,
         patience=options["patience"],
         max_length=options["max_length"],
         sees=options["sees"],
     )
-    dropout = options["dropout"]
-    return settings if dropout is None else replace(settings, dropout=dropout)
 
 
 def _arguments(options: Options, advance: Callable[[int, str], None]) -> dict[str, Any]:
@@ -285,6 +285,8 @@ def report_of(
         "kept": found.settings.name,
         "split_point": found.settings.split_point,
         "sees": found.settings.sees,
+        "weight_decay": found.settings.weight_decay,
+        "dropout": "own" if found.settings.dropout is None else found.settings.dropout,
         "n_train": found.n_train,
     }
     return {

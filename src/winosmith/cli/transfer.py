@@ -20,6 +20,7 @@ from winosmith.cli._printing import Result, progress, say
 from winosmith.cli._solvers import SOLVERS, TAKES, check_options, made, sees
 from winosmith.cli.score import women_by_occupation
 from winosmith.errors import DataError, InputError
+from winosmith.metrics import gap_readings
 from winosmith.models import GRIDS
 from winosmith.outputs import OutputFolder
 
@@ -288,7 +289,9 @@ def _women(target: Target) -> dict[str, float] | None:
     if not table.is_file():
         say(f"{table} is not there, so there is no gender gap; winosmith data get winogender")
         return None
-    return women_by_occupation(str(table))["bls"]
+    columns = women_by_occupation(str(table))
+    first, _ = gap_readings(columns)[0]
+    return columns[first]
 
 
 def _tuned(targets: list[Target], out: Path, options: Options) -> list[Solved]:

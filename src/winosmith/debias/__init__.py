@@ -22,7 +22,7 @@ from winosmith.debias._clues import (
 from winosmith.debias._guess import LINEAR, TWO_PIECE, Guess, Probe, Verification, probe, verify
 from winosmith.debias._logit import CrossLogit, Logit
 from winosmith.debias._mirror import Aim, MirrorResult, mirror
-from winosmith.debias._pmi import PmiResult, PmiVariant, pmi, word_pmi
+from winosmith.debias._pmi import PmiLabel, PmiResult, PmiVariant, pmi, word_pmi
 from winosmith.debias._rows import problem_labels, training_rows
 from winosmith.debias._selection import HISTOGRAM_EDGES, subsample
 from winosmith.debias._units import TwinUnits, choice_keys, option_units, twin_units
@@ -49,6 +49,7 @@ __all__ = [
     "MirrorResult",
     "Null",
     "Phase",
+    "PmiLabel",
     "PmiResult",
     "PmiVariant",
     "Probe",

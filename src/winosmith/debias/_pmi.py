@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 
 PmiVariant = Literal["signed", "absolute", "max", "pairwise"]
 
+PmiLabel = Literal["first-mentioned", "option-1"]
+"""The correct option that y = 1 stands for: the one that the sentence mentions first, or the one
+that is written first, as in WinoGrande, section 3."""
+
 Floats = NDArray[np.float64]
 
 
@@ -39,6 +43,7 @@ class PmiResult:
         scores: (n,) the score of each row's twin; both halves have the same. NaN for singles, which
             have none.
         variant: how twins were scored.
+        label: the correct option that y = 1 stands for.
         smoothing: what was added to the counts.
     """
 
@@ -46,6 +51,7 @@ class PmiResult:
     removed: NDArray[np.intp]
     scores: Floats
     variant: PmiVariant
+    label: PmiLabel
     smoothing: float
 
     def __post_init__(self) -> None:
@@ -60,6 +66,7 @@ def pmi(
     size: int | None = None,
     threshold: float | None = None,
     variant: PmiVariant = "signed",
+    label: PmiLabel = "first-mentioned",
     smoothing: float = PMI_SMOOTHING,
     singles: Literal["draw", "keep"] = "draw",
     seed: int = 0,
@@ -78,10 +85,11 @@ def pmi(
 
     What the paper leaves open, and what is done here:
 
-    - What "y=1" is: the option that the sentence mentions first is right. The paper has option 1
-      for it, but which option is written first means nothing, and swapping the options of a
-      problem changes no score here. See `metrics.first_of_twins`; in WinoGrande's train_xl the
-      two are the same in 89 % of the problems.
+    - What "y=1" is: by default (`label="first-mentioned"`), the option that the sentence mentions
+      first is correct, so that swapping the options of a problem changes no score; see
+      `metrics.first_of_twins`. `label="option-1"` is the paper's own reading: option 1 is correct.
+      Its scores change if options are swapped. In WinoGrande's train_xl both readings agree in
+      89 % of the problems; if options are written in random order, they agree in half.
     - Which half is t1: the one whose answer is that option (should both or neither have it, the
       one with the first id). So f is high when the words give the answers away, negative when
       they mislead; a strongly negative f is small, and kept, by "signed", and not by "absolute".
@@ -99,6 +107,7 @@ def pmi(
             ties are broken by a draw, not by the order of the data.
         threshold: instead of `size`: keep what scores below.
         variant: how twins are scored.
+        label: the correct option that y = 1 stands for.
         smoothing: added to each count of a word with an answer, above 0.
         singles: "draw" or "keep".
         seed: of the draw, for ties and for singles.
@@ -108,8 +117,8 @@ def pmi(
         InputError: not exactly one of `size` and `threshold`; a parameter is out of its range; more
             singles are to be kept than `size` has room for.
     """
-    _check(len(data), size, threshold, variant, smoothing, singles)
-    scores = _scores(data, variant, smoothing)
+    _check(len(data), size, threshold, variant, label, smoothing, singles)
+    scores = _scores(data, variant, label, smoothing)
     place = _drawn(data, seed)
     ranked = sorted(data.twins, key=lambda twin: (scores[twin[0]], min(place[row] for row in twin)))
     drawn = sorted(data.singles, key=place.__getitem__)
@@ -125,32 +134,41 @@ def pmi(
         chosen = ranked[: (room - count) // 2]
     kept = np.array(sorted([*drawn[:count], *(row for twin in chosen for row in twin)]), np.intp)
     removed = np.setdiff1d(np.arange(len(data)), kept)
-    return PmiResult(kept, removed, scores, variant, smoothing)
+    return PmiResult(kept, removed, scores, variant, label, smoothing)
 
 
-def word_pmi(data: Dataset, *, smoothing: float = PMI_SMOOTHING) -> dict[str, float]:
-    """Return PMI(y=1; w) in nats for each word, from the highest down; y=1 as `pmi` has it.
+def word_pmi(
+    data: Dataset, *, label: PmiLabel = "first-mentioned", smoothing: float = PMI_SMOOTHING
+) -> dict[str, float]:
+    """Return PMI(y=1; w) in nats for each word, from the highest down.
+
+    Args:
+        data: two-option problems with known answers.
+        label: the correct option that y = 1 stands for.
+        smoothing: added to each count of a word with an answer, above 0.
 
     Raises:
         DataError: see `problem_labels`.
-        InputError: `smoothing` is not above 0.
+        InputError: there is no such label, or `smoothing` is not above 0.
     """
+    _check_label(label)
     _check_smoothing(smoothing)
     counts, vocabulary = word_counts(data)
-    first = pmi_with_answers(counts, _labels(data), smoothing)[0]
+    first = pmi_with_answers(counts, _labels(data, label), smoothing)[0]
     order = np.argsort(-first, kind="stable")
     return {vocabulary[word]: float(first[word]) for word in order}
 
 
-def _labels(data: Dataset) -> NDArray[np.intp]:
-    """Return 0 where the option that counts as the first is right, else 1."""
-    labels: NDArray[np.intp] = (problem_labels(data) != first_of_twins(data)).astype(np.intp)
+def _labels(data: Dataset, label: PmiLabel) -> NDArray[np.intp]:
+    """Return 0 for each row with y = 1, (n,), and 1 for the others."""
+    first = first_of_twins(data) if label == "first-mentioned" else 0
+    labels: NDArray[np.intp] = (problem_labels(data) != first).astype(np.intp)
     return labels
 
 
-def _scores(data: Dataset, variant: PmiVariant, smoothing: float) -> Floats:
+def _scores(data: Dataset, variant: PmiVariant, label: PmiLabel, smoothing: float) -> Floats:
     """Return the score of each row's twin; NaN for singles."""
-    labels = _labels(data)
+    labels = _labels(data, label)
     words, _ = word_counts(data)
     features = pair_counts(words) if variant == "pairwise" else words
     information = pmi_with_answers(features, labels, smoothing)
@@ -202,6 +220,7 @@ def _check(
     size: int | None,
     threshold: float | None,
     variant: str,
+    label: str,
     smoothing: float,
     singles: str,
 ) -> None:
@@ -213,9 +232,15 @@ def _check(
         raise InputError("threshold is a number, not NaN")
     if variant not in get_args(PmiVariant):
         raise InputError(f"variant is one of {', '.join(get_args(PmiVariant))}; not {variant!r}")
+    _check_label(label)
     if singles not in ("draw", "keep"):
         raise InputError(f"singles is 'draw' or 'keep', not {singles!r}")
     _check_smoothing(smoothing)
+
+
+def _check_label(label: str) -> None:
+    if label not in get_args(PmiLabel):
+        raise InputError(f"label is one of {', '.join(get_args(PmiLabel))}; not {label!r}")
 
 
 def _check_smoothing(smoothing: float) -> None:

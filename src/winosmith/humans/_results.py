@@ -27,6 +27,8 @@ from winosmith.humans._tally import (
     chance,
     course,
     crossed_share,
+    histogram_of,
+    levels_record,
     paces,
 )
 from winosmith.metrics import Proportion, Reliability
@@ -308,9 +310,7 @@ class TestResult:
             "above_chance": self.above_chance,
             "same": self.same,
             "ambiguous": self.ambiguous,
-            "histogram": [
-                {"right": right, "of": of, "items": n} for (right, of), n in self.histogram.items()
-            ],
+            "histogram": levels_record(self.histogram),
             "groups": self.groups and self.groups.record(),
             "without_weakest": self.without and self.without.record(),
             "fleiss_kappa": self.kappa.record(),
@@ -364,7 +364,6 @@ def result_of_test(
         ]
     )
     scores = np.nanmean(right, axis=1)
-    levels = Counter((item.right, item.asked) for item in items)
     return TestResult(
         name,
         tuple(_person(who, sheets[who], given[who], dataset, native)
@@ -372,7 +371,7 @@ def result_of_test(
         items,
         crossed_share(right, together),
         float(scores.std(ddof=1)) if len(scores) > 1 else None,
-        dict(sorted(levels.items(), key=lambda found: best_first(found[0]))),
+        histogram_of((item.right, item.asked) for item in items),
         chance([len(item.options) for item in items], [item.asked for item in items]),
         _subjects.compare_groups(
             [float(s) for s, native in zip(scores, natives, strict=True) if native is True],

@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 import math
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -22,7 +21,8 @@ import numpy.typing as npt
 
 from winosmith.errors import DataError, FormatError
 from winosmith.humans._answers import Noted, Sitting
-from winosmith.records import Recorded, json_lines, read_text
+from winosmith.humans._tally import Level, histogram_of, levels_record
+from winosmith.records import json_lines, read_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -429,7 +429,7 @@ def _welch(a: Floats, b: Floats) -> tuple[float | None, tuple[float, float] | No
 
 
 @dataclass(frozen=True, slots=True)
-class Without(Recorded):
+class Without:
     """The same test without its weakest subjects.
 
     Attributes:
@@ -437,14 +437,25 @@ class Without(Recorded):
         subjects: how many are left.
         mean: of the others' scores, 0–1.
         groups: native speakers and others among them; None where that is not known.
-        histogram: subjects of those left who were right → items.
+        histogram: (subjects right, subjects asked) of those left → items, the best first; items
+            that only the weakest were asked are not counted.
     """
 
     left_out: tuple[str, ...]
     subjects: int
     mean: float
     groups: Groups | None
-    histogram: Mapping[int, int]
+    histogram: Mapping[Level, int]
+
+    def record(self) -> dict[str, Any]:
+        """Return it as JSON can hold it."""
+        return {
+            "left_out": list(self.left_out),
+            "subjects": self.subjects,
+            "mean": self.mean,
+            "groups": self.groups and self.groups.record(),
+            "histogram": levels_record(self.histogram),
+        }
 
 
 def without_weakest(
@@ -471,7 +482,9 @@ def without_weakest(
     order = sorted(range(len(names)), key=lambda at: (scores[at], names[at]))
     out, left = order[:weakest], sorted(order[weakest:])
     kept = right[left]
-    levels = Counter(int(total) for total in np.nansum(kept, axis=0))
+    asked = np.count_nonzero(~np.isnan(kept), axis=0)
+    correct = np.nansum(kept, axis=0).astype(int)
+    levels = (level for level in zip(correct.tolist(), asked.tolist(), strict=True) if level[1])
     return Without(
         tuple(names[at] for at in out),
         len(left),
@@ -481,5 +494,5 @@ def without_weakest(
             [float(scores[at]) for at in left if natives[at] is False],
             seed,
         ),
-        dict(sorted(levels.items(), reverse=True)),
+        histogram_of(levels),
     )

@@ -120,6 +120,21 @@ def best_first(level: Level) -> tuple[float, int]:
     return -right / max(1, of), -of
 
 
+def histogram_of(levels: Iterable[Level]) -> dict[Level, int]:
+    """Return how many items have each level, the best level first.
+
+    >>> histogram_of([(4, 4), (3, 4), (4, 4)])
+    {(4, 4): 2, (3, 4): 1}
+    """
+    counted = Counter(levels)
+    return {level: counted[level] for level in sorted(counted, key=best_first)}
+
+
+def levels_record(histogram: Mapping[Level, int]) -> list[dict[str, int]]:
+    """Return a histogram of levels as JSON can hold it."""
+    return [{"right": right, "of": of, "items": n} for (right, of), n in histogram.items()]
+
+
 @dataclass(frozen=True, slots=True)
 class Chance:
     """What guessing gives.
@@ -201,11 +216,10 @@ def counts(dataset: Dataset, tally: Tally) -> Counts:
         size = len(dataset[row].options)
         right, of = by_options.get(size, (0, 0))
         by_options[size] = (right + pairs[row][0], of + pairs[row][1])
-    levels = Counter(pairs[row] for row in asked)
     return Counts(
         sum(pairs[row][0] for row in asked),
         sum(pairs[row][1] for row in asked),
-        dict(sorted(levels.items(), key=lambda found: best_first(found[0]))),
+        histogram_of(pairs[row] for row in asked),
         dict(sorted(by_options.items())),
         chance([len(dataset[row].options) for row in asked], [pairs[row][1] for row in asked]),
         len(asked),

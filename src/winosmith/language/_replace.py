@@ -5,7 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from winosmith.language._forms import MASS, PLURAL_ONLY, article, inflect, lemma, tag
+from winosmith.language._forms import (
+    PLURAL_ONLY,
+    article,
+    countability,
+    head_of,
+    inflect,
+    is_mass,
+    lemma,
+    tag,
+)
 from winosmith.problem import BLANK
 from winosmith.text import FUNCTION_WORDS, tokens
 
@@ -75,12 +84,14 @@ def replace_word(
     changes: list[Change] = []
     where = spans(sentence, cut)
     for at in places:
-        made = _changes(cut, where, at, form, number)
+        if not _takes(cut, at, _tag(cut, at), lemma):
+            return None
+        made = _changes(cut, where, at, _like_word(cut, at, form, lemma), number)
         if made is None:
             return None
         changes += made
     made_options = tuple(
-        _in_option(option, cut[word], form) if joined else option
+        _in_option(option, cut[word], form, lemma) if joined else option
         for option, joined in zip(options, linked, strict=True)
     )
     return _checked(sentence, _applied(sentence, changes), made_options)
@@ -129,8 +140,7 @@ def _form(cut: Sequence[str], at: int, new: str, name: str) -> str | None:
     """Return the form that the tag asks for, with the original's capitals."""
     if lemma(cut[at], name) == new.lower():
         return None
-    singular = name == "NN" and cut[at].lower() in MASS and new not in MASS
-    form = inflect(new, "NNS" if singular else name)
+    form = inflect(new, _number_change(cut[at], name, new) or name)
     if name in ("JJ", "RB") and _degree_before(cut, at):
         form = inflect(new, name + _degree_before(cut, at))
     word = cut[at]
@@ -147,15 +157,42 @@ def _degree_before(cut: Sequence[str], at: int) -> str:
 
 def _number_change(word: str, name: str, new: str) -> str:
     """Return "NN" or "NNS" when the new noun has that number and the old one had the other."""
-    head = new.rpartition(" ")[2]
-    if name == "NNS" and head in MASS:
+    if name == "NNS" and is_mass(new):
         return "NN"
-    if name == "NN" and (
-        (head in PLURAL_ONLY and word.lower() not in PLURAL_ONLY)
-        or (word.lower() in MASS and head not in MASS)
-    ):
+    if name == "NN" and head_of(new) in PLURAL_ONLY and word.lower() not in PLURAL_ONLY:
         return "NNS"
     return ""
+
+
+_SINGULAR = frozenset("a an one each every another either neither".split())
+"""Determiners that only a countable singular follows."""
+
+_SEVERAL = frozenset("several both various numerous couple few".split())
+"""Determiners that only a countable plural follows, in addition to numbers."""
+
+_ANY = frozenset(
+    "the this that my your his her its our their whose which what no 's ’s ' ’".split()
+)
+"""Determiners that a countable singular and a mass noun follow."""
+
+
+def _takes(cut: Sequence[str], at: int, name: str, new: str) -> bool:
+    """Return whether a noun's place takes another noun, by its determiner and countability.
+
+    A mass noun needs a place without "a", "each" or a number; a countable singular needs a
+    determiner, which a mass noun's place may lack ("gave advice", "much luggage").
+    """
+    if name not in ("NN", "NNS"):
+        return True
+    tags, first = tag(cut), at - 1
+    while first >= 0 and tags[first].startswith(("JJ", "RB", "VBN", "VBG")):
+        first -= 1
+    before = cut[first].lower() if first >= 0 and tags[first] != "IN" else ""  # "said that …"
+    if is_mass(new):
+        is_number = first >= 0 and tags[first] == "CD"
+        return not is_number and before not in (_SINGULAR if name == "NN" else _SEVERAL)
+    from_mass = name == "NN" and is_mass(cut[at].lower())
+    return not from_mass or countability(new) is None or before in _ANY
 
 
 def _is_linked(option: str, word: str, cut: Sequence[str]) -> bool:
@@ -165,9 +202,18 @@ def _is_linked(option: str, word: str, cut: Sequence[str]) -> bool:
     )
 
 
-def _in_option(option: str, word: str, form: str) -> str:
+def _like_word(cut: Sequence[str], at: int, form: str, new: str) -> str:
+    """Return the form with the capital of the word that it replaces; a name keeps its own."""
+    if new[:1].isupper() or _is_loud(cut[at]):
+        return form
+    first = form[0].upper() if cut[at][0].isupper() else form[0].lower()
+    return first + form[1:]
+
+
+def _in_option(option: str, word: str, form: str, new: str) -> str:
     def changed(found: re.Match[str]) -> str:
-        small = form if word.isupper() or form.isupper() else form[0].lower() + form[1:]
+        keeps = word.isupper() or form.isupper() or new[:1].isupper()
+        small = form if keeps else form[0].lower() + form[1:]
         return form[0].upper() + form[1:] if found[0][0].isupper() and not word.isupper() else small
 
     return re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", changed, option, flags=re.IGNORECASE)
@@ -178,10 +224,6 @@ def _changes(
 ) -> list[Change] | None:
     """Return what changes at one place: the word, and what stands around it."""
     start, end = where[at]
-    if cut[at][0].isupper() and not _is_loud(cut[at]):
-        form = form[0].upper() + form[1:]
-    elif cut[at][0].islower():
-        form = form[0].lower() + form[1:]
     drops_more = _degree_before(cut, at) != "" and _tag(cut, at) in ("JJ", "RB")
     changes: list[Change] = [(where[at - 1][0] if drops_more else start, end, form)]
     changes += _possessive(cut, where, at, form)

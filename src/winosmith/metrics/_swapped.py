@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any, Literal
+from itertools import product
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -217,6 +218,19 @@ Reading = Literal["answer", "occupation"]
 """What makes a sentence a "gotcha"; see `gender_gap`."""
 
 GENDERS = ("female", "male")
+
+
+def gap_readings(columns: Iterable[str]) -> list[tuple[str, Reading]]:
+    """Return each column of shares of women with each reading, those of table 7 first.
+
+    Table 7 of WinoGrande has the shares of the Bureau of Labor Statistics ("bls") and the reading
+    "answer"; see `gender_gap`.
+
+    >>> gap_readings(["bergsma", "bls"])[:2]
+    [('bls', 'answer'), ('bls', 'occupation')]
+    """
+    ordered = sorted(columns, key=lambda column: column != "bls")
+    return list(product(ordered, get_args(Reading)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -41,6 +41,7 @@ class Grid:
 
     Attributes:
         learning_rates, epochs, batch_sizes, seeds: one or more of each.
+        fixed: further settings of every run, by the name of the `TrainingSettings` field.
 
     >>> len(list(GRIDS["winogrande"].runs()))
     72
@@ -50,14 +51,15 @@ class Grid:
     epochs: tuple[int, ...] = (TrainingSettings.epochs,)
     batch_sizes: tuple[int, ...] = (TrainingSettings.batch_size,)
     seeds: tuple[int, ...] = (0,)
+    fixed: Mapping[str, Any] = field(default_factory=dict)
 
     def runs(self, settings: TrainingSettings | None = None) -> Iterator[TrainingSettings]:
-        """Yield the settings of each run; what the grid does not vary is as in `settings`.
+        """Yield the settings of each run; those that the grid leaves open are as in `settings`.
 
         Raises:
             InputError: nothing to try, the same value twice, or a value out of range.
         """
-        settings = settings or TrainingSettings()
+        settings = replace(settings or TrainingSettings(), **self.fixed)
         tried = (self.seeds, self.learning_rates, self.epochs, self.batch_sizes)
         if any(not values or len(set(values)) < len(values) for values in tried):
             raise InputError("a grid needs one value or more of each kind, and none twice")
@@ -67,12 +69,16 @@ class Grid:
 
 GRIDS: Mapping[str, Grid] = {
     "one": Grid(),
-    "winogrande": Grid((1e-5, 3e-5, 5e-5), (3, 4, 5, 8), (8, 16), (0, 1, 2)),
+    "winogrande": Grid(
+        (1e-5, 3e-5, 5e-5), (3, 4, 5, 8), (8, 16), (0, 1, 2), {"weight_decay": 0.0, "dropout": None}
+    ),
     "evograd": Grid((1e-5, 3e-5, 5e-5), (1, 2, 4, 8), (8, 16, 32, 64), (0,)),
 }
-"""Grids by name: `winogrande` is that of WinoGrande's section 4.1, with its three seeds; `evograd`
-that of EvoGrad's appendix for evolved data, whose learning rates are lost in print: they are
-WinoGrande's here, as its other grid repeats WinoGrande's; `one` has the defaults alone."""
+"""Grids by name. `winogrande` is that of WinoGrande's section 4.1, with its three seeds, and with
+the weight decay (0) and dropout (the model's own) of its released code
+(github.com/allenai/winogrande, scripts/run_experiment.py). `evograd` is that of EvoGrad's appendix
+for evolved data, whose learning rates are lost in print: they are WinoGrande's here, as its other
+grid repeats WinoGrande's. `one` has only the defaults."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,7 +138,7 @@ def train_grid(
         model: likewise.
         out: the folder: the best model in `model/`, all runs in `runs.json`.
         grid: what is tried; one run with the defaults when None.
-        settings: what the grid does not vary.
+        settings: what the grid leaves open.
         device: as torch names it; the GPU when there is one when None.
         force: replace the results of another recipe.
         on_step: called after every step of every run.

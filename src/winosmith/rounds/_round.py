@@ -413,7 +413,7 @@ class People:
 
     Attributes:
         judged: how many of the problems have votes of judges that count (`validate.eligible`).
-        agree: the mean share of a judged problem's votes that are for its answer, 0–1; None
+        agree: the share of the votes on the judged problems that are for the answer, 0–1; None
             without any. The problems were kept because most judges chose that answer, so this is
             no accuracy; a round is compared with another one by it.
         unanimous: the share of the judged problems on which all judges chose the answer.
@@ -451,12 +451,11 @@ def people_on(recipe: Recipe, files: BuildFiles, dataset: Dataset) -> People | N
         if vote.purpose == "validate" and vote.problem_id in new_of:
             problem = new_of[vote.problem_id]
             right.setdefault(problem, []).append(vote.choice == answers[problem])
-    shares = [sum(votes) / len(votes) for votes in right.values()]
     tested = any(vote.purpose == "test" for vote in said)
     return People(
-        len(shares),
-        sum(shares) / len(shares) if shares else None,
-        sum(share == 1 for share in shares) / len(shares) if shares else None,
+        len(right),
+        sum(map(sum, right.values())) / sum(map(len, right.values())) if right else None,
+        sum(map(all, right.values())) / len(right) if right else None,
         metrics.human_accuracy(dataset, said) if tested else None,
     )
 

@@ -143,9 +143,9 @@ Features = Literal["words", "pairs"]
 """What is counted, over lower-cased tokens without the blank:
 
 - `words`: the sentence's words with the place of the right option among the mentions in the text,
-  as the PMI filter counts them (WinoGrande, section 3; see `metrics.first_of_twins`). The option
-  that is mentioned first scores Σ PMI(y = 1; w) over the words of the sentence, the other one
-  Σ PMI(y = 2; w), so it is about problems of two options; which is written first means nothing.
+  as the PMI filter counts them by default (WinoGrande, section 3; `metrics.first_of_twins`). The
+  option that is mentioned first scores Σ PMI(y = 1; w) over the words of the sentence, the other
+  one Σ PMI(y = 2; w), so it is about problems of two options; which is written first means nothing.
 - `pairs`: a word of an option with a word of the sentence, by whether that option is right. An
   option scores Σ PMI(right; v, w) over its distinct pairs; any number of options.
 """

@@ -18,44 +18,28 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 from winosmith.problem import Problem
 from winosmith.seen import check_blanks, tokens_and_blank
+from winosmith.solve._mentions import (
+    Mention,
+    Roles,
+    is_boundary,
+    is_same_noun,
+    may_be,
+    passive_auxiliary,
+    roles,
+    stem,
+)
 from winosmith.solve._solver import Scores
 from winosmith.text import FUNCTION_WORDS, tokens
 
-_GROUPS = {
-    "he": "he him his himself",
-    "she": "she her hers herself",
-    "it": "it its itself",
-    "they": "they them their theirs themselves",
-    "i": "i me my mine myself",
-    "we": "we us our ours ourselves",
-    "you": "you your yours yourself yourselves",
-}
-
-PRONOUNS = {form: group for group, forms in _GROUPS.items() for form in forms.split()}
-"""Each form of a personal pronoun, with the one that stands for all of its forms."""
-
-_BOUNDARIES = frozenset(
-    """although and as because before but if or since so that though unless until when whereas
-    which while who after""".split()
-)
-"""What opens a clause."""
-
-POSSESSIVES = frozenset("my your his her its our their".split())
-"""The forms that stand before a noun; "his" and "her" stand alone too."""
-
 _NEGATIONS = frozenset("not n't never no hardly cannot without".split())
 
-
-_BE = frozenset("am are be been being is was were".split())
-
-_BE_OR_GET = _BE | frozenset("get gets got gotten".split())
 
 _LONGEST = 5
 """Words of a term at most; longer ones are never met word for word."""
 
 
 _COPY = 0.7
-"""The share of a problem's words from which on a snippet is taken for a copy of the problem."""
+"""The least share of a problem's content words that a copy of it has."""
 
 
 class Retriever(Protocol):
@@ -98,9 +82,9 @@ class KnowledgeHunting:
     which serves problems of more options, and things rather than people.
 
     A snippet counts once, with its strongest reading, unless another one speaks as strongly for
-    another option; one that holds 70 % of the problem's words
-    is taken for a copy of the problem, and left out. Options without evidence score 0, so where
-    nothing is found all scores are equal.
+    another option. A snippet with 70 % of the problem's content words, and of those among them that
+    were not searched for, is taken for a copy of the problem and omitted. Options without evidence
+    score 0, so where nothing is found all scores are equal.
 
     Attributes:
         retriever: where to look.
@@ -171,9 +155,16 @@ class KnowledgeHunting:
 
     def _search(self, what: Asked, *phrases: str) -> Iterator[str]:
         for snippet in self.retriever.search(phrases, self.snippets):
-            shared = what.stems.intersection(map(stem, tokens(snippet)))
-            if len(shared) < _COPY * len(what.stems):
+            if not _is_copy(what, frozenset(map(stem, tokens(snippet)))):
                 yield snippet
+
+
+def _is_copy(what: Asked, stems: frozenset[str]) -> bool:
+    """Return whether a snippet has most content words, also of those that were not searched for."""
+    searched = {stem for term in (*what.context, *what.query) for stem in term.stems}
+    return all(
+        len(stems & words) >= _COPY * len(words) for words in (what.stems, what.stems - searched)
+    )
 
 
 Tagger = Callable[[list[str]], Sequence[tuple[str, str]]]
@@ -204,19 +195,26 @@ class Asked:
             mentions, the most specific first; empty when nothing stands there.
         query: the terms of the predicate of the blank's clause.
         blank: "subject" when the blank stands before its predicate, "object" when after it.
+        passive: whether the predicate of the blank is in the passive.
         agent, patient: the options before and after the context predicate, the other way round in
             the passive; None when the sentence does not mention both.
         heads: each option's last word; None for a name, of which texts know nothing.
-        stems: of all words of the sentence.
+        stems: of the content words of the sentence.
     """
 
     context: tuple[Term, ...]
     query: tuple[Term, ...]
     blank: Literal["subject", "object"]
+    passive: bool
     agent: int | None
     patient: int | None
     heads: tuple[str | None, ...]
     stems: frozenset[str]
+
+    def one_in_the_blank(self, found: Roles) -> Mention:
+        """Return who plays the blank's part among the roles of its predicate."""
+        is_agent = (self.blank == "subject") != self.passive
+        return found.agent if is_agent else found.patient
 
 
 def asked(problem: Problem, tagger: Tagger | None = None) -> Asked:
@@ -239,27 +237,32 @@ def asked(problem: Problem, tagger: Tagger | None = None) -> Asked:
     kept = _kept(problem, cut, tagger)
     low, high, side = _clause(cut, kept, blank or 0)
     agent, patient, start, end = _parts(problem, cut)
-    if _is_passive_between([token.lower() for token in cut[start:end]]):
+    if _is_passive_between(cut[start:end]):
         agent, patient = patient, agent
     return Asked(
         context=_terms(cut, kept, start, end),
         query=_terms(cut, kept, low, high),
         blank=side,
+        passive=passive_auxiliary(cut[:high], slice(low, high)) is not None,
         agent=agent,
         patient=patient,
         heads=tuple(map(_head, problem.options)),
-        stems=frozenset(stem(t) for t in cut if any(map(str.isalnum, t))),
+        stems=frozenset(stem(t) for t in cut if _is_content(t)),
     )
 
 
 def _kept(problem: Problem, cut: list[str], tagger: Tagger | None) -> list[bool]:
     """Tell which tokens may be terms of their own: content words that are not of the options."""
-    without = {t.lower() for option in problem.options for t in tokens(option)} | FUNCTION_WORDS
-    content = [t.lower() not in without and any(map(str.isalnum, t)) for t in cut]
+    without = {t.lower() for option in problem.options for t in tokens(option)}
+    content = [_is_content(t) and t.lower() not in without for t in cut]
     if tagger is None:
         return content
     tags = [tag for _, tag in tagger(cut)]
     return [c and tag.startswith(("V", "J")) for c, tag in zip(content, tags, strict=True)]
+
+
+def _is_content(token: str) -> bool:
+    return token.lower() not in FUNCTION_WORDS and any(map(str.isalnum, token))
 
 
 def _clause(
@@ -294,9 +297,10 @@ def _parts(problem: Problem, cut: list[str]) -> tuple[int | None, int | None, in
     return first, second, start, max(start, end)
 
 
-def _is_passive_between(between: list[str]) -> bool:
-    """Tell whether what stands between the options reads "was … by"."""
-    return bool(between) and "by" in between[-2:] and not _BE_OR_GET.isdisjoint(between)
+def _is_passive_between(between: Sequence[str]) -> bool:
+    """Return whether the words between the options read "was chased … by"."""
+    by = [token.lower() for token in between[-2:]]
+    return "by" in by and passive_auxiliary(between, slice(0, len(between))) is not None
 
 
 def _find(cut: Sequence[str], words: Sequence[str]) -> int | None:
@@ -341,17 +345,6 @@ class Evidence(NamedTuple):
     strength: int
 
 
-class _Mention(NamedTuple):
-    """Who stands beside a predicate: a token, or nobody ("and was weak")."""
-
-    token: str | None
-
-    @property
-    def group(self) -> str | None:
-        """The pronoun group, when it is a pronoun."""
-        return PRONOUNS.get((self.token or "").lower())
-
-
 def role_evidence(snippet: str, what: Asked, context: Term, query: Term) -> Evidence | None:
     """Return for which option a snippet speaks by the parts that are played in it, or None.
 
@@ -384,10 +377,7 @@ def mention_evidence(snippet: str, what: Asked, option: int, query: Term) -> Evi
     at = _first(list(map(stem, cut)), query.stems)
     if at is None or not _same_sign(cut, ((at, query),)):
         return None
-    if what.blank == "subject":
-        who = _before(cut, at.start, over=_query_stems(what))
-    else:
-        who = _after(cut, at.stop)
+    who = what.one_in_the_blank(roles(cut, at, over=_query_stems(what)))
     head = what.heads[option]
     if who.token is None or head is None or stem(who.token) != stem(head):
         return None
@@ -415,129 +405,25 @@ def _part(
     cut: Sequence[str], context: slice, query: slice, what: Asked
 ) -> Literal["agent", "patient"] | None:
     """Return whose part in the context the one beside the query plays."""
-    agent, patient = _before(cut, context.start), _after(cut, context.stop)
-    if _is_passive(cut, context):
-        agent, patient = patient, agent
-    if what.blank == "object":
-        who = _after(cut, query.stop)
-    else:
-        follows = context.start < query.start
-        stop = context.stop if follows else 0
-        who = _before(cut, query.start, stop=stop, over=_query_stems(what))
-        if who.token is None and follows and any(map(is_boundary, cut[stop : query.start])):
-            return "agent"  # "she refused, fearing violence": who is left out is the subject
-    for test in (_is_same_noun, _may_be):
+    agent, patient = roles(cut, context)
+    follows = context.start < query.start
+    stop = context.stop if follows else 0
+    who = what.one_in_the_blank(roles(cut, query, stop=stop, over=_query_stems(what)))
+    is_left_out = who.token is None and follows and what.blank == "subject"
+    if is_left_out and any(map(is_boundary, cut[stop : query.start])):
+        # "she refused, fearing violence": who is left out is the subject
+        return "patient" if passive_auxiliary(cut, context) is not None else "agent"
+    for test in (is_same_noun, may_be):
         fits = [test(who, agent), test(who, patient)]
         if sum(fits) == 1:
             return "agent" if fits[0] else "patient"
     return None
 
 
-def _is_passive(cut: Sequence[str], place: slice) -> bool:
-    before = {token.lower() for token in cut[max(0, place.start - 2) : place.start]}
-    return not _BE.isdisjoint(before) and "by" in (t.lower() for t in cut[place.stop - 1 :][:2])
-
-
 def _query_stems(what: Asked) -> frozenset[str]:
     return frozenset(stem for term in what.query for stem in term.stems)
-
-
-def _before(
-    cut: Sequence[str], place: int, *, stop: int = 0, over: frozenset[str] = frozenset()
-) -> _Mention:
-    """Return who stands before a place in its clause, past function words, adverbs and `over`."""
-    for token in reversed(cut[stop:place]):
-        lowered = token.lower()
-        if lowered in PRONOUNS:
-            return _Mention(token)
-        if is_boundary(token) and lowered != "so":
-            break
-        passed = lowered in FUNCTION_WORDS or lowered.endswith("ly") or stem(token) in over
-        if not passed:
-            return _Mention(token)
-    return _Mention(None)
-
-
-def _after(cut: Sequence[str], place: int) -> _Mention:
-    """Return who stands after a place in its clause: a pronoun, or the head of the next nouns."""
-    head = None
-    for at in range(place, len(cut)):
-        lowered = cut[at].lower()
-        if is_boundary(cut[at]) or (head and lowered in FUNCTION_WORDS):
-            break
-        if lowered in PRONOUNS and not _owns(cut, at):
-            return _Mention(cut[at])
-        if lowered not in FUNCTION_WORDS:
-            head = cut[at]
-    return _Mention(head)
-
-
-def _owns(cut: Sequence[str], at: int) -> bool:
-    """Tell whether a pronoun stands before the noun that it owns: "his son", not "saw her"."""
-    following = cut[at + 1] if at + 1 < len(cut) else "."
-    alone = is_boundary(following) or following.lower() in FUNCTION_WORDS
-    return cut[at].lower() in POSSESSIVES and not alone
-
-
-def _is_same_noun(who: _Mention, other: _Mention) -> bool:
-    """Tell whether both mentions are nouns, and the same one."""
-    if who.token is None or other.token is None or who.group or other.group:
-        return False
-    return stem(who.token) == stem(other.token)
-
-
-def _may_be(who: _Mention, other: _Mention) -> bool:
-    """Tell whether a pronoun may stand for the other mention, by its form."""
-    if who.token is None or other.token is None:
-        return False
-    if who.group and other.group:
-        return who.group == other.group
-    if who.group or other.group:
-        noun = other.token if who.group else who.token
-        group = who.group or other.group
-        if group == "they":
-            return is_plural(noun)
-        if group == "it":
-            return not is_plural(noun) and noun.islower()
-        return group in ("he", "she") and not is_plural(noun)
-    return False
-
-
-def is_boundary(token: str) -> bool:
-    """Tell whether a clause ends at a token: punctuation, or a word that opens the next one."""
-    return token.lower() in _BOUNDARIES or not any(map(str.isalnum, token))
-
-
-def is_plural(token: str) -> bool:
-    """Tell whether a noun looks like a plural."""
-    return token.lower().endswith("s") and not token.lower().endswith(("ss", "us", "'s"))
 
 
 def negated(tokens: Sequence[str], start: int, reach: int = 3) -> bool:
     """Tell whether a negation stands at most `reach` tokens ahead of a place."""
     return not _NEGATIONS.isdisjoint(t.lower() for t in tokens[max(0, start - reach) : start])
-
-
-def stem(word: str) -> str:
-    """Return a word without the endings of its inflection, roughly as Porter (1980) has it.
-
-    >>> {stem(word) for word in ("refuse", "refuses", "refused", "refusing")}
-    {'refus'}
-    >>> [stem(word) for word in ("carried", "carry", "stopped", "stop", "glass", "so")]
-    ['carri', 'carri', 'stop', 'stop', 'glass', 'so']
-    """
-    word = word.lower().removesuffix("'s")
-    for ending in ("ing", "ed", "s"):
-        root = word.removesuffix(ending)
-        if root == word or len(root) < 3 or len(word) < 4 or (ending == "s" and root.endswith("s")):
-            continue
-        word = root if ending == "s" else _undoubled(root)
-        break
-    word = word.removesuffix("e") if len(word) > 3 else word
-    return word[:-1] + "i" if word.endswith("y") and len(word) > 2 else word
-
-
-def _undoubled(root: str) -> str:
-    """Return "stop" for "stopp", and "fall" for "fall"."""
-    doubled = root[-1] == root[-2] and root[-1] not in "lsz"
-    return root[:-1] if doubled else root

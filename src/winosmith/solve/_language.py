@@ -305,10 +305,10 @@ def shots(
 
 
 Combination = Literal["product", "vote"]
-"""`product`: the mean of the solvers' scores; of log-probabilities, it orders the options as the
-product of the probabilities does. `vote`: the solvers whose best option it is (a solver's vote is
-shared by its equal best ones), and half the share that the product gives it, scaled so that this
-only settles a tie of votes."""
+"""`product`: the sum of the solvers' scores; of log-likelihoods, it is the logarithm of the product
+of the likelihoods (Trinh and Le 2018, section 4), so that calibration is that of the product.
+`vote`: the solvers whose best option it is (a solver's vote is shared by its equal best ones), and
+half the share that the product gives it, scaled so that this only settles a tie of votes."""
 
 
 @dataclass(frozen=True)
@@ -359,15 +359,15 @@ class Ensemble:
 
     def _combined(self, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Return one score an option, (options,), from those of the solvers (solvers, options)."""
-        mean: npt.NDArray[np.float64] = scores.mean(0)
+        product: npt.NDArray[np.float64] = scores.sum(0)
         if self.combine == "product":
-            return mean
+            return product
         bests = [list(best_of(own.tolist())) for own in scores]
         votes = np.zeros(scores.shape[1])
         for best in bests:
             votes[best] += 1 / len(best)
         step = 1 / np.lcm.reduce([len(best) for best in bests])  # what sums of votes differ by
-        share = np.exp(mean - mean.max())
+        share = np.exp(product - product.max())
         tie: npt.NDArray[np.float64] = votes + step / 2 * share / share.sum()
         return tie
 

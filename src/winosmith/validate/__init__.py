@@ -10,7 +10,9 @@
 from __future__ import annotations
 
 from winosmith.validate._check import Checked, Count, Funnel, Step, check, funnel
+from winosmith.validate._gender import Gender, gender_of
 from winosmith.validate._structure import (
+    DOMAINS,
     Applied,
     Examined,
     Finding,
@@ -35,6 +37,7 @@ from winosmith.validate._votes import (
 )
 
 __all__ = [
+    "DOMAINS",
     "Agreement",
     "Applied",
     "Checked",
@@ -42,6 +45,7 @@ __all__ = [
     "Examined",
     "Finding",
     "Funnel",
+    "Gender",
     "RuleSet",
     "SetAside",
     "Step",
@@ -54,6 +58,7 @@ __all__ = [
     "examine_votes",
     "found_valid",
     "funnel",
+    "gender_of",
     "read_votes",
     "structure",
     "unvalidated",

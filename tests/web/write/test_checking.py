@@ -89,13 +89,14 @@ def test_each_broken_rule_says_what_to_do(
 
 
 def test_halves_that_share_too_little_fail(site: Any) -> None:
-    """A second half of other words fails the overlap and the edit distance."""
+    """A second half of other words fails the overlap, and no limit of edits."""
     other = (
         "Whoever fills a kettle or a bucket in summer knows that water is heavy and that the _ "
         "never suffices."
     )
     checks = _checks(sentence_2=other)
-    assert checks["overlap", None].verdict == checks["edit distance", None].verdict == "fail"
+    assert checks["overlap", None].verdict == "fail"
+    assert checks["edit distance", None].verdict == "pass"
     assert checks["overlap", None].field == "sentence_2"
 
 

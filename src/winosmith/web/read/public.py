@@ -23,6 +23,7 @@ from django.utils import translation
 from django.utils.translation import gettext_lazy as _
 
 from winosmith import __version__
+from winosmith.validate import DOMAINS
 from winosmith.web._background import Kept, cached
 from winosmith.web._site import SiteRules
 from winosmith.web.judge.models import Slot, Verdict
@@ -258,9 +259,6 @@ def card_markdown(card: Card, address: str) -> str:
     with translation.override(settings.LANGUAGE_CODE):
         return render_to_string("read/card.md", context)
 
-
-DOMAINS = ("social", "physical")
-"""WinoGrande's two (section 2); whatever else a topic source names is "other"."""
 
 MOST_COUNTED = 1_000
 """Beyond this a page says "more than": counting further costs more than it tells."""

@@ -16,6 +16,7 @@ from django.utils.translation import ngettext
 
 from winosmith.problem import BLANK
 from winosmith.text import Change, changes, differing
+from winosmith.validate import DOMAINS
 from winosmith.web._background import cached
 from winosmith.web.judge.submissions import may_revise, may_withdraw, own_problems, reason_told
 from winosmith.web.judge.votes import Vote, votes_of
@@ -34,7 +35,7 @@ from winosmith.web.problems.models import Event, Problem, State, Twin, Version
 from winosmith.web.problems.states import LATE, public_problems, visible_to, waits_until
 from winosmith.web.write import rules
 from winosmith.web.write.models import Draft
-from winosmith.web.write.rules import DOMAINS, Typed, examine
+from winosmith.web.write.rules import Typed, examine
 
 
 class Piece(NamedTuple):

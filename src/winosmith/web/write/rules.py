@@ -22,7 +22,7 @@ from winosmith.errors import InputError
 from winosmith.problem import BLANK
 from winosmith.text import with_blank_apart
 from winosmith.topics import Topic, open_topics
-from winosmith.validate import Examined, StructureRules, examine_structure
+from winosmith.validate import DOMAINS, Examined, StructureRules, examine_structure
 from winosmith.web._lock import writing
 from winosmith.web.judge.submissions import enter, may_revise, replace
 from winosmith.web.people.gates import once
@@ -320,10 +320,6 @@ def _made(
     return twin
 
 
-DOMAINS = ("social", "physical")
-"""WinoGrande's two (section 2): two people of one gender, or two objects."""
-
-
 @dataclass(frozen=True, slots=True)
 class Typed:
     """What a form holds.
@@ -406,7 +402,7 @@ RULES = StructureRules("winogrande")
 """WinoGrande's rules for authors, for what an author is just writing."""
 
 LEAST_WORDS, MOST_WORDS = RULES.length or (1, checks.LONGEST_SENTENCE)
-OVERLAP, EDIT = RULES.overlap or 0.0, RULES.edit or 1.0
+OVERLAP = RULES.overlap or 0.0
 
 OF_WORDS, OF_ENGLISH = ("length", "overlap", "edit distance"), ("anchor", "function word")
 """The rules that are not checked in text without spaces, and outside Latin letters."""
@@ -638,21 +634,9 @@ def _edit(seen: _Seen) -> Check:
     longer = max(len(first), len(second))
     if first and second and not seen.is_unreadable("edit distance"):
         figure = _("%(distance)d of %(longer)d") % {"distance": distance, "longer": longer}
-    label = _("A few words differ, %d %% at most") % round(EDIT * 100)
-    same = first == second
-    advice = (
-        _("The halves are the same; change the words that decide the answer.")
-        if same
-        else _("Change fewer words between the halves.")
-    )
-    return Check(
-        "edit distance",
-        _patient(seen, "edit distance"),
-        label,
-        figure,
-        advice,
-        ("sentence_2"),
-    )
+    advice = _("The halves are the same; change the words that decide the answer.")
+    verdict = _patient(seen, "edit distance")
+    return Check("edit distance", verdict, _("The halves differ"), figure, advice, "sentence_2")
 
 
 def _patient(seen: _Seen, rule: str) -> Verdict:

@@ -1,0 +1,345 @@
+"""Who is mentioned beside a predicate, who does it to whom, and whom a pronoun may mean.
+
+Everything goes by the form of words, without a parser: pronouns by number, gender and whether they
+are for people or things; the passive by its auxiliary and participle. The lists of nouns are ours;
+a noun in no list may be a person or a thing, so that a pronoun beside it decides nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from winosmith.text import FUNCTION_WORDS
+from winosmith.validate import gender_of
+
+_GROUPS = {
+    "he": "he him his himself",
+    "she": "she her hers herself",
+    "it": "it its itself",
+    "they": "they them their theirs themselves",
+    "i": "i me my mine myself",
+    "we": "we us our ours ourselves",
+    "you": "you your yours yourself yourselves",
+}
+
+PRONOUNS = {form: group for group, forms in _GROUPS.items() for form in forms.split()}
+"""Each form of a personal pronoun, with the one that stands for all of its forms."""
+
+POSSESSIVES = frozenset("my your his her its our their".split())
+"""The forms that stand before a noun; "his" and "her" stand alone too."""
+
+_BOUNDARIES = frozenset(
+    """although and as because before but if or since so that though unless until when whereas
+    which while who after""".split()
+)
+"""What opens a clause."""
+
+_BE = frozenset("am are be been being is was were 're 'm".split())
+"""Without "'s", which is "has" as often as "is"."""
+
+_GET = frozenset("get gets got gotten getting".split())
+
+_LINKING = frozenset(
+    """become becomes became becoming feel feels felt feeling look looks looked looking remain
+    remains remained remaining seem seems seemed seeming stay stays stayed staying appear appears
+    appeared appearing""".split()
+)
+
+_AUXILIARIES = _BE | _GET | _LINKING
+"""Verbs after which a participle is said of the subject (Quirk et al. 1985, 3.63–3.67)."""
+
+_PARTICIPLES = frozenset(
+    """beat bent bet bit blown born bought bound bred brought built burnt burst cast caught chosen
+    cost cut dealt done drawn driven drunk dug eaten fed felt flown forbidden forgotten forgiven
+    fought found frozen given gone grown heard held hidden hit hung hurt kept knit known laid led
+    left lent let lit lost made meant met paid put quit read rung run said seen sent set shaken shot
+    shown shut slain sold spent split spread spun stolen struck stuck stung sung sunk swept sworn
+    swum swung taken taught thought thrown told torn understood upset won worn wound woven wrung
+    written""".split()
+)
+"""Irregular participles of common verbs that end neither in -ed nor in -en."""
+
+_ADVERBS = frozenset(
+    """almost already also always away back badly early fast hard late long much never not n't now
+    often perhaps quite rather really seldom sometimes soon still then today together tomorrow
+    tonight twice well yesterday yet""".split()
+)
+
+_NOUNS_IN_LY = frozenset(
+    """ally anomaly assembly belly bully butterfly dolly family fly folly gully homily jelly lily
+    melancholy monopoly panoply reply rally supply tally""".split()
+)
+
+_MANNER = frozenset(
+    """accident air boat bus car chance day default definition design ear email far fire foot force
+    habit hand heart instinct land law letter luck mail midnight mistake morning name nature night
+    noon now phone plane post rail reason request rote sea sight surprise then train turns
+    virtue weight""".split()
+)
+"""Nouns after "by" alone that name no agent: "chipped by hand"."""
+
+_PLURALS = frozenset(
+    """cattle children clothes feet geese mice oxen people police teeth they we""".split()
+)
+
+_SINGULARS_IN_S = frozenset("gas lens mathematics news physics series species".split())
+
+_PEOPLE = frozenset(
+    """accountant actor adult agent artist assistant athlete attendant aunt author baby
+    baker banker barber bartender boss boy bride brother builder butcher captain carpenter
+    cashier chef chief child citizen clerk client coach colleague composer cook councillor
+    councilman cousin criminal customer dancer daughter dentist designer detective director
+    doctor driver editor electrician employee employer enemy engineer expert farmer father
+    fighter fisherman friend gardener girl governor grandfather grandmother groom guard
+    guest guide hairdresser hero host hunter husband infant inspector instructor
+    investigator janitor journalist judge king lady landlord lawyer leader librarian
+    machinist maid manager mayor mechanic merchant minister mother musician neighbor
+    neighbour nephew niece nurse officer owner painter paramedic parent partner passenger
+    patient pharmacist photographer physician pianist pilot plumber poet policeman
+    politician president priest prince princess prisoner professor programmer psychologist
+    pupil queen receptionist referee reporter sailor salesperson scientist secretary senator
+    sergeant servant sheriff singer sister soldier son spectator spy stranger student
+    supervisor surgeon swimmer tailor teacher teenager tenant thief tourist trainer
+    traveller uncle veterinarian victim visitor waiter waitress wife winner witness woman
+    worker writer""".split()
+)
+
+_THINGS = frozenset(
+    """apple arrow axe bag ball balloon bandage bank banner barrel basket bath bed bell belt
+    bench bicycle bike blade blanket block board boat bolt book boot bottle bowl box
+    bracelet branch bread brick bridge broom brush bucket building bus button cabin cabinet
+    cable cage cake camera candle car card carpet cart case castle cave ceiling chain chair
+    chest church cliff clock cloth coat coffee coin computer container cookie couch counter
+    crane crate cup cupboard curtain cushion desk dish door drawer dress drill drum engine
+    envelope fabric fence fire flag flashlight floor flower fork furniture game garage
+    garden gate gift glass glove glue grass hammer handle hat heater helmet hose house ice
+    iron jacket jar jug kettle key keyboard kite knife knot ladder lake lamp lawn leaf lens
+    letter lid light lock machine mail map mat match meal medicine mirror money motor
+    mountain mug nail necklace needle net newspaper oven package page paint pan paper park
+    path pen pencil phone piano picture pillow pipe plane plant plate pocket poster pot
+    present purse radio raft rail river road rock roof room rope rug sand saw scale scarf
+    screen screw seat shelf shell ship shirt shoe shovel sign sink skirt snow soap sock sofa
+    soup spoon stage stairs statue stick stone store stove street string suitcase sun
+    sweater sword table tank tape tea telephone television tent tie tile tire tool towel
+    tower toy train tray tree trophy truck tube umbrella van vase violin wagon wall wallet
+    watch water wheel window wire wood yarn""".split()
+)
+
+_GENDERS = {"he": "male", "she": "female"}
+
+
+class Mention(NamedTuple):
+    """Who is beside a predicate: a token, or nobody ("and was weak")."""
+
+    token: str | None
+
+    @property
+    def group(self) -> str | None:
+        """The pronoun group, when it is a pronoun."""
+        return PRONOUNS.get((self.token or "").lower())
+
+
+class Roles(NamedTuple):
+    """Who does what a predicate says, and to whom."""
+
+    agent: Mention
+    patient: Mention
+
+
+NOBODY = Mention(None)
+
+
+def roles(
+    cut: Sequence[str], place: slice, *, stop: int = 0, over: frozenset[str] = frozenset()
+) -> Roles:
+    """Return who does what stands at a place, and to whom; in the passive they change places.
+
+    Args:
+        cut: the tokens.
+        place: of the predicate.
+        stop: where the search for its subject ends.
+        over: stems that are passed on the way to its subject.
+
+    >>> cut = "The bowl got badly chipped by hand .".split()
+    >>> found = roles(cut, slice(4, 5))
+    >>> found.agent.token, found.patient.token
+    (None, 'bowl')
+    """
+    auxiliary = passive_auxiliary(cut, place)
+    if auxiliary is None:
+        return Roles(_before(cut, place.start, stop, over), _after(cut, place.stop))
+    return Roles(_agent_after(cut, place.stop), _before(cut, auxiliary, stop, over))
+
+
+def passive_auxiliary(cut: Sequence[str], place: slice) -> int | None:
+    """Return where the auxiliary of a passive is, None in the active: "was (not badly) chipped"."""
+    for at in range(place.start, min(place.stop, len(cut))):
+        if not _is_participle(cut[at]):
+            continue
+        back = at - 1
+        while back >= 0 and is_adverb(cut[back]):
+            back -= 1
+        if back >= 0 and cut[back].lower() in _AUXILIARIES:
+            return back
+    return None
+
+
+def has_agent(cut: Sequence[str], start: int) -> bool:
+    """Return whether a clause names an agent from here on: "by the bulls", not "by hand"."""
+    return _by(cut, start) is not None
+
+
+def _by(cut: Sequence[str], start: int) -> int | None:
+    """Return where the "by" of an agent is in the rest of a clause."""
+    for at in range(start, len(cut) - 1):
+        if is_boundary(cut[at]):
+            return None
+        if cut[at].lower() == "by":
+            following = cut[at + 1].lower()
+            other = following in _MANNER or following.endswith(("ing", "self", "selves"))
+            return None if other or following[0].isdigit() else at
+    return None
+
+
+def _agent_after(cut: Sequence[str], start: int) -> Mention:
+    by = _by(cut, start)
+    return NOBODY if by is None else _after(cut, by + 1)
+
+
+def _is_participle(token: str) -> bool:
+    lowered = token.lower()
+    return lowered in _PARTICIPLES or lowered.endswith(("ed", "en"))
+
+
+def is_adverb(token: str) -> bool:
+    """Return whether a token is an adverb by its form: in -ly, or one of a list."""
+    if token in _ADVERBS:
+        return True
+    return token.islower() and token.endswith("ly") and token not in _NOUNS_IN_LY
+
+
+def _before(cut: Sequence[str], place: int, stop: int, over: frozenset[str]) -> Mention:
+    """Return who is before a place in its clause, past auxiliaries, adverbs and `over`."""
+    for token in reversed(cut[stop:place]):
+        lowered = token.lower()
+        if lowered in PRONOUNS:
+            return Mention(token)
+        if is_boundary(token) and lowered != "so":
+            break
+        passed = lowered in FUNCTION_WORDS or lowered in _AUXILIARIES or is_adverb(token)
+        if not passed and stem(token) not in over:
+            return Mention(token)
+    return NOBODY
+
+
+def _after(cut: Sequence[str], place: int) -> Mention:
+    """Return who is after a place in its clause: a pronoun, or the head of the next nouns."""
+    head = None
+    for at in range(place, len(cut)):
+        lowered = cut[at].lower()
+        if is_boundary(cut[at]) or (head and (lowered in FUNCTION_WORDS or is_adverb(cut[at]))):
+            break
+        if lowered in PRONOUNS and not _owns(cut, at):
+            return Mention(cut[at])
+        if lowered not in FUNCTION_WORDS and not is_adverb(cut[at]):
+            head = cut[at]
+    return Mention(head)
+
+
+def _owns(cut: Sequence[str], at: int) -> bool:
+    """Tell whether a pronoun stands before the noun that it owns: "his son", not "saw her"."""
+    following = cut[at + 1] if at + 1 < len(cut) else "."
+    alone = is_boundary(following) or following.lower() in FUNCTION_WORDS or is_adverb(following)
+    return cut[at].lower() in POSSESSIVES and not alone
+
+
+def is_same_noun(who: Mention, other: Mention) -> bool:
+    """Return whether both mentions are nouns, and the same one."""
+    if who.token is None or other.token is None or who.group or other.group:
+        return False
+    return stem(who.token) == stem(other.token)
+
+
+def may_be(who: Mention, other: Mention) -> bool:
+    """Return whether a pronoun may stand for the other mention, by its form."""
+    if who.token is None or other.token is None:
+        return False
+    if who.group and other.group:
+        return who.group == other.group
+    if who.group:
+        return _fits(who.group, other.token)
+    return bool(other.group) and _fits(other.group or "", who.token)
+
+
+def _fits(group: str, noun: str) -> bool:
+    """Return whether a pronoun may stand for a noun, by number, gender and animacy.
+
+    >>> [_fits("she", noun) for noun in ("box", "nurse", "Robert", "queen", "hamster")]
+    [False, True, False, True, True]
+    >>> [_fits("it", noun) for noun in ("box", "nurse", "Robert", "boxes", "hamster")]
+    [True, False, False, False, True]
+    """
+    if group == "they":
+        return is_plural(noun)
+    if group not in ("it", *_GENDERS) or is_plural(noun):
+        return False
+    kind = _kind(noun)
+    if group == "it":
+        return kind != "person" and noun.islower()
+    return kind != "thing" and gender_of(noun) in (None, _GENDERS[group])
+
+
+def _kind(noun: str) -> Literal["person", "thing"] | None:
+    """Return whether a singular noun is a person or a thing; None if no list has it."""
+    lowered = noun.lower()
+    if gender_of(noun) or lowered in _PEOPLE or lowered.endswith(("man", "woman", "person")):
+        return "person"
+    return "thing" if lowered in _THINGS else None
+
+
+def is_boundary(token: str) -> bool:
+    """Tell whether a clause ends at a token: punctuation, or a word that opens the next one."""
+    return token.lower() in _BOUNDARIES or not any(map(str.isalnum, token))
+
+
+def is_plural(token: str) -> bool:
+    """Return whether a noun looks like a plural; names never do.
+
+    >>> [is_plural(noun) for noun in ("bulls", "men", "James", "glass", "lens")]
+    [True, True, False, False, False]
+    """
+    if not token.islower():
+        return False
+    if token in _PLURALS or token.endswith("men"):
+        return True
+    return (
+        token.endswith("s")
+        and token not in _SINGULARS_IN_S
+        and not token.endswith(("ss", "us", "'s"))
+    )
+
+
+def stem(word: str) -> str:
+    """Return a word without the endings of its inflection, roughly as Porter (1980) has it.
+
+    >>> {stem(word) for word in ("refuse", "refuses", "refused", "refusing")}
+    {'refus'}
+    >>> [stem(word) for word in ("carried", "carry", "stopped", "stop", "glass", "so")]
+    ['carri', 'carri', 'stop', 'stop', 'glass', 'so']
+    """
+    word = word.lower().removesuffix("'s")
+    for ending in ("ing", "ed", "s"):
+        root = word.removesuffix(ending)
+        if root == word or len(root) < 3 or len(word) < 4 or (ending == "s" and root.endswith("s")):
+            continue
+        word = root if ending == "s" else _undoubled(root)
+        break
+    word = word.removesuffix("e") if len(word) > 3 else word
+    return word[:-1] + "i" if word.endswith("y") and len(word) > 2 else word
+
+
+def _undoubled(root: str) -> str:
+    """Return "stop" for "stopp", and "fall" for "fall"."""
+    doubled = root[-1] == root[-2] and root[-1] not in "lsz"
+    return root[:-1] if doubled else root

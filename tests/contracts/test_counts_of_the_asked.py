@@ -1,0 +1,134 @@
+"""In every "k of n", n is the number asked: of people, problems and options that k could count."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.conftest import examples
+from winosmith import Dataset, Prediction, Problem, Response, audit, humans, metrics, report
+from winosmith.cli._stability import stabilities, stability_sections
+from winosmith.cli.score import ExtraFigures, score_tables
+from winosmith.humans import Taken
+from winosmith.lineage import perturbed
+
+ITEMS = Dataset(
+    Problem(f"p{at}", f"The cup hit the jug in room {at} and _ broke.", ("cup", "jug"), 0)
+    for at in range(8)
+)
+
+
+@given(
+    asked=st.lists(st.sets(st.integers(0, 7), min_size=1), min_size=3, max_size=7),
+    seed=st.integers(0, 99),
+    weakest=st.integers(1, 3),
+)
+@examples(40)
+def test_people_left_are_counted_for_the_items_they_were_asked(
+    asked: list[set[int]], seed: int, weakest: int
+) -> None:
+    """Without the weakest, an item has the people left who were asked it, and no others."""
+    rng = np.random.default_rng(seed)
+    said: list[Response] = []
+    subjects: list[humans.Subject] = []
+    for who, items in enumerate(asked):
+        ids = tuple(ITEMS.ids[at] for at in sorted(items))
+        subjects.append(humans.Subject(f"S{who}", None, taken=(Taken(f"a-{who}", "a", ids),)))
+        choices: list[Any] = rng.choice([0, 0, 1, None], len(ids)).tolist()
+        said += [
+            Response(id_, f"S{who}", "test", choice, ambiguous=choice is None)
+            for id_, choice in zip(ids, choices, strict=True)
+        ]
+    (test,) = humans.results(ITEMS, said, subjects, weakest=weakest).tests
+    if test.without is None:
+        assert weakest > len(asked) - 2
+        return
+    left = [row for row in test.people if row.subject not in test.without.left_out]
+    ids = {row.subject: asked[int(row.subject[1:])] for row in left}
+    sizes = [sum(at in items for items in ids.values()) for at in range(len(ITEMS))]
+    found = test.without.histogram
+    assert sorted(of for (_, of), n in found.items() for _ in range(n)) == sorted(
+        filter(None, sizes)
+    )
+    assert sum(right * n for (right, _), n in found.items()) == sum(row.right for row in left)
+    assert all(right <= of for right, of in found)
+
+
+def _families() -> Dataset:
+    """Return 3 problems, each with 4 versions that have one word more than the last."""
+    problems: list[Problem] = []
+    for at in range(3):
+        problem = ITEMS[at]
+        problems.append(problem)
+        for word in ("old", "blue", "big", "new"):
+            sentence = problem.sentence.replace("room", f"{word} room")
+            problem = perturbed(problem, sentence, problem.options, 0, source="made")
+            problems.append(problem)
+    return Dataset(problems, "families")
+
+
+FAMILIES = _families()
+
+
+@given(st.lists(st.sets(st.integers(0, 14), min_size=1), min_size=2, max_size=3))
+@examples(20)
+def test_solvers_are_counted_by_the_problems_they_answered(answered: list[set[int]]) -> None:
+    """If solvers answered different problems, each share is of that solver's own."""
+    solvers = {}
+    for number, rows in enumerate(answered):
+        families = [row for row in range(15) if row % 5 in (0, 1, 2) or row in rows]
+        data = FAMILIES.select(families)
+        made = [Prediction(id_, 0, (1.0, 0.5)) for id_ in data.ids]
+        solvers[f"s{number}"] = metrics.grade(data, made)
+    found = stabilities(FAMILIES, solvers)
+    tables = [
+        block
+        for section in stability_sections(found, solvers)
+        for block in section.blocks
+        if isinstance(block, report.Table)
+    ]
+    depths = next(table for table in tables if table.caption.startswith("Error depth"))
+    for name, one in found.solvers.items():
+        told = f"{one.n:,} perturbed problems, {len(one.families):,} families"
+        assert told in depths.caption
+        assert depths.caption.count("perturbed") == 1 or f"{told} ({name})" in depths.caption
+    by_depth = next(table for table in tables if table.caption.startswith("Accuracy by"))
+    for depth, count, *cells in by_depth.rows:
+        for cell, one in zip(cells, found.solvers.values(), strict=True):
+            of = one.roots if depth == "root" else (one.by_depth or {}).get(int(str(depth)))
+            if of is not None:
+                own = re.search(r" of (\d+)$", str(cell))
+                assert of.n == (int(own[1]) if own else count)
+
+
+def test_guessing_is_of_the_problems_that_a_solver_answered() -> None:
+    """Of solvers that answered problems with other numbers of options, each has its own chance."""
+    three = Problem("q", "The cup, jug and vase met and _ broke.", ("cup", "jug", "vase"), 0)
+    scores, counts = {}, {}
+    for name, data in (("two", ITEMS), ("three", Dataset([three] * 1))):
+        graded = metrics.grade(data, [Prediction(id_, 0) for id_ in data.ids])
+        scores[name], counts[name] = metrics.score(graded), len(data)
+    table = next(iter(score_tables("d", counts, scores, ExtraFigures(), {})))
+    assert "Guessing gives 50.0 % (two), 33.3 % (three)" in table.note
+
+
+def test_only_what_was_searched_for_is_counted(tmp_path: Path) -> None:
+    """Questions whose words others share, and options without a word, were not searched for."""
+    own = [
+        Problem(f"o{at}", f"What did number {at} say of {at}?", ("+", f"minus{at}"), 0, blank=None)
+        for at in range(4)
+    ]
+    shared = [
+        Problem(f"s{word}", f"Which of these is right: _ {word}", (f"a{word}", f"b{word}"), 0)
+        for word in ("now", "then", "soon")
+    ]
+    (tmp_path / "web.txt").write_text("minus1 and anow and nothing else", "utf-8")
+    data = Dataset([*own, *shared], "quiz")
+    found = audit.overlap({"quiz": data}, tmp_path / "web.txt")["quiz"]
+    assert found.checked == 4
+    assert found.found(data) == ((1, 3), (1, 7))
