@@ -619,7 +619,7 @@ class Thinning:
 
     def refuse_little(self, learnt: Learnt, kept: int, of: int, least: float) -> None:
         """Raise DataError if too few items would be kept, with what to do instead."""
-        if kept and kept >= least * of:
+        if kept and kept > least * of - 1e-6:
             return
         own = self.items.keyed(self.items.unit_key)
         right = {cue: float(self.of_cues[cue][own].mean()) for cue in learnt.cues}
@@ -629,13 +629,14 @@ class Thinning:
             rewrite = "rewrite options so that keys and others have the same words"
         else:
             many = round((right[cue] - self.items.chance) * of)
-            by = f"“{cue}” picks the key of {percent(right[cue])} of them"
+            by = f"“{cue}” picks the key of {percent(right[cue])} of the items"
             rewrite = f"rewrite options so that “{cue}” picks another one in about {many:,} items"
         lower = int(100 * kept / of) / 100
         accept = f"; or accept so few with --least-kept {lower}" if lower else ""
+        few = f"only {kept:,} of {of:,} items ({percent(kept / of)})" if kept else "no item"
         raise DataError(
-            f"only {kept:,} of {of:,} items ({percent(kept / of)}) would be kept, fewer than "
-            f"{percent(least, 0)}: {by}. Instead of leaving items out, {rewrite}{accept}"
+            f"{few} would be kept, and at least {percent(least, 0)} must be: {by}. Instead of "
+            f"leaving items out, {rewrite}{accept}"
         )
 
 
