@@ -206,7 +206,7 @@ def _concentration(repaired: Repair) -> Iterator[str]:
         f"Thinning multiplies the rate of wrong keys by {report.fixed(found.factor, '.2f')} "
         f"(95 % interval {low} to {high}): the mean of {found.sets} synthetic sets, which are "
         f"these items ({found.items:,}{some}) with {found.planted:,} wrong keys planted at random. "
-        "No cue picks most wrong keys, so thinning keeps them more often."
+        "Cues seldom pick a wrong key, so thinning keeps such items more often."
         + ("" if repaired.doubts else " Models' answers (--answers) reveal some of them.")
     )
 
