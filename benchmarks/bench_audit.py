@@ -15,6 +15,9 @@
 - *encoded*: what an encoder's vectors guess of the shared sets (--embed: light, or a model), beside
   words; in brackets what is expected, the range of 95 of 100 draws, and p; the encoder's seconds.
 - *repair*: what a repair does to the shared sets, and what is shown of it.
+- *wrong-keys*: sets with a planted cue and 2 % wrong keys, and eight models' answers: the fraction
+  kept and the rate of wrong keys, without answers and with them; after them the shared sets with
+  answers, if their folder is given. --sets is the number of sets of each strength of the cue.
 - *proof*: sets with a planted rule are repaired beside many items that no repair saw; in how many
   of them the bounds hold, all at once, what the halves' rules leave there. 95 of 100 are meant.
 
@@ -29,6 +32,7 @@ Options are words drawn by Zipf's law, 1 to 12 an option; the shared sets need t
     python benchmarks/bench_audit.py shared "$WINOSMITH_DATA"
     python benchmarks/bench_audit.py encoded "$WINOSMITH_DATA" --embed light --probe-draws 200
     python benchmarks/bench_audit.py repair "$WINOSMITH_DATA"
+    python benchmarks/bench_audit.py wrong-keys "$WINOSMITH_DATA" --sets 10 --draws 199
     python benchmarks/bench_audit.py proof --sets 100 --draws 199 --kept proof.jsonl
 """
 
@@ -284,6 +288,86 @@ def repair(folder: Path, draws: int) -> None:
         )
 
 
+MARKED = (0.2, 0.4, 0.6, 0.75)
+"""In this fraction of the items the right option is marked, otherwise one drawn at random."""
+
+
+def miskeyed(share: float, seed: int) -> tuple[Dataset, audit.Answers, set[str]]:
+    """Make 600 items with 12 wrong keys, the answers of eight models, and the ids of wrong keys."""
+    rng = np.random.default_rng([seed, int(100 * share)])
+    n, models = 600, 8
+    truth, off = rng.integers(4, size=n), rng.integers(1, 4, size=(models + 1, n))
+    marked = np.where(rng.random(n) < share, truth, rng.integers(4, size=n))
+    wrong = rng.permutation(n) < 12
+    keys = np.where(wrong, (truth + off[0]) % 4, truth)
+    problems = []
+    for at in range(n):
+        texts = [f"w{word} {at}" for word in rng.permutation(900)[:4] + 100]
+        texts[marked[at]] += " and so on"
+        problems.append(
+            Problem(f"q{at}", f"Which is {at}?", tuple(texts), int(keys[at]), blank=None)
+        )
+    data = Dataset(problems)
+    sees = rng.random((models, n)) < rng.uniform(0.6, 0.9, models)[:, None]
+    chosen = np.where(sees, truth, (truth + off[1:]) % 4)
+    answers = {
+        f"m{at}": dict(zip(data.ids, map(int, own), strict=True)) for at, own in enumerate(chosen)
+    }
+    return data, answers, {data.ids[at] for at in np.flatnonzero(wrong)}
+
+
+def rate(data: Dataset, wrong: set[str]) -> float:
+    return sum(name in wrong for name in data.ids) / len(data)
+
+
+def wrong_keys(folder: Path | None, sets: int, draws: int) -> None:
+    print("| set | before | kept | after | factor | set aside | with a wrong key | after, with "
+          "answers |\n|---|---|---|---|---|---|---|---|")  # fmt: skip
+    for share in MARKED:
+        rows = [of_wrong_keys(*miskeyed(share, seed), draws) for seed in range(sets)]
+        print_wrong_keys(f"{share:.0%} marked", np.mean(rows, axis=0))
+    for name, field, is_wrong in (
+        ("mmlu_redux", "error_type", "wrong_groundtruth"),
+        ("mmlu_pro_answers", "corrected", None),
+    ):
+        if folder is None:
+            continue
+        data = read(folder / name, "items")
+        records = (folder / name / "items.jsonl").read_text("utf-8").split("\n")[:-1]
+        marks = {record["id"]: record[field] for record in map(json.loads, records)}
+        wrong = {at for at, mark in marks.items() if (mark == is_wrong if is_wrong else mark)}
+        answers = audit.read_answers(folder / name / "answers.csv", data)
+        print_wrong_keys(name, np.array(of_wrong_keys(data, answers, wrong, draws)))
+
+
+def of_wrong_keys(
+    data: Dataset, answers: audit.Answers, wrong: set[str], draws: int
+) -> tuple[float, ...]:
+    found = audit.repair(data, draws=draws, probe_draws=draws // 4, least_kept=0)
+    with_them = audit.repair(
+        data, answers=answers, draws=draws, probe_draws=draws // 4, least_kept=0
+    )
+    aside = with_them.doubts.set_aside if with_them.doubts else ()
+    return (
+        rate(data, wrong),
+        len(found.dataset) / len(data),
+        rate(found.dataset, wrong),
+        found.concentration.factor if found.concentration else 1.0,
+        len(aside),
+        sum(one.id in wrong for one in aside),
+        rate(with_them.dataset, wrong),
+    )
+
+
+def print_wrong_keys(name: str, of: np.ndarray) -> None:
+    before, kept, after, factor, aside, rightly, with_them = of.tolist()
+    print(
+        f"| {name} | {100 * before:.2f} % | {100 * kept:.0f} % | {100 * after:.2f} % | "
+        f"{factor:.2f} | {aside:.1f} | {rightly:.1f} | {100 * with_them:.2f} % |",
+        flush=True,
+    )
+
+
 def of_proof(job: Job) -> Iterator[list[str]]:
     items = job.items(UNSEEN)
     longest = longest_of(items)
@@ -388,7 +472,7 @@ def encoded(folder: Path, encoder: str, draws: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    every = [*COUNTED, "time", "shared", "encoded", "repair"]
+    every = [*COUNTED, "time", "shared", "encoded", "repair", "wrong-keys"]
     parser.add_argument("what", nargs="?", default="time", choices=every)
     parser.add_argument("folder", nargs="?", type=Path)
     parser.add_argument("--embed", default="light", help="light, or an encoder's id or folder")
@@ -406,6 +490,8 @@ def main() -> None:
         seconds(asked.items, asked.draws, asked.probe_draws)
     elif asked.what == "repair":
         repair(asked.folder, asked.draws)
+    elif asked.what == "wrong-keys":
+        wrong_keys(asked.folder, asked.sets, asked.draws)
     elif asked.what == "shared":
         shared(asked.folder)
     elif asked.what == "encoded":

@@ -14,6 +14,7 @@ from sklearn.metrics import roc_auc_score
 
 from tests.conftest import examples
 from winosmith import Dataset, Problem, audit, formats
+from winosmith.audit._wrong_keys import doubts
 from winosmith.errors import DataError, FormatError
 from winosmith.metrics import flipped_signs
 
@@ -203,8 +204,9 @@ def test_a_log_of_another_tool_is_refused_with_what_to_make_of_it(log: str, tmp_
         audit.read_answers(path, _items(2))
 
 
-def test_the_suspects_of_mmlu_redux_are_those_that_experts_marked(data_dir: Path) -> None:
-    """Experts marked 370 of 5,700 items; of wrong keys, agreement on another option finds most."""
+@pytest.fixture(scope="module")
+def redux(data_dir: Path) -> tuple[audit.Items, audit.Answers, set[str]]:
+    """Return MMLU-Redux, 14 models' answers, and the ids of keys that experts marked as wrong."""
     folder = data_dir / "mmlu_redux"
     rows = [
         json.loads(line) for line in (folder / "items.jsonl").read_text("utf-8").split("\n")[:-1]
@@ -215,10 +217,29 @@ def test_the_suspects_of_mmlu_redux_are_those_that_experts_marked(data_dir: Path
         for row in rows
         if len({choice.strip() for choice in row["choices"]}) == len(row["choices"])
     )
-    found = audit.triage(audit.Items.of(data), audit.read_answers(folder / "answers.csv", data))
     wrong = {row["id"] for row in rows if row["error_type"] == "wrong_groundtruth"} & {*data.ids}
+    return audit.Items.of(data), audit.read_answers(folder / "answers.csv", data), wrong
+
+
+def test_the_suspects_of_mmlu_redux_are_those_that_experts_marked(
+    redux: tuple[audit.Items, audit.Answers, set[str]],
+) -> None:
+    """Experts marked 370 of 5,700 items; of wrong keys, agreement on another option finds most."""
+    items, answers, wrong = redux
+    found = audit.triage(items, answers)
     agreement = {suspect.id: suspect.agreement for suspect in found.suspects}
-    marked = [problem.id in wrong for problem in data]
-    assert roc_auc_score(marked, [agreement.get(name, 0.0) for name in data.ids]) > 0.89
+    marked = [problem.id in wrong for problem in items.problems]
+    scores = [agreement.get(problem.id, 0.0) for problem in items.problems]
+    assert roc_auc_score(marked, scores) > 0.89
     first = found.suspects[: len(wrong)]
     assert sum(suspect.id in wrong for suspect in first) / len(wrong) > 0.4
+
+
+def test_of_mmlu_redux_nearly_half_of_the_items_set_aside_have_wrong_keys(
+    redux: tuple[audit.Items, audit.Answers, set[str]],
+) -> None:
+    """By default a repair sets aside 2 % of 5,693 items, 49 of which experts marked."""
+    items, answers, wrong = redux
+    found = doubts(items, answers, None, 0)
+    assert len(found.set_aside) == int(0.02 * len(items)) == 113
+    assert sum(one.id in wrong for one in found.set_aside) == 49

@@ -212,6 +212,70 @@ def test_a_repair_is_written_and_told_on_terminal_page_and_json(
     assert "the longest, in characters" in record["thinned_by"]
 
 
+@pytest.fixture
+def miskeyed(tmp_path: Path) -> tuple[Path, Path, set[str]]:
+    """Write 400 questions whose key is longer every other time, 10 with a wrong key, and answers.
+
+    Each of seven models is right in five of seven questions.
+    """
+    rows = ["id,question,A,B,C,D,answer"]
+    told = ["id," + ",".join(f"m{model}" for model in range(7))]
+    wrong = {f"q{at}" for at in range(7, 400, 40)}
+    for at in range(400):
+        right = at * 7 // 5 % 4
+        cells = [f"{name}{at}" for name in ("ant", "bee", "cow", "dog")]
+        cells[right if at % 2 else at * 3 // 4 % 4] += " that lives here"
+        key = (right + 1 + at % 3) % 4 if f"q{at}" in wrong else right
+        rows.append(f"q{at},Which animal is number {at}?,{','.join(cells)},{'ABCD'[key]}")
+        chosen = [right + (at + model) % 7 // 5 * (1 + (at + model) % 3) for model in range(7)]
+        told.append(f"q{at}," + ",".join("ABCD"[choice % 4] for choice in chosen))
+    for name, lines in (("miskeyed.csv", rows), ("answers.csv", told)):
+        (tmp_path / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return tmp_path / "miskeyed.csv", tmp_path / "answers.csv", wrong
+
+
+def test_a_repair_with_models_answers_does_not_concentrate_wrong_keys(
+    miskeyed: tuple[Path, Path, set[str]], tmp_path: Path, cli: Cli
+) -> None:
+    """The rate of wrong keys falls; those set aside are listed, with the bias that follows."""
+    quiz, answers, wrong = miskeyed
+    folder = tmp_path / "fixed"
+    asked = ["audit", str(quiz), "--draws", "39", "--no-probes", "--repair", str(folder)]
+    printed = " ".join(cli(*asked, "--answers", answers).split())
+    kept = {problem.id for problem in formats.read(folder / "kept.jsonl")}
+    assert len(kept & wrong) / len(kept) <= len(wrong) / 400
+    aside = {problem.id for problem in formats.read(folder / "set_aside.jsonl")}
+    assert aside <= wrong
+    assert f"on another option: {len(aside)} items" in printed
+    assert "are biased upwards" in printed
+    assert "items will be kept" in cli.err
+    record = cli.told(*asked, "--answers", answers, "--set-aside", "2", "--force")["repair"]
+    assert record["dropped"]["set aside"] == len(record["set_aside"]["items"]) == 2
+    assert record["wrong_keys"]["factor"] > 1
+    assert "chosen by models' answers" in cli.refused(*asked, "--set-aside", "2")
+
+
+def test_a_set_in_which_nearly_every_key_is_the_longest_is_refused(
+    tmp_path: Path, cli: Cli
+) -> None:
+    """Thinning would keep a tenth; nothing is written, and the option in the message works."""
+    rows = ["question,A,B,C,answer"]
+    for at in range(240):
+        cells = [f"{name}{at}" for name in ("ant", "bee", "cow")]
+        cells[(at + (at % 11 == 0) * (1 + at // 11 % 2)) % 3] += " that lives here"
+        rows.append(f"Which animal is number {at}?,{','.join(cells)},{'ABC'[at % 3]}")
+    quiz, folder = tmp_path / "quiz.csv", tmp_path / "fixed"
+    quiz.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    asked = ["audit", str(quiz), "--draws", "39", "--no-probes", "--repair", str(folder)]
+    message = cli.refused(*asked)
+    assert "would be kept, and at least 20 % must be" in message
+    assert "Instead of leaving items out, rewrite options" in message
+    assert not folder.exists()
+    lower = message.partition("--least-kept ")[2].split()[0]
+    cli(*asked, "--least-kept", lower)
+    assert 0 < len(formats.read(folder / "kept.jsonl")) < 48
+
+
 def test_each_split_is_repaired_into_a_folder_of_its_name(
     leaning: Path, tmp_path: Path, cli: Cli
 ) -> None:

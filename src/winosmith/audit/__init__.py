@@ -19,7 +19,7 @@ from winosmith.audit._overlap import Overlap, overlap
 from winosmith.audit._pace import paced
 from winosmith.audit._probes import Probe, Word, probes
 from winosmith.audit._proof import LIMIT, WORDS, Bound, Proof, Thin, prove
-from winosmith.audit._repair import Changed, Repair, repair
+from winosmith.audit._repair import LEAST_KEPT, Changed, Repair, repair
 from winosmith.audit._repaired import (
     repair_page,
     repair_sections,
@@ -36,20 +36,25 @@ from winosmith.audit._triage import (
     for_people,
     triage,
 )
+from winosmith.audit._wrong_keys import Accuracy, Concentration, Doubts
 
 __all__ = [
     "CUES",
+    "LEAST_KEPT",
     "LIMIT",
     "WORDS",
+    "Accuracy",
     "Against",
     "Answers",
     "Audit",
     "Battery",
     "Bound",
     "Changed",
+    "Concentration",
     "Corpus",
     "Cue",
     "Declared",
+    "Doubts",
     "Found",
     "Items",
     "OneSided",

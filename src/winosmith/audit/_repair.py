@@ -1,7 +1,8 @@
 """The repair of a set: thinned until nothing tells without reading, and proved on unseen blocks.
 
-Copies go first, and identical items with different keys; the order of options is dealt anew where
-it is free. Then each unit gets a probability to stay, from what a set of blocks teaches (`_learn`):
+Copies go first, and identical items with different keys; then the items whose keys models doubt
+most (`_wrong_keys`). The order of options is dealt anew if it is free. Then each unit gets a
+probability to stay, from what a set of blocks teaches (`Thinning.learn`):
 
 - a conditional logit over the cues that are named there, and over a model of words where that
   tells, gives each option a *posterior*: how likely it is to be the key for one who can't read;
@@ -22,18 +23,30 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from winosmith.audit._answers import Answers
 from winosmith.audit._audit import learnable
 from winosmith.audit._cues import CUES, Cue, in_order
 from winosmith.audit._items import SHARES, Bools, Floats, Ints, Items, in_classes
 from winosmith.audit._null import LEVEL, battery
-from winosmith.audit._pace import Step
+from winosmith.audit._pace import Step, paced
 from winosmith.audit._probes import features, guessed, probe
 from winosmith.audit._proof import LIMIT, WORDS, Proof, prove, refuse_few
 from winosmith.audit._review import across
+from winosmith.audit._wrong_keys import (
+    SETS,
+    Accuracy,
+    Concentration,
+    Doubts,
+    accuracies,
+    answered,
+    concentration,
+    doubts,
+    sampled,
+)
 from winosmith.blocks import copies, plain
 from winosmith.dataset import Dataset, Dropped, Filtered
 from winosmith.debias import Logit
@@ -42,6 +55,9 @@ from winosmith.parallel import one_thread
 from winosmith.problem import Problem
 from winosmith.report import percent
 
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
 _STAYS = 4.0
 """A unit that nothing speaks for or against stays with the probability σ(4) = 0.98."""
 
@@ -49,8 +65,13 @@ _NAMED, _OTHERS = 0.01, 1.0
 """The penalty of λ, times half its square: along cues that are named and the posterior, and along
 all others. Those are so little off that in a small set most of it is chance."""
 
-_LEFT = 0.05
-"""With a smaller share left it is no repair."""
+LEAST_KEPT = 0.2
+"""A repair that would keep a smaller fraction of the items is refused by default. The rate of wrong
+keys can rise to 1 / (the fraction kept): to five times here. With four options it is reached if one
+cue picks the key of 85 % of the items; the rest are exceptions to how the set was written."""
+
+SET_ASIDE = "set aside"
+"""The stage of items whose keys models doubt, and of the other halves of their twins."""
 
 _THIS = ""
 """The name of what is repaired, among later splits."""
@@ -77,19 +98,25 @@ class Repair:
     Attributes:
         dataset: what is kept, with the order of options dealt anew; in the order that it came in.
         filtered: what is kept, as it came, and what is left out and why; together the input.
-        orders: by id, for items whose order changed, the old place of each option.
+        set_aside: items whose keys models doubt, as they would be kept, in the order of the input.
+        orders: by id, for items kept or set aside whose order changed, the old place of each
+            option.
         fixed: how many of the kept have options whose order means something, and stays.
         cues: those that the items were thinned by, in the order in which they were named.
         words: whether they were thinned by a model of words, too.
         changed: every cue, before and after.
         chance: what guessing gets right, before and after.
         proof: from blocks that the repair did not see.
+        doubts: how the items set aside were chosen; None without models' answers.
+        accuracy: of each model, by name, before and after.
+        concentration: the effect of thinning on wrong keys; None if nothing was thinned.
         parameters: what it depends on beside the items.
         tried: how many repairs of these items are known, this one among them.
     """
 
     dataset: Dataset
     filtered: Filtered
+    set_aside: Dataset
     orders: Mapping[str, tuple[int, ...]]
     fixed: int
     cues: tuple[str, ...]
@@ -97,6 +124,9 @@ class Repair:
     changed: tuple[Changed, ...]
     chance: tuple[float, float]
     proof: Proof
+    doubts: Doubts | None
+    accuracy: Mapping[str, Accuracy]
+    concentration: Concentration | None
     parameters: Mapping[str, Any]
     tried: int = 1
 
@@ -110,7 +140,7 @@ class Repair:
             "dropped": stages,
             "digest": self.dataset.digest,
             "thinned_by": [*self.cues, *([WORDS] if self.words else [])],
-            "orders_dealt": len(self.orders),
+            "orders_dealt": self.moved,
             "orders_fixed": self.fixed,
             "chance": {"before": self.chance[0], "after": self.chance[1]},
             "cues": [asdict(one) for one in self.changed],
@@ -120,8 +150,25 @@ class Repair:
                 "items": self.proof.items,
                 "bounds": [asdict(bound) for bound in self.proof.bounds],
             },
+            "set_aside": self._set_aside(),
+            "wrong_keys": self.concentration and asdict(self.concentration),
             "parameters": dict(self.parameters),
             "tried": self.tried,
+        }
+
+    @property
+    def moved(self) -> int:
+        """How many of the kept items have another order of options than before."""
+        return len(self.orders.keys() & {*self.dataset.ids})
+
+    def _set_aside(self) -> dict[str, Any] | None:
+        if self.doubts is None:
+            return None
+        return {
+            "items": [asdict(one) for one in self.doubts.set_aside],
+            "as_strong": self.doubts.as_strong,
+            "threshold": self.doubts.threshold,
+            "accuracy": {name: asdict(one) for name, one in self.accuracy.items()},
         }
 
 
@@ -131,6 +178,7 @@ class Learnt:
 
     Attributes:
         cues: those that are named.
+        places: whether a position is named.
         words: whether a model of words tells.
         posterior: (units,) of each key.
         stays: (units,) the probability to stay.
@@ -139,6 +187,7 @@ class Learnt:
     """
 
     cues: tuple[str, ...]
+    places: bool
     words: bool
     posterior: Floats
     stays: Floats
@@ -153,6 +202,9 @@ def repair(
     data: Dataset,
     *,
     later: Mapping[str, Dataset] | None = None,
+    answers: Answers | None = None,
+    set_aside: int | None = None,
+    least_kept: float = LEAST_KEPT,
     cues: Sequence[Cue] = CUES,
     draws: int = 1000,
     probe_draws: int = 200,
@@ -169,6 +221,12 @@ def repair(
         data: the items. Those without a key are left out.
         later: further splits, by name; what they hold of the items, copies or nearly so, is left
             out here. Models are compared on the last split, the test set, so that keeps its items.
+        answers: of models, by the items' ids. With them, items whose keys models doubt are set
+            aside before cues are learnt, since thinning keeps wrong keys more often than others.
+            This biases the accuracy of these models, and of their relatives, upwards.
+        set_aside: number of items to set aside, those with the greatest agreement on another
+            option; None for those with a strong agreement, at most 2 % (see `Doubts`).
+        least_kept: the least fraction of the items that thinning may keep, 0–1; see `LEAST_KEPT`.
         cues: as for `audit`.
         draws: of the null by which cues are named.
         probe_draws: of the null of the model of words; 0 leaves it out.
@@ -177,7 +235,8 @@ def repair(
         memo: keeps what was learnt, so that an interrupt does not cost it.
 
     Raises:
-        DataError: there are too few blocks, or nothing is left.
+        DataError: there are too few blocks, fewer than `least_kept` of the items would be kept, or
+            there are no models' answers to set items aside by.
 
     >>> from winosmith import Problem
     >>> rows = np.random.default_rng(0).random((400, 2))
@@ -187,8 +246,13 @@ def repair(
     >>> found.cues[0], found.filtered.input() == data, len(found.dataset) < 300
     ('the longest, in characters', True, True)
     """
-    cleared = Cleared.of(data, later or {}, seed)
-    return thinned(cleared, cues=cues, draws=draws, probe_draws=probe_draws, step=step, memo=memo)
+    if answers is not None and not answered(answers, data):
+        raise DataError("none of the models' answers is for an item: are they of another set?")
+    cleared = Cleared.of(data, later or {}, seed, answers, set_aside)
+    return thinned(
+        cleared, least_kept=least_kept, cues=cues, draws=draws, probe_draws=probe_draws,
+        step=step, memo=memo,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -198,26 +262,44 @@ class Cleared:
     Attributes:
         data: the set as it came.
         gone: by row, in which stage an item went, and why.
-        dealt: by row, the others, with their options in the order that was dealt.
+        aside: by row, items set aside, with their options in the order that was dealt.
+        dealt: by row, all other items, in the same way.
         fixed: the rows of those whose order means something, and stays.
         items: the others.
+        answers: of the models that answered any of the set.
+        doubts: how the items set aside were chosen; None without answers.
         seed: of orders.
+        number: of items to set aside; see `repair`.
     """
 
     data: Dataset
     gone: Mapping[int, tuple[str, str]]
+    aside: Mapping[int, Problem]
     dealt: Mapping[int, Problem]
     fixed: frozenset[int]
     items: Items
+    answers: Answers
+    doubts: Doubts | None
     seed: int
+    number: int | None
 
     @classmethod
-    def of(cls, data: Dataset, later: Mapping[str, Dataset], seed: int) -> Cleared:
+    def of(
+        cls,
+        data: Dataset,
+        later: Mapping[str, Dataset],
+        seed: int,
+        answers: Answers | None,
+        number: int | None,
+    ) -> Cleared:
         """Clear a set; see `repair`.
 
         Raises:
-            DataError: too few blocks are left to learn from.
+            DataError: too few blocks are left to learn from, or there are no answers to set items
+                aside by.
         """
+        if number and answers is None:
+            raise DataError(f"there are no models' answers to set {number} items aside by")
         gone = _elsewhere(data, later)
         if gone and len(gone) == len(data):
             raise DataError(f"nothing is left to repair: {data[0].id} is {gone[0][1]}, and so on")
@@ -225,17 +307,25 @@ class Cleared:
         rows = [row for row in range(len(data)) if row not in gone]
         free = dict(zip(rows, _free(data.select(rows)), strict=True))
         dealt = {row: _dealt(data[row], seed) if free[row] else data[row] for row in rows}
+        own = answered(answers, data) if answers else {}
+        found = doubts(Items.of(data.select(rows)), own, number, seed) if own else None
+        reasons = _doubted(data, found, rows) if found else {}
+        aside = {row: dealt.pop(row) for row in rows if row in reasons}
+        gone |= reasons
+        rows = [*dealt]
         items = Items.of(Dataset(dealt.values(), data.name))
         stages = Counter(stage for stage, _ in gone.values())
         out = ", ".join(f"{stage}: {count:,}" for stage, count in stages.items())
         left = f" in the {len(rows):,} items that are left of {len(data):,} ({out})" if gone else ""
         refuse_few(items.blocks, left)
-        return cls(data, gone, dealt, frozenset(r for r in rows if not free[r]), items, seed)
+        fixed = frozenset(row for row in rows if not free[row])
+        return cls(data, gone, aside, dealt, fixed, items, own, found, seed, number)
 
 
 def thinned(
     cleared: Cleared,
     *,
+    least_kept: float,
     cues: Sequence[Cue],
     draws: int,
     probe_draws: int,
@@ -245,7 +335,7 @@ def thinned(
     """Thin what was cleared; see `repair`.
 
     Raises:
-        DataError: next to nothing is left.
+        DataError: fewer than `least_kept` of the items would be kept.
     """
     data, dealt, items, seed = cleared.data, cleared.dealt, cleared.items, cleared.seed
     gone, rows = dict(cleared.gone), [*dealt]
@@ -266,41 +356,68 @@ def thinned(
         for row in items.rows[items.unit == unit].tolist():
             gone[rows[row]] = ("thinned", reason)
     kept = [row for row in rows if row not in gone]
-    if len(kept) < _LEFT * len(rows):
-        by = " or ".join(f"“{cue}”" for cue in learnt.cues) or "a model of words"
-        raise DataError(
-            f"only {len(kept):,} of {len(rows):,} items would be left: nearly every key is what "
-            f"{by} points to. Such items can't be repaired by leaving some out, only rewritten"
-        )
+    thinning.refuse_little(learnt, len(kept), len(rows), least_kept)
+    step(
+        f"repair: {len(kept):,} of {len(rows):,} items will be kept "
+        f"({percent(len(kept) / len(rows))})"
+    )
 
     def thin(half: Bools) -> Floats:
         return taught("one half" if half[0] else "the other half", half).stays
 
     result = Dataset((dealt[row] for row in kept), data.name)
+    proof = prove(items, thin, cues, dealt=~thinning.fixed, seed=seed)
+    ordered = {**dealt, **cleared.aside}
     return Repair(
         dataset=result,
         filtered=Filtered(
             data.select(kept),
             tuple(Dropped(data[row], *gone[row], row) for row in sorted(gone)),
         ),
+        set_aside=Dataset(cleared.aside.values(), data.name),
         orders={
-            data[row].id: tuple(map(data[row].options.index, dealt[row].options))
-            for row in kept
-            if dealt[row].options != data[row].options
+            data[row].id: tuple(map(data[row].options.index, ordered[row].options))
+            for row in sorted([*kept, *cleared.aside])
+            if ordered[row].options != data[row].options
         },
         fixed=len(cleared.fixed - gone.keys()),
         cues=learnt.cues,
         words=learnt.words,
         changed=_changed(data, result, cues),
         chance=(Items.of(data).chance, Items.of(result).chance),
-        proof=prove(items, thin, cues, dealt=~thinning.fixed, seed=seed),
+        proof=proof,
+        doubts=cleared.doubts,
+        accuracy=accuracies(data, cleared.answers, [p.id for p in cleared.aside.values()],
+                            result.ids),
+        concentration=thinning.concentration(learnt, step),
         parameters={
+            "models": [*cleared.answers],
+            "set_aside": cleared.number,
+            "least_kept": least_kept,
             "cues": [cue.name for cue in cues],
             "draws": draws,
             "probe_draws": probe_draws,
             "seed": seed,
         },
-    )
+    )  # fmt: skip
+
+
+def _doubted(data: Dataset, found: Doubts, rows: Sequence[int]) -> dict[int, tuple[str, str]]:
+    """Return why items are set aside, by row: suspects, and the other halves of their twins."""
+    reasons = {}
+    for one in found.set_aside:
+        problem = data[row := data.row(one.id)]
+        reason = (
+            f"{one.models} models choose “{problem.options[one.other]}”, its key is "
+            f"“{_key(problem)}” (agreement {percent(one.agreement, 0)})"
+        )
+        reasons[row] = (SET_ASIDE, reason)
+    twins = {twin: data[row].id for row in reasons if (twin := data[row].twin_id)}
+    for row in rows:
+        twin = data[row].twin_id
+        if twin in twins and row not in reasons:
+            reasons[row] = (SET_ASIDE, f"the other half of {twins[twin]}, whose key models doubt")
+    return reasons
 
 
 def _elsewhere(data: Dataset, later: Mapping[str, Dataset]) -> dict[int, tuple[str, str]]:
@@ -430,25 +547,34 @@ class Thinning:
             ((at == place) & fixed).astype(float) for place in range(int(self.items.counts.max()))
         ]
 
+    @cached_property
+    def of_words(self) -> csr_matrix:
+        """The words of each option, (options, features)."""
+        return features(self.items, "options")[1]
+
     def learn(self, learnt: Bools) -> Learnt:
         """Return what some of the items, in whole blocks, teach of all."""
-        items = self.items
-        part = items if learnt.all() else items.part(learnt)
+        part = self.items if learnt.all() else self.items.part(learnt)
         named = battery(part, self.cues, draws=self.draws, seed=self.seed).named
         cues = tuple(found.cue for found in named if found.cue in self.of_cues)
-        columns = [self.of_cues[cue] for cue in cues]
-        if any(found.about == "position" for found in named):
-            columns += self.of_places
+        places = any(found.about == "position" for found in named)
         words = self.probe_draws > 0 and learnable(part)
         words = words and probe(part, "options", draws=self.probe_draws, seed=self.seed).p <= LEVEL
+        return self.fit(learnt, cues, places, bool(words))
+
+    def fit(self, learnt: Bools, cues: tuple[str, ...], places: bool, words: bool) -> Learnt:
+        """Return what some of the items, in whole blocks, teach of all by the cues given."""
+        items = self.items
+        columns = [self.of_cues[cue] for cue in cues]
+        if places:
+            columns += self.of_places
         chance = 1 / items.unit_counts
         if not (columns or words):
             there = np.arange(int(items.unit_counts.max())) < items.unit_counts[:, None]
-            return Learnt((), False, chance, np.ones(len(chance)), there.astype(float))
+            return Learnt((), places, False, chance, np.ones(len(chance)), there.astype(float))
         with one_thread():
             if words:
-                _, matrix = features(items, "options")
-                columns.append(guessed(items, matrix, learnt.astype(float), self.seed))
+                columns.append(guessed(items, self.of_words, learnt.astype(float), self.seed))
             units = learnt[items.leads]
             options = _Units.of(items)
             log_posterior = options.log_posterior(options.means(np.column_stack(columns)), units)
@@ -466,7 +592,52 @@ class Thinning:
         at = np.zeros(options.there.shape)
         at[options.there] = stays
         posterior = np.exp(log_posterior[options.keys])
-        return Learnt(cues, bool(words), posterior, stays[options.keys], at)
+        return Learnt(cues, places, words, posterior, stays[options.keys], at)
+
+    def concentration(self, learnt: Learnt, step: Step) -> Concentration | None:
+        """Return what thinning by the cues that were found does to wrong keys; None if nothing."""
+        if not (learnt.cues or learnt.words or (learnt.places and self.of_places)):
+            return None
+        some = sampled(self.items, self.seed)
+        part = self
+        if not some.all():
+            part = replace(self, items=self.items.part(some), fixed=self.fixed[some])
+        what = f"repair: the effect on wrong keys, in {SETS} sets of {len(part.items):,} items"
+        step(what)
+        everything = np.ones(len(part.items), np.bool_)
+        known = {"of_cues": part.of_cues, "of_places": part.of_places}
+        if learnt.words:
+            known["of_words"] = part.of_words
+
+        def refit(items: Items) -> Floats:
+            planted = replace(part, items=items)
+            vars(planted).update(known)  # keys have no part in them
+            return planted.fit(everything, learnt.cues, learnt.places, learnt.words).stays
+
+        tell = paced(step, what, SETS, "sets")
+        return concentration(part.items, refit, len(self.items), self.seed, tell)
+
+    def refuse_little(self, learnt: Learnt, kept: int, of: int, least: float) -> None:
+        """Raise DataError if too few items would be kept, with what to do instead."""
+        if kept and kept > least * of - 1e-6:
+            return
+        own = self.items.keyed(self.items.unit_key)
+        right = {cue: float(self.of_cues[cue][own].mean()) for cue in learnt.cues}
+        cue = max(right, key=lambda name: right[name], default=None)
+        if cue is None:
+            by = "the words of the options reveal nearly every key"
+            rewrite = "rewrite options so that keys and others have the same words"
+        else:
+            many = round((right[cue] - self.items.chance) * of)
+            by = f"“{cue}” picks the key of {percent(right[cue])} of the items"
+            rewrite = f"rewrite options so that “{cue}” picks another one in about {many:,} items"
+        lower = int(100 * kept / of) / 100
+        accept = f"; or accept so few with --least-kept {lower}" if lower else ""
+        few = f"only {kept:,} of {of:,} items ({percent(kept / of)})" if kept else "no item"
+        raise DataError(
+            f"{few} would be kept, and at least {percent(least, 0)} must be: {by}. Instead of "
+            f"leaving items out, {rewrite}{accept}"
+        )
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,21 @@ from typing import Any
 import numpy as np
 
 from winosmith import formats, report
+from winosmith.audit._answers import Answers
 from winosmith.audit._cues import CUES, Cue
 from winosmith.audit._pace import Step
 from winosmith.audit._proof import LIMIT, WORDS, Bound
-from winosmith.audit._repair import Cleared, Learnt, Memo, Repair, repair, thinned
+from winosmith.audit._repair import (
+    LEAST_KEPT,
+    Cleared,
+    Learnt,
+    Memo,
+    Repair,
+    repair,
+    thinned,
+)
+from winosmith.audit._triage import Suspect
+from winosmith.audit._wrong_keys import AT_MOST, answered
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.outputs import OutputFolder, write_aside
@@ -29,6 +40,9 @@ DRAWN = 14
 
 _TRIED = "tried.json"
 """Which repairs were tried, by the digest of what was to be repaired; outlives `--force`."""
+
+_LISTED = 100
+"""How many items set aside are listed on the page."""
 
 _MENDED = 10
 """So many rules of a repair a terminal shows."""
@@ -127,6 +141,7 @@ def repair_sections(repaired: Repair, of_several: bool = False) -> list[report.S
             [
                 report.Text([repair_verdict(repaired)]),
                 report.Text(list(_done(repaired)), "list"),
+                *_of_models(repaired),
                 report.Drawing(
                     "What each cue gets right of the kept items; the grey bars are 3 points each "
                     "way of guessing, and diamonds lie beyond. Where the order of options is free, "
@@ -158,6 +173,7 @@ def _done(repaired: Repair) -> Iterator[str]:
             "Nothing to thin: no cue of what options say is named, and no model of words guesses "
             "better than its null."
         )
+    yield from _concentration(repaired)
     told = {
         "in a later split": "Items that a later split has",
         "copy": "Copies of other items",
@@ -168,7 +184,8 @@ def _done(repaired: Repair) -> Iterator[str]:
         if stages[stage]:
             first = next(entry for entry in repaired.filtered.dropped if entry.stage == stage)
             yield f"{what}, left out: {stages[stage]:,}, as {first.problem.id}."
-    moved = f"The order of options was dealt anew by lot: in {len(repaired.orders):,} items it "
+    yield from _set_aside(repaired)
+    moved = f"The order of options was dealt anew by lot: in {repaired.moved:,} items it "
     moved += "is another one now"
     fixed = f"; in {repaired.fixed:,} it means something and stays" if repaired.fixed else ""
     yield f"{moved}{fixed}."
@@ -178,11 +195,98 @@ def _done(repaired: Repair) -> Iterator[str]:
     )
 
 
+def _concentration(repaired: Repair) -> Iterator[str]:
+    """Yield the effect of thinning on wrong keys."""
+    found = repaired.concentration
+    if found is None:
+        return
+    some = f", drawn from {found.of:,}" if found.items < found.of else ""
+    low, high = (report.fixed(end, ".2f") for end in (found.low, found.high))
+    yield (
+        f"Thinning multiplies the rate of wrong keys by {report.fixed(found.factor, '.2f')} "
+        f"(95 % interval {low} to {high}): the mean of {found.sets} synthetic sets, which are "
+        f"these items ({found.items:,}{some}) with {found.planted:,} wrong keys planted at random. "
+        "Cues seldom pick a wrong key, so thinning keeps such items more often."
+        + ("" if repaired.doubts else " Models' answers (--answers) reveal some of them.")
+    )
+
+
+def _set_aside(repaired: Repair) -> Iterator[str]:
+    """Yield how many items were set aside, and the bias that follows."""
+    found = repaired.doubts
+    if found is None:
+        return
+    aside, count = found.set_aside, len(repaired.set_aside)
+    if not aside:
+        yield (
+            "Set aside because models doubt their keys: 0 items. "
+            + ("" if found.threshold else "Without a number, at least three models must agree. ")
+            + "Thinning keeps wrong keys more often than others."
+        )
+        return
+    halves = (
+        f" ({count - len(aside):,} are the other halves of twins)" if count > len(aside) else ""
+    )
+    yield (
+        f"Set aside because models agree on another option: {count:,} items{halves}, as "
+        f"{aside[0].id}. Most may be sound items that models miss. They are in set_aside.jsonl: "
+        "have people check them, and move sound ones to kept.jsonl."
+    )
+    yield (
+        "The accuracy and the ranking of these models and their relatives on the kept items are "
+        "biased upwards, since items that they miss were set aside."
+    )
+    more = found.as_strong - len(aside)
+    if more and found.threshold is not None:
+        yield (
+            f"On {more:,} more items models agree as strongly (from "
+            f"{report.percent(found.threshold, 0)}). They were not set aside, as at most "
+            f"{report.percent(AT_MOST, 0)} of the items are by default; --set-aside "
+            f"{found.as_strong} sets them aside too."
+        )
+
+
+def _of_models(repaired: Repair) -> Iterator[report.Table]:
+    """Yield each model's accuracy before and after, and the items set aside."""
+    if repaired.accuracy:
+        yield report.Table(
+            "Models' accuracy before and after the repair",
+            ["model", report.Column("before", ".1%"),
+             report.Column("without those set aside", ".1%"), report.Column("kept", ".1%")],
+            [[name, one.before, one.without, one.after] for name, one in repaired.accuracy.items()],
+            note="Each is a fraction of the items with a key that the model answered. The second "
+            "number differs from the first only by the items set aside; as far as those are sound, "
+            "that is bias.",
+            most=8,
+        )  # fmt: skip
+    aside = repaired.doubts.set_aside if repaired.doubts else ()
+    if aside:
+        came = repaired.filtered.input()
+
+        def row(one: Suspect) -> list[report.Value]:
+            problem = came[came.row(one.id)]
+            key = "" if problem.answer is None else problem.options[problem.answer]
+            agreed = report.percent(one.agreement, 0)
+            return [one.id, agreed, one.models, problem.options[one.other], key]
+
+        yield report.Table(
+            "Items set aside",
+            ["item", report.Column("agreement", numeric=True), "models", "their option", "key"],
+            [row(one) for one in aside[:_LISTED]],
+            note="Agreement is the weight of the models that chose this option, of all that "
+            "answered; a model is weighted by its accuracy above chance.",
+            most=8,
+        )
+
+
 def repair_to_folder(
     data: Dataset,
     out: str | Path,
     *,
     later: Mapping[str, Dataset] | None = None,
+    answers: Answers | None = None,
+    set_aside: int | None = None,
+    least_kept: float = LEAST_KEPT,
     cues: Sequence[Cue] = CUES,
     draws: int = 1000,
     probe_draws: int = 200,
@@ -192,14 +296,20 @@ def repair_to_folder(
 ) -> Repair:
     """Repair a set into a folder: `kept.jsonl`, `dropped.jsonl`, `orders.jsonl`, `report.json`.
 
-    Beside them is the page `report.html`. The same command goes on where it was interrupted. Every
-    repair of the same items is counted, with those of the folders beside it: whoever repairs until
-    the proof holds proves nothing.
+    The page is `report.html`. Items whose keys models doubt are also in `set_aside.jsonl`, as they
+    would be kept: move a line to `kept.jsonl` to put an item back. The same command resumes an
+    interrupted repair. Nothing is written if too few items would be kept.
+
+    Every repair of the same items is counted, with those of the folders next to it: a proof that
+    holds after many repairs proves nothing.
 
     Args:
         data: see `repair`, as of what follows.
         out: the folder; see `winosmith.outputs` for which folders are taken.
         later: see `repair`.
+        answers: see `repair`.
+        set_aside: see `repair`.
+        least_kept: see `repair`.
         cues: see `repair`.
         draws: see `repair`.
         probe_draws: see `repair`.
@@ -211,11 +321,11 @@ def repair_to_folder(
         DataError: see `repair`.
         OutputError: the folder can't be taken or written.
     """
-    recipe = _recipe(data, later, cues, draws, probe_draws, seed)
+    recipe = _recipe(data, later, answers, set_aside, least_kept, cues, draws, probe_draws, seed)
     with _taken(Path(out), recipe, force=force) as (folder, memo):
         found = repair(
-            data, later=later, cues=cues, draws=draws, probe_draws=probe_draws, seed=seed,
-            step=step, memo=memo,
+            data, later=later, answers=answers, set_aside=set_aside, least_kept=least_kept,
+            cues=cues, draws=draws, probe_draws=probe_draws, seed=seed, step=step, memo=memo,
         )  # fmt: skip
     return _written(folder, found)
 
@@ -224,6 +334,9 @@ def repair_splits(
     splits: Mapping[str, Dataset],
     out: str | Path,
     *,
+    answers: Answers | None = None,
+    set_aside: int | None = None,
+    least_kept: float = LEAST_KEPT,
     cues: Sequence[Cue] = CUES,
     draws: int = 1000,
     probe_draws: int = 200,
@@ -240,7 +353,11 @@ def repair_splits(
     Args:
         splits: by names that can be those of folders.
         out: the folder of these folders.
-        cues: see `repair`, as of what follows.
+        answers: of models; the ids of all splits are one name space. Splits that no model answered
+            are repaired without them.
+        set_aside: number of items to set aside in each split with answers; see `repair`.
+        least_kept: see `repair`, as of what follows.
+        cues: see `repair`.
         draws: see `repair`.
         probe_draws: see `repair`.
         seed: see `repair`.
@@ -251,17 +368,21 @@ def repair_splits(
         DataError: see `repair`; the message names the split.
         OutputError: see `repair_to_folder`.
     """
+    if answers is not None and not any(answered(answers, split) for split in splits.values()):
+        raise DataError("none of the models' answers is for an item: are they of another set?")
     names = list(splits)
     later = {name: {n: splits[n] for n in names[at + 1 :]} for at, name in enumerate(names)}
     cleared = {}
     for name, split in splits.items():
         with _named(name):
-            cleared[name] = Cleared.of(split, later[name], seed)
+            cleared[name] = Cleared.of(split, later[name], seed, answers, set_aside)
     found = {}
     with ExitStack() as stack:
         taken = {}
         for name, split in splits.items():
-            recipe = _recipe(split, later[name], cues, draws, probe_draws, seed)
+            recipe = _recipe(
+                split, later[name], answers, set_aside, least_kept, cues, draws, probe_draws, seed
+            )
             taken[name] = stack.enter_context(_taken(Path(out) / name, recipe, force=force))
         for name in names:
 
@@ -270,8 +391,8 @@ def repair_splits(
 
             with _named(name):
                 found[name] = thinned(
-                    cleared.pop(name), cues=cues, draws=draws, probe_draws=probe_draws,
-                    step=tell_of, memo=taken[name][1],
+                    cleared.pop(name), least_kept=least_kept, cues=cues, draws=draws,
+                    probe_draws=probe_draws, step=tell_of, memo=taken[name][1],
                 )  # fmt: skip
     return {name: _written(taken[name][0], one) for name, one in found.items()}
 
@@ -279,6 +400,9 @@ def repair_splits(
 def _recipe(
     data: Dataset,
     later: Mapping[str, Dataset] | None,
+    answers: Answers | None,
+    set_aside: int | None,
+    least_kept: float,
     cues: Sequence[Cue],
     draws: int,
     probe_draws: int,
@@ -291,7 +415,11 @@ def _recipe(
         "draws": draws,
         "probe_draws": probe_draws,
         "seed": seed,
+        "least_kept": least_kept,
     }
+    if answers is not None:
+        own = canonical(answered(answers, data)).encode("utf-8", "surrogatepass")
+        recipe |= {"answers": hashlib.sha256(own).hexdigest(), "set_aside": set_aside}
     if later is not None:
         recipe["later"] = {name: split.digest for name, split in later.items()}
     return recipe
@@ -320,6 +448,9 @@ def _written(folder: OutputFolder, found: Repair) -> Repair:
         for entry in found.filtered.dropped:
             record = {**problem_record(entry.problem), "stage": entry.stage, "reason": entry.reason}
             file.write(canonical(record) + "\n")
+    if len(found.set_aside):
+        with folder.write("set_aside.jsonl") as file:
+            file.writelines(formats.lines(found.set_aside))
     with folder.write("orders.jsonl") as file:
         for name, order in found.orders.items():
             file.write(canonical({"id": name, "order": list(order)}) + "\n")
@@ -347,12 +478,17 @@ def _kept(path: Path, made: Callable[[], Learnt]) -> Learnt:
     if path.is_file():
         held = json.loads(path.read_text("utf-8"))
         return Learnt(
-            tuple(held["cues"]), held["words"], np.array(held["posterior"]), np.array(held["stays"])
+            tuple(held["cues"]),
+            held["places"],
+            held["words"],
+            np.array(held["posterior"]),
+            np.array(held["stays"]),
         )
     learnt = made()
     with write_aside(path) as file:
         held = {
             "cues": learnt.cues,
+            "places": learnt.places,
             "words": learnt.words,
             "posterior": learnt.posterior.tolist(),
             "stays": learnt.stays.tolist(),

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from winosmith.audit._answers import Answers
-from winosmith.audit._items import Floats, Items
+from winosmith.audit._items import Bools, Floats, Ints, Items
 from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import DataError
 from winosmith.metrics import detectable, flipped_signs
@@ -126,21 +126,8 @@ def triage(items: Items, answers: Answers) -> Triage:
     """
     if not answers:
         raise DataError("there are no models' answers")
-    chosen = np.full((len(answers), len(items)), -1)
-    for model, (name, given) in enumerate(answers.items()):
-        for item, problem in enumerate(items.problems):
-            choice = given.get(problem.id)
-            if choice is None:
-                continue
-            if not 0 <= choice < len(problem.options):
-                raise DataError(
-                    f"{name}: the answer to {problem.id!r} is option {choice + 1}; there are "
-                    f"{len(problem.options)}"
-                )
-            chosen[model, item] = choice
-    there, right = chosen >= 0, chosen == items.keys
-    shares = right.sum(axis=1) / np.maximum(1, there.sum(axis=1))
-    weights = np.clip((shares - items.chance) / (1 - items.chance), 0.0, None)
+    votes = Votes.of(items, answers)
+    there, right, shares = votes.answered, votes.chosen == items.keys, votes.accuracy
     order = sorted(range(len(answers)), key=lambda model: (-shares[model], model))
     names = list(answers)
     asked = there.any(axis=0)
@@ -148,7 +135,7 @@ def triage(items: Items, answers: Answers) -> Triage:
     return Triage(
         {names[model]: float(shares[model]) for model in order},
         {names[model]: int(there[model].sum()) for model in order},
-        _suspects(items, chosen, weights),
+        suspects(items, votes),
         tuple(ids[at] for at in np.flatnonzero((right | ~there).all(axis=0) & asked)),
         tuple(ids[at] for at in np.flatnonzero(~right.any(axis=0) & asked)),
         tuple(
@@ -160,17 +147,78 @@ def triage(items: Items, answers: Answers) -> Triage:
     )  # fmt: skip
 
 
-def _suspects(items: Items, chosen: Any, weights: Floats) -> tuple[Suspect, ...]:
-    found = []
-    for item, problem in enumerate(items.problems):
-        own = chosen[:, item]
-        total = float(weights[own >= 0].sum())
-        votes = np.bincount(own[own >= 0], weights[own >= 0], minlength=len(problem.options))
-        votes[items.keys[item]] = 0
-        other = int(votes.argmax())
-        models = int((own == other).sum())
-        if total > 0 and votes[other] > 0 and models >= min(FEWEST, len(weights)):
-            found.append(Suspect(problem.id, other, float(votes[other] / total), models))
+@dataclass(frozen=True)
+class Votes:
+    """The options that models chose.
+
+    Attributes:
+        chosen: (models, n) the options, from 0; -1 if a model did not answer.
+        accuracy: (models,) the fraction of its answers that are right, 0–1.
+        weights: (models,) accuracy above chance, 0–1: 0 at chance or less, 1 if all are right.
+    """
+
+    chosen: Ints
+    accuracy: Floats
+    weights: Floats
+
+    @classmethod
+    def of(cls, items: Items, answers: Answers) -> Votes:
+        """Take the answers to some items.
+
+        Raises:
+            DataError: an answer is not an option of its item.
+        """
+        chosen = np.full((len(answers), len(items)), -1)
+        for model, (name, given) in enumerate(answers.items()):
+            for item, problem in enumerate(items.problems):
+                choice = given.get(problem.id)
+                if choice is None:
+                    continue
+                if not 0 <= choice < len(problem.options):
+                    raise DataError(
+                        f"{name}: the answer to {problem.id!r} is option {choice + 1}; there are "
+                        f"{len(problem.options)}"
+                    )
+                chosen[model, item] = choice
+        accuracy = (chosen == items.keys).sum(axis=1) / np.maximum(1, (chosen >= 0).sum(axis=1))
+        weights = np.clip((accuracy - items.chance) / (1 - items.chance), 0.0, None)
+        return cls(chosen, accuracy, weights)
+
+    @property
+    def answered(self) -> Bools:
+        """Whether each model answered each item, (models, n)."""
+        answered: Bools = self.chosen >= 0
+        return answered
+
+    def agreement(self, items: Items) -> Floats:
+        """Return the agreement on each option of each item, (n, most options), 0–1.
+
+        It is the weight of the models that chose the option, of all that answered.
+        """
+        found = np.zeros((len(items), int(items.counts.max())))
+        for chosen, weight in zip(self.chosen, self.weights, strict=True):
+            there = np.flatnonzero(chosen >= 0)
+            found[there, chosen[there]] += weight
+        found /= np.maximum(found.sum(axis=1, keepdims=True), 1e-300)
+        return found
+
+
+def suspects(items: Items, votes: Votes) -> tuple[Suspect, ...]:
+    """Return the items on which models agree on another option, the greatest agreement first.
+
+    At least three models must agree, or all if there are fewer. At most 10,000 are returned.
+    """
+    agreement = votes.agreement(items)
+    agreement[np.arange(len(items)), items.keys] = 0.0
+    other = agreement.argmax(axis=1)
+    models = (votes.chosen == other).sum(axis=0)
+    least = min(FEWEST, len(votes.weights))
+    found = [
+        Suspect(
+            items.problems[at].id, int(other[at]), float(agreement[at, other[at]]), int(models[at])
+        )
+        for at in np.flatnonzero((agreement.max(axis=1) > 0) & (models >= least))
+    ]
     return tuple(sorted(found, key=lambda one: (-one.agreement, one.id))[:_LISTED])
 
 

@@ -84,6 +84,13 @@ _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".parquet")
               help="Thin the items by what gives their answers away, and write them there, with "
               "what was left out and why; each of several files into a folder of its name. What "
               "several hold stays in the last one: give the test set last.")  # fmt: skip
+@click.option("--set-aside", default=None, type=click.IntRange(0, 10_000), metavar="N",
+              help="Number of items that --repair sets aside because models (--answers) doubt "
+              "their keys, in each file; 0 for none.  [default: those on which models agree "
+              "strongly on another option, at most 2 % of the items]")  # fmt: skip
+@click.option("--least-kept", default=0.2, show_default=True, type=click.FloatRange(0, 1),
+              metavar="FRACTION", help="Smallest fraction of the items that --repair may keep; it "
+              "is refused if thinning would keep fewer.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Replace another repair in that folder.")
 @click.option("--out", type=PAGE, metavar="FILE.html", help="Write the page there.")
 @json_option
@@ -104,6 +111,8 @@ def command(
     site: str | None,
     sheet: str | None,
     repaired: str | None,
+    set_aside: int | None,
+    least_kept: float,
     force: bool,
     out: str | None,
     as_json: bool,
@@ -117,8 +126,9 @@ def command(
     items; copies, near copies and contradictions, within a split and across.
 
     --repair takes copies out, deals the order of options anew where it is free, and thins what is
-    left until no rule tells; what it leaves is measured on items that the repair did not see. Stop
-    it at any time; the same command goes on.
+    left until no rule tells; what it leaves is measured on items that the repair did not see. With
+    --answers, the items whose keys models doubt most are set aside first. Stop it at any time; the
+    same command resumes it.
 
     \b
     Example:
@@ -126,6 +136,7 @@ def command(
         winosmith audit items.jsonl --answers answers.csv --answers out/MODEL
         winosmith audit items.jsonl --answers answers.csv --to-judge mysite
         winosmith audit items.jsonl --repair repaired --out audit.html
+        winosmith audit items.jsonl --answers answers.csv --repair repaired
         winosmith audit train.jsonl dev.jsonl test.jsonl --repair repaired
         winosmith audit questions.csv --fail-on cue=3pt,duplicates,leak
     """  # noqa: D301
@@ -137,6 +148,11 @@ def command(
     if (site or sheet) and not answers:
         raise click.UsageError(
             "--to-judge and --to-sheet need models' answers, which tell the suspects: --answers"
+        )
+    if set_aside is not None and not (answers and repaired):
+        raise click.UsageError(
+            "--set-aside is a number of items for --repair, chosen by models' answers: give "
+            "--repair DIR and --answers FILE"
         )
     read = {Path(path).resolve() for path in (*data, *answers, *texts)}
     if sheet and Path(sheet).resolve() in read:
@@ -153,7 +169,17 @@ def command(
         splits[name], refused[name] = _read(path, format_name)
         declared[name] = audit.declared(path, splits[name])
     probe_draws = 0 if no_probes else 200
-    mended = _repaired(splits, repaired, draws, probe_draws, seed, force) if repaired else {}
+    given = _answers(answers, splits) if answers else None
+    how: dict[str, Any] = {
+        "answers": given,
+        "set_aside": set_aside,
+        "least_kept": least_kept,
+        "draws": draws,
+        "probe_draws": probe_draws,
+        "seed": seed,
+        "force": force,
+    }
+    mended = _repaired(splits, repaired, how) if repaired else {}
     found = audit.audit(
         splits,
         draws=draws,
@@ -161,7 +187,7 @@ def command(
         embedder=embedder,
         seed=seed,
         refused=refused,
-        answers=_answers(answers, splits) if answers else None,
+        answers=given,
         texts=_overlap(splits, texts) if texts else None,
         declared=declared,
         step=say,
@@ -234,22 +260,15 @@ def _check_splits(names: Sequence[str]) -> None:
         )
 
 
-def _repaired(
-    splits: Mapping[str, Dataset], out: str, draws: int, probe_draws: int, seed: int, force: bool
-) -> dict[str, Repair]:
+def _repaired(splits: Mapping[str, Dataset], out: str, how: Mapping[str, Any]) -> dict[str, Repair]:
     """Repair one file into a folder, or each of several into a folder there."""
     from winosmith import audit
 
-    how: dict[str, Any] = {
-        "draws": draws,
-        "probe_draws": probe_draws,
-        "seed": seed,
-        "force": force,
-        "step": say,
-    }
     if len(splits) > 1:
-        return audit.repair_splits(splits, out, **how)
-    return {name: audit.repair_to_folder(split, out, **how) for name, split in splits.items()}
+        return audit.repair_splits(splits, out, step=say, **how)
+    return {
+        name: audit.repair_to_folder(split, out, step=say, **how) for name, split in splits.items()
+    }
 
 
 def _mended(found: Mapping[str, Repair]) -> dict[str, object]:

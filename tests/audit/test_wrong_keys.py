@@ -1,0 +1,285 @@
+"""Wrong keys in a repair: those that models reveal are set aside, the effect on others is shown."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.conftest import examples
+from winosmith import Dataset, Problem, audit, formats
+from winosmith.audit._wrong_keys import AT_MOST, doubts
+from winosmith.errors import DataError
+
+CUES = [cue for cue in audit.CUES if cue.name in ("the longest, in characters", "a comma")]
+HOW: dict[str, Any] = {"cues": CUES, "draws": 39, "probe_draws": 0}
+
+
+def _quiz(
+    n: int,
+    wrong: float,
+    *,
+    share: float = 0.5,
+    mark: str = " and so on",
+    models: int = 8,
+    right: tuple[float, float] = (0.6, 0.9),
+    seed: int = 0,
+) -> tuple[Dataset, audit.Answers, set[str]]:
+    """Make items, models' answers and the ids of wrong keys.
+
+    A mark is on the right option in a share of the items, otherwise on one drawn at random.
+    Models choose the right option with a probability between the two of `right`, otherwise
+    another one drawn at random.
+    """
+    rng = np.random.default_rng(seed)
+    truth, off = rng.integers(4, size=n), rng.integers(1, 4, size=(models + 1, n))
+    marked = np.where(rng.random(n) < share, truth, rng.integers(4, size=n))
+    is_wrong = rng.permutation(n) < round(wrong * n)
+    keys = np.where(is_wrong, (truth + off[0]) % 4, truth)
+    words = [rng.permutation(900)[:4] + 100 for _ in range(n)]
+    data = Dataset(
+        (
+            Problem(
+                f"q{at}",
+                f"Which is {at}, or {rng.integers(10**6)}?",
+                tuple(
+                    f"w{word} {at}{mark if place == marked[at] else ''}"
+                    for place, word in enumerate(words[at])
+                ),
+                int(keys[at]),
+                blank=None,
+            )
+            for at in range(n)
+        ),
+        "quiz",
+    )
+    sees = rng.random((models, n)) < rng.uniform(*right, models)[:, None]
+    chosen = np.where(sees, truth, (truth + off[1:]) % 4)
+    answers = {
+        f"m{at}": dict(zip(data.ids, map(int, own), strict=True)) for at, own in enumerate(chosen)
+    }
+    return data, answers, {data.ids[at] for at in np.flatnonzero(is_wrong)}
+
+
+def _repaired(data: Dataset, **how: Any) -> audit.Repair:
+    return audit.repair(data, **HOW, **how)
+
+
+def _rate(data: Dataset, wrong: set[str]) -> float:
+    return sum(name in wrong for name in data.ids) / len(data)
+
+
+@given(
+    st.integers(400, 700),
+    st.floats(0.01, 0.03),
+    st.floats(0.2, 0.65),
+    st.sampled_from([" and so on", ", I think"]),
+    st.integers(0, 999),
+)
+@examples(20)
+def test_with_answers_thinning_leaves_no_greater_rate_of_wrong_keys(
+    n: int, wrong: float, share: float, mark: str, seed: int
+) -> None:
+    """Models that are right in 60 to 90 % reveal so many wrong keys that their rate falls."""
+    data, answers, planted = _quiz(n, wrong, share=share, mark=mark, seed=seed)
+    found = _repaired(data, answers=answers)
+    assert _rate(found.dataset, planted) <= _rate(data, planted)
+    assert len(found.set_aside) <= AT_MOST * n
+    assert found.filtered.input() == data
+
+
+def test_the_first_suspects_are_set_aside_with_their_reason() -> None:
+    """The number asked for is taken, the greatest agreement first; zero sets nothing aside."""
+    data, answers, _ = _quiz(400, 0.02)
+    suspects = audit.triage(audit.Items.of(data), answers).suspects
+    assert len(suspects) > 15
+    found = _repaired(data, answers=answers, set_aside=15)
+    assert found.doubts
+    least = suspects[14].agreement
+    assert [one.agreement for one in found.doubts.set_aside] == pytest.approx(
+        [one.agreement for one in suspects[:15]]
+    )
+    assert {one.id for one in suspects if one.agreement > least + 1e-9} <= {*found.set_aside.ids}
+    first = found.doubts.set_aside[0]
+    problem = data[data.row(first.id)]
+    gone = {e.problem.id: e.reason for e in found.filtered.dropped if e.stage == "set aside"}
+    assert gone.keys() == {*found.set_aside.ids}
+    assert gone[first.id].startswith(
+        f"{first.models} models choose “{problem.options[first.other]}”, its key is “"
+    )
+    none = _repaired(data, answers=answers, set_aside=0)
+    assert len(none.set_aside) == 0
+    assert none.dataset == _repaired(data).dataset
+
+
+def test_an_item_set_aside_can_be_put_back(tmp_path: Path) -> None:
+    """Its line has the order of options in which it would be kept, and that order is written."""
+    data, answers, _ = _quiz(300, 0.02)
+    found = audit.repair_to_folder(data, tmp_path / "out", answers=answers, **HOW)
+    aside = formats.read(tmp_path / "out" / "set_aside.jsonl")
+    assert aside.problems == found.set_aside.problems
+    for problem in aside:
+        came = data[data.row(problem.id)]
+        order = found.orders.get(problem.id, (0, 1, 2, 3))
+        assert tuple(came.options[place] for place in order) == problem.options
+        assert came.options[came.answer or 0] == problem.options[problem.answer or 0]
+    lines = (tmp_path / "out" / "set_aside.jsonl").read_text("utf-8")
+    with (tmp_path / "out" / "kept.jsonl").open("a", encoding="utf-8") as file:
+        file.write(lines)
+    assert len(formats.read(tmp_path / "out" / "kept.jsonl")) == len(found.dataset) + len(aside)
+
+
+def test_the_other_half_of_a_twin_goes_along() -> None:
+    """A half without its twin would make its answer the likelier one."""
+    halves = [
+        Problem(f"h{half}", f"The w1 hit y1 and the _ was {word}.", ("w1 v1", "y1"), half, "t")
+        for half, word in enumerate(["big", "small"])
+    ]
+    data, answers, _ = _quiz(200, 0.0)
+    told = {name: {**own, "h0": 1, "h1": 1} for name, own in answers.items()}
+    both = Dataset([*data, *halves])
+    found = _repaired(both, answers=told, set_aside=1)
+    reasons = {e.problem.id: e.reason for e in found.filtered.dropped if e.stage == "set aside"}
+    assert reasons["h1"] == "the other half of h0, whose key models doubt"
+    assert reasons.keys() == {"h0", "h1"}
+
+
+@given(st.permutations(range(150)))
+@examples(10)
+def test_ids_and_the_order_of_rows_do_not_decide_what_is_set_aside(order: list[int]) -> None:
+    """Suspects with the same agreement are drawn by their texts."""
+    data, answers, _ = _quiz(150, 0.0, models=3, right=(0.4, 0.4), seed=3)
+    names = {name: f"x{at}" for name, at in zip(data.ids, order, strict=True)}
+    rows = Dataset(replace(data[at], id=names[data[at].id]) for at in order)
+    renamed = {m: {names[name]: choice for name, choice in own.items()}
+               for m, own in answers.items()}  # fmt: skip
+    one = doubts(audit.Items.of(data), answers, 5, 0)
+    two = doubts(audit.Items.of(rows), renamed, 5, 0)
+    assert [names[found.id] for found in one.set_aside] == [found.id for found in two.set_aside]
+
+
+def test_two_models_set_nothing_aside_by_default() -> None:
+    """Every item that one of two models misses is one that all others disagree on."""
+    data, answers, _ = _quiz(300, 0.02, models=2)
+    found = _repaired(data, answers=answers)
+    assert found.doubts
+    assert (found.doubts.set_aside, found.doubts.threshold) == ((), None)
+    assert "at least three models must agree" in audit.repair_page(found)
+    some = _repaired(data, answers=answers, set_aside=3)
+    assert len(some.set_aside) == 3
+
+
+def test_the_page_states_the_number_the_bias_and_accuracies() -> None:
+    """JSON has the same; accuracy without those set aside is higher, as they are items missed."""
+    data, answers, _ = _quiz(500, 0.05)
+    found = _repaired(data, answers=answers)
+    page, record = audit.repair_page(found), found.record()
+    assert found.doubts
+    assert len(found.doubts.set_aside) == 10
+    beyond = found.doubts.as_strong
+    assert beyond > 10
+    for sentence in (
+        "Set aside because models agree on another option: 10 items, as "
+        + found.doubts.set_aside[0].id,
+        "Most may be sound items that models miss.",
+        "are biased upwards",
+        f"On {beyond - 10} more items models agree as strongly",
+        f"--set-aside {beyond} sets them aside too",
+    ):
+        assert sentence in page
+    assert record["dropped"]["set aside"] == 10
+    assert len(record["set_aside"]["items"]) == 10
+    keys = {problem.id: problem.answer for problem in data}
+    for model, shares in record["set_aside"]["accuracy"].items():
+        given = answers[model]
+        for name, ids in (("before", data.ids), ("after", found.dataset.ids)):
+            right = np.mean([given[one] == keys[one] for one in ids])
+            assert shares[name] == pytest.approx(right)
+        assert shares["without"] > shares["before"]
+
+
+def test_the_factor_is_what_thinning_does_to_planted_wrong_keys() -> None:
+    """Repairs of the same items with wrong keys planted keep as many more of these."""
+    data = _quiz(300, 0.0)[0]
+    found = _repaired(data)
+    told = found.concentration
+    assert told
+    assert told.sets >= 20
+    assert (told.planted, told.items, told.of) == (10, 300, 300)
+    assert 1.5 < told.low < told.factor < told.high < 2.5
+    factors = []
+    for seed in range(6):
+        wrong = {*np.random.default_rng(seed).permutation(300)[:12].tolist()}
+        planted = Dataset(
+            replace(p, answer=((p.answer or 0) + 1) % 4) if at in wrong else p
+            for at, p in enumerate(data)
+        )
+        names = {data.ids[at] for at in wrong}
+        factors.append(_rate(_repaired(planted).dataset, names) / _rate(data, names))
+    error = float(np.std(factors, ddof=1)) / 6**0.5
+    assert abs(np.mean(factors) - told.factor) < 3 * error + 0.05
+    assert f"multiplies the rate of wrong keys by {told.factor:.2f}" in audit.repair_page(found)
+    assert found.record()["wrong_keys"]["factor"] == told.factor
+
+
+def test_no_factor_is_reported_if_nothing_is_thinned() -> None:
+    """Without a cue every item is as likely to stay as any other."""
+    found = _repaired(_quiz(300, 0.0, share=0.0)[0])
+    assert (found.cues, found.concentration) == ((), None)
+    assert found.record()["wrong_keys"] is None
+    assert "rate of wrong keys" not in audit.repair_page(found)
+
+
+def test_a_large_set_is_represented_by_some_of_its_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page says how many items the factor is measured on, drawn from how many."""
+    monkeypatch.setattr("winosmith.audit._wrong_keys._MOST_ITEMS", 300)
+    found = _repaired(_quiz(500, 0.0)[0])
+    assert found.concentration
+    assert (found.concentration.items, found.concentration.of) == (300, 500)
+    assert "these items (300, drawn from 500)" in audit.repair_page(found)
+
+
+def test_too_few_kept_are_refused_before_anything_is_written(tmp_path: Path) -> None:
+    """A cue that picks nine of ten keys leaves too few: refused, unless a lower limit is given."""
+    data = _quiz(600, 0.0, share=0.885, seed=1)[0]
+    steps: list[str] = []
+    folder = tmp_path / "out"
+    with pytest.raises(
+        DataError, match=r"characters” picks the key of 89\.5 % of the items"
+    ) as error:
+        audit.repair_to_folder(data, folder, step=steps.append, **HOW)
+    message = str(error.value)
+    assert "would be kept, and at least 20 % must be" in message
+    assert "rewrite options so that “the longest, in characters” picks another one" in message
+    assert not folder.exists()
+    lower = float(message.rpartition("--least-kept ")[2])
+    found = audit.repair_to_folder(
+        data, folder, least_kept=lower, step=steps.append, **HOW
+    )  # fmt: skip
+    kept = next(at for at, step in enumerate(steps) if "items will be kept" in step)
+    assert steps[kept].startswith(f"repair: {len(found.dataset)} of 600 items will be kept")
+    assert not any("half" in step for step in steps[:kept])
+
+
+def test_splits_share_answers_and_only_answered_ones_set_items_aside(tmp_path: Path) -> None:
+    """A split without answers is repaired without them; answers to neither are refused."""
+    data, answers, _ = _quiz(300, 0.02)
+    other = Dataset([replace(p, id=f"x{p.id}") for p in _quiz(300, 0.02, seed=5)[0]], "other")
+    found = audit.repair_splits(
+        {"other": other, "quiz": data}, tmp_path / "out", answers=answers, **HOW
+    )  # fmt: skip
+    assert found["other"].doubts is None
+    assert not (tmp_path / "out" / "other" / "set_aside.jsonl").exists()
+    assert len(found["quiz"].set_aside) > 0
+    foreign = {"m": {"none": 0}}
+    with pytest.raises(DataError, match="another set"):
+        audit.repair_splits({"other": other}, tmp_path / "b", answers=foreign, **HOW)
+    with pytest.raises(DataError, match="another set"):
+        _repaired(data, answers=foreign)
+    with pytest.raises(DataError, match="no models' answers to set 3 items aside by"):
+        _repaired(data, set_aside=3)
