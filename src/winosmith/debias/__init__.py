@@ -34,6 +34,7 @@ from winosmith.debias._pmi import PmiResult, PmiVariant, pmi, word_pmi
 from winosmith.debias._ranking import Correlation, Dynamics, Ranking, ranking, read_dynamics
 from winosmith.debias._rows import problem_labels, training_rows
 from winosmith.debias._selection import HISTOGRAM_EDGES, alike, subsample
+from winosmith.debias._sight import Sight, sight
 from winosmith.debias._units import TwinUnits, choice_keys, option_units, twin_units
 
 __all__ = [
@@ -67,6 +68,7 @@ __all__ = [
     "PmiVariant",
     "Probe",
     "Ranking",
+    "Sight",
     "Stopped",
     "Subset",
     "TwinUnits",
@@ -91,6 +93,7 @@ __all__ = [
     "rarefied",
     "read_dynamics",
     "shaken",
+    "sight",
     "subsample",
     "suggested_sizes",
     "threshold_null",
