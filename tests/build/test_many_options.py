@@ -108,7 +108,7 @@ def test_a_random_reduction_of_them_is_measured_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("low", "high", "told"),
     [
-        (0.20, 0.30, "No guesser finds anything in what the filter left that can be told"),
+        (0.20, 0.30, "No guesser differs from chance on what the filter left: the strongest"),
         (0.26, 0.36, "A machine still guesses what the filter left: a two-piece guesser is right"),
         (0.14, 0.24, "naming another option is right more often; before the filter"),
     ],
