@@ -134,7 +134,7 @@ def test_twins_go_whole_and_families_do_not():
 
 
 def test_a_figure_reports_vectors_that_tell_few_problems_apart():
-    """If the halves of most twins have the same vector, a key figure has the fraction that differ."""
+    """If most twins have halves of one vector, a key figure has the fraction that differ."""
     data = made_twins(40)
     X = np.zeros((80, 1))
     X[: 2 * 15 : 2] = 1

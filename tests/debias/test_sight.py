@@ -58,7 +58,7 @@ def test_rounding_is_not_sight() -> None:
 
 
 def test_options_that_differ_are_seen() -> None:
-    """With a vector for each option, a problem is seen if its options differ, a twin if they swap."""
+    """A problem of options that differ is seen; a twin of the same two options is not."""
     three = Dataset(
         Problem(f"{row}", f"Which of {row} is it? _", ("a", "b", "c"), 0) for row in range(10)
     )

@@ -27,7 +27,16 @@ from winosmith.debias._fairness import (
     human_agreement,
     rarefied,
 )
-from winosmith.debias._guess import LINEAR, TWO_PIECE, Guess, Probe, Verification, probe, verify
+from winosmith.debias._guess import (
+    LEVEL,
+    LINEAR,
+    TWO_PIECE,
+    Guess,
+    Probe,
+    Verification,
+    probe,
+    verify,
+)
 from winosmith.debias._logit import CrossLogit, Logit
 from winosmith.debias._mirror import Aim, MirrorResult, mirror
 from winosmith.debias._pmi import PmiResult, PmiVariant, pmi, word_pmi
@@ -39,6 +48,7 @@ from winosmith.debias._units import TwinUnits, choice_keys, option_units, twin_u
 
 __all__ = [
     "HISTOGRAM_EDGES",
+    "LEVEL",
     "LINEAR",
     "NOISE",
     "TWO_PIECE",
