@@ -27,7 +27,9 @@ CLI = """\
 What `winosmith COMMAND --help` prints.
 
 Every command ends with code 0; with 2 when what it was given can't be used (the message says what,
-where, and what to do); with 130 after Ctrl-C; `check --strict` with 1 when it dropped something.
+where, and what to do); with 130 after Ctrl-C; `check --strict` with 1 when it dropped something;
+`debias`, `build` and `round` with 1 if the vectors do not tell the problems apart, so that nothing
+is filtered or measured.
 Results go to the standard output, everything else to the standard error. `--json` prints a report
 as JSON.
 """

@@ -190,6 +190,17 @@ def test_pieces_lose_no_letter(sentence: str) -> None:
     assert {*"".join(found)} == {*"".join(sentence.split())}
 
 
+@given(st.text(st.characters(codec="utf-8")))
+def test_units_are_tokens_or_letters_and_their_pairs(sentence: str) -> None:
+    """With spaces, units are the lower-cased tokens; without, letters, of which none is lost."""
+    found = text.units(sentence)
+    if text.writing(sentence) != "unspaced":
+        assert found == [token.lower() for token in text.tokens(sentence)]
+        return
+    assert {*"".join(found)} == {*"".join(sentence.lower().split())}
+    assert text.units("杯子里的水", ["杯子"]) == ["杯子", "里", "里的", "的", "的水", "水"]
+
+
 @given(
     st.text(st.sampled_from("aé ed\u0301\u0316\u0344\u0f73ﬁ가각\u1100\u1161か\u3099"), max_size=60),
     st.integers(1, 300),

@@ -14,7 +14,7 @@ from typing import Literal, get_args
 
 from winosmith.errors import DataError, InputError
 from winosmith.problem import BLANK, Problem
-from winosmith.text import local_context, tokens
+from winosmith.text import local_context, tokens, units, writing
 
 __all__ = [
     "Input",
@@ -26,6 +26,7 @@ __all__ = [
     "inputs",
     "local_only",
     "tokens_and_blank",
+    "units_and_blank",
     "with_pronoun",
 ]
 
@@ -114,6 +115,24 @@ def tokens_and_blank(problem: Problem) -> tuple[list[str], int | None]:
     cut = tokens(problem.put(mark))
     at = next(n for n, token in enumerate(cut) if mark in token)
     return [token.replace(mark, BLANK) for token in cut], at
+
+
+def units_and_blank(problem: Problem) -> tuple[list[str], int | None]:
+    """Return the units of a problem's text (`text.units`) and its blank's index, None if missing.
+
+    Without spaces between words, each mention of an option is one unit.
+
+    >>> units_and_blank(Problem("a", "猫は箱より_が好き。", ("猫", "箱")))
+    (['猫', 'は', '箱', 'よ', 'より', 'り', '_', 'が', 'が好', '好', '好き', 'き', '。'], 6)
+    """
+    if writing(problem.sentence) != "unspaced":
+        cut, at = tokens_and_blank(problem)
+        return [token.lower() for token in cut], at
+    found = units(problem.sentence, problem.options)
+    if problem.blank is None:
+        return found, None
+    earlier = problem.sentence[: problem.blank].count(BLANK)
+    return found, [at for at, unit in enumerate(found) if unit == BLANK][earlier]
 
 
 def check_pronouns(problems: Sequence[Problem]) -> None:

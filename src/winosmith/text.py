@@ -14,7 +14,8 @@ The blank `_` is a word and a token, and is counted.
 
 Both are for text that has spaces between its words, and the conventions and the function words are
 English ones. `writing` tells the text for which they are not: what counts words says that it did
-not count, in place of a figure. `changes` and `differing` show how two sentences differ, by tokens.
+not count, in place of a figure. `units` are what engines read of a text of any script.
+`changes` and `differing` show how two sentences differ, by tokens.
 """
 
 from __future__ import annotations
@@ -45,8 +46,10 @@ __all__ = [
     "local_context",
     "overlap",
     "pieces",
+    "shared_beginning",
     "tokens",
     "trigger",
+    "units",
     "with_blank_apart",
     "words",
     "writing",
@@ -195,6 +198,72 @@ def pieces(text: str) -> list[str]:
         return words(text)
     letters = "".join(text.split())
     return [letters[at : at + 2] for at in range(len(letters) - 1)] or [letters]
+
+
+def units(text: str, whole: Sequence[str] = ()) -> list[str]:
+    """Return the lower-cased units of a text that engines count and compare.
+
+    These are its tokens. A text without spaces between its words has no tokens: its units are its
+    letters and the pairs of neighbouring letters, in their order. For Chinese, counting both does
+    as well as a dictionary of words (Nie, Gao, Zhang and Zhou 2000, "On the use of words and
+    n-grams for Chinese information retrieval"). A word of another script ("Alice", "10") and each
+    punctuation mark is one unit there.
+
+    Args:
+        text: a sentence or an option; its blank is a unit.
+        whole: texts that stay one unit where a text without spaces contains them, such as options.
+
+    >>> units("The Cup broke.")
+    ['the', 'cup', 'broke', '.']
+    >>> units("Aliceは赤い_、茶碗。", ["茶碗"])
+    ['alice', 'aliceは', 'は', 'は赤', '赤', '赤い', 'い', '_', '、', '茶碗', '。']
+    """
+    if writing(text) != "unspaced":
+        return [token.lower() for token in tokens(text)]
+    lowered = text.lower()
+    names = sorted({name.lower() for name in whole if name.strip()} | {BLANK}, key=len)
+    found: list[str] = []
+    for part in re.split(f"({'|'.join(map(re.escape, names[::-1]))})", lowered):
+        if part in names:
+            found.append(part)
+            continue
+        cut = _letters(part)
+        for (one, is_word), (other, is_next) in pairwise([*cut, ("", False)]):
+            found += [one, one + other] if is_word and is_next else [one]
+    return found
+
+
+STEM, ENDING = 3, 2
+"""An inflected form begins like its word without the last two letters, by three letters or more."""
+
+
+def shared_beginning(word: str) -> str:
+    """Return the beginning that a word has in common with its inflected forms, as in Russian.
+
+    >>> "чашку".startswith(shared_beginning("чашка")), shared_beginning("кот")
+    (True, 'кот')
+    """
+    return word[: max(STEM, len(word) - ENDING)]
+
+
+def _letters(text: str) -> list[tuple[str, bool]]:
+    """Return the letters, other words and punctuation marks; whether each is part of a word."""
+    found: list[tuple[str, bool]] = []
+    for kind, run in groupby(text, _kind):
+        if kind == "word":
+            found.append(("".join(run), True))
+        elif kind != "space":
+            found += ((sign, kind == "letter") for sign in run)
+    return found
+
+
+def _kind(sign: str) -> Literal["space", "letter", "word", "mark"]:
+    """Return whether a character is a letter of a script without spaces, of a word, or neither."""
+    if sign.isspace():
+        return "space"
+    if unicodedata.category(sign)[0] not in "LMN":
+        return "mark"
+    return "letter" if _script(sign) in _UNSPACED else "word"
 
 
 def tokens(text: str) -> list[str]:

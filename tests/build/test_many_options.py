@@ -108,7 +108,7 @@ def test_a_random_reduction_of_them_is_measured_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("low", "high", "told"),
     [
-        (0.20, 0.30, "No guesser finds anything in what the filter left that can be told"),
+        (0.20, 0.30, "No guesser differs from chance on what the filter left: the strongest"),
         (0.26, 0.36, "A machine still guesses what the filter left: a two-piece guesser is right"),
         (0.14, 0.24, "naming another option is right more often; before the filter"),
     ],
@@ -209,7 +209,7 @@ def test_the_stranger_of_questions_reads_the_letters_of_options(tmp_path: Path) 
         asked, tmp_path / "out", chosen=FilterRecipe(method="random", keep=60), **QUICK
     )
     assert isinstance(done.measures.verified, debias.Verification)
-    assert done.measures.verified.before["stranger"].low > 0.9
+    assert done.measures.verified.before["stranger"].low > 0.85
     page = html.unescape((done.folder / "report.html").read_text("utf-8"))
     assert "a linear model on hashed letters of the options" in page
 

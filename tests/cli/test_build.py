@@ -370,3 +370,23 @@ def test_data_with_ids_twice_is_refused_with_its_line(twins, cli):
     assert "twice.jsonl:5: the id '0-0' was already used at line 1" in cli.refused(
         "debias twice.jsonl --out out"
     )
+
+
+def test_a_filter_that_sees_nothing_is_no_success(twins, capsys):
+    """With vectors of zeros the code is 1, in a finished folder too, and the reason is printed."""
+    np.save("zeros.npy", np.zeros((120, 4), np.float32))
+    command = ["debias", "twins.jsonl", "--out", "blind", "--embeddings", "zeros.npy"]
+    for _ in range(2):
+        assert main(command) == 1
+        printed = capsys.readouterr().out
+        assert "not measured: for 60 of 60 twins and singles the vectors are the same" in (
+            " ".join(printed.split())
+        )
+        assert "120 problems kept of 120" in printed
+    (twins / "zeros.toml").write_text(
+        'name = "blind"\ndata = "twins.jsonl"\n[embed]\narray = "zeros.npy"\n'
+    )
+    assert main(["build", "zeros.toml", "--out", "built", "--json"]) == 1
+    record = json.loads(capsys.readouterr().out)
+    assert record["blind"]
+    assert record["verdict"].startswith("Not measured: ")

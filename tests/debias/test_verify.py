@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import t
 
-from winosmith import debias
+from winosmith import debias, metrics
 from winosmith.errors import DataError, InputError
 
 QUICK = {"splits": 2, "draws": 20}
@@ -35,6 +36,18 @@ def aflite(X, y):
             X[rows], y[rows], train_size=train_size, cutoff=cutoff, threshold=0.65, ids=rows
         )
         return rows[found.kept]
+
+    return kept
+
+
+def thinned(X, y):
+    """Return mirror with the aim "chance"; rows 2 n and 2 n + 1 are a twin."""
+
+    def kept(rows):
+        units = np.unique(rows // 2)
+        signs = (1 - 2 * y)[:, None] * X
+        found = debias.mirror(signs[2 * units] + signs[2 * units + 1], ids=units, aim="chance")
+        return rows[np.isin(rows // 2, units[found.kept])]
 
     return kept
 
@@ -182,15 +195,31 @@ def test_vectors_that_tell_nothing_are_ties():
     assert {(one.accuracy, one.low, one.high) for one in found.after.values()} == {(0.5, 0.5, 0.5)}
 
 
+def test_intervals_of_more_guessers_are_wider():
+    """Of G guessers they reach t(1 − .05/(2 G); draws − 1) standard errors to each side."""
+    X, y, pairs, _ = twins(400)
+
+    def width(more):
+        others = {f"other {n}": X[:, n : n + 2] for n in range(more)}
+        found = debias.verify(X, y, everything, blocks=pairs, others=others, **QUICK)
+        return found.after["linear"].high - found.after["linear"].low
+
+    two, six = (t.ppf(1 - 0.05 / (2 * guessers), QUICK["draws"] - 1) for guessers in (2, 6))
+    assert width(4) / width(0) == pytest.approx(six / two)
+
+
 @pytest.mark.long
-def test_intervals_hold_the_truth():
-    """Over 20 draws of pure noise, most of the 95 % intervals hold one half."""
-    held = 0
-    for seed in range(20):
+@pytest.mark.parametrize("method", ["aflite", "mirror"])
+def test_one_in_twenty_clean_sets_has_a_guesser_off_chance_at_most(method):
+    """Where labels mean nothing, Wilson's interval of the rate of false alarms reaches 5 %."""
+    sets, alarms = 60, 0
+    for seed in range(sets):
         X, y, pairs, _ = twins(240, d=4, seed=seed)
-        guess = debias.verify(X, y, everything, blocks=pairs, seed=seed, **QUICK).after["linear"]
-        held += guess.low <= 0.5 <= guess.high
-    assert held >= 16
+        others = {"other": X[:, :2] + np.random.default_rng(seed).normal(size=(240, 2))}
+        chosen = aflite(X, y) if method == "aflite" else thinned(X, y)
+        found = debias.verify(X, y, chosen, blocks=pairs, others=others, seed=seed, **QUICK)
+        alarms += any(not guess.low <= 0.5 <= guess.high for guess in found.after.values())
+    assert metrics.wilson_interval(alarms, sets)[0] <= 0.05
 
 
 def test_what_cannot_be_measured_is_refused():

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import html
 import json
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from winosmith import Dataset, formats, rounds
 from winosmith.build import FilterRecipe, MeasureRecipe, build, digest_of, read_last, read_pool
+from winosmith.cli import main
 from winosmith.errors import InputError, OutputError, RecipeError
 from winosmith.finished import BuildFiles
 from winosmith.rounds._round import people_on
 from winosmith.solver_rule import SolverRule
 from winosmith.study import made_solver
+from winosmith.testing import made_twins
 from winosmith.validate import read_votes, write_votes
 
 
@@ -170,6 +174,26 @@ def test_stored_vectors_and_predictions_give_the_same_bytes(two, pools, tmp_path
         (tmp_path / "texts").rename(pools / "texts")
     assert rounds.differing(second.folder, again.folder) == []
     assert again.record == second.record
+
+
+def test_a_round_whose_vectors_see_nothing_is_no_success(tmp_path, capfd):
+    """Record, page and terminal say "not measured"; nothing is filtered, and the code is 1."""
+    data = made_twins(60)
+    formats.write(data.problems, tmp_path / "twins.jsonl")
+    np.save(tmp_path / "zeros.npy", np.zeros((120, 4), np.float32))
+    (tmp_path / "round.toml").write_text(
+        'name = "blind"\ndata = "twins.jsonl"\nroots = 2\n[embed]\narray = "zeros.npy"\n'
+        '[[solvers]]\nname = "chance"\nsolver = "random"\n',
+        "utf-8",
+    )
+    command = ["round", str(tmp_path / "round.toml"), "--out", str(tmp_path / "out")]
+    assert main(command) == 1
+    assert "Not measured: for 60 of 60 twins" in capfd.readouterr().out
+    record = json.loads((tmp_path / "out" / "round.json").read_text("utf-8"))
+    assert (record["artifacts"]["blind"], record["artifacts"]["after"]) == (True, None)
+    assert record["build"]["kept"] == 120
+    page = html.unescape((tmp_path / "out" / "report.html").read_text("utf-8"))
+    assert record["artifacts"]["verdict"] in page
 
 
 def test_a_round_that_is_run_again_asks_nobody(two, pools):

@@ -13,8 +13,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from winosmith import embed, formats, models, report
-from winosmith.build._filter import NAMES, FilterRun, Measures, filtered, measure, verified
+from winosmith import debias, embed, formats, models, report
+from winosmith.build._filter import (
+    NAMES,
+    FilterRun,
+    Measures,
+    antisymmetric,
+    filtered,
+    measure,
+    verified,
+)
 from winosmith.build._pool import DISCARDED, tuned_on
 from winosmith.build._publish import is_finished, problems_digest, signature_of
 from winosmith.build._recipe import (
@@ -25,7 +33,7 @@ from winosmith.build._recipe import (
     many_options,
     reading,
 )
-from winosmith.build._report_filter import again_record, filter_sections, key_figures, verdict
+from winosmith.build._report_filter import filter_record, filter_sections, key_figures, verdict
 from winosmith.dataset import Dataset, Dropped, Filtered
 from winosmith.errors import DataError, RecipeError
 from winosmith.outputs import OutputFolder, sha256
@@ -233,6 +241,9 @@ class Filtering:
         """
         refuse_many_options(collected, self.embed, self.filter)
         vectors = self._embedded(collected, collected_ids, tuning)
+        combined = combining(self.embed)
+        turned = combined == "concat" and vectors.X.ndim == 2
+        X = antisymmetric(vectors.X) if turned else vectors.X
         run = filtered(
             pool,
             vectors.X,
@@ -242,6 +253,7 @@ class Filtering:
             name=self.phases,
             step=self.step,
             how=self.how,
+            sight=debias.sight(pool, X, turns=bool(combined)),
         )
         return run, vectors.notes
 
@@ -457,11 +469,7 @@ def _write(folder: OutputFolder, done: Debiased, parameters: dict[str, Any]) -> 
         "kept": len(done.filtered.kept),
         "dropped": len(done.filtered.dropped),
         "signature": str(done.measures.signature),
-        "figures": [asdict(figure) for figure in key_figures(done.run, done.measures)],
-        "aflite": done.run.aflite and done.run.aflite.record(),
-        "mirror": done.run.mirror and done.run.mirror[0].record(),
-        "again": again_record(done.run),
-        "measures": done.measures.record(),
+        **filter_record(done.run, done.measures),
         "parameters": parameters,
     }
     with folder.write("report.json") as file:

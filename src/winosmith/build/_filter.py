@@ -44,6 +44,7 @@ class FilterRun:
         again: how much of what the chosen method removed other runs of it remove too, by what is
             other about them (`OTHERS`); empty where none was run.
         pmi_label: the correct option that y = 1 of PMI filtering stands for.
+        sight: how many twins and singles the vectors tell apart; None if that was not counted.
     """
 
     pool: Dataset
@@ -55,6 +56,19 @@ class FilterRun:
     again: Mapping[str, debias.Again] = field(default_factory=dict)
     mirror: tuple[debias.MirrorResult, debias.TwinUnits] | None = None
     pmi_label: debias.PmiLabel = "first-mentioned"
+    sight: debias.Sight | None = None
+
+    @property
+    def blind(self) -> str:
+        """Why the vectors can't be filtered or guessed by; "" if they can."""
+        if self.sight is None or not self.sight.is_blind:
+            return ""
+        unseen = self.sight.units - self.sight.seen
+        return (
+            f"not measured: for {unseen:,} of {self.sight.units:,} twins and singles the vectors "
+            "are the same whichever answer is right, so no model can guess it; use an encoder "
+            "that reads these texts"
+        )
 
     @property
     def options(self) -> Rows | None:
@@ -288,18 +302,27 @@ def filtered(
     name: str,
     step: Step,
     how: Mapping[str, Any] | None = None,
+    sight: debias.Sight | None = None,
 ) -> FilterRun:
     """Run the chosen filter and, unless the recipe says no, its other runs.
 
+    If the vectors are blind, a filter that depends on them removes nothing.
+
     Each has a checkpoint of its own. All stay until the last run is complete, so that after an
     interrupt none is done twice. `X` are the (n, d) vectors of the pool; `how` is the executor and
-    the scratch folder of `debias.aflite`.
+    the scratch folder of `debias.aflite`; `sight` is what the vectors tell apart.
     """
+    if sight is not None and sight.is_blind and _by_vectors(chosen):
+        y = debias.problem_labels(pool) if X.ndim == 2 else debias.choice_keys(pool)
+        everything = np.arange(len(pool))
+        subsets = {"all": everything, NAMES[chosen.method]: everything}
+        return FilterRun(pool, X, y, chosen.method, subsets, None, sight=sight)
     shared: dict[str, Any] = {"seed": seed, **(how or {})}
     with folder.scratch(name) as first:
         with step("filtering", len(pool)) as advance:
             more = {**shared, **_watched(advance, len(pool), chosen.repeats)}
             run = run_filter(pool, X, chosen, checkpoint=first, **more)
+            run = replace(run, sight=sight)
         if not chosen.again:
             return run
         stem, dot, suffix = name.rpartition(".")
@@ -312,6 +335,12 @@ def filtered(
                     more = {**shared, **_watched(advance, len(pool), chosen.repeats)}
                     run = run_again(run, chosen, other, checkpoint=checkpoint, **more)
     return run
+
+
+def _by_vectors(chosen: FilterRecipe) -> bool:
+    """Return whether vectors decide what goes, or how many."""
+    drawn = chosen.method in ("random", "pmi")
+    return chosen.method in ("aflite", "mirror") or (drawn and chosen.keep is None)
 
 
 def _watched(advance: Advance, problems: int, repeats: int) -> dict[str, Callable[..., Any]]:
@@ -424,9 +453,10 @@ class Measures:
 
     Attributes:
         signature: what they depend on.
-        assessment: PCA and KL of each subset; None where a problem has more than two options.
+        assessment: PCA and KL of each subset; None if a problem has more than two options, or the
+            vectors are blind.
         before: what a linear model guesses of the problems that went in, cross-validated; None
-            where there are fewer than two blocks, so that nothing can be held out.
+            with fewer than two blocks, so that nothing can be held out, or with blind vectors.
         verified: what is guessed before and after the filter, across halves that were filtered
             apart; or why that is not known.
         excess: rows at the threshold in the first phase, and how many there are when the answers
@@ -484,6 +514,8 @@ def verified(
     `combined` is how the embedder combines options, see `_debias.combining`; `splits` is how often
     the problems are dealt to halves, 0 for never.
     """
+    if run.blind:
+        return run.blind
     if not splits:
         return NOT_ASKED
     turned = combined == "concat" and run.X.ndim == 2
@@ -495,7 +527,7 @@ def verified(
     with step("filtering halves apart", 4 * splits) as advance:
         try:
             return debias.verify(
-                _antisymmetric(run.X) if turned else run.X,
+                antisymmetric(run.X) if turned else run.X,
                 run.y,
                 kept_apart(run, chosen, seed=seed, **(how or {})),
                 blocks=run.blocks,
@@ -511,7 +543,7 @@ def verified(
             return f"not measured: {error}"
 
 
-def _antisymmetric(X: NDArray[Any]) -> NDArray[Any]:
+def antisymmetric(X: NDArray[Any]) -> NDArray[Any]:
     """Return what of two vectors in a row turns around when these change places."""
     width = X.shape[1] // 2
     return np.asarray(X[:, :width] - X[:, width:])
@@ -543,7 +575,7 @@ def measure(
         guessed: what `verified` found.
     """
     assessment = None
-    if run.options is None:
+    if run.options is None and not run.blind:
         assessment = debias.assess(
             run.X,
             run.y,
@@ -557,7 +589,7 @@ def measure(
     return Measures(
         signature=signature,
         assessment=assessment,
-        before=_probe(run, seed, turns),
+        before=None if run.blind else _probe(run, seed, turns),
         verified=guessed,
         excess=_excess(run, seed, null_draws, how or {}),
         found=_found(run, planted),

@@ -6,7 +6,7 @@ import hashlib
 import json
 import platform
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -26,7 +26,7 @@ from winosmith.build._recipe import (
     recipe_table,
 )
 from winosmith.build._report import report_page
-from winosmith.build._report_filter import again_record, key_figures
+from winosmith.build._report_filter import filter_record
 from winosmith.build._split import Split, nested_sizes
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, InputError, ProblemError
@@ -343,17 +343,13 @@ def write_reports(folder: OutputFolder, built: Built, recipe: Mapping[str, Any])
         "signature": str(built.measures.signature),
         **({} if built.applied is None else {"rules_used": built.applied.record()}),
         "funnel": built.funnel.record(),
-        "aflite": built.run.aflite and built.run.aflite.record(),
-        "mirror": built.run.mirror and built.run.mirror[0].record(),
-        "again": again_record(built.run),
-        "measures": built.measures.record(),
+        **filter_record(built.run, built.measures),
         "counts": built.counts,
         "unvalidated": dict(built.unvalidated),
         **({} if built.sides is None else {"sides": built.sides}),
         **({"copies": dict(built.copies)} if built.copies else {}),
         **({"columns": dict(built.columns)} if built.columns.get("columns") else {}),
         "embedding": built.notes,
-        "figures": [asdict(figure) for figure in key_figures(built.run, built.measures)],
         "recipe": recipe,
     }
     with folder.write(RECIPE) as file:

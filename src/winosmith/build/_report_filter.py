@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
 
 import numpy as np
 
@@ -27,12 +29,13 @@ def key_figures(run: FilterRun, measures: Measures) -> list[report.KeyFigure]:
     """Return the figures that matter: what can still be guessed, the excess, what was found."""
     chosen = run.chosen
     figures = [_guessed_figure(run, measures)]
-    if not any(np.any(vector) for vector in run.X):
+    if run.sight is not None and not run.blind and run.sight.fraction < SEEN:
         figures.append(
             report.KeyFigure(
-                "of the vectors are other than zero",
-                0,
-                "the embedder tells none of these problems from another: every guess is a tie",
+                "of the twins and singles have vectors that differ by their answers",
+                run.sight.fraction,
+                "of the others no model can guess the answers, and they are kept unseen",
+                ".1%",
             )
         )
     if measures.excess is not None:
@@ -89,6 +92,10 @@ def _pmi_reading(run: FilterRun) -> str:
     return f"PMI counts words with y = 1: {PMI_LABELS[run.pmi_label]} is correct."
 
 
+SEEN = 0.5
+"""If the vectors tell apart a smaller fraction of the twins and singles, a figure reports it."""
+
+
 GUESSED = "guessed by a machine"
 
 
@@ -114,7 +121,7 @@ def _guessed_figure(run: FilterRun, measures: Measures) -> report.KeyFigure:
     return report.KeyFigure(
         GUESSED,
         value,
-        f"{what} (95 % interval {_interval(after)}); {others}; chance is "
+        f"{what} (simultaneous 95 % interval {_interval(after)}); {others}; chance is "
         f"{_percent(after.chance)}. Measured across halves{apart}, "
         f"{number_of(found.splits, 'split')} both ways{_unlike(run, found)}",
     )
@@ -136,16 +143,17 @@ def _unlike(run: FilterRun, found: debias.Verification) -> str:
 def verdict(run: FilterRun, measures: Measures) -> str:
     """Return what a report says first: whether a machine can still guess what was kept.
 
-    A guesser finds something when its whole 95 % interval lies above chance, or that of its
-    opposite does: who is wrong too often to be wrong by chance tells the answer, too. Of more
-    options the opposite is any other one, which is right in one of K − 1 where the guesser is
-    wrong. Of several that find something, the one is named whose interval is furthest off; else
-    the one that is.
+    It is one statement about all guessers, false in at most one of twenty reports on problems that
+    nothing gives away: their 95 % intervals are simultaneous (`debias.Verification`). A guesser
+    differs from chance if its whole interval is above chance, or if that of its opposite is: a
+    guesser that is wrong too often reveals the answer, too. Of more options the opposite is any
+    other one, which is right in one of K − 1 if the guesser is wrong. Of several that differ, the
+    one is named whose interval is furthest off; if none does, the one that is.
     """
     found = measures.verified
     if isinstance(found, str):
-        why = found.removeprefix("not measured: ")
-        return f"What a machine can still guess of these problems is not known: {why}."
+        removed = "" if len(run.kept) < len(run.pool) else ". Nothing was removed"
+        return f"{found[0].upper()}{found[1:]}{removed if run.blind else ''}."
     left = "these problems" if run.method == "none" else "what the filter left"
     many = run.options is not None
     name = max(found.after, key=lambda one: _surely(found.after[one], many))
@@ -157,13 +165,13 @@ def verdict(run: FilterRun, measures: Measures) -> str:
     who = GUESSERS.get(name, f"a guesser of {name}")
     if name == STRANGER and by_letters(run):
         who = LETTERS
-    right = f"{_percent(after.accuracy)} (95 % interval {_interval(after)}; chance is "
+    right = f"{_percent(after.accuracy)} (simultaneous 95 % interval {_interval(after)}; chance is "
     right += f"{_percent(after.chance)})"
     was = "" if run.method == "none" else f"; before the filter it was {_percent(before.accuracy)}"
     if not finds:
         return (
-            f"No guesser finds anything in {left} that can be told from chance: the strongest, "
-            f"{who}, is right on {right}{was}{unlike}."
+            f"No guesser differs from chance on {left}: the strongest, {who}, is right on "
+            f"{right}{was}{unlike}."
         )
     rest = (
         "naming another option is right more often" if many else "its opposite is right on the rest"
@@ -212,7 +220,21 @@ def _seed_draws(run: FilterRun) -> str:
     return ""
 
 
-def again_record(run: FilterRun) -> dict[str, dict[str, report.Value]]:
+def filter_record(run: FilterRun, measures: Measures) -> dict[str, Any]:
+    """Return what a report says of a filter, as JSON can hold it."""
+    return {
+        "verdict": verdict(run, measures),
+        "blind": bool(run.blind),
+        "figures": [asdict(figure) for figure in key_figures(run, measures)],
+        "aflite": run.aflite and run.aflite.record(),
+        "mirror": run.mirror and run.mirror[0].record(),
+        "again": _again_record(run),
+        "sight": run.sight and asdict(run.sight),
+        "measures": measures.record(),
+    }
+
+
+def _again_record(run: FilterRun) -> dict[str, dict[str, report.Value]]:
     """Return how much of what a filter removed its other runs remove, as JSON can hold it."""
     return {
         other: {
@@ -509,7 +531,9 @@ def _guessed(run: FilterRun, measures: Measures) -> report.Section:
         f"whole. Linear: on the filter’s own vectors. Two-piece: "
         f"follows a linear model of the whole half up to a margin and says {opposite} beyond it, "
         f"or the reverse. A stranger: a linear model on {strange} that the filter never saw. "
-        f"Intervals are of {found.draws} resamples of the blocks, every guesser refitted."
+        f"Intervals are of {found.draws} resamples of the blocks, every guesser refitted. They are "
+        f"simultaneous: with 95 % confidence, all {len(found.after)} hold their true values "
+        "(Bonferroni, Student’s t)."
         f"{_drawn(run)}",
     )  # fmt: skip
     lead = (

@@ -23,13 +23,19 @@ from winosmith.cli._printing import log_shown, progress, say
               help="The folder of the build before: what it had in train, dev or test stays "
               "there, and only what is new is drawn.")  # fmt: skip
 @json_option
-def command(recipe: str, out: str, force: bool, last: str | None, as_json: bool) -> None:
+@click.pass_context
+def command(
+    ctx: click.Context, recipe: str, out: str, force: bool, last: str | None, as_json: bool
+) -> None:
     """Build a benchmark from raw twins, as RECIPE says.
 
     RECIPE is a TOML file. The steps: check structure and votes, embed, filter, split so that no
     twin is parted, write the sets, and report what the filter did. Stop it at any time; the same
     command goes on where it was, or shows what is finished. What would give test answers away
     goes to DIR/private.
+
+    It ends with code 1 if the vectors do not tell the problems apart: nothing is filtered then, and
+    what a model can still guess is not measured.
 
     \b
     Example recipe, for the votes of three judges and AFLite with the light embedder:
@@ -53,6 +59,13 @@ def command(recipe: str, out: str, force: bool, last: str | None, as_json: bool)
     else:
         build(read, out, force=force, step=progress, last=last)
     tell_build(Path(out), as_json)
+    if is_blind(Path(out)):
+        ctx.exit(1)
+
+
+def is_blind(folder: Path) -> bool:
+    """Return whether the vectors of a finished build or filter did not tell the problems apart."""
+    return bool(_record(folder)["blind"])
 
 
 def tell_build(folder: Path, as_json: bool) -> None:

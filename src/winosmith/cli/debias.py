@@ -12,7 +12,7 @@ from click.core import ParameterSource
 
 from winosmith.cli import _options
 from winosmith.cli._printing import log_shown, progress, say
-from winosmith.cli.build import tell_filter
+from winosmith.cli.build import is_blind, tell_filter
 
 BELONGS = {
     **dict.fromkeys(("aim", "error", "folds", "repeats"), ("mirror",)),
@@ -113,6 +113,9 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     report.html. Stop it at any time; the same command goes on from the last phase, or shows what is
     finished. The folder holds answers: `winosmith build` makes a benchmark that can be published.
 
+    It ends with code 1 if the vectors do not tell the problems apart: nothing is removed then, and
+    what a model can still guess is not measured.
+
     \b
     Example:
         winosmith debias train.jsonl --out filtered --threshold 0.75
@@ -145,6 +148,8 @@ def command(ctx: click.Context, /, **options: Any) -> None:
                 scratch=options["scratch"],
             )
     tell_filter(Path(out), options["as_json"])
+    if is_blind(Path(out)):
+        ctx.exit(1)
 
 
 def _refuse_strangers(ctx: click.Context) -> None:

@@ -39,7 +39,9 @@ if TYPE_CHECKING:
               "model, and say whether every file has the same bytes.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Replace the results of another recipe.")
 @json_option
+@click.pass_context
 def command(
+    ctx: click.Context,
     recipe: str | None,
     out: str | None,
     site: str | None,
@@ -62,6 +64,9 @@ def command(
     With --site the pool is what a platform has public at this moment, and pages show how far the
     round is and what came of it; RECIPE may be left out, or name a file of the folder recipes of
     the site.
+
+    It ends with code 1 if the vectors do not tell the problems apart: nothing is filtered then, and
+    what a model can still guess is not measured.
 
     \b
     Example recipe, beside twins.jsonl and votes.csv:
@@ -94,7 +99,7 @@ def command(
         raise InputError("name a recipe and a folder to write (--out), or a site (--site)")
     if name is not None:
         raise InputError("--name is of a round on a site; the recipe names this one")
-    source = click.get_current_context().get_parameter_source("database")
+    source = ctx.get_parameter_source("database")
     if source is ParameterSource.COMMANDLINE:
         raise InputError("--database is that of a site; name the site with --site, or leave it out")
     from winosmith import rounds
@@ -108,6 +113,8 @@ def command(
         _tell(found)
     if stored is not None:
         _same(stored, found.folder)
+    if found.record["artifacts"]["blind"]:
+        ctx.exit(1)
 
 
 def _on_site(folder: Path, recipe: str | None, name: str | None) -> None:

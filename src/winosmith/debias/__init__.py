@@ -19,16 +19,27 @@ from winosmith.debias._clues import (
     leads_table,
     passages,
 )
-from winosmith.debias._guess import LINEAR, TWO_PIECE, Guess, Probe, Verification, probe, verify
+from winosmith.debias._guess import (
+    LEVEL,
+    LINEAR,
+    TWO_PIECE,
+    Guess,
+    Probe,
+    Verification,
+    probe,
+    verify,
+)
 from winosmith.debias._logit import CrossLogit, Logit
 from winosmith.debias._mirror import Aim, MirrorResult, mirror
 from winosmith.debias._pmi import PmiLabel, PmiResult, PmiVariant, pmi, word_pmi
 from winosmith.debias._rows import problem_labels, training_rows
 from winosmith.debias._selection import HISTOGRAM_EDGES, subsample
+from winosmith.debias._sight import Sight, sight
 from winosmith.debias._units import TwinUnits, choice_keys, option_units, twin_units
 
 __all__ = [
     "HISTOGRAM_EDGES",
+    "LEVEL",
     "LINEAR",
     "NOISE",
     "TWO_PIECE",
@@ -53,6 +64,7 @@ __all__ = [
     "PmiResult",
     "PmiVariant",
     "Probe",
+    "Sight",
     "Stopped",
     "Subset",
     "TwinUnits",
@@ -71,6 +83,7 @@ __all__ = [
     "probe",
     "problem_labels",
     "shaken",
+    "sight",
     "subsample",
     "suggested_sizes",
     "threshold_null",

@@ -9,6 +9,9 @@ context, w[t-2:]. A *clue* is a cue together with something that tells the optio
 - "option": the option's own last word ("heavy", and the option is "stone");
 - "order": which option is mentioned first, alone ("weak" goes with the first, whatever it is).
 
+In a text without spaces between words, letters and pairs of letters are in the place of words
+(`text.units`), and an option is its own last word.
+
 For each clue, the other twins of the data where the same words meet are counted: in R of them
 they point to the right option, in W to the wrong one. The problem's own twin and copies of either
 half are left out, so no clue explains a problem by itself. (What only looks alike is counted: that
@@ -39,7 +42,7 @@ from winosmith.debias._rows import numbered
 from winosmith.errors import DataError
 from winosmith.metrics import first_of_twins
 from winosmith.problem import BLANK, Problem
-from winosmith.seen import local_only
+from winosmith.seen import local_only, units_and_blank
 
 Kind = Literal["beside", "option", "order"]
 
@@ -229,6 +232,8 @@ def associations(dataset: Dataset, *, z: float = 3.0) -> Associations:
 
 def _as_word(word: str) -> re.Pattern[str]:
     """Return a pattern that finds a lower-cased token where it stands as a word."""
+    if text.writing(word) == "unspaced":
+        return re.compile(re.escape(word), re.IGNORECASE)
     before = "" if "'" in word else r"(?<!\w)"
     return re.compile(before + re.escape(word) + r"(?!\w)", re.IGNORECASE)
 
@@ -342,10 +347,15 @@ def _features(reading: Reading, first: int) -> Iterator[tuple[int, tuple[Kind, t
 
 
 _BOUNDARY = frozenset(
-    """, ; : . ! ? -- — and but or so because since although though while whereas as if when unless
-    until yet""".split()
+    """, ; : . ! ? -- — ， 、 ； ： 。 ！ ？ and but or so because since although though while
+    whereas as if when unless until yet""".split()
 )
 """Tokens that end a clause, near enough without a parser."""
+
+
+LETTERS = 8
+"""Units before the blank that belong to the local context of a text without spaces: letters and
+pairs of letters of about two words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -371,13 +381,17 @@ def read_problem(problem: Problem, other: str | None = None) -> Reading:
     a mention, up to the next, stand beside it. The clause of the blank is left out: its words are
     cues.
     """
-    options = [[token.lower() for token in text.tokens(option)] for option in problem.options]
+    unspaced = text.writing(problem.sentence) == "unspaced"
+    options = [[option.lower()] if unspaced else text.units(option) for option in problem.options]
     heads = tuple(_last_word(option) for option in options)
-    tokens = [token.lower() for token in text.tokens(problem.sentence)]
-    asked = problem if problem.blank is None else local_only(problem, 2)
-    cues = text.content_words(asked.sentence)
+    tokens, blank = units_and_blank(problem)
+    if unspaced:
+        cues = list(filter(text.is_content, tokens[max(0, (blank or 0) - LETTERS) :]))
+    else:
+        asked = problem if blank is None else local_only(problem, 2)
+        cues = text.content_words(asked.sentence)
     if other is not None:
-        theirs = [token.lower() for token in text.tokens(other)]
+        theirs = text.units(other, problem.options)
         cues = [t for t in text.trigger(tokens, theirs)[0] if _is_word(t)] + cues
     own = {token for option in options for token in option}
     return Reading(

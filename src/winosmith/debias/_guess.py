@@ -191,6 +191,9 @@ FOLDS = 3
 CUTS = 50
 """Steps in which it seeks where to turn: each is two per cent of a half's problems."""
 
+LEVEL = 0.05
+"""The chance that any guesser is off chance where nothing can be guessed; see `Verification`."""
+
 CONSTANT = 10.0
 """What the column of an intercept holds: so large that the penalty on it is next to nothing."""
 
@@ -202,7 +205,7 @@ class Guess:
     Attributes:
         accuracy: the share of problems, 0–1, a tie counted as one over the options that tie; the
             mean over all splits, both ways.
-        low: the lower end of the 95 % interval.
+        low: the lower end of the 95 % interval; see `Verification`.
         high: its upper end.
         chance: the mean of 1 / K over problems of K options: one half of two; where vectors do not
             turn with the options, the share of the more frequent answer, which an intercept can
@@ -218,6 +221,10 @@ class Guess:
 @dataclass(frozen=True, slots=True)
 class Verification:
     """What can be guessed across halves that were filtered apart.
+
+    The 95 % intervals are simultaneous: those of all G guessers hold their true values together in
+    95 % of data sets or more (Bonferroni, G guessers and two sides). So where nothing can be
+    guessed, at most one report in twenty has an interval without chance in it.
 
     Attributes:
         before: by guesser, across the halves with nothing removed.
@@ -273,10 +280,13 @@ def verify(
     any other one, which is right in one of K − 1 where the highest is wrong.
 
     The intervals resample the blocks `draws` times, one multinomial weight a block for all splits,
-    and refit every guesser; what the filter kept stays as it is. A refit sees fewer distinct
-    blocks and guesses a little worse, so the interval is the real figure ± 1.96 standard
-    deviations of the resampled ones, not their quantiles. (Cross-fitted accuracies spread 1.1 to
-    1.4 times as far as binomial ones.)
+    and refit every guesser; what the filter kept stays as it is. Splits of the same data are not
+    independent, so they add nothing to the degrees of freedom: a block has the same weight in all
+    of them, and the standard error is the standard deviation of the resampled means. A refit sees
+    fewer distinct blocks and guesses a little worse, so the interval is the real figure ± t
+    standard errors, not the quantiles of the resampled ones. t is the 1 − .05/(2 G) quantile of
+    Student's distribution with `draws` − 1 degrees of freedom, of G guessers. (Cross-fitted
+    accuracies spread 1.1 to 1.4 times as far as binomial ones.)
 
     Swapping options, the order of the rows (with `ids`) and the number of threads change nothing.
 
@@ -356,9 +366,10 @@ def verify(
             for name, scores in _guessed(job, halves[a], kept[a], halves[b], kept[b]).items():
                 found.setdefault(name, []).append(scores)
             _tell(on_step, 4 * split + 3 + way, 4 * splits)
+    times = _quantile(len(found), draws)
     return Verification(
-        {name: _summary([before for before, _ in one]) for name, one in found.items()},
-        {name: _summary([after for _, after in one]) for name, one in found.items()},
+        {name: _summary([before for before, _ in one], times) for name, one in found.items()},
+        {name: _summary([after for _, after in one], times) for name, one in found.items()},
         kept=float(np.mean(shares)),
         problems=len(labels),
         blocks=len(blocks),
@@ -597,9 +608,21 @@ def _resampled(blocks: int, draws: int, seed: int) -> Floats:
     return np.vstack([np.ones((1, blocks)), drawn]).T.copy()
 
 
-def _summary(found: Sequence[_Scores]) -> Guess:
+def _quantile(guessers: int, draws: int) -> float:
+    """Return how many standard errors an interval reaches to each side.
+
+    >>> round(_quantile(3, 100), 3), round(_quantile(1, 10**6), 2)
+    (2.437, 1.96)
+    """
+    from scipy.special import stdtrit
+
+    return float(stdtrit(draws - 1, 1 - LEVEL / (2 * guessers)))
+
+
+def _summary(found: Sequence[_Scores], times: float) -> Guess:
+    """Return the mean over splits, and the interval that reaches `times` standard errors."""
     mean = np.mean([one.right for one in found], axis=0)
-    spread = Z * float(np.std(mean[1:], ddof=1))
+    spread = times * float(np.std(mean[1:], ddof=1))
     accuracy = float(mean[0])
     return Guess(
         accuracy,

@@ -93,7 +93,7 @@ def pmi(
     - Which half is t1: the one whose answer is that option (should both or neither have it, the
       one with the first id). So f is high when the words give the answers away, negative when
       they mislead; a strongly negative f is small, and kept, by "signed", and not by "absolute".
-    - Words are lower-cased tokens, the blank left out; a word that occurs twice in a sentence is
+    - Words are those of `metrics.word_counts`; a word that occurs twice in a sentence is
       summed twice, but counted once for the PMI, a problem being the unit of the counts.
     - A twin is two problems, and no third, with one `twin_id`. Any other problem is a single. f is
       defined for twins alone: what would be left of it for a single is the sum of one sentence,

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from winosmith.errors import DataError, InputError
 from winosmith.problem import Problem
-from winosmith.text import tokens
+from winosmith.text import units, writing
 
 Vectors = npt.NDArray[np.float32]
 
@@ -91,7 +91,8 @@ class OptionsEmbedder:
 
     What a model guesses by them is given away by how options are worded, or known without being
     asked ("the sun is cold" is never right); it is not found by reading the question. An option's
-    words and pairs of neighbouring words, or its letters, are hashed into signed columns (the
+    words and pairs of neighbouring words (without spaces between words: letters and pairs of
+    letters), or its letters, are hashed into signed columns (the
     hashing trick, Weinberger et al. 2009) and scaled to length 1. Two more columns say whether it
     is the longest of its problem, and whether it is the shortest, in characters; of several as
     long none is.
@@ -164,9 +165,11 @@ class OptionsEmbedder:
         return found
 
     def _features(self, option: str) -> Iterator[str]:
-        words = [token.lower() for token in tokens(option)]
+        words = units(option)
         if self.features == "words":
             yield from words
+            if writing(option) == "unspaced":
+                return  # pairs of neighbours are among the units
             yield from (f"{a} {b}" for a, b in zip(["", *words], [*words, ""], strict=True))
             return
         text = f" {' '.join(words)} "

@@ -24,8 +24,8 @@ from winosmith.embed._embedder import Combine, Vectors, check_combine, check_two
 from winosmith.errors import DataError, InputError
 from winosmith.parallel import one_thread
 from winosmith.problem import BLANK, Problem
-from winosmith.seen import tokens_and_blank
-from winosmith.text import is_content, tokens
+from winosmith.seen import units_and_blank
+from winosmith.text import Writing, is_content, shared_beginning, units, writing
 
 Bag = Sequence[str]
 Floats = npt.NDArray[np.float64]
@@ -212,6 +212,10 @@ within half a point."""
 REACH = 8
 """The tokens after the blank that are cues: the trigger is among them in most twins."""
 
+UNSPACED = 4
+"""Units of a text without spaces for each token: a word has about two letters, and each letter
+comes with the pair that it begins."""
+
 FIRST, LONGER = "<first>", "<longer>"
 """Attributes of the option that is mentioned first, and of the one with more letters."""
 
@@ -227,6 +231,9 @@ what is left of them there, ever more is chance, and in the end rounding."""
 @dataclass(frozen=True)
 class LightEmbedder:
     """Problems into vectors by what stands near each option and after the blank.
+
+    It reads any script: of a text without spaces between its words, letters and pairs of letters
+    are in the place of words (`text.units`).
 
     In the difference of two bags of words everything that the filled-in sentences share cancels
     out, and with it the context; a linear model could see only which words the options are. What
@@ -400,18 +407,21 @@ def sides(problem: Problem) -> Sides:
     >>> read.cues
     ('late', 'was')
     """
-    cut, blank = tokens_and_blank(problem)
-    words = [token.lower() for token in cut]
-    options = [[token.lower() for token in tokens(option)] for option in problem.options]
-    mentions = [_mention(words, option, blank) for option in options]
+    words, blank = units_and_blank(problem)
+    script = writing(problem.sentence)
+    scale = UNSPACED if script == "unspaced" else 1
+    options = [
+        [option.lower()] if script == "unspaced" else units(option) for option in problem.options
+    ]
+    mentions = [_mention(words, option, blank, script) for option in options]
     own = {word for option in options for word in option}
     attributes = []
     for option, (start, end), (other, _) in zip(options, mentions, mentions[::-1], strict=True):
         found = {f"={option[-1]}"}
         if start < end:
             left, right = (other + 1, len(words)) if other < start else (0, other)
-            near = words[max(left, start - BEFORE) : start]
-            near += words[end : min(right, end + AFTER)]
+            near = words[max(left, start - BEFORE * scale) : start]
+            near += words[end : min(right, end + AFTER * scale)]
             found |= {w for w in near if _is_word(w) and is_content(w) and w not in own}
         if start < other:
             found.add(FIRST)
@@ -419,22 +429,30 @@ def sides(problem: Problem) -> Sides:
     lengths = [len(option.strip()) for option in problem.options]
     if lengths[0] != lengths[1]:
         attributes[lengths[1] > lengths[0]].add(LONGER)
-    asked = words if blank is None else words[blank + 1 : blank + 1 + REACH]
+    asked = words if blank is None else words[blank + 1 : blank + 1 + REACH * scale]
     after = {w for w in asked if w not in own and _is_word(w)}
     first, second = (tuple(sorted(found)) for found in attributes)
     return Sides(tuple(words), tuple(sorted(after)), (first, second))
 
 
-def _mention(words: Sequence[str], option: Sequence[str], blank: int | None) -> tuple[int, int]:
+def _mention(
+    words: Sequence[str], option: Sequence[str], blank: int | None, script: Writing
+) -> tuple[int, int]:
     """Return the span of an option's first mention, by its last word if need be.
 
-    An option that is not mentioned has an empty span at the end.
+    In scripts other than Latin that word may have another ending, as in Russian and Korean. An
+    option that is not mentioned has an empty span at the end.
     """
     for sought in (list(option), [option[-1]]):
         for at in range(len(words) - len(sought) + 1):
             end = at + len(sought)
             if list(words[at:end]) == sought and (blank is None or not at <= blank < end):
                 return at, end
+    if script == "spaced":
+        beginning = shared_beginning(option[-1])
+        for at, word in enumerate(words):
+            if at != blank and word.startswith(beginning):
+                return at, at + 1
     return len(words), len(words)
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from winosmith.dataset import Dataset
 from winosmith.problem import BLANK, Problem
-from winosmith.text import tokens
+from winosmith.text import shared_beginning, units, writing
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -32,7 +32,8 @@ def first_mentioned(problem: Problem) -> int:
     """Return the index of the option that the sentence mentions first, whatever their order.
 
     A mention is the whole option as a word or words, else its last word, else its letters
-    anywhere, whatever their case. An option that is not mentioned comes last, and of options at
+    anywhere, whatever their case; in scripts other than Latin also its last word with another
+    ending, as in Russian. An option that is not mentioned comes last, and of options at
     one place the first by the alphabet comes first.
 
     >>> first_mentioned(Problem("a", "Ann thanked Beth as _ was kind.", ("Beth", "Ann")))
@@ -55,6 +56,10 @@ def _mention(sentence: str, option: str) -> int:
         if found is not None:
             return found.start()
     at = sentence.find(option)
+    if at < 0 and writing(option) == "spaced":
+        beginning = re.escape(shared_beginning(option.split()[-1]))
+        found = re.search(rf"(?<!\w){beginning}", sentence)
+        at = -1 if found is None else found.start()
     return at if at >= 0 else len(sentence)
 
 
@@ -79,14 +84,15 @@ def first_of_twins(data: Dataset) -> NDArray[np.intp]:
 def word_counts(data: Dataset) -> tuple[csr_array, list[str]]:
     """Return how often each word occurs in each problem, and the words in alphabetical order.
 
-    Words are lower-cased Penn Treebank tokens, the blank left out.
+    Words are lower-cased Penn Treebank tokens, without the blank; without spaces between words,
+    they are letters and pairs of letters (`text.units`).
 
     Returns:
         (n, words) counts, and the words.
     """
     from scipy.sparse import csr_array
 
-    cut = [[t.lower() for t in tokens(problem.sentence) if t != BLANK] for problem in data]
+    cut = [[unit for unit in units(problem.sentence) if unit != BLANK] for problem in data]
     vocabulary = sorted({token for sentence in cut for token in sentence})
     column = {token: number for number, token in enumerate(vocabulary)}
     columns = np.array([column[token] for sentence in cut for token in sentence], np.int64)

@@ -152,9 +152,10 @@ def _solvers(record: Mapping[str, Any]) -> list[report.Block]:
 
 
 def halves_sentence(record: Mapping[str, Any]) -> str:
-    """Return how it was found out what a linear model guesses of the kept; "" where it was not."""
-    if record["artifacts"]["after"] is None:
-        return ""
+    """Return how what a linear model guesses of the kept was measured, or why it was not."""
+    artifacts = record["artifacts"]
+    if artifacts["after"] is None:
+        return str(artifacts.get("verdict", ""))
     return "A linear model is measured across halves that were filtered apart."
 
 

@@ -331,14 +331,17 @@ def _valid(funnel: Mapping[str, Any]) -> float | None:
 
 
 def _artifacts(report: Mapping[str, Any], kept: str) -> dict[str, Any]:
-    """Return what a machine guesses before and after the filter, and the KL of the kept."""
+    """Return what a model guesses before and after the filter, or why not; the KL of the kept."""
     measures = report["measures"]
     known, before = measures["verified"], measures["before"]
-    subsets = {s["name"]: s for s in measures["assessment"]["subsets"]}
+    assessed = measures["assessment"] or {"subsets": []}
+    subsets = {s["name"]: s for s in assessed["subsets"]}
     return {
+        "verdict": report["verdict"],
+        "blind": report["blind"],
         "before": known["before"][LINEAR]["accuracy"] if known else before and before["accuracy"],
         "after": known["after"][LINEAR]["accuracy"] if known else None,
-        "kl": subsets[kept]["d1"].get("kl"),
+        "kl": subsets[kept]["d1"].get("kl") if kept in subsets else None,
     }
 
 

@@ -22,7 +22,7 @@ from winosmith.errors import InputError
 from winosmith.problem import BLANK, Problem
 from winosmith.seen import Sees, check_pronouns, check_sees
 from winosmith.solve._solver import Scores, Solver, check_two_options, known_answers
-from winosmith.text import tokens
+from winosmith.text import units
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,8 @@ class LocalContext:
 
 
 Features = Literal["words", "pairs"]
-"""What is counted, over lower-cased tokens without the blank:
+"""What is counted, over lower-cased tokens without the blank (letters and pairs of letters, if
+a text has no spaces between words; see `text.units`):
 
 - `words`: the sentence's words with the place of the right option among the mentions in the text,
   as the PMI filter counts them by default (WinoGrande, section 3; `metrics.first_of_twins`). The
@@ -277,7 +278,7 @@ def _shown(problems: Sequence[Problem], sees: Sees) -> Sequence[Problem]:
 
 
 def _words(text: str) -> list[str]:
-    return [token.lower() for token in tokens(text) if token != BLANK]
+    return [unit for unit in units(text) if unit != BLANK]
 
 
 def _pairs(problem: Problem) -> Iterator[list[str]]:

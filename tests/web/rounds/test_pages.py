@@ -65,6 +65,19 @@ def test_the_page_has_the_figures_of_the_record(
     assert "of them kept" not in page  # neither training set holds the other
 
 
+def test_a_round_whose_vectors_see_nothing_says_so(
+    db: Any, stored: Callable[..., Any], visit: Callable[..., Any]
+) -> None:
+    """In place of what a model guesses stands the reason why that was not measured."""
+    made = stored()
+    verdict = "Not measured: for 60 of 60 twins and singles the vectors are the same."
+    made.record["artifacts"] |= {"after": None, "verdict": verdict, "blind": True}
+    made.save()
+    page = _plain(_text(visit().get("/rounds/round/one/")))
+    assert verdict in page
+    assert "of the kept a linear model guesses" not in page
+
+
 def test_each_filter_of_a_recipe_has_words(db: Any) -> None:
     """The funnel names whatever filter a recipe can choose in the reader's language."""
     from winosmith.build._recipe import Method

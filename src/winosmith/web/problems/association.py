@@ -24,7 +24,7 @@ from django.conf import settings
 from winosmith import Problem, practice
 from winosmith.outputs import write_aside
 from winosmith.problem import BLANK
-from winosmith.text import content_words, tokens
+from winosmith.text import is_content, units
 from winosmith.web._background import Background
 from winosmith.web.problems.lookalikes import AnyHalf
 from winosmith.web.problems.states import public_problems
@@ -111,7 +111,7 @@ def reading(half: AnyHalf, pairs: Pairs) -> Reading:
     wrong = [option for number, option in enumerate(options) if number != half.answer]
     gains = {
         word: _weight(known, right, word) - max(_weight(known, other, word) for other in wrong)
-        for word in content_words(half.sentence)
+        for word in filter(is_content, units(half.sentence))
     }
     telling = sorted((word for word in gains if gains[word] >= TELLING), key=lambda w: -gains[w])
     return Reading(_share(scores, half.answer), tuple(telling[:MOST_WORDS]))
@@ -119,7 +119,7 @@ def reading(half: AnyHalf, pairs: Pairs) -> Reading:
 
 def _words(text: str) -> list[str]:
     """Return the distinct words as `WordAssociation` has them, in alphabetical order."""
-    return sorted({token.lower() for token in tokens(text)} - {BLANK})
+    return sorted(set(units(text)) - {BLANK})
 
 
 def _weight(known: Mapping[str, float], option: Sequence[str], word: str) -> float:

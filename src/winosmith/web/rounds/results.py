@@ -123,6 +123,8 @@ def _cards(record: Mapping[str, Any]) -> list[tuple[str, str]]:
             "it was %s"
         )
         cards.append((shown(artifacts["after"], ".1%"), told % shown(artifacts["before"], ".1%")))
+    elif verdict := artifacts.get("verdict"):
+        cards.append(("—", verdict))
     if people and people["agree"] is not None:
         cards.append((shown(people["agree"], ".1%"), _("of the judges’ votes are for the answer")))
     right = [own["accuracy"]["value"] for own in record["solvers"].values() if own["accuracy"]]

@@ -1,0 +1,87 @@
+"""What a filter reports whose vectors do not tell problems apart: no success."""
+
+from __future__ import annotations
+
+import html
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from winosmith import Dataset, embed
+from winosmith.build import EmbedRecipe, FilterRecipe, debias_to_folder
+from winosmith.testing import made_twins
+
+POOL = made_twins(60, singles=10)
+
+
+def file_of(tmp_path: Path, X: Any, data: Dataset = POOL) -> EmbedRecipe:
+    """Write vectors as `winosmith embed` does with the difference of the options."""
+    path = tmp_path / "vectors.npz"
+    written = json.dumps({"parameters": {"combine": "difference"}})
+    embed.save_array(path, np.asarray(X, np.float32), data.ids, signature=written)
+    return EmbedRecipe(array=str(path))
+
+
+BLIND = {
+    "zeros": np.zeros((130, 4)),
+    "constant": np.ones((130, 4)),
+    "halves alike": np.vstack(
+        [np.repeat(np.random.default_rng(0).normal(size=(60, 4)), 2, axis=0), np.zeros((10, 4))]
+    ),
+}
+
+
+@pytest.mark.parametrize("method", ["aflite", "mirror"])
+@pytest.mark.parametrize("vectors", BLIND)
+def test_a_filter_that_sees_nothing_removes_nothing(
+    tmp_path: Path, vectors: str, method: Any
+) -> None:
+    """Page, JSON and figures say "not measured" and why, and every problem is kept."""
+    answers = Dataset(replace(p, answer=0) if row >= 120 else p for row, p in enumerate(POOL))
+    embedding = file_of(tmp_path, BLIND[vectors])
+    chosen = FilterRecipe(method=method, threshold=0.5, train_size=10, ensemble_size=8)
+    done = debias_to_folder(answers, tmp_path / "out", embed=embedding, chosen=chosen)
+    record = json.loads((done.folder / "report.json").read_text("utf-8"))
+    assert (record["kept"], record["dropped"], record["blind"]) == (130, 0, True)
+    assert record["verdict"].startswith("Not measured: for 70 of 70 twins and singles the vectors ")
+    assert record["verdict"].endswith("Nothing was removed.")
+    assert record["measures"]["verified"] is record["measures"]["before"] is None
+    assert record["sight"] == {"units": 70, "seen": 0}
+    assert record["figures"][0]["value"] == "—"
+    assert record["figures"][0]["note"].startswith("not measured: ")
+    page = html.unescape((done.folder / "report.html").read_text("utf-8"))
+    assert record["verdict"] in page
+    assert "No guesser differs" not in page
+
+
+@pytest.mark.parametrize("method", ["random", "pmi"])
+def test_what_needs_no_vectors_is_done_and_not_measured(tmp_path: Path, method: Any) -> None:
+    """A reduction to a stated number is carried out; what can be guessed of it is not known."""
+    chosen = FilterRecipe(method=method, keep=100, again=False)
+    embedding = file_of(tmp_path, BLIND["zeros"])
+    done = debias_to_folder(POOL, tmp_path / "out", embed=embedding, chosen=chosen)
+    record = json.loads((done.folder / "report.json").read_text("utf-8"))
+    assert (record["kept"], record["blind"]) == (100, True)
+    assert record["verdict"].startswith("Not measured: ")
+    assert "Nothing was removed" not in record["verdict"]
+
+
+def test_vectors_that_see_a_tenth_are_used(tmp_path: Path) -> None:
+    """From a tenth of the twins and singles on that differ, there are figures."""
+    X = np.array(BLIND["halves alike"])
+    X[:14:2] += 1
+    done = debias_to_folder(
+        POOL,
+        tmp_path / "out",
+        embed=file_of(tmp_path, X),
+        chosen=FilterRecipe(ensemble_size=8, again=False),
+        splits=1,
+    )
+    record = json.loads((done.folder / "report.json").read_text("utf-8"))
+    assert record["sight"] == {"units": 70, "seen": 7}
+    assert not record["blind"]
+    assert record["measures"]["verified"] is not None
