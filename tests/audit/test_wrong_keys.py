@@ -74,19 +74,14 @@ def _rate(data: Dataset, wrong: set[str]) -> float:
     return sum(name in wrong for name in data.ids) / len(data)
 
 
-@given(
-    st.integers(400, 700),
-    st.floats(0.01, 0.03),
-    st.floats(0.2, 0.65),
-    st.sampled_from([" and so on", ", I think"]),
-    st.integers(0, 999),
-)
-@examples(20)
-def test_with_answers_thinning_leaves_no_greater_rate_of_wrong_keys(
-    n: int, wrong: float, share: float, mark: str, seed: int
-) -> None:
+@pytest.mark.parametrize("seed", range(6))
+def test_with_answers_thinning_leaves_no_greater_rate_of_wrong_keys(seed: int) -> None:
     """Models that are right in 60 to 90 % reveal so many wrong keys that their rate falls."""
-    data, answers, planted = _quiz(n, wrong, share=share, mark=mark, seed=seed)
+    rng = np.random.default_rng(seed)
+    n, mark = int(rng.integers(400, 700)), str(rng.choice([" and so on", ", I think"]))
+    data, answers, planted = _quiz(
+        n, rng.uniform(0.01, 0.03), share=rng.uniform(0.2, 0.65), mark=mark, seed=seed
+    )
     found = _repaired(data, answers=answers)
     assert _rate(found.dataset, planted) <= _rate(data, planted)
     assert len(found.set_aside) <= AT_MOST * n
@@ -112,6 +107,9 @@ def test_the_first_suspects_are_set_aside_with_their_reason() -> None:
     assert gone[first.id].startswith(
         f"{first.models} models choose “{problem.options[first.other]}”, its key is “"
     )
+    assert "three models must" not in audit.repair_page(found)
+    every = _repaired(data, answers=answers, set_aside=1000)
+    assert f"Models doubt no more than {len(suspects)}." in audit.repair_page(every)
     none = _repaired(data, answers=answers, set_aside=0)
     assert len(none.set_aside) == 0
     assert none.dataset == _repaired(data).dataset
@@ -169,7 +167,7 @@ def test_two_models_set_nothing_aside_by_default() -> None:
     found = _repaired(data, answers=answers)
     assert found.doubts
     assert (found.doubts.set_aside, found.doubts.threshold) == ((), None)
-    assert "at least three models must agree" in audit.repair_page(found)
+    assert "at least three models must have answered" in audit.repair_page(found)
     some = _repaired(data, answers=answers, set_aside=3)
     assert len(some.set_aside) == 3
 

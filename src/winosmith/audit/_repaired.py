@@ -217,20 +217,21 @@ def _set_aside(repaired: Repair) -> Iterator[str]:
     if found is None:
         return
     aside, count = found.set_aside, len(repaired.set_aside)
+    asked = repaired.parameters["set_aside"]
     if not aside:
+        none = asked is None and found.threshold is None
+        few = "If no number is given, at least three models must have answered. " if none else ""
         yield (
-            "Set aside because models doubt their keys: 0 items. "
-            + ("" if found.threshold else "Without a number, at least three models must agree. ")
-            + "Thinning keeps wrong keys more often than others."
+            f"Set aside because models doubt their keys: 0 items. {few}Thinning keeps wrong keys "
+            "more often than others."
         )
         return
-    halves = (
-        f" ({count - len(aside):,} are the other halves of twins)" if count > len(aside) else ""
-    )
+    halves = f", {count - len(aside):,} of them other halves of twins" if count > len(aside) else ""
+    all_there = f" Models doubt no more than {len(aside):,}." if (asked or 0) > len(aside) else ""
     yield (
-        f"Set aside because models agree on another option: {count:,} items{halves}, as "
-        f"{aside[0].id}. Most may be sound items that models miss. They are in set_aside.jsonl: "
-        "have people check them, and move sound ones to kept.jsonl."
+        f"Set aside because models agree on another option: {count:,} item{'s' * (count > 1)}"
+        f"{halves}, as {aside[0].id}.{all_there} Most may be sound items that models miss. They "
+        "are in set_aside.jsonl: have people check them, and move sound ones to kept.jsonl."
     )
     yield (
         "The accuracy and the ranking of these models and their relatives on the kept items are "
