@@ -7,7 +7,7 @@ from math import ceil, floor, log10
 
 from winosmith import report
 from winosmith.audit._audit import LEAST, SEEN, Audit, Part
-from winosmith.audit._null import LATER, LEVEL, TOGETHER, Battery, Found
+from winosmith.audit._battery import LEVEL, Battery, Found
 from winosmith.audit._overlap import Overlap
 from winosmith.audit._probes import Probe
 from winosmith.audit._repair import Repair
@@ -94,12 +94,17 @@ def _sentence(part: Part) -> str:
             f"where {_percent(blind.expected)} is expected ({_p(blind.p, blind.draws)})."
         )
     strongest = part.battery.found[0]
-    return (
-        f"No cue of {part.name} stands out: the strongest of {tried} is “{strongest.cue}”, right "
-        f"in {_percent(strongest.right)} of {len(part.items):,} items, and "
-        f"{_percent(strongest.low)} to {_percent(strongest.high)} is what chance gives it "
+    seen = (
+        f"“{strongest.cue}”, right in {_percent(strongest.right)} of {len(part.items):,} items; "
+        f"chance gives it at most {_percent(strongest.high)} "
         f"({_p(strongest.p, part.battery.draws)})."
     )
+    if part.battery.borderline:
+        return (
+            f"It is borderline whether {part.name} gives answers away: {part.battery.draws:,} "
+            f"draws can't decide about {seen}"
+        )
+    return f"No cue of {part.name} stands out: the strongest of {tried} is {seen}"
 
 
 def _percent(share: float) -> str:
@@ -152,12 +157,7 @@ def _advice(audit: Audit) -> Iterator[str]:
     for part in audit.parts:
         for found in part.battery.named:
             more = round((found.right - found.expected) * len(part.items))
-            if found.cue == TOGETHER:
-                yield (
-                    f"{part.name}: keys stand unevenly over the positions: "
-                    f"{_positions(part.battery)}. {_dealt(part)}"
-                )
-            elif found.about == "position" and found.right > found.high:
+            if found.about == "position" and found.right > found.high:
                 yield (
                     f"{part.name}: “{found.cue}” has {_percent(found.right)} of the keys. "
                     f"{_dealt(part)}"
@@ -217,12 +217,13 @@ def _cues(part: Part) -> report.Section:
     table = report.Table(
         f"Cues of {part.name}",
         ["cue", report.Column("right", numeric=True), report.Column("expected", numeric=True),
-         report.Column("band of 95 %", numeric=True), report.Column("p", numeric=True),
+         report.Column("at most", numeric=True), report.Column("p", numeric=True),
          report.Column("given those above", numeric=True)],
         [_cue_row(found, tried.draws) for found in moved],
-        note="The band holds all cues of 95 of 100 sets in which nothing gives an answer away. p "
-        "is of all cues together. After the first, a cue is named only by what it adds to those "
-        "above it.",
+        note="In 95 of 100 sets without artifacts, no cue is above its “at most”. A cue is above "
+        "it exactly if its p, which is corrected for all cues, is at most 0.05. After the first, a "
+        "cue is flagged only for what it adds to those above it. A borderline cue's p is so near "
+        "0.05 that the draws can't decide.",
         most=8,
         beyond="{:,} more cues are in the report (--out) and in --json.",
     )  # fmt: skip
@@ -232,20 +233,21 @@ def _cues(part: Part) -> report.Section:
             found.cue,
             found.right,
             found.expected,
-            found.low,
+            min(found.expected, found.high),
             found.high,
             found.named is not None,
         )
         for found in first
     ]
-    lead = (
-        f"{len(tried.named)} of {len(tried.found)} cues are named."
-        if tried.named
-        else f"None of {len(tried.found)} cues is named."
-    )
+    flagged, borderline = len(tried.named), len(tried.borderline)
+    are = "is" if flagged < 2 else "are"
+    lead = f"Of {len(tried.found)} cues, {flagged or 'none'} {are} flagged"
+    if borderline:
+        lead += f", and {borderline} {'is' if borderline == 1 else 'are'} borderline"
     blocks: list[report.Block] = [
         report.Drawing(
-            "What each cue gets right. The grey bars are what chance gives; diamonds are named.",
+            "What each cue gets right. The grey bars go from what is expected to what chance gives "
+            "at most; diamonds are flagged.",
             lambda: [report.dots(rows, title=f"Cues of {part.name}")],
             table,
         )
@@ -259,7 +261,7 @@ def _cues(part: Part) -> report.Section:
         )
     )
     blocks += [
-        report.Text([_hidden(found, tried.draws)], "note")
+        report.Text([_explained(found, tried.draws)], "note")
         for found in tried.named
         if found.p > LEVEL >= (found.p_given or 0.0)
     ]
@@ -283,22 +285,21 @@ def _cues(part: Part) -> report.Section:
                 "note",
             )
         )
-    return report.Section(f"Cues of {part.name}", blocks, lead)
+    return report.Section(f"Cues of {part.name}", blocks, f"{lead}.")
 
 
 def _moves(found: Found) -> bool:
-    """Tell whether chance gives a cue different shares, as the page prints them."""
-    return _percent(found.low) != _percent(found.high)
+    """Return whether chance gives a cue different scores, as the page prints them."""
+    return _percent(found.expected) != _percent(found.high)
 
 
-def _hidden(found: Found, draws: int) -> str:
-    """Return why a cue is named that by itself is no more right than chance makes cues."""
-    drawn = min(draws, LATER)
+def _explained(found: Found, draws: int) -> str:
+    """Return why a cue is flagged whose score by itself is not above its band."""
     return (
         f"“{found.cue}” is right in {_percent(found.right)} of all items, no more than chance may "
-        f"give ({_p(found.p, draws)}). It is named for what it adds: where the cues above it don't "
-        "decide, it is right more often than chance makes it "
-        f"({_p(found.p_given or 0.0, drawn)}). By itself it gives little away; with them, more."
+        f"give ({_p(found.p, draws)}). It is flagged for what it adds: in items that the cues "
+        "above it don't decide, it is right more often than chance makes it "
+        f"({_p_given(found)}). By itself it gives little away; with them, more."
     )
 
 
@@ -307,16 +308,19 @@ def _cue_row(found: Found, draws: int) -> list[report.Value]:
         f"{found.named}. {found.cue}" if found.named else found.cue,
         _percent(found.right),
         _percent(found.expected),
-        report.span((found.low, found.high)),
+        _percent(found.high),
         _p(found.p, draws).removeprefix("p ").removeprefix("= "),
-        None if found.p_given is None else _given(found, draws),
+        "borderline"
+        if found.borderline
+        else _p_given(found).removeprefix("p ").removeprefix("= ") or None,
     ]
 
 
-def _given(found: Found, draws: int) -> str:
-    """Return the p-value given the cues above; the first has none above it."""
-    drawn = draws if found.named == 1 else min(draws, LATER)
-    return _p(found.p_given or 0.0, drawn).removeprefix("p ").removeprefix("= ")
+def _p_given(found: Found) -> str:
+    """Return the p-value given the cues above it; nothing for a cue that is not flagged."""
+    if found.p_given is None or found.draws_given is None:
+        return ""
+    return _p(found.p_given, found.draws_given)
 
 
 def _probed(audit: Audit) -> bool:
