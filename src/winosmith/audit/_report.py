@@ -14,6 +14,7 @@ from winosmith.audit._repair import Repair
 from winosmith.audit._repaired import DRAWN, repair_sections
 from winosmith.audit._review import leaked, shared
 from winosmith.dataset import Dataset
+from winosmith.metrics import null_interval_label
 from winosmith.problem import Problem
 
 _LONG = 400
@@ -356,8 +357,10 @@ def _probes(audit: Audit) -> Iterator[report.Block]:
         note="A model of words knows words and pairs of neighbours"
         + (_OF_VECTORS if audit.embedder else "")
         + "; each is asked about blocks that it was not fitted on. Expected is the mean where the "
-        "keys' positions are dealt anew, with the range of 95 of 100 such draws. From the question "
-        "alone only the key's position can be guessed.",
+        "keys' positions are dealt again, with "
+        + " or ".join(sorted({null_interval_label(probe.draws) for part in audit.parts
+                              for probe in part.probes}))
+        + ". From the question alone only the key's position can be guessed.",
     )  # fmt: skip
     for part in audit.parts:
         for probe in _different(part):
