@@ -541,22 +541,34 @@ def _models(part: Part) -> report.Section:
                 most=8,
             ),
             report.Table(
-                f"Models on {part.name}, each beside the next best",
+                f"Accuracy of models on {part.name}",
+                ["model", report.Column("right", numeric=True),
+                 report.Column("accuracy", numeric=True), report.Column("95 %", numeric=True)],
+                [
+                    [name, of.in_words, _percent(of.value), report.span(of.interval)]
+                    for name, of in found.accuracies.items()
+                ],
+                most=8,
+            ),
+            report.Table(
+                f"Models on {part.name}, each with the next best",
                 ["models", report.Column("difference", numeric=True),
                  report.Column("differ on", numeric=True), report.Column("p", numeric=True),
-                 report.Column("detectable", numeric=True)],
+                 report.Column("Holm", numeric=True), report.Column("detectable", numeric=True)],
                 [
                     [
                         f"{one.better} − {one.worse}",
                         _percent(one.difference),
                         _percent(one.psi),
-                        report.probability(one.p),
+                        report.probability(one.p_value),
+                        report.probability(one.adjusted),
                         None if one.detectable is None else _percent(one.detectable),
                     ]
                     for one in found.pairs
                 ],
-                note="McNemar's test, mid-p, a block at once. Detectable is the difference that "
-                "four of five such sets would find at 0.05, blocks counted as they are.",
+                note="p: the exact test of `winosmith compare`, which keeps twins, families and "
+                "copies together. Holm: p, corrected for all pairs here. Detectable is the "
+                "difference that four of five such sets would find at 0.05.",
                 most=8,
             ),
         ],
@@ -574,6 +586,6 @@ def _detectable(audit: Audit) -> Iterator[report.Block]:
             ]
             for part in audit.parts
         ],
-        note="In points of accuracy, by the share of items on which the two differ in being right; "
-        "McNemar's test at 0.05, mid-p, copies counted once; never under 6 items.",
+        note="In points of accuracy, by the fraction of items on which only one of the two is "
+        "right. The test is McNemar's exact one at 0.05; copies count once.",
     )
