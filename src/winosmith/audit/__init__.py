@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from winosmith.audit._answers import Answers, read_answers
 from winosmith.audit._audit import Audit, Part, audit, parsed_rules
-from winosmith.audit._battery import Battery, Found, battery
+from winosmith.audit._battery import MAX_DRAWS, Battery, Found, battery
 from winosmith.audit._classes import class_cues
 from winosmith.audit._cues import CUES, Corpus, Cue, View
 from winosmith.audit._items import Items
@@ -40,6 +40,7 @@ from winosmith.audit._triage import (
 __all__ = [
     "CUES",
     "LIMIT",
+    "MAX_DRAWS",
     "WORDS",
     "Against",
     "Answers",
