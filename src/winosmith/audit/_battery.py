@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -221,6 +220,13 @@ def _positions_p(items: Items, draws: int, seed: int) -> float:
     return float((1 + (drawn >= uneven(observed_scores(items, columns))).sum()) / (1 + draws))
 
 
+def _standardised(scores: Floats, mean: Floats, spread: Floats) -> Floats:
+    """Return the scores of the columns that vary, (…, columns)."""
+    varies = spread > 0
+    z: Floats = ((scores[..., varies] - mean[varies]) / spread[varies]).round(_DIGITS)
+    return z
+
+
 class _Round:
     """All cues but those held, in draws that keep the scores of the held ones.
 
@@ -232,9 +238,9 @@ class _Round:
     """
 
     def __init__(self, items: Items, ties: Ties, about: Bools, held: list[int], seed: int):
-        self._about, self._items = about, len(items)
+        self._items = len(items)
         self.mean, self.spread = np.zeros(len(about)), np.zeros(len(about))
-        self._nulls: list[tuple[Ints, DealtKeys | UniformKeys]] = []
+        self._nulls: list[DealtKeys | UniformKeys] = []
         for of_positions, null_of in ((False, DealtKeys), (True, UniformKeys)):
             left = (about == of_positions) & ~np.isin(np.arange(len(about)), held)
             columns = np.flatnonzero(left)
@@ -243,19 +249,15 @@ class _Round:
             possible = possible_positions(items, ties[:, kept])
             key = [seed, len(held), int(of_positions)]
             null = null_of(items, ties[:, columns], possible, key)
-            self._nulls.append((columns, null))
+            self._nulls.append(null)
             self.mean[columns], self.spread[columns] = null.mean, null.spread
         scores = observed_scores(items, ties)
         self.right = scores / len(items)
         self.varies = self.spread > 0
         self.z = np.full(len(about), -np.inf)
-        self.z[self.varies] = self._standardised(scores, self.varies)
-        self._gain = (scores - self.mean).round(_DIGITS)
+        self._gain: Floats = (scores - self.mean).round(_DIGITS)
+        self.z[self.varies] = _standardised(scores, self.mean, self.spread)
         self._greatest = np.empty(0)
-
-    def _standardised(self, scores: Floats, cues: Bools | Ints) -> Floats:
-        z: Floats = ((scores[..., cues] - self.mean[cues]) / self.spread[cues]).round(_DIGITS)
-        return z
 
     def draw(self, draws: int, most: int, among: Bools, also: Bools | None = None) -> None:
         """Draw, and add draws until it is decided which cue is flagged next.
@@ -272,24 +274,22 @@ class _Round:
 
     def _add(self, draws: int) -> None:
         greatest = np.full(draws, -np.inf)
-        for _, null in self._nulls:
-            there = null.spread > 0
-            if there.any():
-                scores = null.scores(draws)[:, there]
-                z = (scores - null.mean[there]) / null.spread[there]
-                greatest = np.maximum(greatest, z.round(_DIGITS).max(axis=1))
+        for null in self._nulls:
+            if null.spread.any():
+                z = _standardised(null.scores(draws), null.mean, null.spread)
+                greatest = np.maximum(greatest, z.max(axis=1))
         self._greatest = np.concatenate([self._greatest, greatest])
-        vars(self).pop("_exceeding", None)
 
     @property
     def draws(self) -> int:
         """The number of draws so far."""
         return len(self._greatest)
 
-    @cached_property
+    @property
     def _exceeding(self) -> Ints:
         """In how many draws any cue has as great a z as each, (cues,)."""
-        return self.draws - np.searchsorted(np.sort(self._greatest), self.z)
+        found: Ints = self.draws - np.searchsorted(np.sort(self._greatest), self.z)
+        return found
 
     @property
     def p(self) -> Floats:
@@ -320,10 +320,8 @@ class _Round:
     def _is_settled(self, among: Bools, also: Bools | None) -> bool:
         """Return whether no undecided cue could change which one is flagged next."""
         undecided, best = self.undecided, self.choice(among)
-        matters = among & undecided
-        if best is not None:
-            matters &= self._gain > self._gain[best]
-        return not (matters | (undecided & (False if also is None else also))).any()
+        matters = among if best is None else among & (self._gain > self._gain[best])
+        return not (undecided & (matters if also is None else matters | also)).any()
 
     @property
     def high(self) -> Floats:
