@@ -1,14 +1,17 @@
-"""The audit: how often it names a cue where none is, whether it finds a planted one, its time.
+"""The audit: how often it flags a cue of a clean set, whether it finds a planted one, its time.
 
-- *null*: sets whose keys are drawn at random, of several sizes and numbers of options, and mixed;
-  in how many of them a cue is named, which should be one in twenty. With --uneven, keys stand at
-  the first position more often than elsewhere, over options that are sorted by length: how many of
-  these sets have a cue of content named. With --copies, each item is there five times.
+- *null*: sets whose keys are drawn at random, of several sizes and numbers of options, and mixed:
+  in how many of them a cue is flagged, which should be one in twenty, in how many the result is
+  borderline, and in how many any p is at most 0.05. With --uneven, more keys are first than
+  elsewhere, over options that are sorted by length: how many of these sets have a flagged cue of
+  content. With --copies, each item is there five times.
 - *planted*: the longest option, which is one in each item, is the key 5 points more often than by
-  chance; how often it is named, and how often any cue is.
+  chance (or --share): how often it is flagged, and how often any cue is.
+- *seeds*: the same sets, each audited with two seeds: how often both flag the same cues.
+- *band*: the band of a planted cue (46.9 % of 1,600 items) by the number of draws.
 
-  Both give 95 % intervals (Wilson). With --draws 199, one in twenty is still what is meant. The
-  sets of a cell are shared out among 20 texts.
+  The first three give 95 % intervals (Wilson). --draws is the number to begin with, --max-draws the
+  one up to which draws are added. The sets of a cell are shared out among 20 texts.
 - *time*: seconds and memory until each step, for 10,000 items with 4 options (or --items), with
   --draws and --probe-draws. Seconds are the processor's; a machine in demand takes more of them.
 - *shared*: the table of the shared sets, with the time of each.
@@ -21,12 +24,16 @@
 - *proof*: sets with a planted rule are repaired beside many items that no repair saw; in how many
   of them the bounds hold, all at once, what the halves' rules leave there. 95 of 100 are meant.
 
-*null*, *planted* and *proof* note what is done in --kept, some sets at a time; the same command,
-or one that asks for more sets, goes on from there. --workers are processes, and change no figure.
+*null*, *planted*, *seeds* and *proof* note what is done in --kept, some sets at a time; the same
+command, or one that asks for more sets, continues from there. --workers are processes, and change
+no figure.
 
 Options are words drawn by Zipf's law, 1 to 12 an option; the shared sets need their files.
 
     python benchmarks/bench_audit.py null --sets 10000 --draws 199 --kept null.jsonl
+    python benchmarks/bench_audit.py null --sets 10000 --draws 19 --max-draws 19 --cells 4x200
+    python benchmarks/bench_audit.py seeds --sets 1000 --share 0.05
+    python benchmarks/bench_audit.py band
     python benchmarks/bench_audit.py planted --sets 200 --draws 199 --kept planted.jsonl
     python benchmarks/bench_audit.py time
     python benchmarks/bench_audit.py shared "$WINOSMITH_DATA"
@@ -67,6 +74,7 @@ SHARED = (
 CELLS = {
     "null": "2x200 2x2000 3x200 4x200 4x1000 10x200 0x400",
     "planted": "2x2300 3x2000 4x2000 10x2000",
+    "seeds": "4x200",
     "proof": "2x600 4x600 4x1500",
 }
 """Numbers of options and of items; 0 options are 2 to 5, mixed."""
@@ -74,7 +82,7 @@ CELLS = {
 TEXTS = 20
 """Among which the sets of a cell are shared out."""
 
-AT_ONCE = {"null": 100, "planted": 10, "proof": 5}
+AT_ONCE = {"null": 100, "planted": 10, "seeds": 25, "proof": 5}
 """Sets that are noted together."""
 
 
@@ -129,11 +137,11 @@ class Job:
     """Some sets of one text.
 
     Attributes:
-        what: "null", "planted" or "proof".
+        what: "null", "planted", "seeds" or "proof".
         options, n: of the cell.
         text: its number.
         sets: the first, and the one after the last.
-        draws, copies, uneven: as on the command line.
+        draws, max_draws, copies, uneven, share: as on the command line.
     """
 
     what: str
@@ -142,13 +150,15 @@ class Job:
     text: int
     sets: tuple[int, int]
     draws: int
+    max_draws: int
     copies: int
     uneven: bool
+    share: float
 
     def items(self, more: int = 0) -> audit.Items:
         """Return the text, with so many items more."""
-        seed = {"null": 1, "planted": 2, "proof": 4}[self.what] + 10 * self.text
-        untied = self.what == "planted"
+        seed = {"null": 1, "planted": 2, "seeds": 2, "proof": 4}[self.what] + 10 * self.text
+        untied = self.what in ("planted", "seeds")
         return text(self.options, self.n + more, seed, self.copies, self.uneven, untied)
 
     def rngs(self) -> Iterator[tuple[int, np.random.Generator]]:
@@ -184,7 +194,8 @@ def cells(asked: argparse.Namespace, what: str) -> Iterator[tuple[int, int, Coun
                 part * AT_ONCE[what],
                 part * AT_ONCE[what] + min(AT_ONCE[what], asked.sets - first),
             )
-            job = Job(what, options, n, text, sets, asked.draws, asked.copies, asked.uneven)
+            job = Job(what, options, n, text, sets, asked.draws, asked.max_draws, asked.copies,
+                      asked.uneven, asked.share)  # fmt: skip
             jobs[json.dumps(asdict(job))] = job
         left = {name: job for name, job in jobs.items() if name not in noted}
         with ProcessPoolExecutor(asked.workers) as pool:
@@ -206,15 +217,24 @@ def of_null(job: Job) -> Iterator[list[str]]:
         keys = (rng.random(len(items.leads)) * items.unit_counts).astype(int)
         if job.uneven:
             keys[rng.random(len(keys)) < 0.2] = 0
-        found = audit.battery(items.keyed_anew(keys), draws=job.draws, seed=at).named
-        content = any(one.about == "content" for one in found)
-        yield ["named"] * (content if job.uneven else bool(found))
+        found = audit.battery(
+            items.keyed_anew(keys), draws=job.draws, max_draws=job.max_draws, seed=at
+        )
+        content = any(one.about == "content" for one in found.named)
+        flagged = content if job.uneven else bool(found.named)
+        yield (
+            ["flagged"] * flagged
+            + ["borderline"] * (bool(found.borderline) and not found.named)
+            + ["significant"] * any(one.p <= 0.05 for one in found.found)
+        )
 
 
 def null(asked: argparse.Namespace) -> None:
-    print("| options | items | sets | a cue named | seconds |\n|---|---|---|---|---|")
+    print("| options | items | sets | a cue flagged | borderline | a p ≤ 0.05 | seconds |\n"
+          "|---|---|---|---|---|---|---|")  # fmt: skip
     for options, n, of in cells(asked, "null"):
-        print(f"| {options or '2–5'} | {n} | {asked.sets} | {told(of['named'], asked.sets)} | "
+        counted = (told(of[what], asked.sets) for what in ("flagged", "borderline", "significant"))
+        print(f"| {options or '2–5'} | {n} | {asked.sets} | {' | '.join(counted)} | "
               f"{of['seconds']:.0f} |", flush=True)  # fmt: skip
 
 
@@ -235,18 +255,54 @@ def of_planted(job: Job) -> Iterator[list[str]]:
     items = job.items()
     longest = longest_of(items)
     for at, rng in job.rngs():
-        planted = with_longest(items, longest, 0.05 / (1 - 1 / job.options), rng)
-        found = audit.battery(planted, draws=job.draws, seed=at).named
+        planted = with_longest(items, longest, job.share / (1 - 1 / job.options), rng)
+        found = audit.battery(planted, draws=job.draws, max_draws=job.max_draws, seed=at).named
         it = any(one.cue == "the longest, in characters" for one in found)
         yield ["it"] * it + ["some"] * bool(found)
 
 
 def planted(asked: argparse.Namespace) -> None:
-    print("| options | items | sets | it is named | a cue is named | seconds |\n"
+    print("| options | items | sets | it is flagged | a cue is flagged | seconds |\n"
           "|---|---|---|---|---|---|")  # fmt: skip
     for options, n, of in cells(asked, "planted"):
         print(f"| {options} | {n} | {asked.sets} | {told(of['it'], asked.sets)} | "
               f"{told(of['some'], asked.sets)} | {of['seconds']:.0f} |", flush=True)  # fmt: skip
+
+
+def of_seeds(job: Job) -> Iterator[list[str]]:
+    items = job.items()
+    longest = longest_of(items)
+    for at, rng in job.rngs():
+        planted = with_longest(items, longest, job.share / (1 - 1 / job.options), rng)
+        one, two = (
+            audit.battery(planted, draws=job.draws, max_draws=job.max_draws, seed=2 * at + seed)
+            for seed in (0, 1)
+        )
+        same = [found.cue for found in one.named] == [found.cue for found in two.named]
+        yield ["same"] * same + ["flagged"] * bool(one.named)
+
+
+def seeds(asked: argparse.Namespace) -> None:
+    print("| options | items | sets | flagged by a seed | the same by both | seconds |\n"
+          "|---|---|---|---|---|---|")  # fmt: skip
+    for options, n, of in cells(asked, "seeds"):
+        print(f"| {options} | {n} | {asked.sets} | {told(of['flagged'], asked.sets)} | "
+              f"{told(of['same'], asked.sets)} | {of['seconds']:.0f} |", flush=True)  # fmt: skip
+
+
+def band() -> None:
+    """Print what the longest option gets right of one set, and its band, by the draws."""
+    items = text(4, 1600, 2, 1, False, True)
+    longest, rng = longest_of(items), np.random.default_rng(0)
+    keys = (longest + rng.integers(1, 4, len(longest))) % 4
+    right = rng.permutation(len(keys))[: round(0.469 * len(keys))]
+    keys[right] = longest[right]
+    print("| draws | right | expected ± spread | at most | p |\n|---|---|---|---|---|")
+    for draws in (19, 199, 1000, 20_000):
+        found = audit.battery(items.keyed_anew(keys), draws=draws, max_draws=draws).found
+        it = next(one for one in found if one.cue == "the longest, in characters")
+        print(f"| {draws:,} | {100 * it.right:.1f} % | {100 * it.expected:.1f} ± "
+              f"{100 * it.spread:.2f} | {100 * it.high:.1f} % | {it.p:.5f} |")  # fmt: skip
 
 
 def seconds(n: int, draws: int, probe_draws: int) -> None:
@@ -472,12 +528,14 @@ def encoded(folder: Path, encoder: str, draws: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    every = [*COUNTED, "time", "shared", "encoded", "repair", "wrong-keys"]
+    every = [*COUNTED, "band", "time", "shared", "encoded", "repair", "wrong-keys"]
     parser.add_argument("what", nargs="?", default="time", choices=every)
     parser.add_argument("folder", nargs="?", type=Path)
     parser.add_argument("--embed", default="light", help="light, or an encoder's id or folder")
     parser.add_argument("--sets", type=int, default=400)
     parser.add_argument("--draws", type=int, default=400)
+    parser.add_argument("--max-draws", type=int, default=audit.MAX_DRAWS)
+    parser.add_argument("--share", type=float, default=0.05, help="planted, beyond chance")
     parser.add_argument("--probe-draws", type=int, default=200)
     parser.add_argument("--copies", type=int, default=1)
     parser.add_argument("--items", type=int, default=10_000)
@@ -488,6 +546,8 @@ def main() -> None:
     asked = parser.parse_args()
     if asked.what == "time":
         seconds(asked.items, asked.draws, asked.probe_draws)
+    elif asked.what == "band":
+        band()
     elif asked.what == "repair":
         repair(asked.folder, asked.draws)
     elif asked.what == "wrong-keys":
@@ -497,12 +557,13 @@ def main() -> None:
     elif asked.what == "encoded":
         encoded(asked.folder, asked.embed, asked.probe_draws)
     else:
-        {"null": null, "planted": planted, "proof": proof}[asked.what](asked)
+        {"null": null, "planted": planted, "seeds": seeds, "proof": proof}[asked.what](asked)
 
 
 COUNTED: dict[str, Callable[[Job], Iterator[list[str]]]] = {
     "null": of_null,
     "planted": of_planted,
+    "seeds": of_seeds,
     "proof": of_proof,
 }
 

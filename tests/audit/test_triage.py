@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
 from tests.conftest import examples
-from winosmith import Dataset, Problem, audit, formats
+from winosmith import Dataset, Prediction, Problem, audit, formats
 from winosmith.audit._wrong_keys import doubts
 from winosmith.errors import DataError, FormatError
-from winosmith.metrics import flipped_signs
+from winosmith.metrics import compare, flipped_signs, grade, holm
 
 
 def _items(n: int) -> Dataset:
@@ -60,7 +60,7 @@ def test_every_row_several_times_changes_no_figure_of_two_models(times: int, see
     repeated = {name: {p.id: own[of] for of, p in again} for name, own in chosen.items()}
     first = audit.triage(audit.Items.of(data), chosen).pairs[0]
     second = audit.triage(audit.Items.of(copied), repeated).pairs[0]
-    for field in ("difference", "psi", "p", "detectable"):
+    for field in ("difference", "psi", "p_value", "detectable"):
         assert getattr(first, field) == pytest.approx(getattr(second, field), abs=1e-9), field
     assert second.design == pytest.approx(times * first.design)
 
@@ -71,7 +71,34 @@ def test_models_that_differ_on_a_few_blocks_differ_in_as_many_cases() -> None:
     copied = Dataset(replace(p, id=f"{p.id}-{n}") for p in data for n in range(6))
     right, wrong = {p.id: 0 for p in copied}, {p.id: 1 for p in copied}
     found = audit.triage(audit.Items.of(copied), {"one": right, "two": wrong}).pairs[0]
-    assert found.p == pytest.approx(flipped_signs([1] * 6, mid=True))
+    assert found.p_value == pytest.approx(flipped_signs([1] * 6))
+
+
+@pytest.mark.parametrize("copies", [1, 3])
+def test_the_audit_tests_two_models_as_compare_does(copies: int) -> None:
+    """Accuracies, p and Holm's correction are those of `metrics.compare`, also of copies."""
+    rng = np.random.default_rng(0)
+    data = Dataset(replace(p, id=f"{p.id}-{n}") for p in _items(60) for n in range(copies))
+    chosen = {
+        name: {p.id: int(rng.random() > share) for p in data}
+        for name, share in (("one", 0.7), ("two", 0.55), ("three", 0.4))
+    }
+    found = audit.triage(audit.Items.of(data), chosen)
+    graded = {
+        name: grade(data, [Prediction(p.id, own[p.id]) for p in data])
+        for name, own in chosen.items()
+    }
+    compared = compare(graded)
+    assert [*found.accuracies] == ["one", "two", "three"]
+    for name, of in compared.accuracies.items():
+        assert (found.accuracies[name].right, found.accuracies[name].n) == (of.right, of.n)
+        assert found.accuracies[name].interval == pytest.approx(of.interval)
+    expected = {(p.first, p.second): p.p_value for p in compared.pairs}
+    p_values = [expected[pair.better, pair.worse] for pair in found.pairs]
+    assert [pair.p_value for pair in found.pairs] == p_values
+    assert [pair.adjusted for pair in found.pairs] == holm(p_values)
+    part = audit.audit(data, draws=19, probe_draws=0, answers=chosen)
+    assert f"{100 * found.right['two']:.1f}" in audit.page(part)
 
 
 def test_saturated_and_missed_items_are_told() -> None:

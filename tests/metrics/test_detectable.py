@@ -7,28 +7,38 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy.stats import multinomial
 
 from winosmith import Dataset, metrics
 from winosmith.errors import DataError
 from winosmith.testing import made_twins
 
 
-@pytest.mark.parametrize(
-    ("n", "psi", "points"), [(1000, 0.1, 2.8), (1000, 0.2, 4.0), (1000, 0.3, 4.8), (1000, 0.5, 6.3)]
-)
-def test_the_detectable_difference_solves_its_equation(n: int, psi: float, points: float) -> None:
-    """The difference found is that at which the two sides of Connor's formula are equal."""
+@pytest.mark.parametrize(("n", "psi"), [(30, 0.5), (40, 0.4), (60, 0.3), (80, 0.2)])
+def test_the_exact_test_finds_the_detectable_difference_with_its_power(n: int, psi: float) -> None:
+    """Over all outcomes that two such models can have, p is 0.05 or less in 80 %."""
     found = metrics.detectable(n, psi)
     assert found is not None
-    assert found * np.sqrt(n) == pytest.approx(
-        1.959964 * np.sqrt(psi) + 0.841621 * np.sqrt(psi - found**2), rel=1e-5
+    better, worse = (psi + found) / 2, (psi - found) / 2
+    power = sum(
+        multinomial.pmf([wins, losses, n - wins - losses], n, [better, worse, 1 - psi])
+        for wins in range(n + 1)
+        for losses in range(min(wins, n - wins + 1))
+        if metrics.flipped_signs(np.repeat([1, -1], [wins, losses])) <= 0.05
     )
-    assert round(100 * found, 1) == points
+    assert power == pytest.approx(0.8, abs=1e-4)
 
 
-def test_fewer_than_six_items_are_never_enough() -> None:
-    """The least difference is 6/n however few items differ, and none where they are fewer."""
-    assert metrics.detectable(100, 0.07, power=0.5) == pytest.approx(0.06)
+@pytest.mark.parametrize(("psi", "points"), [(0.1, 2.8), (0.2, 4.0), (0.3, 4.8), (0.5, 6.3)])
+def test_a_little_more_is_detectable_by_connors_formula(psi: float, points: float) -> None:
+    """The normal approximation (Connor 1987) of 1,000 items is less by one item at most."""
+    found = metrics.detectable(1000, psi)
+    assert found is not None
+    assert points - 0.05 < 100 * found < points + 0.15
+
+
+def test_too_few_items_detect_nothing() -> None:
+    """If fewer than six items differ, no exact p is 0.05; a design effect divides the items."""
     assert metrics.detectable(100, 0.05) is metrics.detectable(1, 0.5) is None
     with pytest.raises(DataError, match="an item at least"):
         metrics.detectable(0, 0.3)
@@ -38,21 +48,11 @@ def test_fewer_than_six_items_are_never_enough() -> None:
     assert metrics.detectable(20, 0.5, design=2.0) == metrics.detectable(10, 0.5) is None
 
 
-def test_mid_p_halves_what_was_seen() -> None:
-    """Of 3 against 9 the exact p is 0.146, and mid-p takes half of the term that was seen."""
-    seen = np.repeat([1, -1], [3, 9])
-    expected = pytest.approx(2 * (79 + 110) / 4096)
-    assert metrics.flipped_signs(seen, mid=True) == expected
-    assert metrics.flipped_signs(-5 * seen, mid=True) == expected
-    assert metrics.flipped_signs([], mid=True) == metrics.flipped_signs([7, -7], mid=True) == 1.0
-
-
-@pytest.mark.parametrize("mid", [False, True])
 @pytest.mark.parametrize(
     ("sizes", "wrong"),
     [((1, 2), 0), ((1, 2), 9), ((3, 7, 20), 1), ((1,) * 90 + (2,) * 90 + (5,) * 70, 3)],
 )
-def test_a_tiny_p_is_exact(sizes: tuple[int, ...], wrong: int, mid: bool) -> None:
+def test_a_tiny_p_is_exact(sizes: tuple[int, ...], wrong: int) -> None:
     """Of sums of several sizes, few or many of each, p has its first nine digits right at 1e-60."""
     sums = sizes * (80 if len(sizes) < 9 else 1)
     seen = sum(sums) - 2 * sum(sums[:wrong])
@@ -61,9 +61,9 @@ def test_a_tiny_p_is_exact(sizes: tuple[int, ...], wrong: int, mid: bool) -> Non
         ways += ways << 400 * size
     farther = ways >> 400 * ((sum(sums) + seen) // 2)
     digits = [farther >> 400 * at & (1 << 400) - 1 for at in range((sum(sums) - seen) // 2 + 1)]
-    expected = Fraction(2 * sum(digits) - (digits[0] if mid else 0), 2 ** len(sums))
+    expected = Fraction(2 * sum(digits), 2 ** len(sums))
     signed = np.where(np.arange(len(sums)) < wrong, -1, 1) * sums
-    found = metrics.flipped_signs(signed, mid=mid)
+    found = metrics.flipped_signs(signed)
     assert found < 1e-30
     assert found == pytest.approx(float(expected), rel=1e-9)
 

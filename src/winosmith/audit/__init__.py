@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from winosmith.audit._answers import Answers, read_answers
 from winosmith.audit._audit import Audit, Part, audit, parsed_rules
+from winosmith.audit._battery import MAX_DRAWS, Battery, Found, battery
 from winosmith.audit._classes import class_cues
 from winosmith.audit._cues import CUES, Corpus, Cue, View
 from winosmith.audit._items import Items
-from winosmith.audit._null import Battery, Found, battery
 from winosmith.audit._overlap import Overlap, overlap
 from winosmith.audit._pace import paced
 from winosmith.audit._probes import Probe, Word, probes
@@ -42,6 +42,7 @@ __all__ = [
     "CUES",
     "LEAST_KEPT",
     "LIMIT",
+    "MAX_DRAWS",
     "WORDS",
     "Accuracy",
     "Against",

@@ -11,10 +11,10 @@ from typing import Any
 
 from winosmith._version import __version__
 from winosmith.audit._answers import Answers
+from winosmith.audit._battery import Battery, Found, battery
 from winosmith.audit._classes import class_cues
 from winosmith.audit._cues import CUES, Cue
 from winosmith.audit._items import Items
-from winosmith.audit._null import Battery, Found, battery
 from winosmith.audit._overlap import Overlap
 from winosmith.audit._pace import Step, paced
 from winosmith.audit._probes import ASKED, Probe, probes
@@ -36,7 +36,7 @@ class Part:
         name: of the split.
         dataset: its items.
         items: those with a key, as cues and probes see them.
-        battery: what cues earn; see `Found`.
+        battery: the scores of the cues; see `Found`.
         probes: of words that see the options, the question, and both, and then of vectors; empty
             where there are too few items.
         review: the rest of what a reviewer looks for.
@@ -85,6 +85,7 @@ class Part:
             "chance": self.items.chance,
             "digest": self.dataset.digest,
             "named": [found.cue for found in self.battery.named],
+            "borderline": [found.cue for found in self.battery.borderline],
             "cues": [found.record() for found in self.battery.found],
             "not_checked": list(self.battery.unchecked),
             "positions": list(self.battery.positions),
@@ -139,8 +140,10 @@ class Audit:
         """Return what breaks rules, a sentence each.
 
         Args:
-            rules: separated by commas. `cue=3pt`: a cue is named that earns 3 points or more beyond
-                what is expected. `probe=3pt`: so does a probe. `duplicates`: identical items, in a
+            rules: separated by commas. `cue=3pt`: a cue is flagged that scores 3 points or more
+                above what is expected; one that is borderline does not break it. `borderline`: a
+                cue is borderline. `probe=3pt`: a probe that finds something scores 3 points or
+                more above what is expected. `duplicates`: identical items, in a
                 split or across. `contradictions`: identical items with different keys. `leak`: a
                 field gives answers away, or splits share items. `options`: items with options that
                 are equal but for case or a mark at the end. `refused`: records that are no items.
@@ -183,7 +186,8 @@ def audit(
         data: the items, with their answers; or splits by their names.
         cues: rules that pick an option without reading; `[*CUES, Cue(...)]` adds one. Where options
             are classes, `class_cues` come with them.
-        draws: of the null of the cues; p is never under 1 / (1 + draws).
+        draws: number of draws of the null of the cues to begin with; p is at least
+            1 / (1 + draws). Draws are added, up to 20,000, while a p is undecided; see `battery`.
         probe_draws: of the null of the probes; 0 leaves the probes out.
         embedder: of texts, such as `embed.EncoderEmbedder`; its vectors are probed beside words.
         seed: of all draws.
@@ -297,6 +301,8 @@ def learnable(items: Items) -> bool:
 def _in_short(part: Part) -> str:
     best = part.best
     guessed = f"{percent(best.right)} by {best.cue}" if best else "no cue stands out"
+    if not best and (undecided := part.battery.borderline):
+        guessed = f"{percent(undecided[0].right)} by {undecided[0].cue} is borderline"
     if leaks := part.review.leaks:
         guessed = f"{', '.join(leak.field for leak in leaks)} tells the key; {guessed}"
     blind = max(part.telling, key=lambda probe: probe.right, default=None)
@@ -346,6 +352,14 @@ def _of_cues(part: Part, points: float) -> list[str]:
     ]
 
 
+def _of_borderline(part: Part, _: float) -> list[str]:
+    return [
+        f"{found.cue} is right in {percent(found.right)} (at most {percent(found.high)} by "
+        f"chance); {part.battery.draws:,} draws can't decide whether it stands out"
+        for found in part.battery.borderline
+    ]
+
+
 def _of_probes(part: Part, points: float) -> list[str]:
     return [
         f"{percent(probe.right)} can be guessed by {probe.by} from {SEEN[probe.sees]} "
@@ -366,6 +380,7 @@ def _undeclared(part: Part, what: str) -> list[str]:
 
 _RULES: dict[str, Callable[[Part, float], list[str]]] = {
     "cue": _of_cues,
+    "borderline": _of_borderline,
     "probe": _of_probes,
     "duplicates": lambda part, _: _some(
         len(part.review.copies.groups), "group", " of identical items"

@@ -391,6 +391,19 @@ CUES: tuple[Cue, ...] = (
 Ebel 1965; Haladyna, Downing and Rodriguez 2002) and those found in published sets since."""
 
 
+_ORDINALS = (
+    *("fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth"
+      " sixteenth seventeenth eighteenth nineteenth twentieth").split(),
+    *(f"twenty-{unit}" for unit in "first second third fourth fifth sixth".split()),
+)  # fmt: skip
+
+POSITIONS: tuple[Cue, ...] = tuple(
+    Cue(f"the {ordinal}", _at(place), "position", needs="any")
+    for place, ordinal in enumerate(_ORDINALS, 4)
+)
+"""The positions after the fourth, up to the last that an item can have."""
+
+
 def picks(cue: Cue, views: Sequence[View]) -> Ties:
     """Return among how many options each one's pick is shared, the options of all items in one row.
 

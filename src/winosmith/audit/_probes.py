@@ -25,6 +25,7 @@ from winosmith.audit._null import permuted
 from winosmith.debias import CrossLogit
 from winosmith.embed import TextEmbedder
 from winosmith.errors import DataError
+from winosmith.metrics import null_interval, null_interval_label
 from winosmith.parallel import one_thread
 from winosmith.text import FUNCTION_WORDS, pieces
 
@@ -103,7 +104,7 @@ class Probe:
         sees: "options", "question" or "both".
         right: the share of items that it gets right, 0–1.
         expected: the mean where keys are dealt anew.
-        low, high: between what 95 of 100 of these lie.
+        low, high: the interval of these draws (`metrics.null_interval`).
         p: in which share of the draws it is as good, the set itself among them.
         draws: how many there were.
         words: what tells most, for and against; vectors have none.
@@ -133,6 +134,7 @@ class Probe:
             "right": self.right,
             "expected": self.expected,
             "interval": [self.low, self.high],
+            "interval_label": null_interval_label(self.draws),
             "p": self.p,
             "draws": self.draws,
             "words": [
@@ -219,13 +221,14 @@ def _probed(
         null += _right(items, scored(drawn), drawn).tolist()
         tell(len(null))
     solved = _solved(items, scores[:, 0], own)
+    low, high = null_interval(null)
     return Probe(
         by=by,
         sees=sees,
         right=right,
         expected=float(np.mean(null)),
-        low=float(np.quantile(null, 0.025)),
-        high=float(np.quantile(null, 0.975)),
+        low=low,
+        high=high,
         p=(1 + sum(other >= right - 1e-12 for other in null)) / (1 + len(null)),
         draws=len(null),
         words=(),

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from winosmith.audit._audit import LEAST
+from winosmith.audit._battery import LEVEL
 from winosmith.audit._cues import CUES, Cue
 from winosmith.audit._items import SHARES, Bools, Floats, Ints, Items
-from winosmith.audit._null import LEVEL
 from winosmith.audit._probes import features, guessed
 from winosmith.errors import DataError
 from winosmith.parallel import one_thread

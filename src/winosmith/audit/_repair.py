@@ -29,9 +29,9 @@ import numpy as np
 
 from winosmith.audit._answers import Answers
 from winosmith.audit._audit import learnable
+from winosmith.audit._battery import LEVEL, battery
 from winosmith.audit._cues import CUES, Cue, in_order
 from winosmith.audit._items import SHARES, Bools, Floats, Ints, Items, in_classes
-from winosmith.audit._null import LEVEL, battery
 from winosmith.audit._pace import Step, paced
 from winosmith.audit._probes import features, guessed, probe
 from winosmith.audit._proof import LIMIT, WORDS, Proof, prove, refuse_few

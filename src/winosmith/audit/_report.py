@@ -7,13 +7,14 @@ from math import ceil, floor, log10
 
 from winosmith import report
 from winosmith.audit._audit import LEAST, SEEN, Audit, Part
-from winosmith.audit._null import LATER, LEVEL, TOGETHER, Battery, Found
+from winosmith.audit._battery import LEVEL, Battery, Found
 from winosmith.audit._overlap import Overlap
 from winosmith.audit._probes import Probe
 from winosmith.audit._repair import Repair
 from winosmith.audit._repaired import DRAWN, repair_sections
 from winosmith.audit._review import leaked, shared
 from winosmith.dataset import Dataset
+from winosmith.metrics import null_interval_label
 from winosmith.problem import Problem
 
 _LONG = 400
@@ -94,12 +95,17 @@ def _sentence(part: Part) -> str:
             f"where {_percent(blind.expected)} is expected ({_p(blind.p, blind.draws)})."
         )
     strongest = part.battery.found[0]
-    return (
-        f"No cue of {part.name} stands out: the strongest of {tried} is “{strongest.cue}”, right "
-        f"in {_percent(strongest.right)} of {len(part.items):,} items, and "
-        f"{_percent(strongest.low)} to {_percent(strongest.high)} is what chance gives it "
+    seen = (
+        f"“{strongest.cue}”, right in {_percent(strongest.right)} of {len(part.items):,} items; "
+        f"chance gives it at most {_percent(strongest.high)} "
         f"({_p(strongest.p, part.battery.draws)})."
     )
+    if part.battery.borderline:
+        return (
+            f"It is borderline whether {part.name} gives answers away: {part.battery.draws:,} "
+            f"draws can't decide about {seen}"
+        )
+    return f"No cue of {part.name} stands out: the strongest of {tried} is {seen}"
 
 
 def _percent(share: float) -> str:
@@ -152,12 +158,7 @@ def _advice(audit: Audit) -> Iterator[str]:
     for part in audit.parts:
         for found in part.battery.named:
             more = round((found.right - found.expected) * len(part.items))
-            if found.cue == TOGETHER:
-                yield (
-                    f"{part.name}: keys stand unevenly over the positions: "
-                    f"{_positions(part.battery)}. {_dealt(part)}"
-                )
-            elif found.about == "position" and found.right > found.high:
+            if found.about == "position" and found.right > found.high:
                 yield (
                     f"{part.name}: “{found.cue}” has {_percent(found.right)} of the keys. "
                     f"{_dealt(part)}"
@@ -217,12 +218,13 @@ def _cues(part: Part) -> report.Section:
     table = report.Table(
         f"Cues of {part.name}",
         ["cue", report.Column("right", numeric=True), report.Column("expected", numeric=True),
-         report.Column("band of 95 %", numeric=True), report.Column("p", numeric=True),
+         report.Column("at most", numeric=True), report.Column("p", numeric=True),
          report.Column("given those above", numeric=True)],
         [_cue_row(found, tried.draws) for found in moved],
-        note="The band holds all cues of 95 of 100 sets in which nothing gives an answer away. p "
-        "is of all cues together. After the first, a cue is named only by what it adds to those "
-        "above it.",
+        note="In 95 of 100 sets without artifacts, no cue is above its “at most”. A cue is above "
+        "it exactly if its p, which is corrected for all cues, is at most 0.05. After the first, a "
+        "cue is flagged only for what it adds to those above it. A borderline cue's p is so near "
+        "0.05 that the draws can't decide.",
         most=8,
         beyond="{:,} more cues are in the report (--out) and in --json.",
     )  # fmt: skip
@@ -232,20 +234,21 @@ def _cues(part: Part) -> report.Section:
             found.cue,
             found.right,
             found.expected,
-            found.low,
+            min(found.expected, found.high),
             found.high,
             found.named is not None,
         )
         for found in first
     ]
-    lead = (
-        f"{len(tried.named)} of {len(tried.found)} cues are named."
-        if tried.named
-        else f"None of {len(tried.found)} cues is named."
-    )
+    flagged, borderline = len(tried.named), len(tried.borderline)
+    are = "is" if flagged < 2 else "are"
+    lead = f"Of {len(tried.found)} cues, {flagged or 'none'} {are} flagged"
+    if borderline:
+        lead += f", and {borderline} {'is' if borderline == 1 else 'are'} borderline"
     blocks: list[report.Block] = [
         report.Drawing(
-            "What each cue gets right. The grey bars are what chance gives; diamonds are named.",
+            "What each cue gets right. The grey bars go from what is expected to what chance gives "
+            "at most; diamonds are flagged.",
             lambda: [report.dots(rows, title=f"Cues of {part.name}")],
             table,
         )
@@ -259,7 +262,7 @@ def _cues(part: Part) -> report.Section:
         )
     )
     blocks += [
-        report.Text([_hidden(found, tried.draws)], "note")
+        report.Text([_explained(found, tried.draws)], "note")
         for found in tried.named
         if found.p > LEVEL >= (found.p_given or 0.0)
     ]
@@ -283,22 +286,21 @@ def _cues(part: Part) -> report.Section:
                 "note",
             )
         )
-    return report.Section(f"Cues of {part.name}", blocks, lead)
+    return report.Section(f"Cues of {part.name}", blocks, f"{lead}.")
 
 
 def _moves(found: Found) -> bool:
-    """Tell whether chance gives a cue different shares, as the page prints them."""
-    return _percent(found.low) != _percent(found.high)
+    """Return whether chance gives a cue different scores, as the page prints them."""
+    return _percent(found.expected) != _percent(found.high)
 
 
-def _hidden(found: Found, draws: int) -> str:
-    """Return why a cue is named that by itself is no more right than chance makes cues."""
-    drawn = min(draws, LATER)
+def _explained(found: Found, draws: int) -> str:
+    """Return why a cue is flagged whose score by itself is not above its band."""
     return (
         f"“{found.cue}” is right in {_percent(found.right)} of all items, no more than chance may "
-        f"give ({_p(found.p, draws)}). It is named for what it adds: where the cues above it don't "
-        "decide, it is right more often than chance makes it "
-        f"({_p(found.p_given or 0.0, drawn)}). By itself it gives little away; with them, more."
+        f"give ({_p(found.p, draws)}). It is flagged for what it adds: in items that the cues "
+        "above it don't decide, it is right more often than chance makes it "
+        f"({_p_given(found)}). By itself it gives little away; with them, more."
     )
 
 
@@ -307,16 +309,19 @@ def _cue_row(found: Found, draws: int) -> list[report.Value]:
         f"{found.named}. {found.cue}" if found.named else found.cue,
         _percent(found.right),
         _percent(found.expected),
-        report.span((found.low, found.high)),
+        _percent(found.high),
         _p(found.p, draws).removeprefix("p ").removeprefix("= "),
-        None if found.p_given is None else _given(found, draws),
+        "borderline"
+        if found.borderline
+        else _p_given(found).removeprefix("p ").removeprefix("= ") or None,
     ]
 
 
-def _given(found: Found, draws: int) -> str:
-    """Return the p-value given the cues above; the first has none above it."""
-    drawn = draws if found.named == 1 else min(draws, LATER)
-    return _p(found.p_given or 0.0, drawn).removeprefix("p ").removeprefix("= ")
+def _p_given(found: Found) -> str:
+    """Return the p-value given the cues above it; nothing for a cue that is not flagged."""
+    if found.p_given is None or found.draws_given is None:
+        return ""
+    return _p(found.p_given, found.draws_given)
 
 
 def _probed(audit: Audit) -> bool:
@@ -352,8 +357,10 @@ def _probes(audit: Audit) -> Iterator[report.Block]:
         note="A model of words knows words and pairs of neighbours"
         + (_OF_VECTORS if audit.embedder else "")
         + "; each is asked about blocks that it was not fitted on. Expected is the mean where the "
-        "keys' positions are dealt anew, with the range of 95 of 100 such draws. From the question "
-        "alone only the key's position can be guessed.",
+        "keys' positions are dealt again, with "
+        + " or ".join(sorted({null_interval_label(probe.draws) for part in audit.parts
+                              for probe in part.probes}))
+        + ". From the question alone only the key's position can be guessed.",
     )  # fmt: skip
     for part in audit.parts:
         for probe in _different(part):
@@ -534,22 +541,34 @@ def _models(part: Part) -> report.Section:
                 most=8,
             ),
             report.Table(
-                f"Models on {part.name}, each beside the next best",
+                f"Accuracy of models on {part.name}",
+                ["model", report.Column("right", numeric=True),
+                 report.Column("accuracy", numeric=True), report.Column("95 %", numeric=True)],
+                [
+                    [name, of.in_words, _percent(of.value), report.span(of.interval)]
+                    for name, of in found.accuracies.items()
+                ],
+                most=8,
+            ),
+            report.Table(
+                f"Models on {part.name}, each with the next best",
                 ["models", report.Column("difference", numeric=True),
                  report.Column("differ on", numeric=True), report.Column("p", numeric=True),
-                 report.Column("detectable", numeric=True)],
+                 report.Column("Holm", numeric=True), report.Column("detectable", numeric=True)],
                 [
                     [
                         f"{one.better} − {one.worse}",
                         _percent(one.difference),
                         _percent(one.psi),
-                        report.probability(one.p),
+                        report.probability(one.p_value),
+                        report.probability(one.adjusted),
                         None if one.detectable is None else _percent(one.detectable),
                     ]
                     for one in found.pairs
                 ],
-                note="McNemar's test, mid-p, a block at once. Detectable is the difference that "
-                "four of five such sets would find at 0.05, blocks counted as they are.",
+                note="p: the exact test of `winosmith compare`, which keeps twins, families and "
+                "copies together. Holm: p, corrected for all pairs here. Detectable is the "
+                "difference that four of five such sets would find at 0.05.",
                 most=8,
             ),
         ],
@@ -567,6 +586,6 @@ def _detectable(audit: Audit) -> Iterator[report.Block]:
             ]
             for part in audit.parts
         ],
-        note="In points of accuracy, by the share of items on which the two differ in being right; "
-        "McNemar's test at 0.05, mid-p, copies counted once; never under 6 items.",
+        note="In points of accuracy, by the fraction of items on which only one of the two is "
+        "right. The test is McNemar's exact one at 0.05; copies count once.",
     )

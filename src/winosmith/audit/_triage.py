@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -13,7 +13,7 @@ from winosmith.audit._answers import Answers
 from winosmith.audit._items import Bools, Floats, Ints, Items
 from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import DataError
-from winosmith.metrics import detectable, flipped_signs
+from winosmith.metrics import Proportion, clusters, compare_pair, detectable, holm, proportion
 from winosmith.problem import BLANK, Extra
 
 FEWEST = 3
@@ -47,8 +47,9 @@ class Against:
         better, worse: their names.
         difference: of their shares right.
         psi: the share of items on which one is right and the other is not.
-        p: of McNemar's test with whole blocks, mid-p: the share of draws of the blocks' signs in
-            which the models differ as much.
+        p_value: that the two are as good, by the exact test that keeps blocks together
+            (`metrics.compare_pair`).
+        adjusted: `p_value` after Holm's correction for all pairs.
         detectable: the least difference that is found in four of five sets as large, at that psi;
             None where none is.
         design: by how much blocks widen it, squared: the design effect, 1 or more.
@@ -58,7 +59,8 @@ class Against:
     worse: str
     difference: float
     psi: float
-    p: float
+    p_value: float
+    adjusted: float
     detectable: float | None
     design: float
 
@@ -68,27 +70,35 @@ class Triage:
     """What models' answers tell.
 
     Attributes:
-        right: the share of items that each model gets right, the best first.
-        answered: how many items each answered.
+        accuracies: of each model on the items that it answered, the best first.
         suspects: items by how strongly good models agree on another option, the strongest first.
         saturated: items that every model gets right.
         missed: items that none gets right.
         pairs: each model beside the next best.
     """
 
-    right: Mapping[str, float]
-    answered: Mapping[str, int]
+    accuracies: Mapping[str, Proportion]
     suspects: tuple[Suspect, ...]
     saturated: tuple[str, ...]
     missed: tuple[str, ...]
     pairs: tuple[Against, ...]
 
+    @property
+    def right(self) -> dict[str, float]:
+        """The accuracy of each model, 0–1, the best first."""
+        return {name: of.value for name, of in self.accuracies.items()}
+
+    @property
+    def answered(self) -> dict[str, int]:
+        """How many items each model answered."""
+        return {name: of.n for name, of in self.accuracies.items()}
+
     def record(self) -> dict[str, Any]:
         """Return it as JSON can hold it."""
         return {
             "models": {
-                name: {"right": right, "answered": self.answered[name]}
-                for name, right in self.right.items()
+                name: {"right": of.value, "interval": list(of.interval), "answered": of.n}
+                for name, of in self.accuracies.items()
             },
             "suspects": [
                 {"id": s.id, "other": s.other, "agreement": s.agreement, "models": s.models}
@@ -102,7 +112,8 @@ class Triage:
                     "worse": one.worse,
                     "difference": one.difference,
                     "psi": one.psi,
-                    "p": one.p,
+                    "p_value": one.p_value,
+                    "adjusted": one.adjusted,
                     "detectable": one.detectable,
                     "design_effect": one.design,
                 }
@@ -132,14 +143,18 @@ def triage(items: Items, answers: Answers) -> Triage:
     names = list(answers)
     asked = there.any(axis=0)
     ids = [problem.id for problem in items.problems]
+    labels = clusters(Dataset(items.problems))
     return Triage(
-        {names[model]: float(shares[model]) for model in order},
-        {names[model]: int(there[model].sum()) for model in order},
+        {
+            names[model]: proportion(right[model, there[model]], labels[there[model]])
+            for model in order
+            if there[model].any()
+        },
         suspects(items, votes),
         tuple(ids[at] for at in np.flatnonzero((right | ~there).all(axis=0) & asked)),
         tuple(ids[at] for at in np.flatnonzero(~right.any(axis=0) & asked)),
-        tuple(
-            _against(items, names[one], names[other], right[one], right[other],
+        _adjusted(
+            _against(items, labels, names[one], names[other], right[one], right[other],
                      there[one] & there[other])
             for one, other in pairwise(order)
             if (there[one] & there[other]).any()
@@ -256,16 +271,25 @@ def for_people(dataset: Dataset, ids: Sequence[str], *, plain: bool = False) -> 
     return Dataset(asked, dataset.name).drop(reasons, "people")
 
 
-def _against(items: Items, better: str, worse: str, one: Any, other: Any, both: Any) -> Against:
-    off = one[both].astype(np.int64) - other[both]
+def _adjusted(pairs: Iterable[Against]) -> tuple[Against, ...]:
+    found = [*pairs]
+    adjusted = holm([one.p_value for one in found])
+    return tuple(replace(one, adjusted=p) for one, p in zip(found, adjusted, strict=True))
+
+
+def _against(
+    items: Items, labels: Ints, better: str, worse: str, one: Bools, other: Bools, both: Bools
+) -> Against:
+    labels, first, second = labels[both], one[both].astype(float), other[both].astype(float)
+    off = first - second
     n, psi = len(off), float((off != 0).mean())
     centred = off - off.mean()
     square = float((centred**2).sum())
-    design = float((np.bincount(items.block[both], centred) ** 2).sum()) / square if square else 1.0
+    design = float((np.bincount(labels, centred) ** 2).sum()) / square if square else 1.0
     # Halves of twins may err against each other, copies can't: they are never more than one item.
     design = max(design, float((1 / items.weights[both]).mean()))
+    p_value = compare_pair(first, second, labels)
     return Against(
-        better, worse, float(off.mean()), psi,
-        flipped_signs(np.bincount(items.block[both], off), mid=True),
+        better, worse, float(off.mean()), psi, p_value, p_value,
         detectable(n, psi, design=design) if psi else None, design,
     )  # fmt: skip

@@ -45,7 +45,7 @@ def key_figures(run: FilterRun, measures: Measures) -> list[report.KeyFigure]:
                 "at the threshold at first",
                 int(null.value),
                 f"{_whole(null.mean)} when the answers of whole blocks are flipped at random "
-                f"({_whole(null.low)}–{_whole(null.high)})",
+                f"({_whole(null.low)}–{_whole(null.high)}, {null.interval})",
             )
         )
     if measures.found is not None:
@@ -372,8 +372,8 @@ def _first_phase(null: debias.Null) -> report.Text:
             f"In the first phase {_whole(null.value)} problems were at the threshold. With the "
             "answers of whole blocks (twins, copies, look-alikes) flipped at random, so that "
             "nothing is left to find, it was "
-            f"{_whole(null.mean)} on average ({_whole(null.low)} to {_whole(null.high)} in "
-            f"{len(null.draws)} draws): so many go for nothing."
+            f"{_whole(null.mean)} on average ({_whole(null.low)} to {_whole(null.high)}, "
+            f"{null.interval}; {len(null.draws)} draws): so many go for nothing."
         ],
         "note",
     )
@@ -474,6 +474,7 @@ def _chance(result: debias.AfliteResult) -> list[report.Block]:
     ]  # fmt: skip
     removed = sum(phase.removed for phase in result.phases)
     by_chance = result.by_chance or 0.0
+    interval = known[0][1].interval if known else ""
     drawing = report.Drawing(
         "What each phase found at the threshold by the real answers, and by answers that mean "
         "nothing: those of whole blocks (twins, copies, look-alikes) flipped at random, the same "
@@ -482,6 +483,7 @@ def _chance(result: debias.AfliteResult) -> list[report.Block]:
             report.phase_chance(
                 [phase.candidates for phase, _ in known],
                 [(null.mean, null.low, null.high) for _, null in known],
+                interval,
             )
         ],
         table=report.Table(
@@ -490,7 +492,7 @@ def _chance(result: debias.AfliteResult) -> list[report.Block]:
                 "phase",
                 "found",
                 report.Column("by chance", form=",.0f"),
-                report.Column("95 % interval", numeric=True),
+                report.Column(interval, numeric=True),
                 report.Column("excess", form=",.0f"),
                 "removed",
                 report.Column("of these by chance", form=",.1f"),

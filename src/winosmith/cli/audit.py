@@ -56,16 +56,18 @@ _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".parquet")
 @click.argument("data", nargs=-1, required=True, metavar="DATA...", callback=_files)
 @format_option
 @click.option("--draws", default=1000, show_default=True, type=click.IntRange(19, 1_000_000),
-              help="Of the null of the cues; p is never under 1 / (1 + draws).")  # fmt: skip
+              help="Number of draws of the cues' null to begin with; p is at least "
+              "1 / (1 + draws). While a p can be below or above 0.05, draws are added, up to "
+              "20,000.")  # fmt: skip
 @click.option("--no-probes", is_flag=True, help="Leave the models of words out.")
 @click.option("--embed", "encoder", metavar="light|minilm|HUB_ID|FOLDER",
               help="Also try models of that encoder's vectors, beside those of words; light: "
               "hashed words, without a download.")  # fmt: skip
 @click.option("--seed", default=0, show_default=True, help="Of all draws.")
 @click.option("--fail-on", "rules", default="", metavar="RULES",
-              help="End with code 1 when a rule is broken: cue=3pt, probe=3pt, duplicates, "
-              "contradictions, leak, options, refused, texts, licence, canary; several with "
-              "commas.")  # fmt: skip
+              help="End with code 1 when a rule is broken: cue=3pt, borderline, probe=3pt, "
+              "duplicates, contradictions, leak, options, refused, texts, licence, canary; several "
+              "with commas.")  # fmt: skip
 @click.option("--answers", multiple=True, type=click.Path(exists=True), metavar="FILE",
               help="What models chose: a table with ids and a column of letters a model, a JSON "
               "object of labels by ids, predictions of `winosmith solve`, samples of "

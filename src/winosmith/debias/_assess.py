@@ -31,7 +31,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from winosmith.debias._chance import Null, flipped
+from winosmith.debias._chance import Null, flipped, null_from
 from winosmith.debias._rows import checked_labels, numbered
 from winosmith.errors import DataError
 from winosmith.parallel import one_thread
@@ -514,10 +514,7 @@ class Along:
             return cls(binning.edges, shown, None, None)
         found = divergence(counts[:, 0], counts[:, 1], smoothing=smoothing, direction=direction)
         kl, drawn = float(found[0]), found[1:]
-        low, high = map(float, np.quantile(drawn, [0.025, 0.975]))
-        p = (1 + int((drawn >= kl).sum())) / (1 + len(drawn))
-        null = Null(kl, float(drawn.mean()), low, high, p, tuple(drawn.tolist()))
-        return cls(binning.edges, shown, kl, null)
+        return cls(binning.edges, shown, kl, null_from(kl, drawn.tolist()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,7 @@ from winosmith.debias._rows import (
 )
 from winosmith.debias._selection import Counts, Selection, at_threshold, pooled, scores
 from winosmith.errors import InputError
+from winosmith.metrics import null_interval, null_interval_label
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +46,9 @@ class Null:
     Attributes:
         value: the figure, of the real answers.
         mean: its mean over the draws.
-        low: the lower end of the central 95 % of the draws, between draws by interpolation.
+        low: the lower end of the interval of the draws (`metrics.null_interval`).
         high: the upper end.
+        interval: what this interval is: 95 % of the draws, or the range of few.
         p: how likely so high a figure is by chance: (1 + draws at or above the value) over
             (1 + draws), the Monte Carlo p-value (Davison & Hinkley 1997, section 4.2.3).
         draws: the figure of each draw.
@@ -56,19 +58,21 @@ class Null:
     mean: float
     low: float
     high: float
+    interval: str
     p: float
     draws: tuple[float, ...]
 
 
 def null_from(value: float, drawn: Sequence[float]) -> Null:
-    """Return a figure beside the draws of its null."""
-    low, high = np.quantile(drawn, [0.025, 0.975])
+    """Return a number with the draws of its null."""
+    low, high = null_interval(drawn)
     reached = sum(figure >= value for figure in drawn)
     return Null(
         value=value,
         mean=float(np.mean(drawn)),
-        low=float(low),
-        high=float(high),
+        low=low,
+        high=high,
+        interval=null_interval_label(len(drawn)),
         p=(1 + reached) / (1 + len(drawn)),
         draws=tuple(drawn),
     )

@@ -40,7 +40,7 @@ from winosmith.dataset import Dataset
 from winosmith.debias._assess import Along, Assessment, Subset
 from winosmith.debias._rows import numbered
 from winosmith.errors import DataError
-from winosmith.metrics import first_of_twins
+from winosmith.metrics import first_of_twins, null_interval_label
 from winosmith.problem import BLANK, Problem
 from winosmith.seen import local_only, units_and_blank
 
@@ -461,9 +461,9 @@ def assessment_blocks(
         ),
         report.Drawing(
             f"The first component, d₁, by answer, in {bins}{ways}. Over each panel stands the KL "
-            "divergence between the answers, and in brackets what noise gives: the mean and 95 % "
-            "of the KL when the answers of whole blocks (twins, copies, look-alikes) are flipped "
-            "at random.",
+            "divergence between the answers, and in brackets what noise gives: its mean, and "
+            f"{null_interval_label(settings.draws)} in which the answers of whole blocks (twins, "
+            "copies, look-alikes) are flipped at random.",
             _histograms(subsets, "d1", "d₁"),
             signature=signature,
         ),
@@ -509,7 +509,8 @@ def _levels(subsets: Sequence[Subset], which: str, title: str) -> report.Svg:
         found: Along = getattr(subset, which)
         ends = (None, None) if found.null is None else (found.null.low, found.null.high)
         rows.append(report.Level(subset.name, found.kl, *ends))
-    return report.levels(rows, title=title)
+    drawn = [found.null for s in subsets if (found := getattr(s, which)).null is not None]
+    return report.levels(rows, title=title, band=drawn[0].interval if drawn else "")
 
 
 def _caution(subsets: Sequence[Subset]) -> list[report.Block]:
@@ -540,7 +541,8 @@ def _table(assessment: Assessment) -> report.Table:
                 else [null.mean, f"{null.low:.3f}–{null.high:.3f}", null.p]
             )
             rows.append([subset.name, subset.rows, name, found.kl, *against])
-    interval = report.Column("95 % of the null", numeric=True)
+    label = null_interval_label(assessment.settings.draws)
+    interval = report.Column(label, numeric=True)
     return report.Table(
         "KL divergence between the answers",
         ["subset", "problems", "along", "KL (nats)", "null, mean", interval, "p"],

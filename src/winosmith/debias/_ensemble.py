@@ -56,7 +56,7 @@ NullMode = Literal["off", "report"]
 """What becomes of the null of every phase: none is drawn, or it is reported."""
 
 DRAWS = 20
-"""The fewest draws of a null: below that, the central 95 % of them says nothing."""
+"""The fewest draws of a null, of which the smallest p is 1/21."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,6 +44,7 @@ from winosmith.metrics._depth import (
     edit_kinds,
     error_depth,
 )
+from winosmith.metrics._draws import nth_greatest, null_interval, null_interval_label
 from winosmith.metrics._graded import Carried, Graded, carried, clusters, columns, grade
 from winosmith.metrics._leaks import LEAST_GROUPS, Leak, Overlap, leaks, overlap, overlap_sentences
 from winosmith.metrics._people import (
@@ -214,6 +215,9 @@ __all__ = [
     "lineage_statistics",
     "margins",
     "marked",
+    "nth_greatest",
+    "null_interval",
+    "null_interval_label",
     "overlap",
     "overlap_sentences",
     "pair_counts",

@@ -14,6 +14,7 @@ from rapidfuzz.distance import Levenshtein
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.lineage import Depths, depths
+from winosmith.metrics._draws import null_interval
 from winosmith.metrics._graded import Graded
 from winosmith.metrics._proportion import (
     Proportion,
@@ -287,10 +288,10 @@ class DepthNull:
 
     Attributes:
         coin: that of a coin flipper, expected; for the pooled mean, the mean depth of the set.
-        coin_interval: 95 % of coin flippers lie in it.
+        coin_interval: 95 % of coin flippers are in it (`null_interval`).
         shuffled: that of the solver's own errors when those of each family fall on random
             problems of that family, expected; None without errors.
-        shuffled_interval: 95 % of such shuffles lie in it; None without errors.
+        shuffled_interval: 95 % of such shuffles are in it (`null_interval`); None without errors.
         p_value: how probable a shuffle at least as far from `shuffled`, on either side, is: small
             when errors come early or late, not just often; None without errors.
     """
@@ -368,7 +369,8 @@ def _figure(
     of_coins = _ratios(coins, place)
     coin = float(of_coins.mean()) if expected is None else expected
     if not observed[below]:
-        return ErrorDepth(None, None, 0, DepthNull(coin, percentiles(of_coins), None, None, None))
+        null = DepthNull(coin, null_interval(of_coins), None, None, None)
+        return ErrorDepth(None, None, 0, null)
     value = float(observed[above] / observed[below])
     errors = counted(float(observed[below]))
     of_shuffles = _ratios(shuffles, place)
@@ -376,9 +378,9 @@ def _figure(
     as_far = np.abs(of_shuffles - centre) >= abs(value - centre) - 1e-9
     null = DepthNull(
         coin,
-        percentiles(of_coins),
+        null_interval(of_coins),
         centre,
-        percentiles(of_shuffles),
+        null_interval(of_shuffles),
         float((1 + as_far.sum()) / (1 + len(as_far))),
     )
     interval = None if drawn is None else percentiles(_ratios(drawn, place), clusters=clusters)

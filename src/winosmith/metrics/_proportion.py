@@ -316,8 +316,8 @@ def percentiles(
     Args:
         values: draws, (draws,).
         level: of the interval, 0–1.
-        clusters: how many were drawn from, 2 or more; None where the interval is to be as it is:
-            those of a null, and where clusters have joined the urn (`joining`).
+        clusters: how many were drawn from, 2 or more; None to leave the interval as it is, if
+            clusters have joined the urn (`joining`). A null has `null_interval`.
 
     >>> values = np.arange(1001)
     >>> [round(end) for end in (*percentiles(values), *percentiles(values, clusters=30))]

@@ -14,8 +14,9 @@ from winosmith.answers import Prediction, best_of
 from winosmith.blocks import plain, whole_twins
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
+from winosmith.metrics._draws import null_interval
 from winosmith.metrics._graded import Graded, carried, columns_with
-from winosmith.metrics._proportion import Proportion, percentiles, proportion
+from winosmith.metrics._proportion import Proportion, proportion
 from winosmith.problem import Scalar
 from winosmith.records import Recorded
 from winosmith.report import Signature, sign
@@ -332,7 +333,7 @@ class Calibration:
     Attributes:
         ece: the expected calibration error, 0–1: the mean over problems of |accuracy − confidence|
             of their bin (Naeini et al. 2015; Guo et al. 2017, equation 3).
-        null: the mean, and the 2.5 and 97.5 percentile, of the ECE of a solver with the same
+        null: the mean and the interval (`null_interval`) of the ECE of a solver with the same
             confidences that is perfectly calibrated; it is never 0.
         brier: the mean over problems of Σ_k (p_k − [k is right])², 0–2 (Brier 1950); guessing
             between two options gives 0.5.
@@ -392,7 +393,7 @@ def calibration(graded: Graded, seed: int = 0) -> Calibration:
     null = [_ece(chosen, drawn, bins) for drawn in _calibrated(graded, chosen, seed)]
     return Calibration(
         _ece(chosen, graded.credit, bins),
-        (float(np.mean(null)), *percentiles(null)),
+        (float(np.mean(null)), *null_interval(null)),
         float((off**2).sum(axis=1).mean()),
         -float(log_probabilities[rows, answers].mean()),
         float(chosen.mean()),

@@ -329,7 +329,7 @@ def _limits(content: Content) -> Iterator[str]:
 def _detectable(content: Content) -> Iterator[str]:
     yield from (
         "The least difference between the accuracies of two models that four of five sets like a",
-        "part find at 0.05 (McNemar's test, mid-p), by the share of problems on which one model is",
+        "part find at 0.05 (McNemar's exact test), by the share of problems on which one model is",
         "right and the other is not. Copies are counted once, twins and families as if apart.",
         "",
     )

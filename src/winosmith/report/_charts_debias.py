@@ -91,12 +91,17 @@ def phase_sizes(sizes: Sequence[int], removed: Sequence[int]) -> Svg:
     return draw(paint, title=title, description=description)
 
 
-def phase_chance(found: Sequence[float], chance: Sequence[tuple[float, float, float]]) -> Svg:
-    """Draw how many problems each phase found at the threshold, beside what chance puts there.
+def phase_chance(
+    found: Sequence[float],
+    chance: Sequence[tuple[float, float, float]],
+    band: str = "95 % of the draws",
+) -> Svg:
+    """Draw how many problems each phase found at the threshold, next to its null.
 
     Args:
         found: by the real answers, one number a phase.
         chance: as many (mean, low, high) of the draws of the phase's null.
+        band: what lies between low and high.
     """
     title = "Problems at the threshold"
     phases = np.arange(1, len(found) + 1)
@@ -106,7 +111,7 @@ def phase_chance(found: Sequence[float], chance: Sequence[tuple[float, float, fl
         axes = canvas.add_subplot()
         dot = "o" if len(found) < 30 else ""
         axes.fill_between(phases, low, high, color=NULL, alpha=0.3, linewidth=0,
-                          label="by chance (95 %)")  # fmt: skip
+                          label=f"by chance ({band})")  # fmt: skip
         if len(found) == 1:  # a band needs two ends
             axes.vlines(phases, low, high, color=NULL, alpha=0.5, linewidth=8)
         axes.plot(phases, mean, color=MUTED, linestyle=(0, (4, 3)), linewidth=1.4,
@@ -410,8 +415,9 @@ def levels(
     rows: Sequence[Level],
     *,
     title: str,
+    band: str = "95 % of the draws",
 ) -> Svg:
-    """Draw one diamond a row, over the interval that the null spans."""
+    """Draw one diamond a row, over the interval of its null; `band` says what that holds."""
 
     def paint(canvas: Canvas) -> None:
         from matplotlib.ticker import MaxNLocator
@@ -420,7 +426,7 @@ def levels(
         for row, level in enumerate(rows):
             if level.low is not None and level.high is not None:
                 axes.plot([level.low, level.high], [row, row], color=NULL, alpha=0.55,
-                          linewidth=9, label="95 % of the null" if row == 0 else "_")  # fmt: skip
+                          linewidth=9, label=f"null: {band}" if row == 0 else "_")  # fmt: skip
             if level.value is not None:
                 axes.plot(level.value, row, marker="D", color=INK, linestyle="",
                           label="measured" if row == 0 else "_")  # fmt: skip

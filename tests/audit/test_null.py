@@ -1,0 +1,171 @@
+"""The null of the cues: exact moments, a band that agrees with p, the level, added draws."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from itertools import permutations, product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from winosmith import Dataset, Problem, audit, metrics
+from winosmith.audit import CUES, _null
+from winosmith.errors import InputError
+
+WORDS = "red cold river mouse never some 12 3.5 stone about".split()
+
+
+@st.composite
+def items(draw: st.DrawFn, most: int) -> audit.Items:
+    """Draw a few items of two or three options; some are halves of twins, some are copies."""
+    option = st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join)
+    found: list[Problem] = []
+    for at in range(draw(st.integers(2, most))):
+        options = tuple(draw(st.lists(option, min_size=2, max_size=3, unique=True)))
+        answer = draw(st.integers(0, len(options) - 1))
+        found.append(Problem(f"p{at}", f"w{at} x{at} y{at} is _", options, answer))
+        if draw(st.booleans()):
+            found.append(Problem(f"p{at}x", f"w{at} x{at} y{at} is _", options[::-1],
+                                 len(options) - 1 - answer))  # fmt: skip
+    return audit.Items.of(Dataset(found))
+
+
+def _dealt(of: audit.Items, possible: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield the keys of all units in every deal within strata of the same possible positions."""
+    kinds = [(int(count), *row) for count, row in zip(of.unit_counts, possible, strict=True)]
+    strata = [[at for at, one in enumerate(kinds) if one == kind] for kind in sorted({*kinds})]
+    for orders in product(*map(permutations, strata)):
+        keys = of.unit_key.copy()
+        for units, order in zip(strata, orders, strict=True):
+            keys[units] = of.unit_key[list(order)]
+        yield keys
+
+
+def _uniform(of: audit.Items, possible: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield the keys of all units at every combination of possible positions."""
+    for keys in product(*map(np.flatnonzero, possible)):
+        yield np.array(keys)
+
+
+@settings(deadline=None, max_examples=30)
+@given(items(5), st.sampled_from([None, "the longest, in characters", "the first"]))
+def test_mean_and_spread_are_those_of_all_deals(of: audit.Items, kept: str | None) -> None:
+    """The exact moments of every cue are those of an enumeration, also if a cue's score stays."""
+    ties = of.picked(CUES)
+    held = of.picked([cue for cue in CUES if cue.name == kept])
+    possible = _null.possible_positions(of, held)
+    for null_of, deals in ((_null.DealtKeys, _dealt), (_null.UniformKeys, _uniform)):
+        null = null_of(of, ties, possible, [0])
+        scores = [_null.observed_scores(of.keyed_anew(keys), ties) for keys in deals(of, possible)]
+        assert null.mean == pytest.approx(np.mean(scores, axis=0), abs=1e-9)
+        assert null.spread == pytest.approx(np.std(scores, axis=0), abs=1e-7)
+
+
+@settings(deadline=None, max_examples=10)
+@given(items(6), st.sampled_from([None, "the longest, in characters"]))
+def test_draws_are_of_the_deals(of: audit.Items, kept: str | None) -> None:
+    """Every drawn score is that of a possible deal, and each of a few deals is drawn."""
+    ties = of.picked(CUES)
+    possible = _null.possible_positions(of, of.picked([c for c in CUES if c.name == kept]))
+    null = _null.UniformKeys(of, ties, possible, [0])
+    known = {
+        tuple(_null.observed_scores(of.keyed_anew(keys), ties).round(6))
+        for keys in _uniform(of, possible)
+    }
+    drawn = {tuple(row) for row in null.scores(200).round(6)}
+    assert drawn <= known
+    assert len(known) > 6 or drawn == known
+
+
+@cache
+def _sized(n: int, share: float, seed: int, options: int = 4) -> audit.Items:
+    """Make items of which the longest option is the key in a fraction, and else a random one."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for at in range(n):
+        texts = [" ".join(rng.choice(WORDS, int(rng.integers(1, 9)))) for _ in range(options)]
+        texts = [f"{text} {at}{place}" for place, text in enumerate(texts)]
+        longest = int(np.argmax([len(text) for text in texts]))
+        answer = longest if rng.random() < share else int(rng.integers(options))
+        found.append(Problem(str(at), f"What is {at}?", tuple(texts), answer, blank=None))
+    return audit.Items.of(Dataset(found))
+
+
+@pytest.mark.parametrize("draws", [19, 199, 1000])
+def test_the_null_of_a_cue_does_not_know_its_score(draws: int) -> None:
+    """The longest option, right in 45 %, has 25.0 ± 1.1 expected and a narrow band at any draws."""
+    found = audit.battery(_sized(1600, 0.27, 0), draws=draws, max_draws=draws).found
+    longest = next(one for one in found if one.cue == "the longest, in characters")
+    assert longest.right > 0.43
+    assert longest.expected == pytest.approx(0.25, abs=0.005)
+    assert longest.spread == pytest.approx(0.0108, abs=0.0002)
+    assert longest.expected + 2 * longest.spread < longest.high < 0.30
+
+
+@settings(deadline=None, max_examples=20)
+@given(
+    st.integers(20, 120), st.floats(0, 0.3), st.integers(2, 4), st.integers(0, 10**6),
+    st.sampled_from([19, 20, 50, 199]), st.booleans(),
+)  # fmt: skip
+def test_a_score_is_above_its_band_exactly_if_p_is_at_most_5_percent(
+    n: int, share: float, options: int, seed: int, draws: int, fixed: bool
+) -> None:
+    """Right > high exactly if p ≤ 0.05, in the first round and given the cues flagged before."""
+    of = _sized(n, share, seed, options)
+    tried = audit.battery(of, draws=draws, max_draws=draws if fixed else 2000, seed=seed)
+    for one in tried.found:
+        assert (one.right > one.high) == (one.p <= 0.05)
+        if one.p_given is not None and one.high_given is not None:
+            assert one.right > one.high_given
+            assert one.p_given <= 0.05
+
+
+@pytest.mark.long
+def test_19_draws_keep_the_level() -> None:
+    """Of 1,000 sets whose keys are random, a p is 0.05 or less in 5 %, by Wilson's interval."""
+    texts = [_sized(200, 0.0, seed) for seed in range(10)]
+    below = 0
+    for at in range(1000):
+        of = texts[at % len(texts)]
+        keys = np.random.default_rng([3, at]).integers(4, size=len(of.leads))
+        found = audit.battery(of.keyed_anew(keys), draws=19, max_draws=19, seed=at).found
+        below += min(one.p for one in found) <= 0.05
+    low, high = metrics.wilson_interval(below, 1000)
+    assert low <= 0.05
+    assert high >= 0.04
+
+
+@pytest.mark.long
+def test_two_seeds_flag_the_same_cues() -> None:
+    """Of 100 sets, some with a planted cue, another seed flags other cues in 3 at most."""
+    texts = [_sized(200, 0.0, seed) for seed in range(10)]
+    differ = 0
+    for at in range(100):
+        of, rng = texts[at % len(texts)], np.random.default_rng([4, at])
+        longest = [int(np.argmax([*map(len, of.problems[one].options)])) for one in of.leads]
+        keys = rng.integers(4, size=len(of.leads))
+        planted = of.keyed_anew(np.where(rng.random(len(keys)) < 0.1 * (at % 3), longest, keys))
+        one, two = (audit.battery(planted, draws=19, seed=2 * at + seed) for seed in (0, 1))
+        differ += [f.cue for f in one.named] != [f.cue for f in two.named]
+    assert differ <= 3
+
+
+def test_draws_are_added_until_p_is_decided() -> None:
+    """A clear p takes the draws asked for, another up to the most, and then it is borderline."""
+    clear = audit.battery(_sized(60, 0.0, 2), draws=99)
+    assert (clear.draws, clear.named, clear.borderline) == (99, (), ())
+    strong = audit.battery(_sized(60, 0.9, 5), draws=19)
+    assert strong.draws > 19  # of 19 draws none tells p = 0.05 from less
+    assert strong.named[0].p < 0.05
+    few = audit.battery(_sized(60, 0.9, 5), draws=19, max_draws=19)
+    assert (few.draws, few.named) == (19, ())
+    assert few.borderline[0].cue == "the longest, in characters"
+
+
+def test_too_few_draws_are_refused() -> None:
+    """With fewer than 19 draws no p can be 0.05."""
+    with pytest.raises(InputError, match="18 draws can't give a p"):
+        audit.battery(_sized(20, 0.0, 0), draws=18)
