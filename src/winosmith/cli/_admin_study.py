@@ -13,7 +13,7 @@ import click
 
 from winosmith.cli._main import Group
 from winosmith.cli._options import FILE, json_option
-from winosmith.cli._printing import print_json, print_table, say
+from winosmith.cli._printing import echo, print_json, print_table, say
 from winosmith.cli.admin import address_option, on_site, site_argument
 from winosmith.outputs import guarded
 
@@ -46,11 +46,11 @@ def print_link(study: Study, token: str, address: str) -> None:
     from winosmith.web.market.providers import PROVIDERS, external_question
 
     if study.provider == "mturk":
-        click.echo(external_question(address, f"/study/{token}/frame/"))
+        echo(external_question(address, f"/study/{token}/frame/"))
         say("That is the Question of the HIT. Keep it secret: whoever has it can pretend to work.")
         return
     query = PROVIDERS[study.provider].query
-    click.echo(f"{address.rstrip('/')}/study/{token}/?{query}")
+    echo(f"{address.rstrip('/')}/study/{token}/?{query}")
     say("Keep the link secret: whoever has it can pretend to be a worker. It is shown this once.")
 
 
@@ -214,7 +214,7 @@ def show(
     rows = [(key.replace("_", " "), _words(value)) for key, value in record.items()]
     print_table(f"Study {name}", ("", ""), rows)
     if record["places"] is None and record["closed"] is None:
-        click.echo(
+        echo(
             "The study was made without places, so that any number may begin: ids in links are not "
             f"signed. Set a bound with: winosmith admin study {site.folder} show {name} --places N"
         )
@@ -268,18 +268,18 @@ def _tell(found: Plan, export: str, final: bool) -> None:
         for entry in found.record()["changes"]
     ]  # fmt: skip
     print_table("Changes", ("worker", "before", "after", "market's word", "paid", "votes"), rows)
-    click.echo(f"{found.same} as they were")
+    echo(f"{found.same} as they were")
     _list(export, [(line, "never began here") for line in found.unknown])
     _list(export, found.doubts)
     _list(export, found.notes)
     if found.missing:
         what = "rejected where it was not confirmed" if final else "left as it is; see --final"
-        click.echo(f"{len(found.missing)} began here and are not in the file: {what}")
+        echo(f"{len(found.missing)} began here and are not in the file: {what}")
 
 
 def _list(export: str, told: Sequence[tuple[int, str]]) -> None:
     for line, what in told:
-        click.echo(f"{export}:{line}: {what}")
+        echo(f"{export}:{line}: {what}")
 
 
 @command.command("pay", short_help="the ledger, what is due, and what was paid")
@@ -328,12 +328,12 @@ def pay(
     print_table(f"Ledger of {name}", shown, [_line(entry) for entry in book.entries])
     for entry in book.entries:
         for note in entry.notes:
-            click.echo(f"{entry.name}: {note}")
+            echo(f"{entry.name}: {note}")
     middle = "–" if book.median_wage is None else f"{book.median_wage} {study.currency}"
-    click.echo(f"Paid {book.total} {study.currency}; due beside it {book.due}; an hour, at the "
+    echo(f"Paid {book.total} {study.currency}; due beside it {book.due}; an hour, at the "
                f"median: {middle}")  # fmt: skip
     for warning in book.warnings:
-        click.echo(f"Warning: {warning}")
+        echo(f"Warning: {warning}")
 
 
 def _line(entry: Entry) -> list[str]:
