@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import unicodedata
 from collections.abc import Callable
 
 import pytest
@@ -13,23 +12,11 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.hostile import controls
 from winosmith import escape
 
 TEXT = st.text(alphabet=st.characters())
 """Text with any code point, lone surrogates too."""
-
-
-def _controls(text: str) -> list[str]:
-    """Return the characters that act on what displays the text, but tab and newline."""
-    bidi = ("LRE", "RLE", "PDF", "LRO", "RLO", "LRI", "RLI", "FSI", "PDI")
-    marks = "\u061c\u200e\u200f"
-    return [
-        one
-        for one in text
-        if (unicodedata.category(one) in ("Cc", "Cs", "Zl", "Zp") and one not in "\t\n")
-        or unicodedata.bidirectional(one) in bidi
-        or one in marks
-    ]
 
 
 @given(TEXT)
@@ -47,7 +34,7 @@ def _controls(text: str) -> list[str]:
 def test_no_control_character_passes(function: Callable[[str], str], text: str) -> None:
     """Controls of C0 and C1, bidi controls and lone surrogates are in no output."""
     escaped = function(text)
-    assert _controls(escaped) == []
+    assert controls(escaped) == []
     escaped.encode("utf-8")
 
 
@@ -55,7 +42,7 @@ def test_no_control_character_passes(function: Callable[[str], str], text: str) 
 def test_a_page_replaces_controls_one_by_one(text: str) -> None:
     """A page keeps the length, and only a carriage return of all control characters."""
     cleaned = escape.for_page(text)
-    assert set(_controls(cleaned)) <= {"\r"}
+    assert set(controls(cleaned)) <= {"\r"}
     assert len(cleaned) == len(text)
     assert all(new in (old, "\ufffd") for old, new in zip(text, cleaned, strict=True))
 
@@ -63,7 +50,7 @@ def test_a_page_replaces_controls_one_by_one(text: str) -> None:
 @given(st.text())
 def test_text_without_controls_stays(text: str) -> None:
     """A terminal, a page and JSON show ordinary text of any script as it is."""
-    clean = "".join(one for one in text if not _controls(one) and one not in "\ufffe\uffff")
+    clean = "".join(one for one in text if not controls(one) and one not in "\ufffe\uffff")
     assert escape.for_terminal(clean) == escape.for_page(clean) == escape.for_json(clean) == clean
 
 
