@@ -21,6 +21,7 @@ __all__ = [
     "for_terminal",
     "markdown_block",
     "markdown_code",
+    "one_line",
 ]
 
 _BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
@@ -78,7 +79,7 @@ def for_csv(cell: str) -> str:
     """
     from winosmith.outputs import guarded
 
-    return guarded(_line(cell))
+    return guarded(one_line(cell))
 
 
 _MARKUP = re.compile(r"[\\`*\[\]<>|$]|(?<!/)~|(?<!\w)_|_(?!\w)|&(?=#?\w+;)")
@@ -91,7 +92,7 @@ def for_markdown(text: object) -> str:
     >>> print(for_markdown("a|b <script>\n# [x](y)"))
     a\|b \<script\> # \[x\](y)
     """
-    line = _MARKUP.sub(lambda found: "\\" + found[0], _line(text))
+    line = _MARKUP.sub(lambda found: "\\" + found[0], one_line(text))
     return _AT_START.sub(r"\1\\\2", line)
 
 
@@ -101,7 +102,7 @@ def markdown_code(text: object) -> str:
     >>> print(markdown_code("a1"), markdown_code("a`b"))
     `a1` `` a`b ``
     """
-    line = _line(text)
+    line = one_line(text)
     ticks = max(map(len, re.findall("`+", line)), default=0)
     fence, space = "`" * (ticks + 1), " " if ticks else ""
     return f"{fence}{space}{line}{space}{fence}"
@@ -116,5 +117,10 @@ def markdown_block(text: str) -> str:
     return for_terminal(text.replace("\r\n", "\n"))
 
 
-def _line(text: object) -> str:
+def one_line(text: object) -> str:
+    r"""Return the text on one line without control characters: for comments in files.
+
+    >>> one_line("a\n\x1bb")
+    'a \\x1bb'
+    """
     return for_terminal(" ".join(str(text).split()))

@@ -41,7 +41,7 @@ def _ways(of: click.Group, before: Way = ()) -> Iterator[Way]:
 WAYS = {" ".join(name for name, _ in way): way for way in _ways(group)}
 
 
-SMALL = {"demo": ("--out", BAD), "practice": ("--twins", "9")}
+SMALL = {"demo": ("--out", f"{BAD}.csv"), "practice": ("--twins", "9")}
 """Options by which commands that need no input are refused, or are quick."""
 
 

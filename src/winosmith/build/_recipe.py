@@ -18,6 +18,7 @@ from typing import Any, Literal, TypeVar
 
 from winosmith.dataset import Dataset
 from winosmith.errors import RecipeError
+from winosmith.escape import for_json, one_line
 from winosmith.records import read_toml
 from winosmith.validate import StructureRules, VoteRules
 
@@ -408,7 +409,7 @@ def again_toml(recipe: Recipe, shown: Mapping[str, Any]) -> str:
         )
     return (
         f"# winosmith {shown['version']} built this benchmark from the recipe below.\n"
-        f"# To build it again, put beside this file: {', '.join(names)}\n"
+        f"# To build it again, put beside this file: {one_line(', '.join(names))}\n"
         f"# (the SHA-256 of the problems, without answers, is {shown['problems']}), then run\n"
         f"#     winosmith build recipe.toml --out again{option}\n{last}\n{recipe_toml(recipe)}"
     )
@@ -424,8 +425,8 @@ def _toml(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_toml, value))}]"
-    if isinstance(value, str):  # TOML's escapes are JSON's, but for DEL
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, str):  # TOML's escapes are JSON's
+        return for_json(json.dumps(value, ensure_ascii=False))
     return repr(value)
 
 

@@ -12,6 +12,7 @@ import click
 from winosmith.cli._options import json_option
 from winosmith.cli._printing import echo, progress, say
 from winosmith.cli.build import tell_build
+from winosmith.escape import one_line
 
 RECIPE = """\
 # winosmith build {folder}/recipe.toml --out benchmark
@@ -106,7 +107,7 @@ def write_practice(
     with held.write("planted.json") as file:
         json.dump(made.planted, file, indent=0, sort_keys=True)
     with held.write("recipe.toml") as file:
-        file.write(RECIPE.format(folder=folder, seed=seed))
+        file.write(RECIPE.format(folder=one_line(folder), seed=seed))
     return folder / "recipe.toml"
 
 

@@ -18,7 +18,7 @@ from typing import IO, Any, Literal
 
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, require
-from winosmith.escape import for_terminal
+from winosmith.escape import one_line
 from winosmith.models import sentence_parts
 from winosmith.outputs import OutputFolder
 from winosmith.problem import Problem, Scalar
@@ -425,8 +425,7 @@ def _in_docstring(text: str) -> str:
     >>> _in_docstring('a"b\\c')
     'a\\"b\\\\c'
     """
-    line = for_terminal(" ".join(text.split()))
-    return line.replace("\\", "\\\\").replace('"', '\\"')
+    return one_line(text).replace("\\", "\\\\").replace('"', '\\"')
 
 
 def _sample(problem: Problem, canary: str) -> dict[str, Any]:
