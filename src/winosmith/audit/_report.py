@@ -224,7 +224,7 @@ def _cues(part: Part) -> report.Section:
         "is of all cues together. After the first, a cue is named only by what it adds to those "
         "above it.",
         most=8,
-        beyond="{:,} more cues are in the report (--out) and in --json.",
+        beyond="{:,} more cues are in the report (`out=`) and in the JSON.",
     )  # fmt: skip
     first = [*tried.named, *(found for found in moved if found.named is None)][:DRAWN]
     rows = [

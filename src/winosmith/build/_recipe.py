@@ -400,9 +400,9 @@ def again_toml(recipe: Recipe, shown: Mapping[str, Any]) -> str:
     keys = ("data", "votes_file", "planted")
     names = [Path(path).name for key in keys for path in paths_of(getattr(recipe, key))]
     names += [shown["embed"]["array"]] if shown["embed"]["array"] else []
-    last, option = "", ""
+    last, again = "", "winosmith build recipe.toml --out again"
     if "last" in shown:
-        option = " --last LAST"
+        again = "winosmith build recipe.toml --out again --last LAST"
         last = (
             "# LAST is the folder of the build before, whose checksums.sha256 has the SHA-256\n"
             f"# {shown['last']}.\n"
@@ -411,7 +411,7 @@ def again_toml(recipe: Recipe, shown: Mapping[str, Any]) -> str:
         f"# winosmith {shown['version']} built this benchmark from the recipe below.\n"
         f"# To build it again, put beside this file: {one_line(', '.join(names))}\n"
         f"# (the SHA-256 of the problems, without answers, is {shown['problems']}), then run\n"
-        f"#     winosmith build recipe.toml --out again{option}\n{last}\n{recipe_toml(recipe)}"
+        f"#     {again}\n{last}\n{recipe_toml(recipe)}"
     )
 
 

@@ -12,12 +12,17 @@ import traceback
 import warnings
 from collections.abc import Mapping
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import click
 
 from winosmith._version import __version__
+from winosmith.cli._advice import advised
 from winosmith.cli._printing import echo, say
 from winosmith.errors import Interrupted, WinosmithError
+
+_FAILED: WeakKeyDictionary[WinosmithError, click.Command] = WeakKeyDictionary()
+"""The command in which an error was raised, whose options its advice names."""
 
 
 class Group(click.Group):
@@ -25,6 +30,15 @@ class Group(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except WinosmithError as error:
+            failed = self.get_command(ctx, ctx.invoked_subcommand or "")
+            if failed is not None and not isinstance(failed, click.Group):
+                _FAILED[error] = failed
+            raise
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -164,7 +178,7 @@ def main(arguments: list[str] | None = None) -> int:
         echo(f"\nStopped. {AGAIN}", err=True, fg="yellow")
         return 130
     except WinosmithError as error:
-        return _fail(str(error))
+        return _fail(advised(str(error), _FAILED.get(error)))
     except SystemExit:  # click ends so if nobody reads the help that it prints
         return 0
     except OSError as error:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 import click
 
 from winosmith._version import __version__
+from winosmith.cli._advice import advised
 from winosmith.escape import for_json, for_terminal
 from winosmith.outputs import write_aside
 
@@ -42,7 +43,9 @@ def _write(text: str, *, err: bool = False, nl: bool = True) -> None:
 
 
 def echo(message: object = "", *, err: bool = False, nl: bool = True, **style: Any) -> None:
-    r"""Print a message, in which control characters are written as Python does (`\x1b`).
+    r"""Print a message with its advice as options of the command that runs.
+
+    Control characters are written as Python does (`\x1b`).
 
     Args:
         message: what to print; tabs and newlines are kept.
@@ -50,7 +53,8 @@ def echo(message: object = "", *, err: bool = False, nl: bool = True, **style: A
         nl: end the line.
         style: colour and weight, as `click.style` takes them.
     """
-    text = for_terminal(message)
+    context = click.get_current_context(silent=True)
+    text = for_terminal(advised(str(message), context.command if context else None))
     _write(click.style(text, **style) if style else text, err=err, nl=nl)
 
 

@@ -195,7 +195,7 @@ def problems_of(
         yield item
 
 
-_KEEPS_ALL = "winosmith's own JSON Lines hold it (--to winosmith)"
+_KEEPS_ALL = "winosmith's own JSON Lines hold it"
 
 
 def tidy(text: str) -> str:

@@ -272,7 +272,7 @@ def judges_of(
     if not found:
         raise InputError(
             f"{votes[0]}: none of these votes is of a problem that is released; for a build "
-            "without its private folder, name the problems that the votes are of with --collected"
+            "without its private folder, name the problems that the votes are of with `collected=`"
         )
     return lambda problem: found.get(problem.id)
 

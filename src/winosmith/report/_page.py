@@ -94,7 +94,7 @@ class Table:
     rows: Sequence[Sequence[Value]]
     note: str = ""
     most: int | None = None
-    beyond: str = "{:,} more are in the report (--out)."
+    beyond: str = "{:,} more are in the report (`out=`)."
     block: ClassVar = "table"
 
     @property
