@@ -6,6 +6,7 @@ import ast
 import re
 import shlex
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -14,8 +15,9 @@ import pytest
 
 import winosmith
 from tests.cli.conftest import Cli
+from tests.cli.test_release import ABOUT
 from winosmith import formats
-from winosmith.cli import _advice
+from winosmith.cli import _advice, main
 from winosmith.cli._advice import advised
 from winosmith.cli._main import group
 from winosmith.testing import made_twins
@@ -26,9 +28,7 @@ SETTING = re.compile(r"`([a-z]\w*)=([^`]*)`")
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*[a-z]")
 LINE = re.compile(r"\bwinosmith((?: +[^\s`;)]+)+)")
 
-OTHERS = re.compile(
-    r"\b(lm_eval|dask scheduler|sha256sum|hf (repos|upload)|inspect eval|gunzip) .*"
-)
+OTHERS = re.compile(r"\b(lm_eval|dask scheduler|sha256sum|hf (repos|upload)|inspect eval) .*")
 """Commands of other programs."""
 
 ARGUMENTS_OF_PROGRAMS = {"web/_backup.py", "testing.py", "formats/_base.py"}
@@ -51,16 +51,19 @@ def _without_docs(tree: ast.Module) -> Iterator[ast.AST]:
 @cache
 def _texts(path: Path) -> list[tuple[int, str]]:
     """Return the strings of a module that may be messages, with X for what is filled in."""
-    found, inside = [], set()
+    found: list[tuple[int, str]] = []
+    nodes: list[int] = []
+    inside: set[int] = set()
     for node in _without_docs(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.JoinedStr):
             inside |= {id(part) for part in node.values}
             parts = (part.value if isinstance(part, ast.Constant) else "X" for part in node.values)
             found.append((node.lineno, "".join(map(str, parts))))
+            nodes.append(id(node))
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            if id(node) not in inside:
-                found.append((node.lineno, node.value))
-    return found
+            found.append((node.lineno, node.value))
+            nodes.append(id(node))
+    return [one for one, node in zip(found, nodes, strict=True) if node not in inside]
 
 
 def _all_texts() -> Iterator[tuple[str, str]]:
@@ -238,8 +241,6 @@ def quiz(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     rows = [f"{row},What is {row} + 1?,{row + 1},{row + 3},A" for row in range(24)]
     Path("quiz.csv").write_text("\n".join(["id,zzz,A,B,answer", *rows]) + "\n")
     Path("recipe.toml").write_text('name = "quiz"\ndata = "quiz.csv"\n')
-    from tests.cli.test_release import ABOUT
-
     Path("release.toml").write_text(ABOUT)
     return tmp_path
 
@@ -249,8 +250,6 @@ def test_advice_about_columns_works(
     name: str, quiz: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """What the error advises is typed, and then the column is not asked for again."""
-    from winosmith.cli import main
-
     line = READING[name]
     main(line.split())
     error = capsys.readouterr().err
@@ -272,8 +271,6 @@ def test_advice_about_embargoed_problems_works(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A file of embargoed problems is converted with the option that the error names."""
-    from dataclasses import replace
-
     monkeypatch.chdir(tmp_path)
     twins = [replace(problem, embargo=True) for problem in made_twins(3)]
     formats.write(twins, "twins.jsonl")

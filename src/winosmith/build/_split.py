@@ -145,7 +145,7 @@ def _refuse_empty(
         raise DataError(
             f"nothing is left for {empty}: too little is new, and the rest stays on the sides that "
             "it had; collect more, or draw all sides anew: a build without `last=`, or a "
-            "round with `redraw = true` in its file"
+            "round with `redraw=True`"
         )
     if disjoint == "twin":
         raise DataError(

@@ -28,6 +28,8 @@ _WHOLE = {
 ELSEWHERE = {
     "convert": "`winosmith convert` has {}, and writes a file that this command reads",
     "serve": "`winosmith serve` has {}",
+    "build": "`winosmith build` has {}",
+    "round": "`winosmith round` has {}",
 }
 """Commands that have what another one lacks, and how to use them."""
 

@@ -53,9 +53,13 @@ def echo(message: object = "", *, err: bool = False, nl: bool = True, **style: A
         nl: end the line.
         style: colour and weight, as `click.style` takes them.
     """
-    context = click.get_current_context(silent=True)
-    text = for_terminal(advised(str(message), context.command if context else None))
+    text = for_terminal(_advised(message))
     _write(click.style(text, **style) if style else text, err=err, nl=nl)
+
+
+def _advised(message: object) -> str:
+    context = click.get_current_context(silent=True)
+    return advised(str(message), context.command if context else None)
 
 
 def ring() -> None:
@@ -253,7 +257,7 @@ def _print_table(table: report.Table, *, cut: bool) -> None:
     )
     more = len(table.rows) - len(rows)
     if note := f"{table.beyond.format(more) if more else ''} {table.note}".strip():
-        echo(textwrap.fill(note, 80) + "\n")
+        echo(textwrap.fill(_advised(note), 80) + "\n")
 
 
 def _cut(cell: report.Value) -> report.Value:
@@ -265,7 +269,7 @@ def _cut(cell: report.Value) -> report.Value:
 def _print_text(text: report.Text) -> None:
     from winosmith.report import shown
 
-    for paragraph in map(shown, text.paragraphs):
+    for paragraph in map(_advised, map(shown, text.paragraphs)):
         if text.kind == "warning":  # it may name a file and a line, which nothing should break
             echo(paragraph, fg="yellow")
         elif text.kind == "list":

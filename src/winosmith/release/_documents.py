@@ -198,7 +198,7 @@ def _details(content: Content) -> Iterator[str]:
         ("License", f"{about.licence}; that of every source is in LICENCES.md"),
         ("Version", f"{about.version} of {about.date}"),
         ("Made with", content.made_with),
-        ("Signature", content.signature),
+        ("Signature", Code(content.signature)),
     )
     yield from ("", "### Dataset Sources", "")
     yield from _list(
@@ -210,7 +210,8 @@ def _details(content: Content) -> Iterator[str]:
 
 def _list(*entries: tuple[str, str]) -> Iterator[str]:
     for name, value in entries:
-        yield f"- **{name}:** {for_markdown(or_not_stated(value))}"
+        text = markdown_code(value) if isinstance(value, Code) else for_markdown(value)
+        yield f"- **{name}:** {or_not_stated(text)}"
 
 
 def _uses(content: Content) -> Iterator[str]:
@@ -486,7 +487,7 @@ def or_not_stated(text: str) -> str:
 
 
 class Code(str):
-    """A cell of a table that is a name in files."""
+    """A value that is written as code: the name of a file or column, a signature."""
 
 
 def cell(value: object) -> str:
