@@ -175,7 +175,7 @@ class OutputFolder:
             differs = _difference(held["recipe"], recipe) or _other_inputs(held["secret"], secret)
             raise OutputError(
                 f"{path} holds the results of another recipe ({differs}); choose a new folder, or "
-                "add --force to replace its files"
+                "add `force=True` to replace its files"
             )
         folder.clear()
         return folder

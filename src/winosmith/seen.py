@@ -137,13 +137,13 @@ def units_and_blank(problem: Problem) -> tuple[list[str], int | None]:
 
 def check_pronouns(problems: Sequence[Problem]) -> None:
     """Refuse problems whose pronoun is not known, with a DataError that names the first three."""
-    check_blanks(problems, "a solver that sees the pronoun", "show the question (--sees blank)")
+    check_blanks(problems, "a solver that sees the pronoun", "show the question (`sees='blank'`)")
     without = [problem.id for problem in problems if not (problem.pronoun or "").strip()]
     if without:
         named = ", ".join(map(repr, without[:3])) + (", …" if len(without) > 3 else "")
         raise DataError(
             f"the pronoun of {len(without):,} of {len(problems):,} problems is not known "
-            f"({named}), so no solver can see it; let it see the blank (--sees blank)"
+            f"({named}), so no solver can see it; let it see the blank (`sees='blank'`)"
         )
 
 

@@ -439,7 +439,7 @@ def test_a_large_set_says_what_memory_it_needs(monkeypatch: pytest.MonkeyPatch) 
         for at in range(440)
     )
     told = _audit._room(data, probes=True)
-    assert told.startswith(" (this takes about 3 GiB of memory; with --no-probes 0.1")
+    assert told.startswith(" (this takes about 3 GiB of memory; with `probe_draws=0` 0.1")
     assert _audit._room(data, probes=False) == _audit._room(_worded(80, 0.5), probes=True) == ""
     unspaced = Dataset(
         Problem(f"{at}", f"{'水火土' * 20}{at}", ("金木" * 900, "木金" * 900), 0, blank=None)
@@ -451,7 +451,7 @@ def test_a_large_set_says_what_memory_it_needs(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(_audit, "_memory", lambda: 1.5 * 2**30)
     assert _audit._room(data, probes=True) == (
         " (this takes about 3 GiB of memory, and there are 1.5: try 166 items drawn at random, "
-        "or with --no-probes 0.1)"
+        "or with `probe_draws=0` 0.1)"
     )
 
 

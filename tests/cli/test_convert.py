@@ -115,7 +115,7 @@ def test_bad_records_end_the_command_or_are_set_aside(
         tmp_path / "b",
     )
     told = cli.refused("convert", source, out)
-    assert re.search(r"knowref_test\.json:239: two options are equal: .*add --skip-bad FILE", told)
+    assert re.search(r"knowref_test\.json:239: two options are equal: .*add --skip-bad bad", told)
     assert not out.exists()
     assert f"left over: 2 records, in {bad}" in cli.aside("convert", source, out, "--skip-bad", bad)
     assert len(formats.read(out)) == 1267

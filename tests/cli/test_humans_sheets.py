@@ -180,7 +180,7 @@ def test_a_character_that_no_font_has_leaves_nothing(tmp_path: Path, cli: Cli) -
     formats.write([Problem("q7", "Ann saw \U00040000, and _ left.", ("Ann", "Sue"))], path)
     said = cli.refused("humans", "sheets", path, "--out", out)
     assert "(U+40000), first in question 1 ('q7')" in said
-    assert "--fonts DIR" in said
+    assert "--fonts" in said
     assert not out.exists()
     arguments = ["humans", "sheets", str(path), "--out", str(out), "--form", "--no-pdf"]
     cli(*arguments)

@@ -319,7 +319,7 @@ def test_the_nearest_format_is_named(tmp_path: Path, text: str, told: str) -> No
         formats.read(a_file(tmp_path, text))
     assert "no known format fits its content; the nearest is " in str(caught.value)
     assert told in str(caught.value)
-    assert "name one with --from" in str(caught.value)
+    assert "name one with `format_name=`" in str(caught.value)
 
 
 def test_what_is_near_to_nothing_is_told_so(tmp_path: Path) -> None:

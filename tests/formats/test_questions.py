@@ -191,9 +191,9 @@ def test_columns_can_be_named(tmp_path: Path) -> None:
     [problem] = formats.read(path, columns=columns)
     assert (problem.sentence, problem.options, problem.answer) == ("Tea. Hot?", ("yes", "no"), 1)
     assert dict(problem.extra) == {"questions.Nr": "7", "questions.Level_of_it": "3"}
-    with pytest.raises(FormatError, match="there is no column 'Frage'; there are Nr, About"):
+    with pytest.raises(FormatError, match="there is no column 'Frage'; there are 'Nr', 'About"):
         formats.read(path, columns=Columns(("Frage",)))
-    with pytest.raises(FormatError, match="name it with --question"):
+    with pytest.raises(FormatError, match="name it with `question=`"):
         formats.read(path, "questions")
 
 

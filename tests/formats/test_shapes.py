@@ -637,7 +637,7 @@ def test_a_second_column_of_other_answers_is_asked_about(tmp_path: Path) -> None
     ]
     path = put(tmp_path, jsonl(rows))
     told = "'answer' and 'gold' may both be the answers, and differ in 28 of 40 rows, the first at "
-    with pytest.raises(FormatError, match=told + "line 4; say which with --answer answer or"):
+    with pytest.raises(FormatError, match=told + "line 4; say which with `answer='answer'` or"):
         formats.read(path)
     assert formats.read(path, columns=Columns(answer="gold")).answers == (0, 1, 2, 3) * 10
     rows = [{**row, "gold": row["gold"] if n in (3, 7) else None} for n, row in enumerate(rows)]
@@ -663,7 +663,7 @@ def test_a_file_without_answers_says_so(tmp_path: Path) -> None:
     rows = [{"question": "Why?", "choices": row["choices"], "schluessel": "A"} for row in ROWS]
     [note] = formats.scan(put(tmp_path, jsonl(rows))).notes
     assert note == (
-        "no question has an answer, as no column is known; name theirs with --answer: in "
+        "no question has an answer, as no column is known; name theirs with `answer=`: in "
         "'schluessel' each row has one"
     )
     [note] = formats.scan(put(tmp_path, jsonl([{**row, "answer": ""} for row in ROWS]))).notes

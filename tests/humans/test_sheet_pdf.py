@@ -126,8 +126,8 @@ MANY = "".join(chr(ord(NOWHERE) + at) for at in range(11))
             Problem("n1", f"Ann saw {NOWHERE}, and _ left.", ("Ann", "Sue")),
             [
                 f"the fonts of this machine lack {NOWHERE} (U+40000), first in question 2 ('n1')",
-                "--fonts DIR",
-                "(--form --no-pdf)",
+                "`fonts=`",
+                "(`winosmith humans sheets --form --no-pdf`)",
             ],
         ),
         (

@@ -50,7 +50,7 @@ def test_ids_that_tell_the_answer_are_refused(tmp_path: Path) -> None:
     made = practice.corpus(80, seed=9).dataset
     told = [replace(p, id=f"{p.twin_id}-{(p.answer or 0) + 1}") for p in made]
     formats.write(told, tmp_path / "test.jsonl")
-    with pytest.raises(DataError, match=r"gives the answer away.*--ids digest"):
+    with pytest.raises(DataError, match=r"gives the answer away.*`new_ids=True`"):
         release(tmp_path / "test.jsonl", about(), tmp_path / "out")
     done = release(tmp_path / "test.jsonl", about(), tmp_path / "out", new_ids=True)
     assert found(done.folder, private=done.key) == []

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from markupsafe import escape
 
 from winosmith import report
-from winosmith.report._text import clean
+from winosmith.escape import for_page
 
 Sections = Callable[[str], list[report.Section]]
 
@@ -55,7 +55,7 @@ def test_no_text_becomes_markup_in_any_slot(text: str, sections: Sections) -> No
     """Whatever stands in every slot, the elements and attributes are those of a plain page."""
     html = whole(text, sections)
     assert Shape(html).elements == Shape(whole("plain", sections)).elements
-    assert str(escape(clean(text))) in html
+    assert str(escape(for_page(text))) in html
     html.encode("utf-8")
 
 

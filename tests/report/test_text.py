@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 import winosmith
 from winosmith.report import fixed, percent, shown
-from winosmith.report._text import clean
 
 
 @pytest.mark.parametrize(
@@ -33,21 +32,6 @@ from winosmith.report._text import clean
 def test_values_print_alike_everywhere(value: object, form: str, printed: str) -> None:
     """Numbers have commas and few decimals, nothing is a dash, text stays."""
     assert shown(value, form) == printed
-
-
-@given(st.text(alphabet=st.characters()))
-def test_cleaned_text_can_be_written_and_nothing_is_lost(text: str) -> None:
-    """What is cleaned encodes as UTF-8, keeps its length, and cleaning again changes nothing."""
-    cleaned = clean(text)
-    cleaned.encode("utf-8")
-    assert len(cleaned) == len(text)
-    assert clean(cleaned) == cleaned
-    assert all(new in (old, "\ufffd") for old, new in zip(text, cleaned, strict=True))
-
-
-def test_controls_and_lone_surrogates_are_replaced() -> None:
-    """A NUL and a lone surrogate become the replacement character; a line break stays."""
-    assert clean("a\x00b\ud800c\nd") == "a\ufffdb\ufffdc\nd"
 
 
 @given(st.integers(0, 5000), st.integers(1, 5000), st.integers(0, 3))

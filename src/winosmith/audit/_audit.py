@@ -273,7 +273,7 @@ def _room(dataset: Dataset, *, probes: bool, vectors: bool = False) -> str:
     if needed < 2:
         return ""
     told = f"this takes about {needed:.0f} GiB of memory"
-    without = f"with --no-probes {alone:.1f}" if probes else ""
+    without = f"with `probe_draws=0` {alone:.1f}" if probes else ""
     if needed <= there:
         return f" ({'; '.join(filter(None, (told, without)))})"
     fit = int(len(dataset) * there / needed * 0.8)

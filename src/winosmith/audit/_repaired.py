@@ -120,7 +120,7 @@ def repair_sections(repaired: Repair, of_several: bool = False) -> list[report.S
         "bounds are meant to hold at once in 95 of 100 sets. Where positions are dealt by lot, "
         "what they are off guessing is chance; a bound there is of items whose order is fixed.",
         most=_MENDED,
-        beyond="{:,} more rules are in the report (--out) and in --json.",
+        beyond="{:,} more rules are in the report (`out=`) and in the JSON.",
     )  # fmt: skip
     dots = [
         report.Dot(

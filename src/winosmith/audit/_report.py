@@ -226,7 +226,7 @@ def _cues(part: Part) -> report.Section:
         "cue is flagged only for what it adds to those above it. A borderline cue's p is so near "
         "0.05 that the draws can't decide.",
         most=8,
-        beyond="{:,} more cues are in the report (--out) and in --json.",
+        beyond="{:,} more cues are in the report (`out=`) and in the JSON.",
     )  # fmt: skip
     first = [*tried.named, *(found for found in moved if found.named is None)][:DRAWN]
     rows = [

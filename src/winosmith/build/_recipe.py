@@ -17,6 +17,7 @@ from typing import Any, Literal, TypeVar
 
 from winosmith.dataset import Dataset
 from winosmith.errors import RecipeError
+from winosmith.escape import for_json, one_line
 from winosmith.records import read_toml
 from winosmith.validate import StructureRules, VoteRules
 
@@ -408,18 +409,18 @@ def again_toml(recipe: Recipe, shown: Mapping[str, Any]) -> str:
     keys = ("data", "votes_file", "planted")
     names = [Path(path).name for key in keys for path in paths_of(getattr(recipe, key))]
     names += [shown["embed"]["array"]] if shown["embed"]["array"] else []
-    last, option = "", ""
+    last, again = "", "winosmith build recipe.toml --out again"
     if "last" in shown:
-        option = " --last LAST"
+        again = "winosmith build recipe.toml --out again --last LAST"
         last = (
             "# LAST is the folder of the build before, whose checksums.sha256 has the SHA-256\n"
             f"# {shown['last']}.\n"
         )
     return (
         f"# winosmith {shown['version']} built this benchmark from the recipe below.\n"
-        f"# To build it again, put beside this file: {', '.join(names)}\n"
+        f"# To build it again, put beside this file: {one_line(', '.join(names))}\n"
         f"# (the SHA-256 of the problems, without answers, is {shown['problems']}), then run\n"
-        f"#     winosmith build recipe.toml --out again{option}\n{last}\n{recipe_toml(recipe)}"
+        f"#     {again}\n{last}\n{recipe_toml(recipe)}"
     )
 
 
@@ -433,8 +434,8 @@ def _toml(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_toml, value))}]"
-    if isinstance(value, str):  # TOML's escapes are JSON's, but for DEL
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, str):  # TOML's escapes are JSON's
+        return for_json(json.dumps(value, ensure_ascii=False))
     return repr(value)
 
 

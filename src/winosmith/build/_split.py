@@ -144,8 +144,8 @@ def _refuse_empty(
     if continued:
         raise DataError(
             f"nothing is left for {empty}: too little is new, and the rest stays on the sides that "
-            "it had; collect more, or draw all sides anew: a build without --last, a round with "
-            "--redraw"
+            "it had; collect more, or draw all sides anew: a build without `last=`, or a "
+            "round with `redraw=True`"
         )
     if disjoint == "twin":
         raise DataError(

@@ -13,7 +13,7 @@ import click
 
 from winosmith.cli._main import Group
 from winosmith.cli._options import FILE, json_option
-from winosmith.cli._printing import print_json, print_table, say
+from winosmith.cli._printing import echo, print_json, print_table, say
 from winosmith.cli.admin import address_option, on_site, site_argument
 from winosmith.outputs import guarded
 
@@ -41,7 +41,7 @@ def print_link(study: Study, token: str, address: str) -> None:
     """Print the link that the market gets."""
     from winosmith.web.market.providers import study_link
 
-    click.echo(study_link(study.provider, token, address))
+    echo(study_link(study.provider, token, address))
     say("Keep the link secret: whoever has it can pretend to be a worker. It is shown this once.")
 
 
@@ -252,18 +252,18 @@ def _tell(found: Plan, export: str, final: bool) -> None:
         for entry in found.record()["changes"]
     ]  # fmt: skip
     print_table("Changes", ("worker", "before", "after", "market's word", "paid", "votes"), rows)
-    click.echo(f"{found.same} as they were")
+    echo(f"{found.same} as they were")
     _list(export, [(line, "never began here") for line in found.unknown])
     _list(export, found.doubts)
     _list(export, found.notes)
     if found.missing:
         what = "rejected where it was not confirmed" if final else "left as it is; see --final"
-        click.echo(f"{len(found.missing)} began here and are not in the file: {what}")
+        echo(f"{len(found.missing)} began here and are not in the file: {what}")
 
 
 def _list(export: str, told: Sequence[tuple[int, str]]) -> None:
     for line, what in told:
-        click.echo(f"{export}:{line}: {what}")
+        echo(f"{export}:{line}: {what}")
 
 
 @command.command("pay", short_help="the ledger, what is due, and what was paid")
@@ -312,12 +312,12 @@ def pay(
     print_table(f"Ledger of {name}", shown, [_line(entry) for entry in book.entries])
     for entry in book.entries:
         for note in entry.notes:
-            click.echo(f"{entry.name}: {note}")
+            echo(f"{entry.name}: {note}")
     middle = "–" if book.median_wage is None else f"{book.median_wage} {study.currency}"
-    click.echo(f"Paid {book.total} {study.currency}; due beside it {book.due}; an hour, at the "
+    echo(f"Paid {book.total} {study.currency}; due beside it {book.due}; an hour, at the "
                f"median: {middle}")  # fmt: skip
     for warning in book.warnings:
-        click.echo(f"Warning: {warning}")
+        echo(f"Warning: {warning}")
 
 
 def _line(entry: Entry) -> list[str]:

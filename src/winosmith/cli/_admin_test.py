@@ -10,7 +10,7 @@ import click
 from winosmith.cli._humans_sheets import print_left_out
 from winosmith.cli._main import Group
 from winosmith.cli._options import FILE, asked, data_argument, format_option, json_option, read_data
-from winosmith.cli._printing import print_json, print_table, say
+from winosmith.cli._printing import echo, print_json, print_table, say
 from winosmith.cli.admin import on_site, site_argument
 from winosmith.humans import DECLARED, TITLE
 from winosmith.report import percent
@@ -158,11 +158,11 @@ def close(site: Site, name: str, drop: bool) -> None:
     figures = row.round.figures or {}
     if figures.get("answers"):
         share = figures["right"] / figures["answers"]
-        click.echo(
+        echo(
             f"{percent(share)} of the answers are the intended ones ({figures['right']:,} of "
             f"{figures['answers']:,}), {figures['subjects']} people"
         )
-    click.echo(f"{row.done} sheets handed in, {row.dropped} given up")
+    echo(f"{row.done} sheets handed in, {row.dropped} given up")
     say(f"Moderators see more at /tests/progress/{name}/ on the site.")
 
 
@@ -187,7 +187,7 @@ def results(site: Site, name: str, out: str, force: bool, as_json: bool) -> None
         print_json(counts)
         return
     for what, count in counts.items():
-        click.echo(f"{what:10} {count:>7,}")
+        echo(f"{what:10} {count:>7,}")
     if not counts["answers"]:
         say("Nobody has handed in an answer yet.")
         return
@@ -217,8 +217,8 @@ def publish(site: Site, name: str, as_json: bool) -> None:
     if as_json:
         print_json(asdict(released))
         return
-    click.echo(
+    echo(
         f"{released.used + released.alternates} problems are released ({released.used} used, "
         f"{released.alternates} alternates); {released.withheld} stay under embargo"
     )
-    click.echo(released.canary)
+    echo(released.canary)

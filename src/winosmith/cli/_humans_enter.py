@@ -15,7 +15,7 @@ import click
 from winosmith import humans
 from winosmith.answers import Response
 from winosmith.cli._options import FILE, json_option
-from winosmith.cli._printing import print_json, print_table, say
+from winosmith.cli._printing import echo, print_json, print_table, ring, say
 from winosmith.errors import DataError, FormatError, InputError, Interrupted
 from winosmith.humans import Entry, Sheet, Sitting, Subject
 from winosmith.outputs import write_aside
@@ -81,7 +81,7 @@ def enter_answers(**options: Any) -> None:
         return
     _print(sittings)
     people = number_of(len(subjects), "person", "people")
-    click.secho(f"{number_of(len(responses), 'answer')} of {people}", bold=True)
+    echo(f"{number_of(len(responses), 'answer')} of {people}", bold=True)
     say(f"Wrote {out / 'responses.jsonl'} and {out / 'subjects.jsonl'}.")
 
 
@@ -228,9 +228,9 @@ def _type(sheets: Mapping[str, Sheet], out: Path, options: Mapping[str, Any]) ->
             {"number": d.number, "first": d.first, "second": d.second} for d in differences
         ]
         for difference in differences if not options["as_json"] else ():
-            click.echo(str(difference)[0].upper() + str(difference)[1:])
+            echo(str(difference)[0].upper() + str(difference)[1:])
         if not options["as_json"]:
-            click.secho(
+            echo(
                 f"{len(differences)} of {len(sheet)} questions differ; look at the paper, and type "
                 f"one of the files again" if differences else "Both entries are the same",
                 bold=True,
@@ -262,20 +262,20 @@ def type_answers(sheet: Sheet, subject: str, path: Path) -> Sitting:
             while entry.item is not None:
                 entry = _typed(entry, next(keys), path)
     except (KeyboardInterrupt, StopIteration):
-        click.echo("", err=True)
+        echo("", err=True)
     if entry.item is not None:
         raise Interrupted(
             f"Question {entry.at} of {len(sheet)} is next; {path} has the answers so far, "
             "and the same command goes on"
         )
-    click.echo(f"All {len(sheet)} questions of {subject} are in {path}.", err=True)
+    echo(f"All {len(sheet)} questions of {subject} are in {path}.", err=True)
     return entry.sitting
 
 
 def _introduce(entry: Entry, path: Path) -> None:
     sheet = entry.sitting.sheet
     what = "Going on with" if entry.at > 1 else "Typing"
-    click.echo(
+    echo(
         f"{what} {entry.sitting.subject} on {sheet.code}, {len(sheet)} questions. A letter is an "
         "answer, X ambiguous,\nspace an empty one; backspace takes back; Ctrl-C stops and keeps "
         f"what is typed.\n({path})\n",
@@ -291,23 +291,23 @@ def _ask(entry: Entry) -> None:
         return
     snippet = shown(" ".join("".join(item.snippet).split()))
     snippet = snippet if len(snippet) <= _SHORT else snippet[: _SHORT - 1] + "…"
-    click.echo(f"{item.number:>4}  {snippet:<{_SHORT}} {'/'.join(item.letters)}: ", nl=False,
+    echo(f"{item.number:>4}  {snippet:<{_SHORT}} {'/'.join(item.letters)}: ", nl=False,
                err=True)  # fmt: skip
 
 
 def _echo(before: Entry, after: Entry) -> None:
     if after.at < before.at:
-        click.echo("(back)", err=True)
+        echo("(back)", err=True)
         return
     given = after.sitting.answers.get(before.at)
-    click.echo(given.letter if given else "-", err=True)
+    echo(given.letter if given else "-", err=True)
 
 
 def _typed(entry: Entry, key: str, path: Path) -> Entry:
     """Return the state after a key, saved; the same one after a key that means nothing here."""
     after = entry.press(key)
     if after is None:
-        click.echo("\a", nl=False, err=True)
+        ring()
         return entry
     after.save(path)
     _echo(entry, after)

@@ -12,7 +12,7 @@ import click
 from winosmith import formats, humans
 from winosmith.answers import Response
 from winosmith.cli._options import FILE, data_argument, format_option, json_option, read_data
-from winosmith.cli._printing import print_json, print_table, progress, say
+from winosmith.cli._printing import echo, print_json, print_table, progress, say
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, InputError
 from winosmith.humans import CrossFit, Rules, Selection
@@ -149,7 +149,7 @@ def _print(
     why_not: str | None,
     signature: Signature,
 ) -> None:
-    click.secho(
+    echo(
         f"{len(found.rows)} of {len(dataset)} problems are chosen; {found.sound} are sound\n",
         bold=True,
     )
@@ -170,22 +170,20 @@ def _print(
     reasons = Counter(_kind(left.reason) for left in found.filtered.dropped).most_common()
     print_table("Left out", ("problems", "because"), [(n, why) for why, n in reasons[:_REASONS]])
     if found.answers:
-        click.echo(
+        echo(
             f"Agreement by the answers that chose them:  {percent(found.naive, 2)} "
             f"({found.right} of {found.answers}; optimistic)"
         )
     if fit is not None:
         low, high = fit.agreement.interval
-        click.echo(
+        echo(
             f"Agreement of people who did not choose:    {percent(fit.agreement.value, 2)} "
             f"({percent(low)} to {percent(high)}; {fit.folds} folds)"
         )
-        click.echo(
-            f"Of the set, {percent(fit.kept, 0)} is chosen without a part of the people, too."
-        )
+        echo(f"Of the set, {percent(fit.kept, 0)} is chosen without a part of the people, too.")
     else:
-        click.echo(f"Agreement of people who did not choose:    unknown\n  ({why_not})")
-    click.echo(f"\n{signature}")
+        echo(f"Agreement of people who did not choose:    unknown\n  ({why_not})")
+    echo(f"\n{signature}")
 
 
 def _kind(reason: str) -> str:
@@ -264,11 +262,11 @@ def publish_problems(
     if as_json:
         print_json(counts)
         return
-    click.echo(
+    echo(
         f"{len(after.released)} problems are released ({len(asked)} used, {after.alternates} "
         f"alternates); {len(after.withheld)} stay under embargo"
     )
-    click.echo(after.canary)
+    echo(after.canary)
     say(f"Wrote {folder.path / 'released.jsonl'} and {folder.path / PRIVATE / 'withheld.jsonl'}.")
 
 

@@ -12,7 +12,7 @@ import click
 
 from winosmith import humans
 from winosmith.cli import _options
-from winosmith.cli._printing import print_json, print_table, progress, say
+from winosmith.cli._printing import echo, print_json, print_table, progress, say
 from winosmith.dataset import Dataset, Dropped
 from winosmith.errors import InputError
 from winosmith.humans import Declared, Ledger, Sheet, Sheets
@@ -233,7 +233,7 @@ def _print(made: Sheets, report: Mapping[str, Any], path: Path) -> None:
         rows = [(copy["subject"], copy["sheet"], copy["file"]) for copy in report["subjects"]]
         print_table("Given", ("subject", "sheet", "file"), rows)
     print_left_out(made.left_out)
-    click.echo(report["signature"])
+    echo(report["signature"])
     printed = any(name.endswith(".pdf") for name in report["files"])
     hand_out = f"Print {path}/*.pdf." if printed else f"The sheets are in {path}."
     say(f"{hand_out} The answer key is {path / PRIVATE / 'key.csv'}: keep it apart.")
@@ -242,9 +242,9 @@ def _print(made: Sheets, report: Mapping[str, Any], path: Path) -> None:
 def print_left_out(left_out: Sequence[Dropped]) -> None:
     """Print some of the problems on no sheet, each with the reason."""
     for left in left_out[:_REASONS]:
-        click.echo(f"On no sheet: {left.problem.id}: {left.reason}")
+        echo(f"On no sheet: {left.problem.id}: {left.reason}")
     if len(left_out) > _REASONS:
-        click.echo(f"On no sheet: {len(left_out) - _REASONS:,} more; see --json")
+        echo(f"On no sheet: {len(left_out) - _REASONS:,} more; see --json")
 
 
 LEDGER = "ledger.json"

@@ -7,14 +7,22 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import io
+import traceback
 import warnings
 from collections.abc import Mapping
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import click
 
 from winosmith._version import __version__
+from winosmith.cli._advice import advised
+from winosmith.cli._printing import echo, say
 from winosmith.errors import Interrupted, WinosmithError
+
+_FAILED: WeakKeyDictionary[WinosmithError, click.Command] = WeakKeyDictionary()
+"""The command in which an error was raised, whose options its advice names."""
 
 
 class Group(click.Group):
@@ -22,6 +30,15 @@ class Group(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except WinosmithError as error:
+            failed = self.get_command(ctx, ctx.invoked_subcommand or "")
+            if failed is not None and not isinstance(failed, click.Group):
+                _FAILED[error] = failed
+            raise
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -64,6 +81,14 @@ class LazyGroup(Group):
         module, _, name = self.places.get(cmd_name, f"{cmd_name}:command").partition(":")
         command: click.Command = getattr(importlib.import_module(f"{__package__}.{module}"), name)
         return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            if _is_output(error):
+                raise
+            raise WinosmithError(f"a connection broke: {error}") from error  # click would hide it
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         width = max(map(len, self.list_commands(ctx)))  # the sections' lines begin in one column
@@ -141,17 +166,19 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         code = group.main(arguments, prog_name="winosmith", standalone_mode=False)
     except click.ClickException as error:
-        error.show()
+        shown = io.StringIO()
+        error.show(shown)
+        say(shown.getvalue().rstrip())
         return 2
     except Interrupted as told:
-        click.secho(f"\nStopped. {told}", err=True, fg="yellow")
+        echo(f"\nStopped. {told}", err=True, fg="yellow")
         return 130
     except (KeyboardInterrupt, click.Abort):
-        click.secho(f"\nStopped. {AGAIN}", err=True, fg="yellow")
+        echo(f"\nStopped. {AGAIN}", err=True, fg="yellow")
         return 130
     except WinosmithError as error:
-        return _fail(str(error))
-    except SystemExit:  # so click ends when the reader of a pipe went away; nothing is wrong here
+        return _fail(advised(str(error), _FAILED.get(error)))
+    except SystemExit:  # click ends so if nobody reads the help that it prints
         return 0
     except OSError as error:
         return _fail(f"{error.filename or 'the system'}: {error.strerror or error}")
@@ -161,12 +188,18 @@ def main(arguments: list[str] | None = None) -> int:
     return code if isinstance(code, int) else 0  # what `ctx.exit(1)` asks for arrives as a result
 
 
+def _is_output(error: BaseException) -> bool:
+    """Return whether the error is of printing: help, say, of which the reader needed no more."""
+    frames = traceback.walk_tb(error.__traceback__)
+    return any(frame.f_code is click.echo.__code__ for frame, _ in frames)
+
+
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    click.secho("Warning: ", err=True, fg="yellow", nl=False)
-    click.echo(message, err=True)
+    echo("Warning: ", err=True, fg="yellow", nl=False)
+    echo(message, err=True)
 
 
 def _fail(message: str) -> int:
-    click.secho("Error: ", err=True, fg="red", bold=True, nl=False)
-    click.echo(message, err=True)
+    echo("Error: ", err=True, fg="red", bold=True, nl=False)
+    echo(message, err=True)
     return 2

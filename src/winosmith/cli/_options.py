@@ -215,7 +215,7 @@ def skip_bad_option(function: Any) -> Any:
 
 def with_skip_bad(error: FormatError) -> FormatError:
     """Return the error of a bad record, with what `--skip-bad` would do."""
-    hint = "add --skip-bad FILE to set such records aside and go on"
+    hint = "add `skip_bad='bad.jsonl'` to set such records aside and continue"
     return FormatError(f"{error.reason}; {hint}", error.path, error.line)
 
 
@@ -231,7 +231,7 @@ def unmarked_twins(dataset: Dataset) -> tuple[int, str]:
     return len(pairs), (
         f"{len(pairs):,} pair{'s' * (not one)} of singles look{'s' * one} like {'a ' * one}"
         f"twin{'s' * (not one)}, though nothing marks {'it' if one else 'them'} (as {first!r} and "
-        f"{second!r}): name a column that both halves share with --pair-by, or give both one "
+        f"{second!r}): name a column that both halves share with `pair_by=`, or give both one "
         "twin_id"
     )
 

@@ -93,7 +93,7 @@ def graded(
     except OtherDataError as error:
         if partial is None or not error.common:
             raise
-        raise DataError(f"{error} If not, --partial measures what is in both.") from None
+        raise DataError(f"{error} If not, `partial=True` measures what is in both.") from None
     files, names = [path for path, _ in read], [predictions.solver for _, predictions in read]
     found: dict[str, Graded] = {}
     shared = None if partial else clusters(dataset)

@@ -1,19 +1,26 @@
-"""What commands tell: results as tables of 80 columns, as a page and as JSON; progress."""
+"""What commands print: results as tables of 80 columns, as a page and as JSON; progress.
+
+Everything that a command prints, on both streams, passes through `echo`, `print_table` or
+`print_json`, so text from data never controls the terminal, and a closed pipe ends no command.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import click
 
 from winosmith._version import __version__
+from winosmith.cli._advice import advised
+from winosmith.escape import for_json, for_terminal
 from winosmith.outputs import write_aside
 
 if TYPE_CHECKING:
@@ -21,14 +28,65 @@ if TYPE_CHECKING:
     from winosmith.metrics import Proportion
 
 
+def _write(text: str, *, err: bool = False, nl: bool = True) -> None:
+    """Write text that has no control characters except our own styles.
+
+    If nobody reads the stream any longer (`| head`), the rest of it is discarded: the command
+    still does its work, and ends with the code that it would have had.
+    """
+    try:
+        click.echo(text, err=err, nl=nl)
+    except BrokenPipeError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, (sys.stderr if err else sys.stdout).fileno())
+        os.close(nowhere)
+
+
+def echo(message: object = "", *, err: bool = False, nl: bool = True, **style: Any) -> None:
+    r"""Print a message with its advice as options of the command that runs.
+
+    Control characters are written as Python does (`\x1b`).
+
+    Args:
+        message: what to print; tabs and newlines are kept.
+        err: to the error stream.
+        nl: end the line.
+        style: colour and weight, as `click.style` takes them.
+    """
+    text = for_terminal(_advised(message))
+    _write(click.style(text, **style) if style else text, err=err, nl=nl)
+
+
+def _advised(message: object) -> str:
+    context = click.get_current_context(silent=True)
+    return advised(str(message), context.command if context else None)
+
+
+def ring() -> None:
+    """Ring the terminal's bell."""
+    _write("\a", err=True, nl=False)
+
+
 def print_json(report: Any) -> None:
-    """Print a report as indented JSON, non-ASCII characters as they are."""
-    click.echo(json.dumps(report, indent=2, ensure_ascii=False, allow_nan=False))
+    """Print a report as indented JSON with non-ASCII characters, of which controls are escaped."""
+    print_json_text(json.dumps(report, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def print_json_text(document: str) -> None:
+    """Print a JSON document with its control characters escaped."""
+    _write(for_json(document), nl=False)
 
 
 def say(message: str) -> None:
-    """Tell the user something that is not the result: to the error stream."""
-    click.echo(message, err=True)
+    """Print a message that is not part of the result: to the error stream."""
+    echo(message, err=True)
+
+
+def fail_gate(broken: Sequence[str]) -> NoReturn:
+    """End the command with code 1, with the reasons on the error stream."""
+    for reason in broken:
+        say(f"Broken: {reason}.")
+    click.get_current_context().exit(1)
 
 
 @contextmanager
@@ -79,17 +137,17 @@ def _bar(console: Any, title: str, total: int | None) -> Iterator[Callable[[int,
 
     columns = (
         SpinnerColumn(),
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
-        TextColumn("[dim]{task.fields[note]}"),
+        TextColumn("{task.fields[note]}", style="dim", markup=False),
     )
     with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task(title, total=total, note="")
+        task = bar.add_task(for_terminal(title), total=total, note="")
 
         def advance(done: int, note: str = "") -> None:
-            bar.update(task, completed=done, note=note)
+            bar.update(task, completed=done, note=for_terminal(note))
 
         yield advance
 
@@ -121,8 +179,7 @@ def print_table(
     A header of empty names is not shown, and a table without rows is not printed. `forms` are the
     columns' format specifications, as on a page; none for a column's usual one.
 
-    Whatever the cells hold is printed as it is: control characters are replaced, and nothing is
-    taken for markup.
+    Control characters in cells are escaped, and nothing is taken for markup.
     """
     from rich import box
     from rich.console import Console
@@ -137,15 +194,21 @@ def print_table(
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, show_header=any(header))
     for at, name in enumerate(header):
         numeric = all(isinstance(row[at], int | float | None) for row in body)
-        table.add_column(name, justify="right" if numeric else "left", overflow="fold")
+        table.add_column(
+            Text(for_terminal(name)), justify="right" if numeric else "left", overflow="fold"
+        )
     forms = forms or [""] * len(header)
     for row in body:
         cells = zip(row, forms, strict=True)
-        table.add_row(*(Text("" if cell is None else shown(cell, form)) for cell, form in cells))
+        table.add_row(
+            *(Text("" if cell is None else for_terminal(shown(cell, form))) for cell, form in cells)
+        )
     console = Console(highlight=False)
-    console.print(Text(title, style="bold"))
-    console.print(table)
-    console.print()
+    with console.capture() as printed:
+        console.print(Text(for_terminal(title), style="bold"))
+        console.print(table)
+        console.print()
+    _write(printed.get(), nl=False)
 
 
 Rows: TypeAlias = "list[list[report.Value]]"
@@ -194,7 +257,7 @@ def _print_table(table: report.Table, *, cut: bool) -> None:
     )
     more = len(table.rows) - len(rows)
     if note := f"{table.beyond.format(more) if more else ''} {table.note}".strip():
-        click.echo(textwrap.fill(note, 80) + "\n")
+        echo(textwrap.fill(_advised(note), 80) + "\n")
 
 
 def _cut(cell: report.Value) -> report.Value:
@@ -206,17 +269,15 @@ def _cut(cell: report.Value) -> report.Value:
 def _print_text(text: report.Text) -> None:
     from winosmith.report import shown
 
-    for paragraph in map(shown, text.paragraphs):
+    for paragraph in map(_advised, map(shown, text.paragraphs)):
         if text.kind == "warning":  # it may name a file and a line, which nothing should break
-            click.secho(paragraph, fg="yellow")
+            echo(paragraph, fg="yellow")
         elif text.kind == "list":
-            click.echo(
-                textwrap.fill(paragraph, 78, initial_indent="  - ", subsequent_indent="    ")
-            )
+            echo(textwrap.fill(paragraph, 78, initial_indent="  - ", subsequent_indent="    "))
         else:
-            click.echo(textwrap.fill(paragraph, 80))
+            echo(textwrap.fill(paragraph, 80))
     if text.kind == "list":
-        click.echo()
+        echo()
 
 
 @dataclass(frozen=True)
@@ -256,23 +317,23 @@ class Result:
             print_json(self.record)
             return
         if self.verdict:
-            click.secho(f"{shown(self.verdict)}\n", bold=True)
+            echo(f"{shown(self.verdict)}\n", bold=True)
         printed = [section for section in self.sections if any(map(_is_printed, section.blocks))]
         for number, section in enumerate(printed):
             if self.apart and number and not _ends_empty(printed[number - 1].blocks):
-                click.echo()
+                echo()
             print_blocks(section.blocks, cut=self.cut)
         self._print_signatures()
         if out:
-            click.secho(f"The report is {out}", bold=True)
+            echo(f"The report is {out}", bold=True)
 
     def _print_signatures(self) -> None:
         from winosmith.report import shown
 
         if self.signature:
-            click.echo(f"Signature: {shown(str(self.signature))}")
+            echo(f"Signature: {shown(str(self.signature))}")
         for what, signature in self.signatures.items():
-            click.echo(f"Signature of {shown(what)}: {signature}")
+            echo(f"Signature of {shown(what)}: {signature}")
 
     def page(self) -> str:
         """Return all of it as one HTML page."""

@@ -188,7 +188,7 @@ def _chat(options: Options, train: Dataset | None, on_reply: Any) -> Solver:
     from winosmith import chat, embed, solve
 
     if len(options["model"]) > 1:
-        raise InputError("the solver 'chat' asks one model; name one with --model")
+        raise InputError("the solver 'chat' asks one model; name one with `model=`")
     client = chat.Client.from_environment(
         options["model"][0] if options["model"] else None,
         options["base_url"],
@@ -225,7 +225,7 @@ def shots_asked(options: Options, train: Dataset | None) -> int:
     if options["shots"] is None:
         return SHOTS if train is not None else 0
     if options["shots"] and train is None:
-        raise InputError("--shots are drawn from solved problems; name them with --train")
+        raise InputError("--shots are drawn from solved problems; name them with `train=`")
     return int(options["shots"])
 
 

@@ -17,7 +17,7 @@ import click
 
 from winosmith.cli import _options
 from winosmith.cli._main import Group, LazyGroup
-from winosmith.cli._printing import print_json, print_table, progress, say
+from winosmith.cli._printing import echo, print_json, print_table, progress, say
 from winosmith.errors import FormatError, InputError
 from winosmith.text import number_of
 
@@ -164,7 +164,7 @@ def invite(site: Site, role: str | None, name: str | None, minutes: int, address
         if role
         else reset(_person(str(name)), minutes)
     )
-    click.echo(f"{address.rstrip('/')}{path}")
+    echo(f"{address.rstrip('/')}{path}")
 
 
 def _person(name: str):  # type: ignore[no-untyped-def]
@@ -200,7 +200,7 @@ def people(site: Site, as_json: bool) -> None:
         print_json(counts)
         return
     for name, count in counts.items():
-        click.echo(f"{name:10} {count:>7,}")
+        echo(f"{name:10} {count:>7,}")
 
 
 @click.command("models")
@@ -221,10 +221,10 @@ def models(site: Site, retry: str | None) -> None:
             names = ", ".join(stand.model.name for stand in known) or "none"
             raise InputError(f"--retry {retry}: the site has no such model; it has {names}")
         count = asking.retry(found)
-        click.echo(f"{number_of(count, 'prediction')} of {retry} tried again")
+        echo(f"{number_of(count, 'prediction')} of {retry} tried again")
         return
     if not known:
-        click.echo("The site has no models, or was never served with any.")
+        echo("The site has no models, or was never served with any.")
     for stand in known:
         _tell(stand, site.folder)
 
@@ -234,17 +234,17 @@ def _tell(stand: Figures, folder: Path) -> None:
 
     model = stand.model
     took = "" if stand.seconds is None else f", {stand.seconds:.3g} s each"
-    click.echo(f"{model.name}  {model.solver} {model.revision} {model.digest[:12]}".rstrip())
-    click.echo(f"  {stand.state}")
-    click.echo(f"  {stand.done:,} of {stand.total:,} predicted{took}")
+    echo(f"{model.name}  {model.solver} {model.revision} {model.digest[:12]}".rstrip())
+    echo(f"  {stand.state}")
+    echo(f"  {stand.done:,} of {stand.total:,} predicted{took}")
     if stand.trouble:
-        click.echo(
+        echo(
             f"  {stand.late:,} too late, {stand.failed:,} failed; "
             f"again with: winosmith admin models {folder} --retry {model.name}"
         )
     told = fault_file(folder, model.name)
     if model.fault and told.exists():
-        click.echo(f"  {told.read_text('utf-8').strip()}")
+        echo(f"  {told.read_text('utf-8').strip()}")
 
 
 @click.command("tidy")
@@ -259,9 +259,9 @@ def tidy(site: Site) -> None:
     from winosmith.web.people.privacy import tidy as delete_old
     from winosmith.web.problems.states import publish_due
 
-    click.echo(f"{'published':12} {publish_due():>9,}")
+    echo(f"{'published':12} {publish_due():>9,}")
     for name, count in delete_old().items():
-        click.echo(f"{name:12} {count:>9,}")
+        echo(f"{name:12} {count:>9,}")
 
 
 @click.command("backup")
@@ -278,7 +278,7 @@ def backup(site: Site, file: str) -> None:
 
     contents = hosting.backup(site, file)
     size = Path(file).stat().st_size
-    click.echo(f"{file}: {size:,} bytes, {contents.database}, {contents.made}")
+    echo(f"{file}: {size:,} bytes, {contents.database}, {contents.made}")
 
 
 @click.command("restore")
@@ -295,9 +295,9 @@ def restore(file: str, folder: str, database: str | None) -> None:
 
     contents = hosting.restore(file, folder, database=database or None)
     place = Path(folder).absolute()
-    click.echo(f"{place}: the site of {contents.made} ({contents.database})")
+    echo(f"{place}: the site of {contents.made} ({contents.database})")
     more = " --database …" if contents.database == "postgresql" else ""
-    click.echo(f"Serve it with: winosmith serve {place}{more}")
+    echo(f"Serve it with: winosmith serve {place}{more}")
 
 
 @click.command("export")
@@ -324,8 +324,8 @@ def export(site: Site, out: str, format_name: str, public: bool, as_json: bool) 
         print_json(asdict(exported))
         return
     for name, count in exported.counts.items():
-        click.echo(f"{name:20} {count:>9,}")
-    click.echo(f"digest {exported.digest}")
+        echo(f"{name:20} {count:>9,}")
+    echo(f"digest {exported.digest}")
 
 
 @click.command("import")
@@ -373,7 +373,7 @@ def import_(
             )
         added = made.added
         _tell_of_families(made)
-    click.echo(f"{added:,} new, {len(dataset) - added:,} there already")
+    echo(f"{added:,} new, {len(dataset) - added:,} there already")
 
 
 @contextmanager
@@ -392,9 +392,9 @@ def _lines_told(file: str, format_name: str | None, dataset: Dataset) -> Iterato
 
 def _tell_of_families(made: Imported) -> None:
     if made.versions:
-        click.echo(f"{made.versions:,} perturbed problems have their place in a family")
+        echo(f"{made.versions:,} perturbed problems have their place in a family")
     if made.apart:
-        click.echo(
+        echo(
             f"{made.apart:,} perturbed problems stand alone: the site lacks their root, or a "
             "problem on the way to it; import those, then this file again"
         )
@@ -427,7 +427,7 @@ def gold(site: Site, file: str, new_ids: bool, format_name: str | None) -> None:
         dataset = hosting.with_new_ids(dataset, site.secret)
     with _lines_told(file, format_name, dataset):
         made = hosting.import_problems(dataset, "gold")
-    click.echo(f"{made.added:,} new, {made.known:,} there already")
+    echo(f"{made.added:,} new, {made.known:,} there already")
 
 
 @click.group(cls=Group)
@@ -489,11 +489,11 @@ def show(site: Site, name: str, as_json: bool) -> None:
     if as_json:
         print_json({"round": found.name, "state": found.state, "record": found.record})
         return
-    click.echo(f"{found.name}: {found.get_state_display()}")
+    echo(f"{found.name}: {found.get_state_display()}")
     if found.busy:
         _how_far(site.folder, found)
     elif found.state == found.State.FAILED:
-        click.echo(found.error)
+        echo(found.error)
         say(f"Let it go on with: winosmith round --site {site.folder} --name {name}")
     elif found.state == found.State.DONE:
         _figures(found)
@@ -504,13 +504,11 @@ def _how_far(folder: Path, found: Round) -> None:
 
     progress = progress_of(found)
     if progress is None or not progress.at_work:
-        click.echo(f"no process is at it; it goes on with: winosmith round --site {folder}")
+        echo(f"no process is at it; it goes on with: winosmith round --site {folder}")
         return
-    click.echo(
-        f"step {progress.number} of {progress.of}: {progress.step}, {progress.percent} % of all"
-    )
+    echo(f"step {progress.number} of {progress.of}: {progress.step}, {progress.percent} % of all")
     if progress.until is not None:
-        click.echo(f"over at about {progress.until:%Y-%m-%d %H:%M} UTC, by the round before")
+        echo(f"over at about {progress.until:%Y-%m-%d %H:%M} UTC, by the round before")
 
 
 def _figures(found: Round) -> None:
@@ -539,7 +537,7 @@ def cancel(site: Site, name: str) -> None:
     from winosmith.web.rounds import running
 
     running.cancel(running.round_named(name))
-    click.echo(f"{name} is cancelled")
+    echo(f"{name} is cancelled")
     say(f"Let it go on with: winosmith round --site {site.folder} --name {name}")
 
 
@@ -555,5 +553,5 @@ def publish(site: Site, name: str) -> None:
     from winosmith.web.rounds import running
 
     running.publish(None, running.round_named(name))
-    click.echo(f"{name} is published")
+    echo(f"{name} is published")
     say(f"Everyone sees it at /rounds/round/{name}/ on the site.")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from winosmith.cli._options import PAGE, format_option, how_read, json_option, named_columns
-from winosmith.cli._printing import Result, say
+from winosmith.cli._printing import Result, echo, fail_gate, say
 from winosmith.cli.admin import database_option, existing_site
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, FormatError, InputError
@@ -97,9 +97,7 @@ _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".parquet")
 @click.option("--out", type=PAGE, metavar="FILE.html", help="Write the page there.")
 @json_option
 @database_option
-@click.pass_context
 def command(
-    ctx: click.Context,
     data: tuple[str, ...],
     format_name: str | None,
     draws: int,
@@ -205,18 +203,16 @@ def command(
         apart=True,
     ).tell(as_json=as_json, out=out)
     if not as_json:
-        click.echo(f"For a README: {found.line}")
+        echo(f"For a README: {found.line}")
         for name, one in mended.items():
             folder = Path(repaired or "", name if len(mended) > 1 else "")
-            click.secho(f"{len(one.dataset):,} items are in {folder / 'kept.jsonl'}", bold=True)
+            echo(f"{len(one.dataset):,} items are in {folder / 'kept.jsonl'}", bold=True)
     if judged is not None:
         _to_judge(found, suspects, judged.secret)
     if sheet:
         _to_sheet(found, suspects, sheet)
-    for told in broken:
-        say(f"Broken: {told}.")
     if broken:
-        ctx.exit(1)
+        fail_gate(broken)
 
 
 def _embedder(name: str) -> TextEmbedder:

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from winosmith.cli._options import FILE, FOLDER, json_option
-from winosmith.cli._printing import log_shown, progress, say
+from winosmith.cli._printing import echo, log_shown, print_json_text, progress, say
 
 
 @click.command()
@@ -78,14 +78,12 @@ def tell_build(folder: Path, as_json: bool) -> None:
     record = _record(folder)
     _figure(record["figures"][0])
     for line in record.get("rules_used", {}).get("words", ()):
-        click.echo(textwrap.fill(line, 80, subsequent_indent="  "))
+        echo(textwrap.fill(line, 80, subsequent_indent="  "))
     funnel = record["funnel"]
     steps = funnel["steps"]
     kept = steps[-1]["kept"] if steps else funnel["collected"]
-    click.echo(
-        f"{kept['problems']:,} problems kept of {funnel['collected']['problems']:,} collected,"
-    )
-    click.echo(f"  {whole_and_single(kept['twins'], kept['singles'])}")
+    echo(f"{kept['problems']:,} problems kept of {funnel['collected']['problems']:,} collected,")
+    echo(f"  {whole_and_single(kept['twins'], kept['singles'])}")
     for line in build.small_sentences(record):
         say(f"{line}.")
     _figures(folder, record)
@@ -108,13 +106,13 @@ def tell_filter(folder: Path, as_json: bool) -> None:
         return
     record = _record(folder)
     _figure(record["figures"][0])
-    click.echo(f"{record['kept']:,} problems kept of {record['kept'] + record['dropped']:,}")
+    echo(f"{record['kept']:,} problems kept of {record['kept'] + record['dropped']:,}")
     _figures(folder, record)
 
 
 def _printed(folder: Path, as_json: bool) -> bool:
     if as_json:
-        click.echo((folder / "report.json").read_text("utf-8"), nl=False)
+        print_json_text((folder / "report.json").read_text("utf-8"))
     return as_json
 
 
@@ -126,7 +124,7 @@ def _figures(folder: Path, record: Mapping[str, Any]) -> None:
     """Print the key figures after the first, where the report is, and their signature."""
     for figure in record["figures"][1:]:
         _figure(figure)
-    click.secho(f"The report is {(folder / 'report.html').resolve()}", bold=True)
+    echo(f"The report is {(folder / 'report.html').resolve()}", bold=True)
     say(f"signature {record['signature']}")
 
 
@@ -134,5 +132,5 @@ def _figure(figure: Mapping[str, Any]) -> None:
     """Print a key figure, with its note on a line of its own."""
     from winosmith.report import shown
 
-    click.echo(f"{shown(figure['value'], figure['form'])} {figure['label']},")
-    click.echo(textwrap.fill(figure["note"], 100, initial_indent="  ", subsequent_indent="  "))
+    echo(f"{shown(figure['value'], figure['form'])} {figure['label']},")
+    echo(textwrap.fill(figure["note"], 100, initial_indent="  ", subsequent_indent="  "))

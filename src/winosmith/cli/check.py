@@ -13,13 +13,14 @@ import click
 from winosmith import formats, report, validate
 from winosmith.answers import Response
 from winosmith.cli import _options
-from winosmith.cli._printing import Result, Rows, say
+from winosmith.cli._printing import Result, Rows, fail_gate, say
 from winosmith.dataset import Dataset, Dropped
 from winosmith.errors import DataError
 from winosmith.metrics import HumanAccuracy, copies, human_accuracy
 from winosmith.outputs import OutputFolder
 from winosmith.records import canonical, problem_record
 from winosmith.report import fixed, percent, shown
+from winosmith.text import number_of
 from winosmith.validate import Checked, Examined, Finding, StructureRules, VoteRules, unvalidated
 
 SWITCHES = {
@@ -147,9 +148,10 @@ def command(
     )
     if out:
         _write(checked, result, out, force)
+    dropped = len(checked.result.dropped) if strict else 0
     result.tell(as_json=as_json, out=None)
-    if strict and checked.result.dropped:
-        click.get_current_context().exit(1)
+    if dropped:
+        fail_gate([f"{number_of(dropped, 'problem')} dropped"])
 
 
 def _rules(skip: tuple[str, ...], rules: dict[str, Any]) -> tuple[StructureRules, VoteRules]:

@@ -14,6 +14,7 @@ from winosmith.cli._printing import (
     TIES,
     Result,
     Rows,
+    fail_gate,
     off_scores,
     rate,
     say,
@@ -36,6 +37,10 @@ if TYPE_CHECKING:
               "families get before the first error.")  # fmt: skip
 @_predictions.depth_option
 @click.option("--baseline", metavar="NAME", help="Compare the others with this solver only.")
+@click.option("--fail-on", "rules", default="", metavar="RULES",
+              help="End with code 1 when a rule is broken: worse (the 95 % interval of the "
+              "difference from the baseline is below 0), worse=2pt (2 points or more below it); "
+              "several with commas.")  # fmt: skip
 @click.option("--seed", default=0, show_default=True, help="Of the bootstrap.")
 @click.option("--out", type=PAGE, metavar="FILE.html", help="Write the tables as a report there.")
 @json_option
@@ -52,9 +57,11 @@ def command(**options: Any) -> None:
     Example:
         winosmith compare dev.jsonl a.jsonl b.jsonl c.lst
         winosmith compare evolved.jsonl a.jsonl b.jsonl --by lineage
+        winosmith compare dev.jsonl old.jsonl new.jsonl --baseline old --fail-on worse=2pt
     """  # noqa: D301
-    from winosmith.metrics import compare
+    from winosmith.metrics import compare, regressions
 
+    _check_rules(options["rules"], options["baseline"])
     paths = options["predictions"]
     dataset = _predictions.answered(options["data"], options["format_name"], options["labels"])
     solvers = _predictions.graded(dataset, paths, options["partial"])
@@ -67,6 +74,7 @@ def command(**options: Any) -> None:
         solvers = _in_common(solvers)
     _tell_what_was_seen(solvers)
     found = compare(solvers, baseline=options["baseline"], seed=options["seed"])
+    broken = regressions(found, options["rules"])
     lasting = _lasting(solvers, found, options)
     records = [
         {"first": pair.first, "second": pair.second, "survival": of.record()}
@@ -79,6 +87,7 @@ def command(**options: Any) -> None:
             "data": dataset.name,
             **found.record(),
             **({"by_lineage": records} if lasting else {}),
+            "broken": broken,
         },
         [report.Section("Accuracies and differences", tables)],
         subtitle="Intervals are 95 %; twins and families are kept together.",
@@ -88,6 +97,20 @@ def command(**options: Any) -> None:
             for pair, of in zip(found.pairs, lasting, strict=False)
         },
     ).tell(as_json=options["as_json"], out=options["out"])
+    if broken:
+        fail_gate(broken)
+
+
+def _check_rules(rules: str, baseline: str | None) -> None:
+    """Refuse unknown rules, and rules without a baseline."""
+    from winosmith.metrics import parsed_rules
+
+    try:
+        parsed_rules(rules)
+    except InputError as error:
+        raise click.BadParameter(str(error), param_hint="--fail-on") from None
+    if rules and baseline is None:
+        raise click.UsageError("--fail-on needs the solver to compare with: add --baseline NAME")
 
 
 def _in_common(solvers: Mapping[str, Graded]) -> dict[str, Graded]:

@@ -125,8 +125,11 @@ def _written(made: Made, target: str, into: str, skip_bad: str | None) -> Made:
 
 def _write(made: Made, target: str, into: str) -> None:
     if not made.items:
-        reasons = "; ".join(f"{count} x {reason}" for reason, count in made.reasons()[:_REASONS])
-        raise FormatError(f"no record is left to write ({reasons or 'the file holds none'})")
+        reasons = [f"{count} x {reason}" for reason, count in made.reasons()[:_REASONS]]
+        if made.embargoed:
+            reasons.append(f"{made.embargoed} under embargo; `with_embargo=True` keeps them")
+        why = "; ".join(reasons) or "the file contains none"
+        raise FormatError(f"no record is left to write ({why})")
     formats.write(made.items, target, into)
 
 

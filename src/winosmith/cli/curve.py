@@ -89,7 +89,9 @@ def _read(path: Path) -> list[Run]:
     header = [cell.strip().lower() for cell in next(table)]
     if not {"size", "accuracy"} <= set(header):
         raise FormatError(
-            f"the table needs the columns size and accuracy; it has {', '.join(header)}", path, 1
+            f"the table needs the columns size and accuracy; it has {', '.join(map(repr, header))}",
+            path,
+            1,
         )
     runs: list[Run] = []
     for row in table:

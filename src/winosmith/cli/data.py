@@ -7,7 +7,7 @@ import click
 from winosmith import fetch
 from winosmith.cli._main import Group
 from winosmith.cli._options import json_option
-from winosmith.cli._printing import print_json, print_table, progress, say
+from winosmith.cli._printing import echo, print_json, print_table, progress, say
 
 
 @click.group(cls=Group)
@@ -47,7 +47,7 @@ def get(name: str, out: str | None, as_json: bool) -> None:
         print_json([{"path": str(f.path), "sha256": f.sha256, "checked": f.checked} for f in files])
         return
     for found in files:
-        click.echo(found.path)
+        echo(found.path)
         if not found.checked:
             say(f"  no checksum is known for it; its SHA-256 is {found.sha256}")
 

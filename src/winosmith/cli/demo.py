@@ -10,8 +10,9 @@ from typing import Any
 import click
 
 from winosmith.cli._options import json_option
-from winosmith.cli._printing import progress, say
+from winosmith.cli._printing import echo, progress, say
 from winosmith.cli.build import tell_build
+from winosmith.escape import one_line
 
 RECIPE = """\
 # winosmith build {folder}/recipe.toml --out benchmark
@@ -106,7 +107,7 @@ def write_practice(
     with held.write("planted.json") as file:
         json.dump(made.planted, file, indent=0, sort_keys=True)
     with held.write("recipe.toml") as file:
-        file.write(RECIPE.format(folder=folder, seed=seed))
+        file.write(RECIPE.format(folder=one_line(folder), seed=seed))
     return folder / "recipe.toml"
 
 
@@ -144,7 +145,7 @@ def command(out: str, force: bool, as_json: bool) -> None:
     tell_build(built.folder, as_json)
     if not as_json:
         _side_by_side(folder)
-        click.echo(f"Now try your own twins: edit a copy of {recipe}")
+        echo(f"Now try your own twins: edit a copy of {recipe}")
 
 
 def _side_by_side(folder: Path) -> None:
@@ -153,9 +154,9 @@ def _side_by_side(folder: Path) -> None:
         json.loads((folder / name / "report.json").read_text("utf-8"))
         for name in ("benchmark", "mirror")
     ]
-    click.echo(f"\n{'the same twins by':<44}{'AFLite':>8}{'mirror':>8}")
+    echo(f"\n{'the same twins by':<44}{'AFLite':>8}{'mirror':>8}")
     for what, figures in _compared(records):
-        click.echo(f"{what:<44}" + "".join(f"{figure:>8}" for figure in figures))
+        echo(f"{what:<44}" + "".join(f"{figure:>8}" for figure in figures))
 
 
 def _compared(records: list[dict[str, Any]]) -> list[tuple[str, list[str]]]:

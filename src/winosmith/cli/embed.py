@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from winosmith.cli import _options
-from winosmith.cli._printing import print_json, progress, say
+from winosmith.cli._printing import echo, print_json, progress, say
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError, OutputError
 from winosmith.models import TrainingSettings
@@ -195,11 +195,11 @@ def _model_folder(options: Options, determined: tuple[Any, ...], stack: ExitStac
 
 
 def _print(report: dict[str, Any]) -> None:
-    click.echo(f"{report['problems']:,} problems × {report['width']:,} numbers")
+    echo(f"{report['problems']:,} problems × {report['width']:,} numbers")
     if "finetuning" in report:
-        click.echo(
+        echo(
             f"{len(report['train_ids']):,} problems to train on and {len(report['dev_ids']):,} to "
             "choose by were left out; their ids are in the file"
         )
-    click.secho(f"Written to {report['file']}", bold=True)
+    echo(f"Written to {report['file']}", bold=True)
     say(f"signature {report['signature']}")

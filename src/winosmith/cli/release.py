@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from winosmith.cli._options import FILE, FOLDER, json_option
-from winosmith.cli._printing import print_json, progress, say
+from winosmith.cli._printing import echo, fail_gate, print_json, progress, say
 from winosmith.errors import InputError
+from winosmith.text import number_of
 
 if TYPE_CHECKING:
     from winosmith.release import Released, Verified
@@ -81,7 +82,7 @@ def command(
     from winosmith import release
 
     if template:
-        click.echo(release.TEMPLATE, nl=False)
+        echo(release.TEMPLATE, nl=False)
         return
     if not source or about is None or out is None:
         raise InputError(
@@ -124,7 +125,7 @@ def _tell(done: Released) -> None:
     content = done.content
     counts = content.counts
     parts = ", ".join(f"{part} {counts[part]['problems']:,}" for part in content.parts)
-    click.echo(f"{counts['all']['problems']:,} problems: {parts}")
+    echo(f"{counts['all']['problems']:,} problems: {parts}")
     for reason, count in content.left_out.items():
         say(f"left out: {count:,} {reason}")
     for line in done.copies.sentences():
@@ -136,7 +137,7 @@ def _tell(done: Released) -> None:
         say(f"What is yours alone, such as answers of test, is in {done.key}.")
     if not done.anew:
         say("It was there already, with the same bytes.")
-    click.secho(f"The release is {Path(done.folder).resolve()}", bold=True)
+    echo(f"The release is {Path(done.folder).resolve()}", bold=True)
     say(f"signature {content.signature}")
 
 
@@ -150,8 +151,7 @@ _SHOWN = 10
               help="What must not be published: private/ of the build, or that beside the "
               "release. Nothing of it may be found.")  # fmt: skip
 @json_option
-@click.pass_context
-def verify(ctx: click.Context, release: str, private: str | None, as_json: bool) -> None:
+def verify(release: str, private: str | None, as_json: bool) -> None:
     """Verify a RELEASE, or list what is wrong with it; exit code 1 if something is.
 
     These are checked: the SHA-256 of every file, the digest and the folder's name; each problem,
@@ -172,7 +172,7 @@ def verify(ctx: click.Context, release: str, private: str | None, as_json: bool)
     else:
         _tell_faults(found)
     if found.faults:
-        ctx.exit(1)
+        fail_gate([f"{number_of(len(found.faults), 'fault')} in {found.folder}"])
 
 
 def _tell_faults(found: Verified) -> None:
@@ -181,16 +181,14 @@ def _tell_faults(found: Verified) -> None:
         path = fault.where.partition(":")[0]
         told[path] += 1
         if told[path] <= _SHOWN:
-            click.echo(str(fault))
+            echo(str(fault))
     for path, count in told.items():
         if count > _SHOWN:
-            click.echo(f"{path}: {count - _SHOWN:,} more")
+            echo(f"{path}: {count - _SHOWN:,} more")
     for line in found.content.copies.sentences() if found.content else ():
         say(line)
     if found.faults:
-        count = len(found.faults)
-        click.secho(f"{count:,} fault{'s' * (count > 1)} in {found.folder}", fg="red", bold=True)
         return
     problems = len(found.content.dataset) if found.content else 0
     beside = "" if found.private else "; --private FOLDER would compare it with what is private"
-    click.secho(f"{found.folder} is sound: {problems:,} problems{beside}", bold=True)
+    echo(f"{found.folder} is sound: {problems:,} problems{beside}", bold=True)

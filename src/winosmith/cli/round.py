@@ -11,7 +11,7 @@ import click
 from click.core import ParameterSource
 
 from winosmith.cli._options import FOLDER, json_option
-from winosmith.cli._printing import print_json, print_table, progress, say
+from winosmith.cli._printing import echo, print_json, print_table, progress, say
 from winosmith.cli.admin import database_option, existing_site
 from winosmith.errors import InputError, OutputError
 
@@ -129,7 +129,7 @@ def _on_site(folder: Path, recipe: str | None, name: str | None) -> None:
     now = Row.objects.get(pk=row.pk)
     if now.state == Row.State.FAILED:
         raise InputError(f"{now.name} failed: {now.error}")
-    click.echo(f"{now.name} is {now.get_state_display()}")
+    echo(f"{now.name} is {now.get_state_display()}")
     say(f"Its files are in {now.folder / 'results'}; moderators see it at /rounds/.")
 
 
@@ -166,16 +166,16 @@ def _tell(found: Round) -> None:
         [[c.what, *_cells(c)] for c in found.changes],
     )  # fmt: skip
     if halves := halves_sentence(found.record):
-        click.echo(halves)
+        echo(halves)
     for line in training_sentences(found.record):
-        click.secho(f"{line}.", fg="yellow")
+        echo(f"{line}.", fg="yellow")
     for line in sides_sentences(found.record.get("sides")):
-        click.echo(line)
+        echo(line)
     roots, fooling = found.record["roots"], found.record["fooling"]
     asked = "" if roots["drawn"] == roots["asked"] else f" ({roots['asked']} were asked for)"
-    click.echo(f"{roots['drawn']} roots for the next round, which every solver gets right{asked};")
-    click.echo(f"{len(fooling)} perturbed problems that fool a solver")
-    click.secho(f"The report is {found.report.resolve()}", bold=True)
+    echo(f"{roots['drawn']} roots for the next round, which every solver gets right{asked};")
+    echo(f"{len(fooling)} perturbed problems that fool a solver")
+    echo(f"The report is {found.report.resolve()}", bold=True)
     say(f"signature {found.record['build']['signature']}")
 
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from winosmith.cli._printing import echo
+
 if TYPE_CHECKING:
     from winosmith.web import Site
 
@@ -72,4 +74,4 @@ def _tell(site: Site, door: str) -> None:
         lines.append(f"Listens at  {door}")
     if path := first_admin_path(MINUTES):
         lines += [f"First admin {address}{path}", f"            (once, within {MINUTES} minutes)"]
-    click.echo("\n".join([*lines, "Stop with Ctrl-C."]))
+    echo("\n".join([*lines, "Stop with Ctrl-C."]))

@@ -11,7 +11,7 @@ import click
 from click.core import ParameterSource
 
 from winosmith.cli import _options, _solvers
-from winosmith.cli._printing import print_json, print_table, progress, say
+from winosmith.cli._printing import echo, print_json, print_table, progress, say
 from winosmith.dataset import Dataset
 from winosmith.formats import Predictions
 from winosmith.report import Signature, percent, shown
@@ -173,7 +173,7 @@ def _report(
         return
     _print(dataset, report)
     if answered:
-        click.echo(f"With intervals: winosmith score {options['data']} {Path(options['out'])}")
+        echo(f"With intervals: winosmith score {options['data']} {Path(options['out'])}")
 
 
 def _print(dataset: Dataset, report: dict[str, Any]) -> None:
@@ -188,8 +188,8 @@ def _print(dataset: Dataset, report: dict[str, Any]) -> None:
         rows.append(("undecided", f"{report['ties']:,} ties (each counts 1 / options tied)"))
     rows += _replies(report.get("interview", {}), len(dataset))
     print_table(shown(f"{dataset.name} by {report['solver']}"), ("", ""), rows)
-    click.echo(f"Signature: {report['signature']}")
-    click.secho(f"Written to {report['file']}", bold=True)
+    echo(f"Signature: {report['signature']}")
+    echo(f"Written to {report['file']}", bold=True)
 
 
 def _replies(interview: dict[str, Any], problems: int) -> list[tuple[str, str]]:

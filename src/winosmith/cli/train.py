@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from winosmith.cli._options import FILE, json_option, regularisation, regularisation_options
-from winosmith.cli._printing import print_json, print_table, progress, say
+from winosmith.cli._printing import echo, print_json, print_table, progress, say
 from winosmith.errors import InputError
 from winosmith.models import GRIDS, Grid, TrainingSettings
 from winosmith.report import Signature, percent, probability
@@ -352,14 +352,14 @@ def print_report(report: dict[str, Any]) -> None:
         return
     _print_training(report)
     if "then" in report:
-        click.echo()
+        echo()
         _print_training(report["then"])
     known = report.get("forgetting")
     if known:
         before, after = (
             percent(known[f"right_{when}"] / known["n"], 2) for when in ("before", "after")
         )
-        click.echo(
+        echo(
             f"On the first dev part ({known['n']:,}): {before} before the second training, "
             f"{after} after: {known['forgotten']:,} forgotten, {known['learned']:,} learned "
             f"(p: {probability(known['p_value'])})"
@@ -367,7 +367,7 @@ def print_report(report: dict[str, Any]) -> None:
 
 
 def _print_training(report: dict[str, Any]) -> None:
-    click.echo(f"{report['n_train']:,} problems to train on, {report['n_dev']:,} to choose by\n")
+    echo(f"{report['n_train']:,} problems to train on, {report['n_dev']:,} to choose by\n")
     if len(report["runs"]) == 1:
         rows = [
             (at, f"{epoch['loss']:.3f}", percent(epoch["dev_correct"] / report["n_dev"]),
@@ -378,13 +378,13 @@ def _print_training(report: dict[str, Any]) -> None:
     else:
         _print_grid(report)
     said = report["message"][0].upper() + report["message"][1:]
-    click.echo(textwrap.fill(said, 79, break_on_hyphens=False))
+    echo(textwrap.fill(said, 79, break_on_hyphens=False))
     if report["on_all"]:
-        click.echo(f"Trained on train and dev: {report['on_all']['folder']}")
+        echo(f"Trained on train and dev: {report['on_all']['folder']}")
         if report["on_all"]["at_chance"]:
-            click.secho("AT CHANCE on what it was trained on: it collapsed", fg="red")
-    click.echo(f"Signature: {report['signature']}")
-    click.secho(f"The model is {report['folder']}", bold=True)
+            echo("AT CHANCE on what it was trained on: it collapsed", fg="red")
+    echo(f"Signature: {report['signature']}")
+    echo(f"The model is {report['folder']}", bold=True)
 
 
 def _print_grid(report: dict[str, Any]) -> None:
@@ -425,5 +425,5 @@ def _print_curve(report: dict[str, Any]) -> None:
         )
     print_table("Learning curve", ("size", "best, dev", "runs at chance", "WinoGrande's"), rows)
     for size in report["sizes"]:
-        click.echo(f"Signature: {size['signature']}")
-    click.secho(f"Continue it: winosmith curve {report['curve']}", bold=True)
+        echo(f"Signature: {size['signature']}")
+    echo(f"Continue it: winosmith curve {report['curve']}", bold=True)

@@ -16,7 +16,7 @@ from click.core import ParameterSource
 from winosmith.cli import solve as solve_command
 from winosmith.cli._options import FILE, json_option
 from winosmith.cli._predictions import overlaps, trained_option
-from winosmith.cli._printing import Result, progress, say
+from winosmith.cli._printing import Result, echo, progress, say
 from winosmith.cli._solvers import SOLVERS, TAKES, check_options, made, sees
 from winosmith.cli.score import women_by_occupation
 from winosmith.errors import DataError, InputError
@@ -88,7 +88,7 @@ def command(ctx: click.Context, /, **options: Any) -> None:
         as_json=options["as_json"], out=None
     )
     if not options["as_json"]:
-        click.echo(textwrap.fill(f"{study.MARKS}.", 80))
+        echo(textwrap.fill(f"{study.MARKS}.", 80))
     say(f"Written to {options['out']}: report.html, results.json, predictions")
 
 

@@ -18,6 +18,7 @@ from typing import Any, Literal
 
 from winosmith.chat import BudgetError, ChatError, ChatModel, Client, Message, Messages, Reply
 from winosmith.errors import OutputError
+from winosmith.escape import for_markdown, for_terminal
 from winosmith.evolve._chat_dialogue import BATCHES, Dialogue
 from winosmith.outputs import write_aside
 from winosmith.problem import Problem
@@ -290,10 +291,10 @@ def _damaged(path: Path, number: int) -> OutputError:
 
 
 def _readable(dialogue: Dialogue) -> Iterator[str]:
-    yield f"# Dialogue about {_plain(dialogue.parent.id)}\n\n"
+    yield f"# Dialogue about {for_markdown(dialogue.parent.id)}\n\n"
     ended = dialogue.ended
     state = ended.message if ended else f"{len(dialogue.accepted)} accepted so far"
-    yield f"{len(dialogue.rounds)} turns; {state}.\n"
+    yield f"{len(dialogue.rounds)} turns; {for_markdown(state)}.\n"
     for number, (said, done) in enumerate(zip(dialogue.said, dialogue.rounds, strict=False), 1):
         yield f"\n## Turn {number}\n\nWe say:\n\n{_quoted(said)}\n\nThe model says:\n\n"
         yield f"{_quoted(done.reply.text)}\n\n"
@@ -307,8 +308,4 @@ def _readable(dialogue: Dialogue) -> Iterator[str]:
 
 def _quoted(text: str) -> str:
     """Return text as an indented block, in which nothing is Markdown or HTML."""
-    return "\n".join(f"    {_plain(line)}" for line in text.splitlines() or ["(nothing)"])
-
-
-def _plain(text: str) -> str:
-    return "".join(character if character.isprintable() else " " for character in text)
+    return "\n".join(f"    {for_terminal(line)}" for line in text.splitlines() or ["(nothing)"])

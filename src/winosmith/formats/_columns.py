@@ -151,9 +151,9 @@ def plan(names: Sequence[str], given: Columns, rows: Sequence[Row]) -> Plan:
     """
     for name in (*given.question, *given.choices, *filter(None, [given.answer])):
         if name not in names:
-            raise FormatError(f"there is no column {name!r}; there are {', '.join(names)}")
+            raise FormatError(f"there is no column {name!r}; there are {_quoted(names)}")
     if first(["premise"], names) and first(["question"], names) and not given.question:
-        raise FormatError("there are a premise and a question: name one or both with --question")
+        raise FormatError("there are a premise and a question: name one or both with `question=`")
     pairs = (tuple(first([name], names) for name in pair) for pair in PAIRS)
     pair = next((tuple(filter(None, pair)) for pair in pairs if all(pair)), ())
     question = given.question
@@ -180,7 +180,7 @@ def plan(names: Sequence[str], given: Columns, rows: Sequence[Row]) -> Plan:
     if not (choices or wrong or classes) and answer is not None:
         choices, before = _numbered(names, answer, rows)
         question, guessed = question or before, bool(choices)
-    told = f"; the columns are {', '.join(names)}"
+    told = f"; the columns are {_quoted(names)}"
     several = first(["questions"], names)
     if not question and any(isinstance(row.get(several or ""), list) for row in rows):
         raise FormatError(
@@ -195,17 +195,21 @@ def plan(names: Sequence[str], given: Columns, rows: Sequence[Row]) -> Plan:
         ):  # fmt: skip
             question = (own,)
     if not question:
-        raise FormatError(f"no column is known for questions: name it with --question{told}")
+        raise FormatError(f"no column is known for questions: name it with `question=`{told}")
     if not (choices or classes or wrong):
         raise FormatError(
-            "no column is known for the choices: name them with --choices, or there the column of "
-            f"the answers if its labels are all the choices{told}"
+            "no column is known for the choices: name them with `choices=`, or name there the "
+            f"column of the answers if its labels are all the choices{told}"
         )
     others = [name for name in names if name not in {*question, *choices, *wrong, answer}]
     return Plan(
         question, aside, () if classes else choices, answer, first(ID.split(), others), classes,
         wrong, guessed,
     )  # fmt: skip
+
+
+def _quoted(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names))
 
 
 def together(names: Sequence[str], given: Columns) -> tuple[str, tuple[str, ...]]:

@@ -92,8 +92,8 @@ def detect(source: Source) -> Format:
     else:
         what = f"no known format fits its content{_as_rows(source)}"
     raise FormatError(
-        f"{what}; name one with --from ({names}), or the columns of questions with --question, "
-        "--choices and --answer",
+        f"{what}; name one with `format_name=` ({names}), or the columns of questions with "
+        "`question=`, `choices=` and `answer=`",
         source.path,
     )
 

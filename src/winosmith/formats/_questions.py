@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from shlex import quote
 from string import ascii_uppercase
 from typing import IO, Any
 
@@ -127,7 +126,7 @@ def read_questions(
     if drafts and withheld == len(drafts):
         where = f"the column {taken.answer!r} holds none" if taken.answer else "no column is known"
         notes.append(
-            f"no question has an answer, as {where}; name theirs with --answer{_may_be(drafts)}"
+            f"no question has an answer, as {where}; name theirs with `answer=`{_may_be(drafts)}"
         )
     elif withheld:
         have = "have" if withheld > 1 else "has"
@@ -221,8 +220,8 @@ def _without_repeats(drafts: Sequence[_Draft], kind: str, answers: str, known: b
         if fits and not few and not known and 2 * len(told) >= keyed:
             raise FormatError(
                 f"{answers!r} and {name!r} may both be the answers, and differ in {len(lines):,} "
-                f"of {len(told):,} rows, the first at line {lines[0]}; say which with --answer "
-                f"{quote(answers)} or --answer {quote(name)}"
+                f"of {len(told):,} rows, the first at line {lines[0]}; say which with "
+                f"`answer={answers!r}` or `answer={name!r}`"
             )
         if few or fits:
             notes.append(
@@ -414,7 +413,7 @@ def _kind(drafts: Sequence[_Draft], path: str | Path | None) -> str | None:
         draft = read[0][0]
         raise FormatError(
             f"the answer {draft.answer!r} is none of the choices, no letter and no number of one; "
-            "name the column of the answers with --answer, or write nothing but the letter there",
+            "name the column of the answers with `answer=`, or write nothing but the letter there",
             path,
             draft.line,
         )
@@ -428,8 +427,8 @@ def _kind(drafts: Sequence[_Draft], path: str | Path | None) -> str | None:
             first, more = differing[0], len(differing) - 1
             raise FormatError(
                 f"the answers may be {KINDS[best]} or {KINDS[other]}, which differ for "
-                f"{first.answer!r} here and in {more:,} more; say which with --answer-is {best} or "
-                f"--answer-is {other}",
+                f"{first.answer!r} here and in {more:,} more; say which with `answer_is={best!r}` "
+                f"or `answer_is={other!r}`",
                 path,
                 first.line,
             )

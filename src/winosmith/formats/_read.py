@@ -441,7 +441,7 @@ def _with_twins_found(entries: list[Entry]) -> tuple[list[Entry], list[str]]:
     return found, [
         f"{halves:,} of {len(problems):,} problems are read as {halves // 2:,} "
         f"twin{'s' * (halves > 2)}, told by their texts: no id or column marks twins (name one "
-        "with --pair-by, or give each problem a twin_id)"
+        "with `pair_by=`, or give each problem a twin_id)"
     ]
 
 
@@ -539,8 +539,8 @@ def read(
     problems = [item for item in items if isinstance(item, Problem)]
     if len(problems) < len(items):
         raise FormatError(
-            "the file holds true-or-false claims, not problems; regroup them first with: "
-            "winosmith convert --recast problems",
+            "the file holds true-or-false claims, not problems; regroup them first with "
+            "`winosmith convert --recast problems`",
             place(path),
         )
     return Dataset(problems, "table" if is_table(path) else stem(path))
@@ -575,7 +575,7 @@ def write(items: Sequence[Item], path: str | Path, format_name: str = "winosmith
         kind = "claims" if writer.holds is Claim else "problems"
         raise FormatError(
             f"the format {format_name!r} holds only {kind}; turn the others into them with "
-            f"--recast {kind}"
+            f"`winosmith convert --recast {kind}`"
         )
     with write_aside(path) as file:
         _write(writer, items, file)

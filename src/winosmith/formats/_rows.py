@@ -52,7 +52,7 @@ def source_rows(source: Source) -> tuple[Iterator[Told], list[str]]:
         found = enclosed(source)
         return (found.rows, [found.where]) if found else (_base.line_records(source), [])
     named = _unnamed(source)
-    told = f"the first line names no columns; they are read as {', '.join(named)}"
+    told = f"the first line names no columns; they are read as {', '.join(map(repr, named))}"
     rows = _base.rows(source, quoted=bool(named) or _base.quoted(source), header=named)
     return rows, [told] if named else []
 

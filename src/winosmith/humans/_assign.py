@@ -304,7 +304,7 @@ def _asked(dataset: Dataset, texts: dict[str, list[int]], tests: int, seed: int)
 
 def _no_test(texts: int, names: Sequence[str]) -> str:
     return (
-        f"of {texts} texts that are halves or look alike, a person sees one: --versions with "
+        f"of {texts} texts that are halves or look alike, a person sees one: `versions=` with "
         f"{texts} names asks all, and there are {len(names)} ({', '.join(names)})"
     )
 

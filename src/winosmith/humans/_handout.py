@@ -363,6 +363,6 @@ def _lacking(
     whose = "of this machine" if fonts is None else f"of this machine and of {fonts}"
     return (
         f"sheet {sheet.name}: the fonts {whose} lack {named}, first in {where}; name a "
-        "folder with a font that has them by --fonts DIR, or make forms for a browser alone "
-        "(--form --no-pdf)"
+        "folder with a font that has them with `fonts=`, or make only forms for a "
+        "browser (`winosmith humans sheets --form --no-pdf`)"
     )

@@ -45,6 +45,7 @@ from winosmith.metrics._depth import (
     error_depth,
 )
 from winosmith.metrics._draws import nth_greatest, null_interval, null_interval_label
+from winosmith.metrics._gate import parsed_rules, regressions
 from winosmith.metrics._graded import Carried, Graded, carried, clusters, columns, grade
 from winosmith.metrics._leaks import LEAST_GROUPS, Leak, Overlap, leaks, overlap, overlap_sentences
 from winosmith.metrics._people import (
@@ -221,12 +222,14 @@ __all__ = [
     "overlap",
     "overlap_sentences",
     "pair_counts",
+    "parsed_rules",
     "person_accuracy",
     "pmi_of_counts",
     "pmi_with_answers",
     "possible_counts",
     "possible_sums",
     "proportion",
+    "regressions",
     "score",
     "stability",
     "stability_drawings",

@@ -303,8 +303,8 @@ def seen_by(graded: Graded) -> tuple[Sees | None, int | None]:
 
 
 _INSTEAD = (
-    "let it see the pronoun: winosmith solve … --sees pronoun; an encoder is trained to, by "
-    "winosmith train … --sees pronoun"
+    "let it see the pronoun (`winosmith solve --sees pronoun`); train an encoder to see it with "
+    "`winosmith train --sees pronoun`"
 )
 _COPIES = "they are the same problems", "compare groups whose problems differ"
 _UNSEEN = "the solver saw the blank in the pronoun's place", _INSTEAD

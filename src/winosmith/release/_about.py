@@ -339,7 +339,7 @@ authors = ["The authors of my benchmark"]
 # known_limits = "English alone; the contributors do not stand for everyone."
 # terms = ["attribution"]        # of a LicenseRef-…: attribution, share-alike, non-commercial,
 #                                # no-derivatives
-# judges = "pseudonyms"          # publish who judged a problem, not only how many; needs --votes
+# judges = "pseudonyms"          # publish who judged a problem, not only how many; needs votes
 # restored = ["id"]              # withdrawn before, and back now
 
 # Where the problems come from. The name is that of their origin.source; "*" stands for all

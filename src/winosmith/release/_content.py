@@ -365,8 +365,8 @@ def check_known(dataset: Dataset, kinds: Iterable[str]) -> None:
         if unknown:
             raise DataError(
                 f"{len(unknown)} of {len(dataset)} problems do not say their {kind} "
-                f"({unknown[0]!r}, …), so sides can't be kept apart by it; leave out --disjoint "
-                f"{kind}, or give each problem its origin.{HOLDERS[kind]}"
+                f"({unknown[0]!r}, …), so sides can't be kept apart by it; omit "
+                f"`disjoint={kind!r}`, or give each problem its origin.{HOLDERS[kind]}"
             )
 
 

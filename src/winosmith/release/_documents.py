@@ -15,8 +15,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from io import StringIO
 from typing import Any
 
+from winosmith.escape import (
+    for_csv,
+    for_json,
+    for_markdown,
+    for_terminal,
+    markdown_block,
+    markdown_code,
+)
 from winosmith.metrics import detectable_by_share
-from winosmith.outputs import guarded
 from winosmith.release._about import SECTIONS, DataSource, hub_licence
 from winosmith.release._content import (
     DESCRIPTIONS,
@@ -44,15 +51,20 @@ def licences(content: Content) -> str:
     for problem in content.problems:
         name = problem.origin.source if problem.origin else None
         held[name if name in {s.name for s in about.source} and name else "*"] += 1
-    lines = [comment(content.canary), "", f"# Licences of {about.title}, {about.version}", ""]
-    lines += [f"The whole is under **{about.licence}**.", ""]
+    lines = [
+        comment(content.canary),
+        "",
+        f"# Licences of {for_markdown(about.title)}, {about.version}",
+        "",
+    ]
+    lines += [f"The whole is under **{for_markdown(about.licence)}**.", ""]
     for source in about.source:
-        lines += [f"## {_titled(source)}", "", f"- problems: {held[source.name]:,}"]
-        lines += [f"- licence: {source.licence}"]
-        lines += [f"- asks for: {', '.join(sorted(source.asks)) or 'nothing'}"]
-        lines += [f"- attribution: {or_not_stated(source.attribution)}"]
-        lines += [f"- where: {or_not_stated(source.url)}"]
-        lines += [f"- permission: {source.permission}"] if source.permission else []
+        lines += [f"## {for_markdown(_titled(source))}", "", f"- problems: {held[source.name]:,}"]
+        lines += [f"- licence: {for_markdown(source.licence)}"]
+        lines += [f"- asks for: {for_markdown(', '.join(sorted(source.asks)) or 'nothing')}"]
+        lines += [f"- attribution: {for_markdown(or_not_stated(source.attribution))}"]
+        lines += [f"- where: {for_markdown(or_not_stated(source.url))}"]
+        lines += [f"- permission: {for_markdown(source.permission)}"] if source.permission else []
         lines += [""]
     return "\n".join(lines)
 
@@ -73,7 +85,7 @@ def contributors(content: Content) -> str:
     writer.writerow(["contributor", "problems", *sides])
     for author in sorted(counts, key=lambda name: (-counts[name].total(), name)):
         by = counts[author]
-        writer.writerow([guarded(author), by.total(), *(by[one] for one in sides)])
+        writer.writerow([for_csv(author), by.total(), *(by[one] for one in sides)])
     return text.getvalue()
 
 
@@ -104,9 +116,9 @@ def card(content: Content) -> str:
         "",
         comment(content.canary),
         "",
-        f"# Dataset Card for {about.title}",
+        f"# Dataset Card for {for_markdown(about.title)}",
         "",
-        about.description,
+        markdown_block(about.description),
         "",
         *_details(content),
         *_uses(content),
@@ -148,15 +160,19 @@ def front_matter(content: Content) -> dict[str, Any]:
 
 
 def _yaml(settings: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the settings as YAML; a value that is one line of JSON is one of YAML."""
+    """Yield the settings as YAML; a value that is one line of escaped JSON is one of YAML."""
     yield "---"
     for key, value in settings.items():
         if isinstance(value, list):
             yield f"{key}:"
-            yield from (f"- {json.dumps(item, ensure_ascii=False)}" for item in value)
+            yield from (f"- {_json(item)}" for item in value)
         else:
-            yield f"{key}: {json.dumps(value, ensure_ascii=False)}"
+            yield f"{key}: {_json(value)}"
     yield "---"
+
+
+def _json(value: Any) -> str:
+    return for_json(json.dumps(value, ensure_ascii=False))
 
 
 def _details(content: Content) -> Iterator[str]:
@@ -169,7 +185,7 @@ def _details(content: Content) -> Iterator[str]:
         ("License", f"{about.licence}; that of every source is in LICENCES.md"),
         ("Version", f"{about.version} of {about.date}"),
         ("Made with", MADE_WITH),
-        ("Signature", f"`{content.signature}`"),
+        ("Signature", Code(content.signature)),
     )
     yield from ("", "### Dataset Sources", "")
     yield from _list(
@@ -181,7 +197,8 @@ def _details(content: Content) -> Iterator[str]:
 
 def _list(*entries: tuple[str, str]) -> Iterator[str]:
     for name, value in entries:
-        yield f"- **{name}:** {or_not_stated(value)}"
+        text = markdown_code(value) if isinstance(value, Code) else for_markdown(value)
+        yield f"- **{name}:** {or_not_stated(text)}"
 
 
 def _uses(content: Content) -> Iterator[str]:
@@ -211,7 +228,7 @@ def _one(content: Content) -> Iterator[str]:
     if problem is not None:
         seen = {"sentence": problem.sentence, "options": problem.options, "answer": problem.answer}
         yield from ("A problem, with three of its columns:", "")
-        yield from ("```json", json.dumps(seen, ensure_ascii=False), "```", "")
+        yield from ("```json", _json(seen), "```", "")
 
 
 def _structure(content: Content) -> Iterator[str]:
@@ -224,7 +241,7 @@ def _structure(content: Content) -> Iterator[str]:
     yield from table(
         ["configuration", "split", "file", "problems"],
         [
-            (name, split, f"`data/{part}.parquet`", content.counts[part]["problems"])
+            (name, split, Code(f"data/{part}.parquet"), content.counts[part]["problems"])
             for name, splits in configurations(content.parts).items()
             for split, part in splits.items()
         ],
@@ -240,7 +257,7 @@ def _structure(content: Content) -> Iterator[str]:
     yield from _one(content)
     columns = columns_of(content).items()
     yield from table(
-        ["column", "what it says"], [(f"`{name}`", says) for name, (_, says) in columns]
+        ["column", "what it says"], [(Code(name), says) for name, (_, says) in columns]
     )
     yield ""
 
@@ -287,10 +304,10 @@ def funnel(content: Content) -> Iterator[str]:
     figures = content.build.get("figures", ())
     for figure in figures:
         value = shown(figure["value"], figure["form"])
-        yield f"- {cell(figure['label'])}: {value} ({cell(figure['note'])})"
+        yield f"- {for_markdown(figure['label'])}: {value} ({for_markdown(figure['note'])})"
     yield from (
         *([""] if figures else []),
-        f"Signature of the build: `{content.build['signature']}`",
+        f"Signature of the build: {markdown_code(content.build['signature'])}",
         "",
     )
 
@@ -320,7 +337,7 @@ def _limits(content: Content) -> Iterator[str]:
     generated = unvalidated(content)
     yield from ("", generated) if generated else ()
     for line in content.copies.sentences():
-        yield from ("", cell(line))
+        yield from ("", for_markdown(line))
     yield from ("", "### What difference it can detect", "", *_detectable(content))
     risks = content.about.datasheet.get("risks", "")
     yield from ("", "### Recommendations", "", or_not_stated(risks), "")
@@ -346,7 +363,11 @@ def _detectable(content: Content) -> Iterator[str]:
 def _closing(content: Content) -> Iterator[str]:
     about = content.about
     yield from ("## Citation", "")
-    yield from ["```", about.citation, "```"] if about.citation else ["not stated"]
+    yield from (
+        ["```", for_terminal(about.citation).replace("```", ""), "```"]
+        if about.citation
+        else ["not stated"]
+    )
     yield from ("", "## More Information", "")
     yield from (
         "- DATASHEET.md answers the questions of a datasheet.",
@@ -358,24 +379,29 @@ def _closing(content: Content) -> Iterator[str]:
         "",
         "## Dataset Card Authors",
         "",
-        ", ".join(about.authors),
+        for_markdown(", ".join(about.authors)),
         "",
         "## Dataset Card Contact",
         "",
-        or_not_stated(about.contact),
+        for_markdown(or_not_stated(about.contact)),
     )
 
 
 def datasheet(content: Content) -> str:
     """Return DATASHEET.md."""
     about, known = content.about, dict(_known(content))
-    lines = [comment(content.canary), "", f"# Datasheet of {about.title}, {about.version}", ""]
+    lines = [
+        comment(content.canary),
+        "",
+        f"# Datasheet of {for_markdown(about.title)}, {about.version}",
+        "",
+    ]
     lines += ["The questions are those of Gebru et al. (2021), Datasheets for Datasets.", ""]
     for title, questions in SECTIONS:
         lines += [f"## {title}", ""]
         for key, question in questions:
             answers = [text for text in (about.datasheet.get(key, ""), known.get(key, "")) if text]
-            lines += [f"**{question}**", "", "\n\n".join(answers) or NOT_STATED, ""]
+            lines += [f"**{question}**", "", or_not_stated("\n\n".join(answers)), ""]
     return "\n".join(lines)
 
 
@@ -383,7 +409,7 @@ def _known(content: Content) -> Iterator[tuple[str, str]]:
     """Yield what the files and release.toml tell, by the question's key."""
     about, counts = content.about, content.counts
     everything = counts["all"]
-    yield "creators", ", ".join(about.authors)
+    yield "creators", for_markdown(", ".join(about.authors))
     many = {len(problem.options) for problem in content.problems}
     asked, options = "A sentence with one blank", "two to five"
     if columns_of(content) is not COLUMNS:
@@ -399,7 +425,7 @@ def _known(content: Content) -> Iterator[tuple[str, str]]:
     )
     if content.left_out:
         left = ", ".join(f"{reason} {count:,}" for reason, count in content.left_out.items())
-        yield "sample", f"Left out of this release: {left}."
+        yield "sample", f"Left out of this release: {for_markdown(left)}."
     yield "fields", "README.md lists the columns."
     if TEST in content.parts:
         yield "labels", "The right option; that of test is withheld."
@@ -409,7 +435,12 @@ def _known(content: Content) -> Iterator[tuple[str, str]]:
     yield "relations", "`twin_id` joins the halves of a twin, `root` and `parent` a family."
     yield "splits", "; ".join(f"{part}: {DESCRIPTIONS[part]}" for part in content.parts) + "."
     yield "external", "It stands alone: no record refers to a file elsewhere."
-    yield "noise", "\n\n".join(filter(None, [unvalidated(content), *content.copies.sentences()]))
+    yield (
+        "noise",
+        "\n\n".join(
+            filter(None, [unvalidated(content), *map(for_markdown, content.copies.sentences())])
+        ),
+    )
     yield "identifiable", "Contributors appear by pseudonym alone; no hour of writing is given."
     days = sorted({p.origin.created for p in content.problems if p.origin and p.origin.created})
     if days:
@@ -425,12 +456,12 @@ def _known(content: Content) -> Iterator[tuple[str, str]]:
     yield (
         "how",
         "As this folder: JSON Lines and Parquet."
-        + (f" Homepage: {about.homepage}" if about.homepage else ""),
+        + (f" Homepage: {for_markdown(about.homepage)}" if about.homepage else ""),
     )
     yield "when", f"{about.date} (version {about.version})."
-    yield "licence", f"{about.licence}."
+    yield "licence", f"{for_markdown(about.licence)}."
     yield "third_parties", "LICENCES.md has the licence and attribution of every source."
-    yield "contact", about.contact
+    yield "contact", for_markdown(about.contact)
     yield "updates", "CHANGELOG.md and tombstones.jsonl say what changed from version to version."
 
 
@@ -438,8 +469,12 @@ NOT_STATED = "not stated"
 
 
 def or_not_stated(text: str) -> str:
-    """Return the text, or that nothing is stated."""
-    return text.strip() or NOT_STATED
+    """Return paragraphs of release.toml as Markdown, or that nothing is stated."""
+    return markdown_block(text).strip() or NOT_STATED
+
+
+class Code(str):
+    """A value that is written as code: the name of a file or column, a signature."""
 
 
 def cell(value: object) -> str:
@@ -448,8 +483,9 @@ def cell(value: object) -> str:
     >>> cell("a|b"), cell(12345)
     ('a\\|b', '12,345')
     """
-    text = f"{value:,}" if isinstance(value, int) else str(value)
-    return " ".join(text.split()).replace("|", "\\|")
+    if isinstance(value, Code):
+        return markdown_code(value).replace("|", "\\|")
+    return f"{value:,}" if isinstance(value, int) else for_markdown(value)
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:

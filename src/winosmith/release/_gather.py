@@ -281,14 +281,14 @@ def _refusals(gone: Iterable[str], known: Iterable[str], before: Previous) -> It
     gone, known = sorted(gone), sorted(known)
     if gone:
         yield (
-            f"{len(gone)} problems were withdrawn ({gone[0]!r}, …); add --leave-out, or name them "
-            "under restored in release.toml"
+            f"{len(gone)} problems were withdrawn ({gone[0]!r}, …); add `leave_out=True`, or name "
+            "them under restored in release.toml"
         )
     if known:
         yield (
             f"{len(known)} test problems ({known[0]!r}, …) measure nothing: they, their other "
             f"halves, others of their families or copies were published with answers in "
-            f"{before.version}; add --leave-out, or move them to train"
+            f"{before.version}; add `leave_out=True`, or move them to train"
         )
 
 
@@ -387,7 +387,7 @@ def check_apart(parts: Mapping[str, Dataset], kinds: Sequence[str]) -> None:
         raise DataError(
             f"{len(found)} group{'s' * (len(found) > 1)} of problems on both sides of a "
             "split; put each on one side, "
-            "or give one file and --disjoint, which splits it:\n" + "\n".join(shown) + more
+            "or give one file and `disjoint=`, which splits it:\n" + "\n".join(shown) + more
         )
 
 
@@ -407,8 +407,8 @@ def check_tells(test: Dataset, solved: Dataset) -> None:
     found = tells(test, solved)
     if found:
         raise DataError(
-            "test would give its answers away: " + "; ".join(found) + "; with --ids digest the ids "
-            "are made from what a solver sees; take other fields out of the file"
+            "test would give its answers away: " + "; ".join(found) + "; with `new_ids=True` the "
+            "ids are made from what a solver sees; take other fields out of the file"
         )
 
 
@@ -492,7 +492,7 @@ def leaked(
                 )
     if TEST in parts:
         for tell in tells(parts[TEST], secrets.solved):
-            yield TEST, None, tell, "release again with --ids digest"
+            yield TEST, None, tell, "release again with `new_ids=True`"
 
 
 def _names(problem: Problem) -> Iterator[str]:

@@ -18,6 +18,7 @@ from typing import IO, Any, Literal
 
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, require
+from winosmith.escape import one_line
 from winosmith.models import sentence_parts
 from winosmith.outputs import OutputFolder
 from winosmith.problem import Problem, Scalar
@@ -409,8 +410,21 @@ def inspect_task(
     title, name = name or dataset.name, task_name(name or dataset.name)
     out = opened(dataset, folder, {"task": "inspect-ai", "name": name})
     write(out, "problems.jsonl", (line(_sample(problem, canary)) for problem in dataset))
-    write(out, f"{name}.py", [noted(canary), _INSPECT % {"title": title or name, "name": name}])
+    write(
+        out,
+        f"{name}.py",
+        [noted(canary), _INSPECT % {"title": _in_docstring(title or name), "name": name}],
+    )
     return name
+
+
+def _in_docstring(text: str) -> str:
+    r"""Return a name, which may be that of a file, so that it can't end a docstring of Python.
+
+    >>> _in_docstring('a"b\\c')
+    'a\\"b\\\\c'
+    """
+    return one_line(text).replace("\\", "\\\\").replace('"', '\\"')
 
 
 def _sample(problem: Problem, canary: str) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from winosmith.answers import Response
 from winosmith.blocks import Former, Side, blocks
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError
+from winosmith.escape import for_markdown, markdown_block, markdown_code
 from winosmith.finished import BuildFiles
 from winosmith.humans import CANARY
 from winosmith.outputs import PRIVATE
@@ -271,7 +272,7 @@ def judges_of(
     if not found:
         raise InputError(
             f"{votes[0]}: none of these votes is of a problem that is released; for a build "
-            "without its private folder, name the problems that the votes are of with --collected"
+            "without its private folder, name the problems that the votes are of with `collected=`"
         )
     return lambda problem: found.get(problem.id)
 
@@ -526,13 +527,13 @@ def changelog(about: About, before: Previous | None, found: Changes | None, cana
     lines = [
         _content.comment(canary),
         "",
-        f"# Changes of {about.title}",
+        f"# Changes of {for_markdown(about.title)}",
         "",
         *_section(about, before, found),
     ]
     if before is not None:
         _, mark, older = before.history.partition("\n## ")
-        lines += ["", (mark + older).strip()] if mark else []
+        lines += ["", markdown_block(mark + older).strip()] if mark else []
     return "\n".join(lines) + "\n"
 
 
@@ -544,13 +545,20 @@ def _section(about: About, before: Previous | None, found: Changes | None) -> li
     lines += [f"- {name}: {count:,}" for name, count in found.counts().items()]
     listed = (
         ("Added", dict.fromkeys(found.added, "")),
-        ("Withdrawn", found.withdrawn),
-        ("Edited", {one: f"now `{new}`" for one, new in found.edited.items()}),
-        ("Changed", found.changed),
-        ("Moved", found.moved),
+        ("Withdrawn", _escaped(found.withdrawn)),
+        ("Edited", {one: f"now {markdown_code(new)}" for one, new in found.edited.items()}),
+        ("Changed", _escaped(found.changed)),
+        ("Moved", _escaped(found.moved)),
     )
     for title, entries in listed:
         if entries:
             lines += ["", f"### {title}", ""]
-            lines += [f"- `{one}`" + (f": {why}" if why else "") for one, why in entries.items()]
+            lines += [
+                f"- {markdown_code(one)}" + (f": {why}" if why else "")
+                for one, why in entries.items()
+            ]
     return lines
+
+
+def _escaped(reasons: Mapping[str, str]) -> dict[str, str]:
+    return {one: for_markdown(why) for one, why in reasons.items()}

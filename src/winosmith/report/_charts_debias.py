@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from winosmith.escape import for_page
 from winosmith.report._svg import (
     GONE,
     INK,
@@ -29,7 +30,7 @@ from winosmith.report._svg import (
     Svg,
     draw,
 )
-from winosmith.report._text import clean, cut, percent_tick, shown
+from winosmith.report._text import cut, percent_tick, shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -243,7 +244,7 @@ def mirrored(
 def _by_phase(axes: Axes, phases: int, title: str) -> None:
     from matplotlib.ticker import MaxNLocator
 
-    axes.set_title(clean(title), pad=12)
+    axes.set_title(for_page(title), pad=12)
     axes.set(xlabel="phase", ylabel="problems")
     axes.set_xlim(0.4, max(phases, 1) + 0.6)
     axes.xaxis.set_major_locator(MaxNLocator(8, integer=True, min_n_ticks=1, steps=NICE))
@@ -442,7 +443,7 @@ def levels(
         axes.set_xlim(left=0)
         axes.xaxis.set_major_locator(MaxNLocator(5, steps=NICE))
         axes.grid(axis="x")
-        axes.set_title(clean(title), pad=30)
+        axes.set_title(for_page(title), pad=30)
         axes.tick_params(axis="y", length=0)
         axes.spines["left"].set_visible(False)
         if axes.lines:
@@ -464,7 +465,7 @@ def _level_in_words(level: Level) -> str:
 def _titled(axes: Axes, name: str, note: str) -> None:
     """Put the panel's name over it, a note under the name, and the legend beside it."""
     axes.set_title(cut(name, 30), pad=24)
-    axes.text(0, 1.02, clean(note), color=MUTED, transform=axes.transAxes, va="bottom")
+    axes.text(0, 1.02, for_page(note), color=MUTED, transform=axes.transAxes, va="bottom")
     axes.legend(loc="lower right", ncols=2, bbox_to_anchor=(1.02, 1.08), borderaxespad=0,
                 handletextpad=0.4, columnspacing=1)  # fmt: skip
 

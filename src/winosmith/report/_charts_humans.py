@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from winosmith.escape import for_page
 from winosmith.report._svg import GONE, INK, KEPT, MUTED, NULL, ONE, RULE, TWO, Svg, draw
-from winosmith.report._text import clean, percent_tick, shown
+from winosmith.report._text import percent_tick, shown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -76,7 +77,7 @@ def items_by_right(histogram: Mapping[int, int], of: int, *, title: str) -> Svg:
         axes.set_xticks(places if len(places) < 14 else places[::-2][::-1])
         axes.invert_xaxis()
         axes.grid(axis="y")
-        axes.set_title(clean(title), pad=14)
+        axes.set_title(for_page(title), pad=14)
         if any(b and n for b, n in zip(bad, sizes, strict=True)):
             axes.text(1, 1.0, "hatched: fewer than half", ha="right", va="bottom", color=MUTED,
                       transform=axes.transAxes)  # fmt: skip
@@ -116,11 +117,11 @@ def subject_scores(rows: Sequence[SubjectScore], *, mean: float, chance: float, 
                           color=colour, label=label or None)  # fmt: skip
         left = min([chance, *(row.share for row in ordered)]) - 0.04
         axes.set(xlim=(max(0, left), 1.02), ylim=(len(ordered) - 0.5, -1.6))
-        axes.set_yticks(range(len(ordered)), [clean(row.subject) for row in ordered])
+        axes.set_yticks(range(len(ordered)), [for_page(row.subject) for row in ordered])
         axes.tick_params(axis="y", length=0)
         axes.xaxis.set_major_formatter(percent_tick)
         axes.grid(axis="x")
-        axes.set_title(clean(title), pad=10)
+        axes.set_title(for_page(title), pad=10)
         if any(row.group for row in ordered):
             canvas.legend(loc="outside lower left", ncols=3)
 
@@ -163,9 +164,9 @@ def over_the_sheet(parts: Sequence[SheetPart], *, title: str, note: str = "") ->
         axes.set(ylim=(low - 0.03, 1.03), ylabel="right")
         axes.yaxis.set_major_formatter(percent_tick)
         axes.grid(axis="y")
-        axes.set_title(clean(title), pad=24 if note else 12)
+        axes.set_title(for_page(title), pad=24 if note else 12)
         if note:
-            axes.text(0, 1.04, clean(note), color=MUTED, transform=axes.transAxes)
+            axes.text(0, 1.04, for_page(note), color=MUTED, transform=axes.transAxes)
 
     description = "; ".join(
         f"questions {p.first} to {p.last}: {shown(p.share, '.0%')} right"

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from winosmith.escape import for_page
 from winosmith.report._svg import GONE, INK, KEPT, MUTED, NULL, ONE, RULE, TWO, Svg, draw
-from winosmith.report._text import clean, cut, percent_tick, shown
+from winosmith.report._text import cut, percent_tick, shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -132,8 +133,8 @@ def curves(
             if len(line.low) and len(line.high):
                 axes.fill_between(settings, line.low, line.high, color=colour, alpha=0.18, lw=0)
             axes.plot(settings, line.values, color=colour, marker=marker, markersize=5,
-                      linestyle=dash, linewidth=1.6, label=clean(name))  # fmt: skip
-        axes.set(xlabel=clean(x), ylabel=clean(y))
+                      linestyle=dash, linewidth=1.6, label=for_page(name))  # fmt: skip
+        axes.set(xlabel=for_page(x), ylabel=for_page(y))
         axes.grid(axis="y")
         if all(setting == round(setting) for setting in settings):
             axes.locator_params(axis="x", integer=True)
@@ -212,13 +213,13 @@ def learning(
         axes.set_xscale("log")
         if level is not None:
             axes.axhline(level, color=INK, linewidth=0.9)
-            axes.text(0.01, level, clean(level_name), va="bottom", color=MUTED,
+            axes.text(0.01, level, for_page(level_name), va="bottom", color=MUTED,
                       transform=axes.get_yaxis_transform())  # fmt: skip
         for (name, (sizes, values)), (colour, dash) in zip(
             lines.items(), _CONTINUATION_LOOKS, strict=False
         ):
             axes.plot(sizes, values, color=colour, linestyle=dash, linewidth=1.5,
-                      label=clean(name))  # fmt: skip
+                      label=for_page(name))  # fmt: skip
         if runs:
             axes.plot(*zip(*runs, strict=True), linestyle="", marker="o", markersize=3,
                       color=MUTED, alpha=0.6, label="a run")  # fmt: skip
@@ -268,7 +269,7 @@ def reaches(
                 axes.annotate("never", (right, at), (-6, 9), ha="right",
                               textcoords="offset points", color=MUTED)  # fmt: skip
         axes.set(xlim=(left, right), ylim=(len(rows) - 0.5, -0.8), xlabel="training problems")
-        axes.set_yticks(range(len(rows)), [clean(row.name) for row in rows])
+        axes.set_yticks(range(len(rows)), [for_page(row.name) for row in rows])
         axes.tick_params(axis="y", length=0)
         _size_axis(axes)
 
@@ -341,9 +342,9 @@ def reliability(rows: Sequence[Stated], *, name: str, note: str = "") -> Svg:
         for each in (axes.yaxis, counts.xaxis):
             each.set_major_formatter(percent_tick)
         axes.grid(axis="y")
-        axes.set_title(clean(name), pad=22 if note else 12)
+        axes.set_title(for_page(name), pad=22 if note else 12)
         if note:
-            axes.text(0, 1.03, clean(note), color=MUTED, transform=axes.transAxes)
+            axes.text(0, 1.03, for_page(note), color=MUTED, transform=axes.transAxes)
 
     description = "; ".join(
         f"{shown(row.accuracy, '.0%')} right of {row.problems:,} at {shown(row.confidence, '.0%')}"
@@ -406,7 +407,7 @@ def survival(lines: Mapping[str, Along]) -> Svg:
                 axes.fill_between(line.depths, line.low, line.high, step="post", color=colour,
                                   alpha=0.14, lw=0)  # fmt: skip
             axes.step(line.depths, line.shares, where="post", color=colour, linestyle=dash,
-                      linewidth=1.8, label=clean(name))  # fmt: skip
+                      linewidth=1.8, label=for_page(name))  # fmt: skip
             at = [_share_at(line, mark) for mark in line.marks]
             axes.plot(line.marks, at, linestyle="", marker="|", markersize=8, color=colour)
         axes.set(xlabel="depth", ylabel="families without an error")
@@ -450,7 +451,7 @@ def depth_accuracy(
             if len(line.low) and len(line.high):
                 axes.fill_between(x, line.low, line.high, color=colour, alpha=0.13, lw=0)
             axes.plot(x, line.shares, color=colour, marker=marker, linestyle=dash, linewidth=1.4,
-                      markersize=5 if len(x) <= FEW else 3, label=clean(name))  # fmt: skip
+                      markersize=5 if len(x) <= FEW else 3, label=for_page(name))  # fmt: skip
         bars.bar([at for at, _ in counts], [n for _, n in counts], 0.7, color=MUTED)
         axes.set(ylabel="right")
         bars.set(xlabel="depth", ylabel="problems", yticks=[])

@@ -15,8 +15,9 @@ from itertools import groupby
 from numbers import Real
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from winosmith.escape import for_page
 from winosmith.report._svg import Svg
-from winosmith.report._text import Signature, Value, clean, shown
+from winosmith.report._text import Signature, Value, shown
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ class Table:
     rows: Sequence[Sequence[Value]]
     note: str = ""
     most: int | None = None
-    beyond: str = "{:,} more are in the report (--out)."
+    beyond: str = "{:,} more are in the report (`out=`)."
     block: ClassVar = "table"
 
     @property
@@ -425,7 +426,7 @@ def _template() -> Template:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=lambda value: value if isinstance(value, Markup) else clean(value),
+        finalize=lambda value: value if isinstance(value, Markup) else for_page(value),
     )
     environment.filters["shown"] = shown
     environment.filters["inline"] = lambda svg, key: Markup(svg.inline(key))  # noqa: S704 - ours

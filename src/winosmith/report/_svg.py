@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import Element, SubElement, tostring
 
-from winosmith.report._text import clean
+from winosmith.escape import for_page
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -100,7 +100,7 @@ def draw(
     At the default width its text is as large as the page's on a desktop, and still legible on a
     phone, where the drawing shrinks to the screen.
     """
-    title, description = clean(title), clean(description)
+    title, description = for_page(title), for_page(description)
     return Svg(_tidy(_painted(paint, width, height), title, description), title, description)
 
 

@@ -1,7 +1,7 @@
 """Text, numbers and signatures as reports show them.
 
-Text is cleaned of what no page can hold, numbers are rounded once, and every figure carries a
-signature, as sacreBLEU's scores do (Post 2018).
+Numbers are rounded once, and every figure carries a signature, as sacreBLEU's scores do
+(Post 2018).
 """
 
 from __future__ import annotations
@@ -16,23 +16,11 @@ from typing import Any
 
 from winosmith._version import __version__
 from winosmith.dataset import Dataset
+from winosmith.escape import for_page
 from winosmith.text import number_of
 
 Value = str | int | float | bool | None
 """What a cell of a table or a key figure may hold; numpy's scalars count as numbers."""
-
-_UNSHOWABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
-
-
-def clean(text: object) -> str:
-    r"""Return the text with what XML and UTF-8 can't hold replaced by U+FFFD.
-
-    Lone surrogates come out of JSON files ("\ud800"), control characters out of anywhere.
-
-    >>> clean("a\x00b")
-    'a�b'
-    """
-    return _UNSHOWABLE.sub("�", str(text))
 
 
 def cut(text: object, most: int) -> str:
@@ -41,7 +29,7 @@ def cut(text: object, most: int) -> str:
     >>> cut("not answerable from the local context", 20)
     'not answerable from…'
     """
-    line = " ".join(clean(text).split())
+    line = " ".join(for_page(text).split())
     return line if len(line) <= most else line[: most - 1].rstrip() + "…"
 
 
@@ -152,7 +140,8 @@ def shown(value: object, form: str = "") -> str:
     r"""Return a value as the report prints it.
 
     Nothing (None, NaN) is "—"; whole numbers have commas; other numbers three decimals, unless
-    `form`, a format specification, says otherwise (`fixed` rounds); text stays.
+    `form`, a format specification, says otherwise (`fixed` rounds); text stays, and is escaped
+    where it is written (`winosmith.escape`).
 
     >>> shown(12282), shown(0.12345), shown(0.12345, ".1%"), shown(None)
     ('12,282', '0.123', '12.3\xa0%', '—')
@@ -165,7 +154,7 @@ def shown(value: object, form: str = "") -> str:
         return format(int(value), form or ",")
     if isinstance(value, Real):
         return fixed(float(value), form or ",.3f").replace("-", "−").replace("%", "\u00a0%")
-    return clean(value)
+    return str(value)
 
 
 def percent_tick(value: float, _position: float = 0) -> str:

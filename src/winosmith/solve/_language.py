@@ -417,8 +417,9 @@ class EncoderSolver:
         if self.sees not in (None, how.sees):
             raise InputError(
                 f"{self.model}: this model was trained to see the {how.sees}, so what it makes of "
-                f"the {self.sees} means nothing; train one with --sees {self.sees} on problems "
-                "whose pronouns are known, or leave --sees out"
+                f"the {self.sees} means nothing; train one with "
+                f"`winosmith train --sees {self.sees}` on problems whose pronouns are known, or "
+                "omit `sees=`"
             )
         return how
 

@@ -252,7 +252,9 @@ def _same(path: Path, header: str, force: bool) -> bool:
     if held == header and not force:
         return True
     if not force:
-        raise OutputError(f"{path} {_differs(held, header)}; name another file, or add --force")
+        raise OutputError(
+            f"{path} {_differs(held, header)}; name another file, or add `force=True`"
+        )
     return False
 
 
@@ -263,7 +265,7 @@ def _resumed(part: Path, file: IO[str], header: str, force: bool) -> int:
     if lines and lines[0] != header and not force:
         raise OutputError(
             f"{part} {_differs(lines[0], header)}: it is unfinished work; run the command that "
-            "began it, name another file, or add --force to drop it"
+            "began it, name another file, or add `force=True` to drop it"
         )
     kept = lines if lines and lines[0] == header and not force else [header]
     done = (len(kept) - 1) // _CHUNK * _CHUNK

@@ -131,7 +131,7 @@ def restore(file: str | Path, folder: str | Path, *, database: str | None = None
         contents = _unpack(path, aside)
         if contents.database == "sqlite":
             if database:
-                raise InputError(f"{path} holds an SQLite database; leave --database out")
+                raise InputError(f"{path} holds an SQLite database; omit `database=`")
             check_sqlite(aside / DUMPS["sqlite"])
         else:
             _restore_postgresql(path, aside / DUMPS["postgresql"], database)
@@ -147,7 +147,7 @@ def _restore_postgresql(path: Path, dump: Path, database: str | None) -> None:
     if not database:
         raise InputError(
             f"{path} holds a PostgreSQL database; make an empty one (createdb) and name it with "
-            "--database postgresql://…"
+            "`database='postgresql://…'`"
         )
     restore_postgresql(database, dump)
     dump.unlink()

@@ -439,7 +439,7 @@ class Site:
         place.mkdir(parents=True, exist_ok=True, mode=0o700)
         if database is not None and not database.startswith(("postgresql://", "postgres://")):
             raise InputError(
-                f"--database {database!r} is no postgresql:// address; leave it out for SQLite"
+                f"{database!r} is not a postgresql:// address; omit `database=` for SQLite"
             )
         if public_url is not None:
             public_url = _checked_url(public_url)
@@ -504,7 +504,7 @@ class Site:
         if not _is_loopback(host) and self.public_url is None:
             raise InputError(
                 f"{host} can be reached from other machines; tell under which address people "
-                "come, with --public-url https://…, and put a reverse proxy with a certificate "
+                "come, with `public_url='https://…'`, and put a reverse proxy with a certificate "
                 "in front (docs/how-to/serve.md)"
             )
 
@@ -540,7 +540,10 @@ def _checked_url(url: str) -> str:
     parts = urlsplit(url)
     local = parts.scheme == "http" and _is_loopback(parts.hostname or "")
     if not parts.hostname or not (parts.scheme == "https" or local) or parts.path.strip("/"):
-        raise InputError(f"--public-url {url!r} must read like https://twins.example.org")
+        raise InputError(
+            f"the public address {url!r} can't be used; give one like "
+            "`public_url='https://twins.example.org'`"
+        )
     return f"{parts.scheme}://{parts.netloc}"
 
 

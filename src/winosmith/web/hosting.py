@@ -363,9 +363,10 @@ def listen(host: str, port: int) -> socket.socket:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError as error:
-        raise InputError(f"--host {host}: {error.strerror}; give an address of this machine") from (
-            None
-        )
+        raise InputError(
+            f"the address {host!r} can't be used: {error.strerror}; give one of this machine "
+            "with `host=`"
+        ) from (None)
     family, kind, protocol, _, address = found[0]
     door = socket.socket(family, kind, protocol)
     door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -382,9 +383,9 @@ def _why_not(error: OSError, host: str, port: int) -> str:
     import errno
 
     hints = {
-        errno.EADDRINUSE: "something listens there already; stop it, or choose another --port",
-        errno.EACCES: "ports below 1024 are for root; choose another --port, behind a proxy",
-        errno.EADDRNOTAVAIL: "this machine has no such address; choose another --host",
+        errno.EADDRINUSE: "something listens there already; stop it, or choose another `port=`",
+        errno.EACCES: "ports below 1024 are for root; choose another `port=`, behind a proxy",
+        errno.EADDRNOTAVAIL: "this machine has no such address; choose another `host=`",
     }
     return f"{host}:{port}: {hints.get(error.errno or 0, error.strerror)}"
 
@@ -422,7 +423,7 @@ def workers_for(asked: int | None) -> int:
     if most < (asked or 1):
         raise InputError(
             f"the PostgreSQL server has room for {max(room, 0)} connections and {asked or 1} "
-            f"workers may need {(asked or 1) * CONNECTIONS}; lower --workers, or raise "
+            f"workers may need {(asked or 1) * CONNECTIONS}; lower `workers=`, or raise "
             "max_connections in postgresql.conf"
         )
     return min(workers, most)

@@ -19,6 +19,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from winosmith import practice
+from winosmith.escape import for_markdown
 from winosmith.problem import BLANK
 from winosmith.text import Change
 from winosmith.validate import StructureRules
@@ -343,5 +344,5 @@ def _piece(text: str, kind: str, spoken: Mapping[str, str]) -> str:
 
 @register.filter
 def cell(text: str) -> str:
-    """Return a text for one cell of a Markdown table: nothing in it is markup."""
-    return re.sub(r"([\\`*_\[\]<>|&#])", r"\\\1", " ".join(str(text).split()))
+    """Return a text as one line of Markdown, such as a cell of a table: nothing in it is markup."""
+    return for_markdown(text)

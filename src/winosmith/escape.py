@@ -1,0 +1,126 @@
+r"""How text from data is written into each kind of output: one function for each.
+
+Data sets come from strangers. Column names, file names, ids and sentences may contain sequences
+that move a terminal's cursor, set its title or answer for its user (ECMA-48), characters that
+reverse the order in which text is displayed (Boucher and Anderson 2021, "Trojan Source"), and
+markup of the file into which they are copied. Each function below makes a text harmless in one
+output, and is applied where that output is written.
+
+`winosmith.outputs.guarded` does the same for the cells of tables that spreadsheets open.
+"""
+
+from __future__ import annotations
+
+import re
+
+__all__ = [
+    "for_csv",
+    "for_json",
+    "for_markdown",
+    "for_page",
+    "for_terminal",
+    "markdown_block",
+    "markdown_code",
+    "one_line",
+]
+
+_BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+"""The characters of Unicode's property Bidi_Control (UAX 9)."""
+
+_NEVER = f"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f{_BIDI}\u2028\u2029\ud800-\udfff\ufffe\uffff"
+"""Control characters of C0 and C1 except tab, newline and carriage return; what displays other
+text in another order; line ends that are no newline; and what UTF-8 or XML can't contain."""
+
+_CONTROL = re.compile(f"[{_NEVER}\r]")
+_ON_A_PAGE = re.compile(f"[{_NEVER}]")
+
+
+def _code(found: re.Match[str]) -> str:
+    return repr(found[0])[1:-1]
+
+
+def for_terminal(text: object) -> str:
+    r"""Return the text with control characters as Python writes them; tabs and newlines stay.
+
+    >>> for_terminal("a\x1b[31mb\u202e")
+    'a\\x1b[31mb\\u202e'
+    """
+    return _CONTROL.sub(_code, str(text))
+
+
+def for_page(text: object) -> str:
+    r"""Return the text with each control character replaced by U+FFFD.
+
+    HTML and SVG have no notation for most of them. The templates escape what is markup there.
+
+    >>> for_page("a\x00b")
+    'a�b'
+    """
+    return _ON_A_PAGE.sub("�", str(text))
+
+
+def for_json(document: str) -> str:
+    r"""Return a JSON document with control characters in its strings as `\uXXXX`.
+
+    The document means the same, and is also YAML. All of these characters are below U+10000, and
+    between a document's strings there are none.
+
+    >>> for_json('{"a": "\x9b"}')
+    '{"a": "\\u009b"}'
+    """
+    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", document)
+
+
+def for_csv(cell: str) -> str:
+    r"""Return the text as one line without control characters, which no spreadsheet runs.
+
+    >>> for_csv("=1+1"), for_csv("a\x1b\nb")
+    ("'=1+1", 'a\\x1b b')
+    """
+    from winosmith.outputs import guarded
+
+    return guarded(one_line(cell))
+
+
+_MARKUP = re.compile(r"[\\`*\[\]<>|$]|(?<!/)~|(?<!\w)_|_(?!\w)|&(?=#?\w+;)")
+_AT_START = re.compile(r"^(\d*)([#+=.)-])")
+
+
+def for_markdown(text: object) -> str:
+    r"""Return the text as one line of Markdown, in which nothing is markup or HTML.
+
+    >>> print(for_markdown("a|b <script>\n# [x](y)"))
+    a\|b \<script\> # \[x\](y)
+    """
+    line = _MARKUP.sub(lambda found: "\\" + found[0], one_line(text))
+    return _AT_START.sub(r"\1\\\2", line)
+
+
+def markdown_code(text: object) -> str:
+    r"""Return the text as a code span of Markdown, whatever backticks it contains.
+
+    >>> print(markdown_code("a1"), markdown_code("a`b"))
+    `a1` `` a`b ``
+    """
+    line = one_line(text)
+    ticks = max(map(len, re.findall("`+", line)), default=0)
+    fence, space = "`" * (ticks + 1), " " if ticks else ""
+    return f"{fence}{space}{line}{space}{fence}"
+
+
+def markdown_block(text: str) -> str:
+    r"""Return paragraphs of Markdown by the release's own author, without control characters.
+
+    >>> markdown_block("See *this*\x9b.")
+    'See *this*\\x9b.'
+    """
+    return for_terminal(text.replace("\r\n", "\n"))
+
+
+def one_line(text: object) -> str:
+    r"""Return the text on one line without control characters: for comments in files.
+
+    >>> one_line("a\n\x1bb")
+    'a \\x1bb'
+    """
+    return for_terminal(" ".join(str(text).split()))

@@ -1,0 +1,281 @@
+"""The advice in messages: every command and option in them is there, and helps."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import click
+import pytest
+
+import winosmith
+from tests.cli.conftest import Cli
+from tests.cli.test_release import ABOUT
+from winosmith import formats
+from winosmith.cli import _advice, main
+from winosmith.cli._advice import advised
+from winosmith.cli._main import group
+from winosmith.testing import made_twins
+
+PACKAGE = Path(winosmith.__file__).parent
+
+SETTING = re.compile(r"`([a-z]\w*)=([^`]*)`")
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*[a-z]")
+LINE = re.compile(r"\bwinosmith((?: +[^\s`;)]+)+)")
+
+OTHERS = re.compile(r"\b(lm_eval|dask scheduler|sha256sum|hf (repos|upload)|inspect eval) .*")
+"""Commands of other programs."""
+
+ARGUMENTS_OF_PROGRAMS = {"web/_backup.py", "testing.py", "formats/_base.py"}
+"""Modules whose strings with options are arguments of programs that they start or name."""
+
+
+def _without_docs(tree: ast.Module) -> Iterator[ast.AST]:
+    """Yield the nodes of a module outside docstrings and decorators."""
+    left: list[ast.AST] = [tree]
+    while left:
+        node = left.pop()
+        yield node
+        for name, value in ast.iter_fields(node):
+            for child in value if isinstance(value, list) else [value]:
+                lone = isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant)
+                if isinstance(child, ast.AST) and name != "decorator_list" and not lone:
+                    left.append(child)
+
+
+@cache
+def _texts(path: Path) -> list[tuple[int, str]]:
+    """Return the strings of a module that may be messages, with X for what is filled in."""
+    found: list[tuple[int, str]] = []
+    nodes: list[int] = []
+    inside: set[int] = set()
+    for node in _without_docs(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.JoinedStr):
+            inside |= {id(part) for part in node.values}
+            parts = (part.value if isinstance(part, ast.Constant) else "X" for part in node.values)
+            found.append((node.lineno, "".join(map(str, parts))))
+            nodes.append(id(node))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found.append((node.lineno, node.value))
+            nodes.append(id(node))
+    return [one for one, node in zip(found, nodes, strict=True) if node not in inside]
+
+
+def _all_texts() -> Iterator[tuple[str, str]]:
+    """Yield each string by its place."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for line, text in _texts(path):
+            yield f"{path.relative_to(PACKAGE).as_posix()}:{line}", text
+
+
+def _commands(of: click.Group) -> Iterator[click.Command]:
+    context = click.Context(of)
+    for name in of.list_commands(context):
+        command = of.get_command(context, name)
+        assert command is not None
+        yield command
+        if isinstance(command, click.Group):
+            yield from _commands(command)
+
+
+COMMANDS = [*_commands(group)]
+OPTIONS = {option for command in COMMANDS for param in command.params for option in param.opts}
+
+
+def _wrong_in_line(words: list[str]) -> str:
+    """Return what of a command line is not there; "" if all of it is."""
+    command: click.Command = group
+    known: set[str] = {"--help", "--version"}
+    for word in words:
+        bare = word.rstrip(".,:…'\"")
+        if isinstance(command, click.Group) and not bare.startswith("-"):
+            found = command.get_command(click.Context(command), bare)
+            if found is None and not command.params:
+                return f"no command {bare!r}"
+            command = found or command
+            known |= {option for param in command.params for option in param.opts}
+        elif OPTION.fullmatch(bare.partition("=")[0]) and bare.partition("=")[0] not in known:
+            return f"no option {bare!r}"
+    return ""
+
+
+def _lines(text: str) -> list[list[str]]:
+    """Return the words of the command lines in a text: with an option, or in backticks."""
+    return [
+        found[1].split()
+        for found in LINE.finditer(text)
+        if "--" in found[1] or f"`winosmith{found[1]}`" in text
+    ]
+
+
+def test_command_lines_in_messages_can_be_typed() -> None:
+    """Each command that a message names exists, and has the options that it is typed with."""
+    lines = [(place, words) for place, text in _all_texts() for words in _lines(text)]
+    wrong = {place: why for place, words in lines if (why := _wrong_in_line(words))}
+    assert wrong == {}
+    assert len(lines) > 10
+
+
+def test_the_library_names_no_options() -> None:
+    """Outside the command line a message names parameters, which each door writes its own way."""
+    found = [
+        (place, text)
+        for place, text in _all_texts()
+        if not place.startswith("cli/")
+        and place.partition(":")[0] not in ARGUMENTS_OF_PROGRAMS
+        and OPTION.search(OTHERS.sub("", LINE.sub("", text)))
+    ]
+    assert found == []
+
+
+def test_settings_in_messages_are_parameters_and_options() -> None:
+    """Each setting in backticks is a parameter of a function, and an option of some command."""
+    parameters = {
+        one.arg
+        for path in PACKAGE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.FunctionDef)
+        for one in (*node.args.args, *node.args.kwonlyargs)
+    }
+    fields = {
+        str(getattr(node.target, "id", ""))
+        for path in PACKAGE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.AnnAssign)
+    }
+    named = {
+        (found[1], found[2]): place
+        for place, text in _all_texts()
+        for found in SETTING.finditer(text)
+    }
+    assert {one: at for one, at in named.items() if one[0] not in parameters | fields} == {}
+    typed = {one: _advice._as_typed(*one)[0] for one in named}
+    assert {one: option for one, option in typed.items() if option not in OPTIONS} == {}
+    assert len(named) > 15
+
+
+def test_a_command_names_its_own_options() -> None:
+    """In the module of a command, a message names options of that module's commands alone."""
+    wrong = []
+    for path in (PACKAGE / "cli").glob("*.py"):
+        module = f"winosmith.cli.{path.stem}"
+        own = [
+            command for command in COMMANDS if getattr(command.callback, "__module__", "") == module
+        ]
+        known = {option for command in own for param in command.params for option in param.opts}
+        declared = set(OPTION.findall(path.read_text("utf-8"))) if not own else set()
+        for line, text in _texts(path):
+            options = OPTION.findall(OTHERS.sub("", LINE.sub("", text)))
+            wrong += [
+                f"{path.name}:{line}: {one}"
+                for one in options
+                if one not in known | {"--help"} and (own or one not in declared)
+            ]
+    assert wrong == []
+
+
+def _command(*names: str) -> click.Command:
+    command: click.Command = group
+    for name in names:
+        assert isinstance(command, click.Group)
+        found = command.get_command(click.Context(command), name)
+        assert found is not None
+        command = found
+    return command
+
+
+@pytest.mark.parametrize(
+    ("command", "message", "printed"),
+    [
+        ("stats", "name it with `question=`; so", "name it with --question; so"),
+        ("stats", "say `answer_is='letter'`", "say --answer-is letter"),
+        ("stats", "say `answer='a b'`", "say --answer 'a b'"),
+        ("stats", "add `format_name=`", "add --from"),
+        ("release", "add `new_ids=True`", "add --ids digest"),
+        ("stats", "add `no_such_thing=1`", "add `no_such_thing=1`"),
+        (
+            "build",
+            "name `question=` or `pair_by=`",
+            "name --question or --pair-by; `winosmith convert` has --question, --pair-by, and "
+            "writes a file that this command reads",
+        ),
+    ],
+)
+def test_a_setting_is_printed_as_the_command_takes_it(
+    command: str, message: str, printed: str
+) -> None:
+    """A command prints its own option, or that of the command which has it."""
+    assert advised(message, _command(command)) == printed
+
+
+def test_python_callers_read_parameters(tmp_path: Path) -> None:
+    """Without a command, the advice is the parameter's name."""
+    (tmp_path / "a.csv").write_text("id,zzz,A,B,answer\n1,q,a,b,A\n")
+    with pytest.raises(winosmith.errors.FormatError, match="name it with `question=`"):
+        formats.read(tmp_path / "a.csv")
+
+
+READING = {
+    "stats": "stats quiz.csv",
+    "check": "check quiz.csv",
+    "audit": "audit quiz.csv --draws 19 --no-probes",
+    "solve": "solve quiz.csv --solver random --out solved.jsonl",
+    "humans sheets": "humans sheets quiz.csv --out sheets --no-pdf --form",
+    "transfer": "transfer quiz.csv --solver random --out transfer",
+    "train": "train quiz.csv --dev quiz.csv --model x --out model",
+    "release": "release quiz.csv --about release.toml --out out",
+    "build": "build recipe.toml --out built",
+}
+"""By name, commands that read a table whose question has an unknown name."""
+
+
+@pytest.fixture
+def quiz(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in a folder with such a table."""
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{row},What is {row} + 1?,{row + 1},{row + 3},A" for row in range(24)]
+    Path("quiz.csv").write_text("\n".join(["id,zzz,A,B,answer", *rows]) + "\n")
+    Path("recipe.toml").write_text('name = "quiz"\ndata = "quiz.csv"\n')
+    Path("release.toml").write_text(ABOUT)
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", READING)
+def test_advice_about_columns_works(
+    name: str, quiz: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What the error advises is typed, and then the column is not asked for again."""
+    line = READING[name]
+    main(line.split())
+    error = capsys.readouterr().err
+    assert "name it with --question" in error, error
+    if "`winosmith convert` has" in error:
+        assert main(shlex.split("convert quiz.csv good.jsonl --question zzz")) == 0
+        Path("recipe.toml").write_text('name = "quiz"\ndata = "good.jsonl"\n')
+        again = line.replace("quiz.csv", "good.jsonl")
+    else:
+        again = f"{line} --question zzz"
+    capsys.readouterr()
+    main(again.split())
+    told = capsys.readouterr().err
+    assert "--question" not in told
+    assert "no such option" not in told.casefold()
+
+
+def test_advice_about_embargoed_problems_works(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file of embargoed problems is converted with the option that the error names."""
+    monkeypatch.chdir(tmp_path)
+    twins = [replace(problem, embargo=True) for problem in made_twins(3)]
+    formats.write(twins, "twins.jsonl")
+    assert "6 under embargo; --with-embargo keeps them" in cli.refused(
+        "convert twins.jsonl a.jsonl"
+    )
+    cli("convert twins.jsonl a.jsonl --with-embargo")
+    assert len(formats.read("a.jsonl")) == 6

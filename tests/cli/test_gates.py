@@ -1,0 +1,153 @@
+"""Commands that end with code 1: the code and its reason don't depend on who reads the output."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from tests.cli.conftest import Cli
+from winosmith import Problem, formats
+from winosmith.cli._main import group
+from winosmith.testing import made_twins
+
+DATA = made_twins(40)
+
+GATES = {
+    "audit": "quiz.csv --draws 19 --no-probes --fail-on duplicates",
+    "check": "short.jsonl --strict",
+    "compare": "dev.jsonl good.lst poor.lst --baseline good --fail-on worse",
+    "verify": "release",
+}
+"""By the command's name, arguments of which a gate is broken."""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in a folder with inputs that break each gate."""
+    monkeypatch.chdir(tmp_path)
+    formats.write(DATA, "dev.jsonl")
+    for name, every in (("good", 10), ("poor", 2)):
+        labels = [(p.answer or 0) ^ (row % every == 0) for row, p in enumerate(DATA)]
+        Path(f"{name}.lst").write_text("".join(f"{label + 1}\n" for label in labels))
+    rows = [f"{row // 2},What is {row // 2} + 1?,{row // 2 + 1},none,many,A" for row in range(80)]
+    Path("quiz.csv").write_text("\n".join(["id,question,A,B,C,answer", *rows]) + "\n")
+    formats.write([Problem("a", "It _ rained.", ("has", "had"), 0)], "short.jsonl")
+    Path("release").mkdir()
+    Path("release/release.json").write_text("{}")
+    return tmp_path
+
+
+def _commands(of: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[str, click.Command]]:
+    context = click.Context(of)
+    for name in of.list_commands(context):
+        command = of.get_command(context, name)
+        assert command is not None
+        yield " ".join((*path, name)), command
+        if isinstance(command, click.Group):
+            yield from _commands(command, (*path, name))
+
+
+def test_every_gate_is_listed() -> None:
+    """The commands whose help mentions code 1 are those of this file."""
+    texts = {
+        name: " ".join(
+            [command.help or "", *(getattr(p, "help", "") or "" for p in command.params)]
+        )
+        for name, command in _commands(group)
+    }
+    assert {name for name, text in texts.items() if re.search(r"code\s+1\b", text)} == {*GATES}
+
+
+@pytest.mark.parametrize("more", [[], ["--json"]], ids=["text", "json"])
+@pytest.mark.parametrize("name", GATES)
+def test_a_closed_pipe_changes_no_gate(name: str, more: list[str], folder: Path) -> None:
+    """If nobody reads the output, the code is 1 and the reason is on the error stream."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "winosmith", name, *GATES[name].split(), *more]
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True)
+    os.close(writer)
+    assert (done.returncode, "Broken: " in done.stderr) == (1, True), done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_nobody_needs_to_read_the_reasons(folder: Path) -> None:
+    """With both streams closed the code is still that of the gate."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "winosmith", "check", *GATES["check"].split()]
+    done = subprocess.run(command, stdout=writer, stderr=writer)
+    os.close(writer)
+    assert done.returncode == 1
+
+
+def test_a_closed_pipe_stops_no_work(folder: Path) -> None:
+    """A command whose output nobody reads still writes its files."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "winosmith", "compare", "dev.jsonl", "good.lst", "poor.lst"]
+    done = subprocess.run([*command, "--out", "page.html"], stdout=writer, stderr=subprocess.PIPE)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert Path("page.html").is_file()
+
+
+def test_another_broken_connection_is_an_error(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A pipe that is not the output's is reported, with code 2."""
+    from winosmith.cli import main
+
+    @click.command()
+    def command() -> None:
+        raise BrokenPipeError(32, "Broken pipe")
+
+    monkeypatch.setattr("winosmith.cli._main.LazyGroup.get_command", lambda *_: command)
+    assert main(["anything"]) == 2
+    assert "Broken pipe" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("rules", "code", "reasons"),
+    [
+        ("worse", 1, ["'poor' is worse than 'good': −40.0 points (−"]),
+        ("worse=40pt", 1, ["'poor' is worse than 'good' by 40 points or more: −40.0 points"]),
+        ("worse=40.1", 0, []),
+        ("worse, worse=1pt", 1, ["worse than 'good': ", "by 1 points or more"]),
+    ],
+)
+def test_a_model_may_not_be_worse_than_the_baseline(
+    cli: Cli, folder: Path, rules: str, code: int, reasons: list[str]
+) -> None:
+    """A model breaks "worse" by its interval, and "worse=2pt" by its points."""
+    arguments = ["compare", "dev.jsonl", "good.lst", "poor.lst", "--baseline", "good"]
+    cli(*arguments, "--fail-on", rules, code=code)
+    assert [reason for reason in reasons if reason not in cli.err] == []
+    assert cli.err.count("Broken: ") == len(reasons)
+
+
+def test_the_better_model_breaks_no_rule(cli: Cli, folder: Path) -> None:
+    """Only models that are worse than the baseline are reported, and JSON lists none."""
+    arguments = ["compare", "dev.jsonl", "good.lst", "poor.lst", "--baseline", "poor"]
+    assert cli.told(*arguments, "--fail-on", "worse,worse=0pt")["broken"] == []
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        (["--fail-on", "worse"], "add --baseline NAME"),
+        (["--baseline", "good", "--fail-on", "wrose"], "unknown rule 'wrose'"),
+    ],
+)
+def test_rules_without_a_meaning_are_refused(
+    cli: Cli, folder: Path, more: list[str], reason: str
+) -> None:
+    """An unknown rule, or one without a baseline, is refused before anything is read."""
+    assert reason in cli.refused("compare", "dev.jsonl", "good.lst", *more)

@@ -1,0 +1,190 @@
+"""Text from data, file names and options never controls the terminal, whatever the command."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+import winosmith.cli
+from tests.hostile import HOSTILE, controls
+from winosmith import Dataset, Prediction, formats
+from winosmith.cli import main
+from winosmith.cli._main import group
+from winosmith.records import problem_of, problem_record
+from winosmith.testing import made_twins
+
+BAD = "".join(HOSTILE.values())
+HEADER = HOSTILE["csi"] + HOSTILE["osc"] + HOSTILE["c1"] + HOSTILE["bidi"]
+"""The name of a column, without line ends."""
+
+Way = tuple[tuple[str, click.Command], ...]
+"""The names and commands of groups, then of one that does something."""
+
+
+def _ways(of: click.Group, before: Way = ()) -> Iterator[Way]:
+    """Yield the way to each command."""
+    context = click.Context(of)
+    for name in of.list_commands(context):
+        command = of.get_command(context, name)
+        assert command is not None
+        if isinstance(command, click.Group):
+            yield from _ways(command, (*before, (name, command)))
+        else:
+            yield (*before, (name, command))
+
+
+WAYS = {" ".join(name for name, _ in way): way for way in _ways(group)}
+
+
+SMALL = {"demo": ("--out", f"{BAD}.csv"), "practice": ("--twins", "9")}
+"""Options by which commands that need no input are refused, or are quick."""
+
+
+def _tables(name: str) -> dict[str, str]:
+    """Return texts of files whose column names, keys and cells are hostile, by their extensions."""
+    record = {"id": "1", name: name, "sentence": "x", "options": [name, name], "answer": 9}
+    return {
+        ".csv": f"id,{HEADER},zzz,A,B,answer\n1,{HEADER},q,a,b,A\n",
+        ".jsonl": json.dumps(record) + "\n",
+        ".json": json.dumps({"version": 1, name: {name: name}}),
+        ".toml": f"{json.dumps(name)} = {json.dumps(name)}\n",
+    }
+
+
+@pytest.fixture
+def name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Work in a folder with hostile files of a hostile name; return the name."""
+    monkeypatch.chdir(tmp_path)
+    name = BAD
+    for extension, text in _tables(name).items():
+        Path(name + extension).write_text(text, "utf-8", newline="")
+    Path(name).mkdir()
+    for manifest in ("winosmith.json", "release.json", "sheets.json"):
+        Path(name, manifest).write_text(_tables(name)[".json"], "utf-8")
+    Path(name, "site.toml").write_text(_tables(name)[".toml"], "utf-8")
+    return name
+
+
+def _value(param: click.Parameter, name: str, extension: str) -> str:
+    """Return a hostile value of a parameter."""
+    kind = param.type
+    if isinstance(kind, click.Choice):
+        return str(next(iter(kind.choices)))
+    if isinstance(kind, click.IntRange):
+        return str(int(kind.min or 1))
+    if isinstance(kind, click.Path) and kind.exists:
+        return name + extension if kind.file_okay else name
+    if isinstance(kind, click.Path) and isinstance(param, click.Argument) and not kind.file_okay:
+        return name
+    if isinstance(param, click.Argument):
+        return name + extension
+    return name
+
+
+def _arguments(way: Way, name: str, extension: str) -> list[str]:
+    """Return the arguments and the options that a command must have, all of them hostile."""
+    words: list[str] = []
+    for called, command in way:
+        words += [called, *SMALL.get(called, ())]
+        for param in command.params:
+            if isinstance(param, click.Argument):
+                words.append(_value(param, name, extension))
+            elif param.required:
+                words += [param.opts[0], _value(param, name, extension)]
+    return words
+
+
+def _printed(capsys: pytest.CaptureFixture[str], words: list[str]) -> str:
+    """Return all that a command prints, on both streams."""
+    capsys.readouterr()
+    main(words)
+    return "".join(capsys.readouterr())
+
+
+@pytest.mark.filterwarnings("always::winosmith.formats.ReadingNote")
+@pytest.mark.parametrize("command", WAYS)
+def test_hostile_files_reach_no_terminal(
+    command: str, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Names of files, columns and keys are printed with their control characters spelled out."""
+    for extension in _tables(name):
+        words = _arguments(WAYS[command], name, extension)
+        as_json = any("--json" in param.opts for param in WAYS[command][-1][1].params)
+        for more in ([], ["--json"] if as_json else ["--no-such-" + name]):
+            assert controls(_printed(capsys, [*words, *more])) == [], words
+
+
+@pytest.mark.parametrize("command", WAYS)
+def test_hostile_options_reach_no_terminal(
+    command: str, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Values of options are printed with their control characters spelled out."""
+    for param in WAYS[command][-1][1].params:
+        if isinstance(param, click.Option) and not param.is_flag:
+            words = [*_arguments(WAYS[command], name, ".csv"), param.opts[-1], name]
+            assert controls(_printed(capsys, words)) == [], words
+
+
+GOOD = """
+stats twins.jsonl
+check twins.jsonl --out checked
+audit twins.jsonl --draws 19 --no-probes --out audit.html
+convert twins.jsonl other.csv --force
+convert twins.jsonl other.jsonl --force
+embed twins.jsonl --out vectors.npz --force
+debias twins.jsonl --method random --keep 10 --out kept
+solve twins.jsonl --solver majority --train twins.jsonl --out solved
+score twins.jsonl first.jsonl
+compare twins.jsonl first.jsonl second.jsonl
+humans sheets twins.jsonl --out sheets --no-pdf --form
+"""
+"""Commands that succeed on hostile data."""
+
+
+@pytest.mark.parametrize("line", GOOD.strip().splitlines())
+def test_hostile_data_reach_no_terminal(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ids, options, fields and names of solvers are printed without control characters."""
+    monkeypatch.chdir(tmp_path)
+    records = [
+        problem_record(problem)
+        | {
+            "id": f"{row}{BAD}",
+            "options": [f"{option}{BAD}" for option in problem.options],
+            "origin": {"source": BAD, "author": BAD, "domain": BAD},
+        }
+        for row, problem in enumerate(made_twins(12))
+    ]
+    data = Dataset(map(problem_of, records))
+    formats.write(data.problems, "twins.jsonl")
+    for solver in ("first", "second"):
+        chosen = [Prediction(problem.id, 0) for problem in data]
+        formats.write_predictions(chosen, f"{solver}.jsonl", data, solver=solver + BAD)
+    for more in ([], ["--json"]):
+        capsys.readouterr()
+        code = main([*line.split(), *more])
+        out, err = capsys.readouterr()
+        assert (code, controls(out + err)) == (0, []), err
+
+
+def test_one_module_prints() -> None:
+    """No other module of the command line writes to a stream."""
+    folder = Path(winosmith.cli.__file__).parent
+    found = [
+        f"{path.name}:{node.lineno}: {ast.unparse(node)}"
+        for path in folder.glob("*.py")
+        if path.name != "_printing.py"
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if (
+            isinstance(node, ast.Call)
+            and ast.unparse(node.func) in ("click.echo", "click.secho", "print", "Console")
+        )
+        or (isinstance(node, ast.Attribute) and ast.unparse(node) in ("sys.stdout", "sys.stderr"))
+    ]
+    assert found == []

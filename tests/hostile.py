@@ -1,0 +1,28 @@
+"""Text that would control a terminal, and what of it is left in an output."""
+
+from __future__ import annotations
+
+import unicodedata
+
+BIDI_CONTROL = {*"\u061c\u200e\u200f", *map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A)))}
+"""Unicode's property Bidi_Control (UAX 9)."""
+
+HOSTILE = {
+    "csi": "a\x1b[31mb",
+    "osc": "a\x1b]0;title\x07b",
+    "c1": "a\x9b31mb\x85\x90",
+    "back": "a\rb\x08\x7f",
+    "bidi": "a\u202eb\u2066c\u200f",
+    "lines": "a\u2028b\u2029c",
+}
+"""By what it is, text that moves the cursor, sets the title, hides or reverses other text."""
+
+
+def controls(text: str) -> list[str]:
+    """Return the characters that act on what displays the text, except tab and newline."""
+    return [
+        one
+        for one in text
+        if (unicodedata.category(one) in ("Cc", "Cs", "Zl", "Zp") and one not in "\t\n")
+        or one in BIDI_CONTROL
+    ]

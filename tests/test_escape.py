@@ -1,0 +1,93 @@
+"""Text from data, as it is written into each kind of output."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.hostile import controls
+from winosmith import escape
+
+TEXT = st.text(alphabet=st.characters())
+"""Text with any code point, lone surrogates too."""
+
+
+@given(TEXT)
+@pytest.mark.parametrize(
+    "function",
+    [
+        escape.for_terminal,
+        escape.for_json,
+        escape.for_csv,
+        escape.for_markdown,
+        escape.markdown_block,
+        escape.markdown_code,
+    ],
+)
+def test_no_control_character_passes(function: Callable[[str], str], text: str) -> None:
+    """Controls of C0 and C1, bidi controls and lone surrogates are in no output."""
+    escaped = function(text)
+    assert controls(escaped) == []
+    escaped.encode("utf-8")
+
+
+@given(TEXT)
+def test_a_page_replaces_controls_one_by_one(text: str) -> None:
+    """A page keeps the length, and only a carriage return of all control characters."""
+    cleaned = escape.for_page(text)
+    assert set(controls(cleaned)) <= {"\r"}
+    assert len(cleaned) == len(text)
+    assert all(new in (old, "\ufffd") for old, new in zip(text, cleaned, strict=True))
+
+
+@given(st.text())
+def test_text_without_controls_stays(text: str) -> None:
+    """A terminal, a page and JSON show ordinary text of any script as it is."""
+    clean = "".join(one for one in text if not controls(one) and one not in "\ufffe\uffff")
+    assert escape.for_terminal(clean) == escape.for_page(clean) == escape.for_json(clean) == clean
+
+
+@given(st.dictionaries(st.text(), st.lists(st.text())))
+def test_escaped_json_means_the_same(value: dict[str, list[str]]) -> None:
+    """A JSON document keeps its meaning, and is YAML with the same meaning."""
+    document = escape.for_json(json.dumps(value, ensure_ascii=False))
+    assert json.loads(document) == value
+    assert yaml.safe_load(document) == value
+
+
+@given(TEXT)
+def test_a_cell_is_one_line_and_no_formula(text: str) -> None:
+    """A cell is one line, and begins with nothing that a spreadsheet runs."""
+    cell = escape.for_csv(text)
+    written = io.StringIO()
+    csv.writer(written).writerow([cell])
+    assert len(written.getvalue().splitlines()) == 1
+    assert not cell.startswith(("=", "+", "-", "@", "\t", "\r"))
+
+
+@pytest.mark.parametrize(
+    ("text", "escaped"),
+    [
+        ("snake_case in 3-4", "snake_case in 3-4"),
+        ("# title", r"\# title"),
+        ("1. first", r"1\. first"),
+        ("- item", r"\- item"),
+        ("a|b\nc", r"a\|b c"),
+        ("<img src=x onerror=y>", r"\<img src=x onerror=y\>"),
+        ("[x](javascript:y)", r"\[x\](javascript:y)"),
+        ("**b** _i_ `c` ~~s~~", r"\*\*b\*\* \_i\_ \`c\` \~\~s\~\~"),
+        ("&lt;b&gt; & co", r"\&lt;b\&gt; & co"),
+        ("https://a.org/~me/x_y", "https://a.org/~me/x_y"),
+        ("\x1b[31m\u202e", r"\\x1b\[31m\\u202e"),
+    ],
+)
+def test_nothing_in_a_line_of_markdown_is_markup(text: str, escaped: str) -> None:
+    """Markup is escaped, line ends become spaces, and plain words stay readable."""
+    assert escape.for_markdown(text) == escaped
