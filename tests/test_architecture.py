@@ -374,13 +374,13 @@ def _of_one() -> list[str]:
 
 
 LIMITS = {
-    "files": 350,
-    "lines": 108_000,
-    "folders": 40,
-    "imports, in percent of the lines": 6.5,
-    "modules that one module beside them imports and no other": 15,
+    "files": 342,
+    "lines": 107_200,
+    "folders": 35,
+    "imports, in percent of the lines": 5.8,
+    "modules that one module beside them imports and no other": 9,
 }
-"""What the house may come to, migrations apart; with room, so that few changes meet a limit."""
+"""What the house may come to, migrations apart: today's sizes. A limit only goes down."""
 
 
 def _size() -> dict[str, float]:
