@@ -9,9 +9,15 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.db.models import F
 
 from tests.web.judge.making import twin  # type: ignore[import-not-found]
 from winosmith.errors import InputError
+from winosmith.web.judge.models import Slot
+from winosmith.web.judge.turns import answer, answer_local, go_on
+from winosmith.web.people.gates import new_key, once
+from winosmith.web.problems.models import Problem
 
 pytestmark = pytest.mark.long
 
@@ -25,14 +31,6 @@ def test_a_race_gives_each_problem_its_votes_and_no_more(
 
     Whoever lost a problem after its local context may get it again; nobody is given both halves.
     """
-    from django.db import connection
-    from django.db.models import F
-
-    from winosmith.web.judge.models import Slot
-    from winosmith.web.judge.turns import answer, answer_local, go_on
-    from winosmith.web.people.gates import new_key, once
-    from winosmith.web.problems.models import Problem
-
     given: set[tuple[int, int, int]] = set()
     people = [person(f"judge{number}") for number in range(64)]
     for author in people[:10]:
@@ -92,10 +90,6 @@ def test_the_last_two_votes_at_once_bring_one_verdict(
     database: Any, rules: Any, person: Maker
 ) -> None:
     """Three judges who answer in the same moment leave the problem decided, by one verdict."""
-    from django.db import connection
-
-    from winosmith.web.judge.turns import answer, go_on
-
     rules(local_first=False)
     problems = [twin(halves=1)[0] for _ in range(8)]
     people = [person(name) for name in ("a", "b", "c")]

@@ -6,16 +6,19 @@ import threading
 from typing import Any
 
 import pytest
+from django.db import connections
 
 from tests.web.market import making as m  # type: ignore[import-not-found]
+from winosmith.web.judge.models import Slot
+from winosmith.web.market.exports import Change, apply
+from winosmith.web.market.models import Identity, Participation
+from winosmith.web.market.workers import Elsewhere, Over, begin
 
 pytestmark = pytest.mark.long
 
 
 def _at_once(*acts: Any) -> list[Any]:
     """Do things in threads that start together; return what came of each, or its error."""
-    from django.db import connections
-
     gate, done = threading.Barrier(len(acts)), [None] * len(acts)
 
     def run(at: int) -> None:
@@ -37,9 +40,6 @@ def _at_once(*acts: Any) -> list[Any]:
 
 def test_one_id_begins_once(database: Any, rules: Any) -> None:
     """Of eight browsers one begins the study; of two studies one; one browser's clicks are one."""
-    from winosmith.web.market.models import Identity, Participation
-    from winosmith.web.market.workers import Elsewhere, begin
-
     first, _ = m.study()
     second, _ = m.study()
     found = _at_once(
@@ -57,9 +57,6 @@ def test_one_id_begins_once(database: Any, rules: Any) -> None:
 
 def test_places_are_no_more_for_many_at_once(database: Any, rules: Any) -> None:
     """Of sixteen that begin in the same moment as many begin as there are places and spare ones."""
-    from winosmith.web.market.models import Participation
-    from winosmith.web.market.workers import Over, begin
-
     made, _ = m.study(places=2)
     found = _at_once(*(lambda n=n: begin(made, m.arrival(made, n)) for n in range(16)))
     assert sum(isinstance(one, Participation) for one in found) == made.most == 7, found
@@ -68,9 +65,6 @@ def test_places_are_no_more_for_many_at_once(database: Any, rules: Any) -> None:
 
 def test_an_answer_meets_the_markets_word(database: Any, rules: Any) -> None:
     """A rejection while the worker answers leaves no vote that counts or waits."""
-    from winosmith.web.judge.models import Slot
-    from winosmith.web.market.exports import Change, apply
-
     for n in range(1, 5):
         made, _ = m.study(5)
         m.twin(halves=1)

@@ -7,14 +7,17 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from tests.web.conftest import BOTH  # type: ignore[import-not-found]
 from winosmith.errors import InputError
+from winosmith.web.people.gates import Reused, new_key, once
+from winosmith.web.people.models import Person
+from winosmith.web.problems.models import Event, Problem, State, Twin
+from winosmith.web.problems.states import move
 
 
 def _problem() -> Any:
-    from winosmith.web.problems.models import Problem, State, Twin
-
     return Problem.objects.create(
         ref="p1",
         twin=Twin.objects.create(ref="t1"),
@@ -27,9 +30,6 @@ def _problem() -> Any:
 
 def test_a_move_is_written_down(db: Any, person: Callable[..., Any]) -> None:
     """A move changes the state and adds one event that tells who, from where, to where and why."""
-    from winosmith.web.problems.models import Problem, State
-    from winosmith.web.problems.states import move
-
     ann = person("ann", is_moderator=True)
     problem = _problem()
     event = move(problem, State.WITHDRAWN, by=ann, kind="withdraw", reason="a copy")
@@ -44,9 +44,6 @@ def test_a_move_is_written_down(db: Any, person: Callable[..., Any]) -> None:
 
 def test_a_move_that_is_none_is_refused(db: Any) -> None:
     """A problem can't go where its state does not lead, and then nothing is written."""
-    from winosmith.web.problems.models import Event, State
-    from winosmith.web.problems.states import move
-
     problem = _problem()
     with pytest.raises(InputError, match="can't become 'judging'"):
         move(problem, State.JUDGING, by=None, kind="reopen")
@@ -55,8 +52,6 @@ def test_a_move_that_is_none_is_refused(db: Any) -> None:
 
 def test_a_key_is_good_for_one_form(db: Any, person: Callable[..., Any]) -> None:
     """Another form with the same key is refused, and does nothing; the first one is repeated."""
-    from winosmith.web.people.gates import Reused, new_key, once
-
     ann, key = person("ann"), new_key()
     assert once(ann, key, "/a/", lambda: {"n": 1}) == ({"n": 1, "form": "/a/"}, True)
     assert once(ann, key, "/a/", lambda: {"n": 2}) == ({"n": 1, "form": "/a/"}, False)
@@ -69,11 +64,6 @@ def test_a_key_is_good_for_one_form(db: Any, person: Callable[..., Any]) -> None
 @BOTH
 def test_a_form_sent_by_many_threads_acts_once(database: Any, person: Callable[..., Any]) -> None:
     """Sixteen threads that send the same form act once, and all get the same result."""
-    from django.db import connection
-
-    from winosmith.web.people.gates import new_key, once
-    from winosmith.web.people.models import Person
-
     ann, key, acted = person("ann"), new_key(), []
 
     def send(number: int) -> tuple[dict[str, Any], bool]:

@@ -9,9 +9,17 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from tests.web.take.conftest import twins  # type: ignore[import-not-found]
 from winosmith.errors import InputError
+from winosmith.web import hosting
+from winosmith.web.judge.models import Slot
+from winosmith.web.judge.turns import go_on
+from winosmith.web.people.gates import new_key, once
+from winosmith.web.problems.models import Problem
+from winosmith.web.take.models import Sitting, Subject
+from winosmith.web.take.sheets import answer, enrol
 
 pytestmark = pytest.mark.long
 
@@ -20,7 +28,6 @@ Maker = Callable[..., Any]
 
 def _at_once(act: Callable[[Any], Any], among: list[Any]) -> list[Any]:
     """Do something for each at once; return what came of it."""
-    from django.db import connection
 
     def alone(one: Any) -> Any:
         try:
@@ -36,9 +43,6 @@ def test_forty_people_at_once_get_balanced_sheets(
     database: Any, opened: Maker, person: Maker
 ) -> None:
     """Each of two orders of two tests is given to ten, however many windows each person has."""
-    from winosmith.web.take.models import Sitting, Subject
-    from winosmith.web.take.sheets import enrol
-
     made = opened(twins(8), orders=2)
     people = [person(f"s{number}") for number in range(40)]
     found = _at_once(lambda who: (who.pk, enrol(who, made, {}).ref), people * 2)
@@ -49,13 +53,6 @@ def test_forty_people_at_once_get_balanced_sheets(
 
 def test_two_windows_never_bring_two_halves(database: Any, opened: Maker, person: Maker) -> None:
     """People who judge in one window and begin a test in the other read no twin's both halves."""
-    from winosmith.web import hosting
-    from winosmith.web.judge.models import Slot
-    from winosmith.web.judge.turns import go_on
-    from winosmith.web.problems.models import Problem
-    from winosmith.web.take.models import Sitting
-    from winosmith.web.take.sheets import enrol
-
     data = twins(6, singles=11)
     hosting.import_problems(data, "judging")
     made = opened(data)
@@ -88,9 +85,6 @@ def test_answers_of_two_tabs_at_once_are_all_kept(
     database: Any, opened: Maker, person: Maker
 ) -> None:
     """Two tabs that send different questions, each twice, lose nothing and count nothing twice."""
-    from winosmith.web.people.gates import new_key, once
-    from winosmith.web.take.sheets import answer, enrol
-
     made, ann = opened(twins(10)), person("ann")
     sitting = enrol(ann, made, {})
     forms = [(number, new_key()) for number in range(1, 11)]

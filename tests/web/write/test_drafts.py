@@ -4,24 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.utils import timezone
 
 from tests.web.write.conftest import (  # type: ignore[import-not-found]
     typed,
 )
 from winosmith.errors import InputError
+from winosmith.web.people.privacy import erase, tidying
+from winosmith.web.write import rules
+from winosmith.web.write.models import Draft
+from winosmith.web.write.rules import Stale, draft_of, save
 
 
 def test_drafts_are_saved_and_never_overwritten_unseen(
     database: Any, contributor: Callable[..., Any], draft: Callable[..., Any]
 ) -> None:
     """Of sixteen windows that save different texts of one version, one wins; the others know."""
-    from django.db import connection
-
-    from winosmith.web.write.rules import Stale, draft_of, save
-
     ann = contributor()
     one = draft(ann)
 
@@ -44,8 +47,6 @@ def test_drafts_are_their_writer_s_alone(
     db: Any, contributor: Callable[..., Any], draft: Callable[..., Any]
 ) -> None:
     """Nobody else opens a draft; untouched topics are no drafts; there are not too many."""
-    from winosmith.web.write import rules
-
     ann, bob = contributor(), contributor("bob")
     one = draft(ann)
     assert rules.draft_of(bob, one.ref) is None
@@ -63,8 +64,6 @@ def test_other_words_and_another_topic_keep_what_was_typed(
     db: Any, contributor: Callable[..., Any], draft: Callable[..., Any]
 ) -> None:
     """Drawing again changes topic or words and the version, and no text."""
-    from winosmith.web.write import rules
-
     one = rules.save(draft(contributor()), typed(), 0)
     words = rules.redraw(one, "words")
     assert (words.topic, words.version) == ("Water a garden", 2)
@@ -78,13 +77,6 @@ def test_drafts_go_with_retention_and_with_their_writer(
     db: Any, contributor: Callable[..., Any], draft: Callable[..., Any]
 ) -> None:
     """Old drafts are deleted when the site tidies up, and all when somebody is erased."""
-    from datetime import timedelta
-
-    from django.utils import timezone
-
-    from winosmith.web.people.privacy import erase, tidying
-    from winosmith.web.write.models import Draft
-
     ann, bob, now = contributor(), contributor("bob"), timezone.now()
     old, young, other = draft(ann), draft(ann), draft(bob)
     Draft.objects.filter(pk=old.pk).update(saved=now - timedelta(days=91))
