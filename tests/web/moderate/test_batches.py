@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from django.db import connection
 
+from tests.web.together import at_once  # type: ignore[import-not-found]
 from winosmith.errors import InputError
 from winosmith.web.moderate.batches import CHUNK, all_matching, go_on, stand
 from winosmith.web.moderate.queue import Where
@@ -67,15 +66,7 @@ def test_two_that_go_on_with_one_batch_do_each_problem_once(
     for _ in range(CHUNK):
         twin()
     batch = _begin(person("eva", is_moderator=True), "let-through", "state=held")
-
-    def press(_: int) -> bool:
-        try:
-            return bool(go_on(batch, seconds=120).finished)
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(4) as threads:
-        assert all(threads.map(press, range(4)))
+    assert all(at_once(lambda _: go_on(batch, seconds=120).finished, range(4)))
     batch.refresh_from_db()
     assert (batch.done, batch.left_count) == (2 * CHUNK, 0)
     assert Event.objects.filter(batch=batch.mark).count() == 2 * CHUNK

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from django.db import connection
 from django.utils import timezone
 
+from tests.web.together import at_once  # type: ignore[import-not-found]
 from winosmith.errors import InputError
 from winosmith.web.judge.turns import go_on
 from winosmith.web.moderate.batches import picked
@@ -204,11 +203,8 @@ def test_of_many_at_once_one_decides(
             picked(people[n], action, [(half.ref, 0)], "at once")
         except Conflict as conflict:
             return "told" if len(conflict.since) == 1 else "wrong"
-        finally:
-            connection.close()
         return action
 
-    with ThreadPoolExecutor(16) as threads:
-        results = list(threads.map(press, range(16)))
+    results = at_once(press, range(16))
     event = half.events.get()
     assert sorted(results) == sorted([event.kind, *["told"] * 15])

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.conf import settings
-from django.db import connection
 from django.test import override_settings
 
+from tests.web.together import at_once  # type: ignore[import-not-found]
 from winosmith.errors import InputError
 from winosmith.web.judge.turns import go_on
 from winosmith.web.people.accounts import (
@@ -256,36 +255,23 @@ def test_a_link_used_by_sixteen_at_once_makes_one_admin(database: Any) -> None:
     """Of sixteen people who use one link in the same moment one becomes an admin, no more."""
     invitation = invitation_of(invite(["admin"], 30).split("/")[-2])
 
-    def join(number: int) -> bool:
-        try:
-            sign_up(f"somebody-{number}", PASSWORD, invitation=invitation)
-        except InputError:
-            return False
-        finally:
-            connection.close()
-        return True
+    def join(number: int) -> Any:
+        return sign_up(f"somebody-{number}", PASSWORD, invitation=invitation)
 
-    with ThreadPoolExecutor(16) as threads:
-        joined = list(threads.map(join, range(16)))
-    assert sum(joined) == 1
+    joined = at_once(join, range(16), but=InputError)
+    assert sum(isinstance(one, Person) for one in joined) == 1
     assert Person.objects.count() == Person.objects.filter(is_superuser=True).count() == 1
 
 
-def test_a_name_taken_by_sixteen_at_once_is_one_persons(database: Any) -> None:
-    """Of sixteen sign-ups with one name one succeeds, and the others are told."""
-
-    def join(number: int) -> bool:
-        try:
-            sign_up("Ann" if number % 2 else "ann", PASSWORD)
-        except InputError as error:
-            assert "taken" in str(error)  # noqa: PT017
-            return False
-        finally:
-            connection.close()
-        return True
-
-    with ThreadPoolExecutor(16) as threads:
-        assert sum(threads.map(join, range(16))) == 1
+@pytest.mark.parametrize("names", [("Ann", "ann"), ("ann", "аnn", "ɑnn", "αnn")])
+def test_a_name_taken_by_sixteen_at_once_is_one_persons(
+    database: Any, names: tuple[str, ...]
+) -> None:
+    """Of sixteen sign-ups with one name, or one look, one succeeds, and the others are told."""
+    joined = at_once(
+        lambda number: sign_up(names[number % len(names)], PASSWORD), range(16), but=InputError
+    )
+    assert sum("taken" in str(one) for one in joined) == 15
     assert Person.objects.count() == 1
 
 
@@ -354,23 +340,6 @@ def test_whole_names_of_another_alphabet_are_compared(db: Any) -> None:
             sign_up(second, PASSWORD)
     for other in ("Анна", "Ωmega", "李雷", "さくら子", "Émile", "علي"):
         assert sign_up(other, PASSWORD).name == other
-
-
-def test_a_look_taken_by_sixteen_at_once_is_one_persons(database: Any) -> None:
-    """Of sixteen sign-ups in the same moment whose names look alike one succeeds."""
-
-    def join(number: int) -> bool:
-        try:
-            sign_up(("ann", "аnn", "ɑnn", "αnn")[number % 4], PASSWORD)
-        except InputError:
-            return False
-        finally:
-            connection.close()
-        return True
-
-    with ThreadPoolExecutor(16) as threads:
-        assert sum(threads.map(join, range(16))) == 1
-    assert Person.objects.count() == 1
 
 
 @pytest.mark.parametrize(

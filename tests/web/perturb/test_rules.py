@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from django.db import connections
 
 from tests.web.perturb.conftest import (  # type: ignore[import-not-found]
     CHILD,
@@ -19,6 +17,7 @@ from tests.web.perturb.conftest import (  # type: ignore[import-not-found]
     send,
     typed,
 )
+from tests.web.together import at_once  # type: ignore[import-not-found]
 from winosmith.errors import InputError
 from winosmith.web.judge.models import Seen, Slot, note_seen
 from winosmith.web.judge.submissions import withdraw
@@ -283,19 +282,10 @@ def test_ten_threads_with_one_sentence_enter_it_once(
 
     people, root = [contributor(f"person {n}") for n in range(10)], original()
 
-    def one(somebody: Any) -> str:
-        try:
-            return str(send(somebody, root).ref)
-        except Refused as refused:
-            return str(refused)
-        finally:
-            connections.close_all()
-
-    with ThreadPoolExecutor(10) as pool:
-        found = list(pool.map(one, people))
+    found = at_once(lambda somebody: send(somebody, root), people, but=Refused)
     made = Problem.objects.exclude(pk=root.pk).get()
-    assert sorted(found).count(made.ref) == 1
-    assert sum("Somebody has sent" in text for text in found) == 9
+    assert found.count(made) == 1
+    assert sum("Somebody has sent" in str(one) for one in found) == 9
     assert Version.objects.filter(parent=None).count() == 1
 
 
@@ -304,15 +294,7 @@ def test_a_double_click_of_ten_threads_perturbs_once(
 ) -> None:
     """All of them get the same problem."""
     ann, root = contributor(), original()
-
-    def one(_n: int) -> str:
-        try:
-            return str(send(ann, root, key=KEY).ref)
-        finally:
-            connections.close_all()
-
-    with ThreadPoolExecutor(10) as pool:
-        assert len(set(pool.map(one, range(10)))) == 1
+    assert len(set(at_once(lambda _: send(ann, root, key=KEY), range(10)))) == 1
 
 
 def test_a_revision_takes_the_place(

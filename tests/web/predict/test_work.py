@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from django.db import connection
 
 from tests.web.predict.making import asked, row  # type: ignore[import-not-found]
+from tests.web.together import at_once  # type: ignore[import-not-found]
 from winosmith import study
 from winosmith.errors import DataError
 from winosmith.solver_rule import SolverRule
@@ -159,18 +158,11 @@ def test_what_is_leased_is_taken_up_by_nobody_else(model: Any) -> None:
         asked(number)
     taken: list[int] = []
 
-    def take() -> None:
-        try:
-            while tasks := worker.claim(model, 3, 60):
-                taken.extend(task.prediction for task in tasks)
-        finally:
-            connection.close()
+    def take(_: int) -> None:
+        while tasks := worker.claim(model, 3, 60):
+            taken.extend(task.prediction for task in tasks)
 
-    threads = [threading.Thread(target=take) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(take, range(8))
     assert len(taken) == len(set(taken))
     taken += [task.prediction for task in worker.claim(model, 99, 60)]
     assert sorted(taken) == [one.pk for one in _rows(model)]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from django.db import connection
 
 from tests.web.conftest import BOTH  # type: ignore[import-not-found]
+from tests.web.together import at_once  # type: ignore[import-not-found]
 from winosmith.errors import InputError
 from winosmith.web.people.gates import Reused, new_key, once
 from winosmith.web.people.models import Person
@@ -72,13 +71,9 @@ def test_a_form_sent_by_many_threads_acts_once(database: Any, person: Callable[.
             Person.objects.create_user(f"made-{number}")
             return {"number": number}
 
-        try:
-            return once(ann, key, "/x/", act)
-        finally:
-            connection.close()
+        return once(ann, key, "/x/", act)
 
-    with ThreadPoolExecutor(16) as threads:
-        results = list(threads.map(send, range(16)))
+    results = at_once(send, range(16))
     assert len({result["number"] for result, _ in results}) == 1
     assert [len(acted), sum(new for _, new in results)] == [1, 1]
     assert Person.objects.filter(name__startswith="made").count() == 1

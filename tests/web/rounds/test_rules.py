@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Any, get_args, get_type_hints
 
 import pytest
-from django.db import connection
 
 from tests.web.rounds.making import SMALL, fill  # type: ignore[import-not-found]
+from tests.web.together import at_once  # type: ignore[import-not-found]
 from winosmith.build import FilterRecipe
 from winosmith.errors import InputError, RecipeError
 from winosmith.web.problems.models import Problem
@@ -104,25 +103,9 @@ def test_there_is_one_round_at_a_time(db: Any) -> None:
 def test_of_many_at_once_one_starts(database: Any) -> None:
     """Of eight that start rounds in the same moment one succeeds, the others are told of it."""
     fill(10, votes=False)
-    came: list[str] = []
-    barrier = threading.Barrier(8)
-
-    def try_one(number: int) -> None:
-        barrier.wait()
-        try:
-            came.append(_start(name=f"round-{number}").name)
-        except BusyError:
-            came.append("")
-        finally:
-            connection.close()
-
-    threads = [threading.Thread(target=try_one, args=(n,)) for n in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(map(bool, came)) == [False] * 7 + [True]
-    assert [row.name for row in Round.objects.all()] == [name for name in came if name]
+    came = at_once(lambda number: _start(name=f"round-{number}"), range(8), but=BusyError)
+    (made,) = [one for one in came if not isinstance(one, BusyError)]
+    assert list(Round.objects.all()) == [made]
 
 
 def test_a_round_ends_once(db: Any) -> None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import contextlib
 from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from django.db import connection
 
 from tests.web.take.conftest import twins  # type: ignore[import-not-found]
+from tests.web.together import at_once  # type: ignore[import-not-found]
 from winosmith.errors import InputError
 from winosmith.web import hosting
 from winosmith.web.judge.models import Slot
@@ -26,26 +25,13 @@ pytestmark = pytest.mark.long
 Maker = Callable[..., Any]
 
 
-def _at_once(act: Callable[[Any], Any], among: list[Any]) -> list[Any]:
-    """Do something for each at once; return what came of it."""
-
-    def alone(one: Any) -> Any:
-        try:
-            return act(one)
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(16) as threads:
-        return list(threads.map(alone, among))
-
-
 def test_forty_people_at_once_get_balanced_sheets(
     database: Any, opened: Maker, person: Maker
 ) -> None:
     """Each of two orders of two tests is given to ten, however many windows each person has."""
     made = opened(twins(8), orders=2)
     people = [person(f"s{number}") for number in range(40)]
-    found = _at_once(lambda who: (who.pk, enrol(who, made, {}).ref), people * 2)
+    found = at_once(lambda who: (who.pk, enrol(who, made, {}).ref), people * 2)
     assert len(set(found)) == 40
     assert Sitting.objects.count() == Subject.objects.count() == 40
     assert set(Counter(Sitting.objects.values_list("sheet", flat=True)).values()) == {10}
@@ -68,7 +54,7 @@ def test_two_windows_never_bring_two_halves(database: Any, opened: Maker, person
         return None if slot is None else (who.pk, slot.problem.ref)
 
     tasks = [(turn, who) for who in people for turn in (0, 1)]
-    judged = [found for found in _at_once(act, tasks) if found is not None]
+    judged = [found for found in at_once(act, tasks) if found is not None]
     twin_of = dict(Problem.objects.values_list("ref", "twin"))
     asked = {
         sitting.subject.person_id: {twin_of[i["problem"]] for i in sitting.sheet.record["items"]}
@@ -96,6 +82,6 @@ def test_answers_of_two_tabs_at_once_are_all_kept(
 
         once(ann, form[1], "/tests/", act)
 
-    _at_once(send, forms * 3)
+    at_once(send, forms * 3)
     rows = sitting.answers.order_by("number").values_list("number", "letter", "seconds")
     assert list(rows) == [(number, "A", 2.0) for number in range(1, 11)]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import connection
 from django.utils import timezone
 
+from tests.web.together import at_once  # type: ignore[import-not-found]
 from tests.web.write.conftest import (  # type: ignore[import-not-found]
     typed,
 )
@@ -33,11 +32,8 @@ def test_drafts_are_saved_and_never_overwritten_unseen(
             return str(save(one, typed(option_1=f"kettle {number}"), 0).version)
         except Stale as stale:
             return str(stale.draft.typed["option_1"])
-        finally:
-            connection.close()
 
-    with ThreadPoolExecutor(16) as threads:
-        results = sorted(threads.map(write, range(16)))
+    results = sorted(at_once(write, range(16)))
     now = draft_of(ann, one.ref)
     assert now.version == 1
     assert results == ["1", *[now.typed["option_1"]] * 15]

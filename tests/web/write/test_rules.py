@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from django.db import connection
 
+from tests.web.together import at_once  # type: ignore[import-not-found]
 from tests.web.write.conftest import (  # type: ignore[import-not-found]
     ANCHORS,
     FORM,
@@ -61,15 +60,7 @@ def test_the_order_of_the_halves_tells_nothing(db: Any, contributor: Callable[..
 def test_a_key_makes_one_twin(database: Any, contributor: Callable[..., Any]) -> None:
     """Sixteen threads that send the same form make one twin with two halves."""
     ann, key = contributor(), new_key()
-
-    def send(_number: int) -> str:
-        try:
-            return str(submitted(ann, key).ref)
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(16) as threads:
-        refs = set(threads.map(send, range(16)))
+    refs = set(at_once(lambda _: submitted(ann, key).ref, range(16)))
     assert [len(refs), Twin.objects.count(), Problem.objects.count()] == [1, 1, 2]
 
 
