@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import Any
 
 import pytest
-from django.conf import settings
 from django.core.cache import cache
 from django.db import OperationalError, transaction
-from django.test import override_settings
 
 from tests.web.judge.making import give, gold  # type: ignore[import-not-found]
 from tests.web.judge.making import twin as judged_twin
@@ -29,20 +26,9 @@ pytestmark = pytest.mark.usefixtures("forgotten")
 
 
 @pytest.fixture
-def rules() -> Any:
-    """Return a setter of the site's rules: one judge a problem, and no gold unless asked for."""
-    changed = []
-
-    def change(**changes: Any) -> None:
-        few = {"gold_every": 0, "judges": 1, "training_questions": 0, "training_right": 0}
-        made = override_settings(RULES=replace(settings.RULES, **{**few, **changes}))
-        made.enable()
-        changed.append(made)
-
-    change()
-    yield change
-    for made in reversed(changed):
-        made.disable()
+def usual() -> dict[str, Any]:
+    """Return rules of one judge a problem, without gold and training."""
+    return {"gold_every": 0, "judges": 1, "training_questions": 0, "training_right": 0}
 
 
 def _badge(browser: Any) -> int:
