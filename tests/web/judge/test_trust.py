@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -295,8 +296,7 @@ def test_no_address_is_stored_and_its_digest_changes_each_hour(
     slot = give_in(person("ann"), 9.0, address="192.0.2.7")
     now = timezone.now()
     kept = Slot.objects.get(pk=slot.pk).origin
-    assert len(kept) == 64
-    assert "192" not in kept
+    assert re.fullmatch("[0-9a-f]{64}", kept)
     assert origin("192.0.2.7", now) != origin("192.0.2.7", now + timedelta(hours=1))
     assert origin("2001:db8::1", now) == origin("2001:db8::ffff", now)
     assert origin("2001:db8::1", now) != origin("2001:db8:0:1::1", now)
