@@ -13,14 +13,11 @@ from typing import Any
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 import pytest
-from django.test import override_settings
 
 from tests import forking  # type: ignore[import-not-found]
 from tests.conftest import axe_faults  # type: ignore[import-not-found]
 from tests.web import serving  # type: ignore[import-not-found]
 from tests.web import visits as v  # type: ignore[import-not-found]
-from winosmith.web import Site
-from winosmith.web._lock import writing
 
 pytestmark = [pytest.mark.long, pytest.mark.browser]
 
@@ -73,9 +70,13 @@ class Quiet(WSGIRequestHandler):
 def _serve(environment: dict[str, str], settings: dict[str, Any], told: Connection) -> None:
     """Serve a site with the small site's people and problems, under settings of its own."""
     os.environ.update(environment)
+    from winosmith.web import Site
 
     Site.from_environment().activate()
     from django.core.wsgi import get_wsgi_application
+    from django.test import override_settings
+
+    from winosmith.web._lock import writing
 
     with override_settings(**settings):
         with writing():
