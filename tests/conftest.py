@@ -303,16 +303,20 @@ def axe_faults(page: Any, source: str, *rules: str) -> list[tuple[str, str, str]
     ]
 
 
-@pytest.fixture(scope="session")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """Return this process's site, in a temporary folder; Django is set up for it."""
+SITE = pytest.StashKey[Any]()
+
+
+def open_site(config: pytest.Config) -> Any:
+    """Return this process's site, in a temporary folder; Django is set up for it, once."""
     installed("django")
+    if SITE in config.stash:
+        return config.stash[SITE]
     from tests.web.serving import UNWATCHED, settings_text  # type: ignore[import-not-found]
     from winosmith.web import Site
 
-    folder = tmp_path_factory.mktemp("site")
+    folder = config._tmp_path_factory.mktemp("site")  # type: ignore[attr-defined]
     (folder / "site.toml").write_text(settings_text(UNWATCHED))
-    made = Site.open(folder)
+    made = config.stash[SITE] = Site.open(folder)
     (made.folder / "static").mkdir()  # WhiteNoise warns of a folder that is not there
     made.activate()
     from django.conf import settings
@@ -325,6 +329,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
     setup_test_environment()
     return made
+
+
+@pytest.fixture(scope="session")
+def site(pytestconfig: pytest.Config) -> Any:
+    """Return this process's site, as `open_site` made it."""
+    return open_site(pytestconfig)
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,7 @@
 """A site in a temporary folder, on SQLite and on PostgreSQL, and people to use it.
 
-Django is set up once a process; `database` points its one connection to the database that a test
-asks for, so that the same test runs on both.
+Django is set up once a process, before the modules of tests are imported; `database` points its
+one connection to the database that a test asks for, so that the same test runs on both.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from tests.conftest import (  # type: ignore[import-not-found]
     locked,
     of_the_run,
     once_a_run,
+    open_site,
 )
 from tests.web import serving  # type: ignore[import-not-found]
 
@@ -32,9 +33,14 @@ PASSWORD = serving.PASSWORD
 """Of everybody whom `person` makes."""
 
 
+def pytest_pycollect_makemodule(parent: pytest.Collector) -> None:
+    """Set Django up before a module of these folders is imported: its models are at its top."""
+    open_site(parent.config)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _django(site: Any) -> None:
-    """Set Django up before the first test: no test is the one that needs another before it.
+    """Let threads wait: no test is the one that needs another before it.
 
     Sixteen threads at once on a slow machine wait for each other longer than a request may.
     """

@@ -12,6 +12,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from django.conf import settings
+from django.test import Client
+from django.urls import NoReverseMatch, reverse
 
 from tests.web import world as w  # type: ignore[import-not-found]
 from tests.web.api import visits as api  # type: ignore[import-not-found]
@@ -21,22 +24,22 @@ from tests.web.rounds import visits as rounds  # type: ignore[import-not-found]
 from tests.web.run import visits as run  # type: ignore[import-not-found]
 from tests.web.take import visits as take  # type: ignore[import-not-found]
 from tests.web.visits import routes  # type: ignore[import-not-found]
+from winosmith.web.judge.turns import answer, answer_local
+from winosmith.web.people.models import Document, Person
+from winosmith.web.predict.asking import announce
+from winosmith.web.write.models import Draft
 
 Row = tuple[str, str, tuple[Any, ...], Callable[[Any], dict[str, Any]], str]
 
 
 def _half_way(world: Any) -> dict[str, Any]:
     """Let the judge have answered from the local context; return the form of the whole."""
-    from winosmith.web.judge.turns import answer_local
-
     answer_local(world.people["judge"], world.refs["held"], 0)
     return form(problem=world.refs["held"], choice="0")(world)
 
 
 def _answered(world: Any) -> dict[str, Any]:
     """Let the judge have answered; return the form that takes it back."""
-    from winosmith.web.judge.turns import answer
-
     _half_way(world)
     answer(world.people["judge"], world.refs["held"], 0)
     return form(problem=world.refs["held"])(world)
@@ -51,10 +54,6 @@ def _typed(sentence: str, do: str = "submit") -> Callable[[Any], dict[str, Any]]
 
 def _announced(world: Any) -> dict[str, Any]:
     """Let the site have its models; return a form with a new key."""
-    from django.conf import settings
-
-    from winosmith.web.predict.asking import announce
-
     announce(settings.RULES.models)
     return form()(world)
 
@@ -243,8 +242,6 @@ OBJECTS: dict[str, tuple[str, str, str]] = {
 
 
 def _documents() -> list[int]:
-    from winosmith.web.people.models import Document
-
     return list(Document.objects.values_list("pk", flat=True))
 
 
@@ -275,8 +272,6 @@ def test_every_route_has_a_row(site: Any) -> None:
 @pytest.mark.parametrize("row", ROUTES, ids=lambda row: f"{row[1]} {row[0]}")
 def test_a_route_is_open_to_those_alone_who_may(world: Any, row: Row) -> None:
     """What a route comes to for each role is what the table says, changes too."""
-    from django.urls import reverse
-
     name, method, args, data, expected = row
     url = reverse(name, args=[arg(world) if callable(arg) else arg for arg in args])
     assert dict(zip(w.ROLES, _all(world, method, url, data), strict=True)) == dict(
@@ -287,8 +282,6 @@ def test_a_route_is_open_to_those_alone_who_may(world: Any, row: Row) -> None:
 @pytest.mark.parametrize("state", w.STATES)
 def test_a_problem_is_seen_by_those_alone_who_may(world: Any, state: str) -> None:
     """Every role sees of a problem in each state what the table says."""
-    from django.urls import reverse
-
     urls = (
         reverse("read:problem", args=[f"{state}-a"]),
         reverse("moderate:problem", args=[f"{state}-a"]),
@@ -312,8 +305,6 @@ def test_what_is_hidden_looks_like_what_is_not_there(world: Any, state: str) -> 
 
 def _admin_urls(world: Any) -> list[str]:
     """Return an address for each page of Django's admin."""
-    from django.urls import NoReverseMatch, reverse
-
     urls = []
     for name, pattern in routes():
         if not name.startswith("admin:") or name.endswith(":"):
@@ -337,9 +328,9 @@ def test_djangos_admin_is_the_admins_alone(world: Any) -> None:
     for role in ("visitor", "other", "moderator"):
         browser = w.browser_of(world, role)
         for url in urls:
-            for answer in (browser.get(url), browser.post(url, {"name": "x"})):
-                assert answer.status_code in (302, 403, 404, 405), (role, url)
-                assert b"the-owner" not in answer.content
+            for shown in (browser.get(url), browser.post(url, {"name": "x"})):
+                assert shown.status_code in (302, 403, 404, 405), (role, url)
+                assert b"the-owner" not in shown.content
     assert w.state_of_all() == before
 
 
@@ -369,8 +360,6 @@ HEADERS = {
 
 def test_who_one_is_comes_from_the_session_alone(world: Any) -> None:
     """Names, ids, roles and pseudonyms in bodies, addresses and headers make nobody another."""
-    from django.urls import reverse
-
     for name, method, args, _data, expected in ROUTES:
         url = reverse(name, args=[arg(world) if callable(arg) else arg for arg in args])
         for role, letter in zip(w.ROLES, expected, strict=True):
@@ -383,8 +372,6 @@ def test_who_one_is_comes_from_the_session_alone(world: Any) -> None:
 
 def test_a_new_account_can_not_give_itself_a_role(world: Any) -> None:
     """Roles in the form of a sign-up are air."""
-    from winosmith.web.people.models import Person
-
     form = {**FORGED, "name": "upstart", "password": "cups-jugs-9", "again": "cups-jugs-9"}
     assert w.browser_of(world, "visitor").post("/people/join/", form).status_code == 302
     made = Person.objects.get(name="upstart")
@@ -393,8 +380,6 @@ def test_a_new_account_can_not_give_itself_a_role(world: Any) -> None:
 
 def test_what_one_writes_is_ones_own_whatever_the_form_says(world: Any) -> None:
     """A draft begun with another person's id in the form belongs to who began it."""
-    from winosmith.web.write.models import Draft
-
     owner = world.people["owner"]
     forged = {"person": owner.pk, "contributor": owner.pk, "writer": owner.pk}
     answer = w.browser_of(world, "other").post("/write/", form(**forged)(world))
@@ -414,8 +399,6 @@ def test_an_answer_counts_for_who_holds_the_problem_alone(world: Any) -> None:
 
 def test_a_session_that_was_made_up_is_nobodys(world: Any) -> None:
     """Session keys that the site did not give, and one of a closed account, are air."""
-    from django.test import Client
-
     for key in ("x" * 32, "1", "", "../../x", world.refs["session of admin"][::-1]):
         browser = Client()
         browser.cookies["session"] = key

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import fcntl
 import multiprocessing
 import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connections, transaction
+
+from winosmith.web._background import Background
 
 
 class Work:
@@ -28,8 +32,6 @@ def work(database: Any) -> Work:
 
 
 def _background(work: Any, every: float = 0.0) -> Any:
-    from winosmith.web._background import Background
-
     return Background("counting", every, work)
 
 
@@ -71,8 +73,6 @@ def test_while_it_is_done_it_is_not_started_again(database: Any) -> None:
 
 def test_within_a_transaction_nothing_is_started(work: Work) -> None:
     """A thread would not see what the transaction has written."""
-    from django.db import transaction
-
     background = _background(work)
     with transaction.atomic():
         _done(background)
@@ -82,8 +82,6 @@ def test_within_a_transaction_nothing_is_started(work: Work) -> None:
 
 
 def _hold(path: Path, held: Any, over: Any) -> None:
-    import fcntl
-
     with path.open("wb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         held.set()
@@ -126,8 +124,6 @@ def test_a_failure_is_logged_and_the_work_tried_again(
 
 def test_the_connection_of_the_thread_is_closed(database: Any) -> None:
     """A thread that has read the database leaves no connection behind."""
-    from django.db import connections
-
     made: list[Any] = []
 
     def work() -> None:

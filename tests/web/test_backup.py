@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shutil
 import sqlite3
 import stat
 import subprocess
@@ -22,6 +23,7 @@ from winosmith import Problem, formats
 from winosmith.errors import InputError, OutputError
 from winosmith.lineage import perturbed
 from winosmith.testing import made_twins
+from winosmith.web import Site, _backup
 
 Start = Callable[..., Any]
 
@@ -193,8 +195,6 @@ def test_a_backup_is_its_owners_alone(served: Start, tmp_path: Path) -> None:
 @pytest.fixture
 def archive(prepared_site: Any, tmp_path: Path) -> Path:
     """Return a backup of a new site."""
-    from winosmith.web import Site, _backup
-
     file = tmp_path / "site.tar"
     _backup.backup(Site.open(prepared_site), file)
     return file
@@ -261,8 +261,6 @@ def test_a_changed_archive_is_refused(
     archive: Path, tmp_path: Path, change: Callable[..., Any], reason: str
 ) -> None:
     """A flipped bit, a missing file, a path, a link: refused, and nothing is left behind."""
-    from winosmith.web import _backup
-
     with pytest.raises(InputError, match=reason):
         _backup.restore(_rewritten(archive, change), tmp_path / "again")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["changed.tar", "site.tar"]
@@ -271,8 +269,6 @@ def test_a_changed_archive_is_refused(
 @pytest.mark.parametrize("content", [b"", b"no archive", b"\x1f\x8b\x08broken"])
 def test_what_is_no_archive_is_refused(tmp_path: Path, content: bytes) -> None:
     """Another file is refused by name."""
-    from winosmith.web import _backup
-
     (tmp_path / "x.tar").write_bytes(content)
     with pytest.raises(InputError, match=r"x\.tar"):
         _backup.restore(tmp_path / "x.tar", tmp_path / "again")
@@ -280,8 +276,6 @@ def test_what_is_no_archive_is_refused(tmp_path: Path, content: bytes) -> None:
 
 def test_a_cut_archive_is_refused(archive: Path, tmp_path: Path) -> None:
     """An archive whose end was lost is refused."""
-    from winosmith.web import _backup
-
     archive.write_bytes(archive.read_bytes()[:100_000])
     with pytest.raises(InputError, match="another"):
         _backup.restore(archive, tmp_path / "again")
@@ -290,8 +284,6 @@ def test_a_cut_archive_is_refused(archive: Path, tmp_path: Path) -> None:
 
 def test_nothing_is_overwritten(archive: Path, tmp_path: Path, prepared_site: Any) -> None:
     """A backup goes into no file that exists, a restore into no folder that holds something."""
-    from winosmith.web import Site, _backup
-
     before = archive.read_bytes()
     with pytest.raises(OutputError, match="exists already"):
         _backup.backup(Site.open(prepared_site), archive)
@@ -307,10 +299,6 @@ def test_nothing_is_overwritten(archive: Path, tmp_path: Path, prepared_site: An
 
 def test_a_damaged_database_is_not_saved(prepared_site: Any, tmp_path: Path) -> None:
     """A backup of a damaged database is refused: it would replace better ones."""
-    import shutil
-
-    from winosmith.web import Site, _backup
-
     shutil.copytree(prepared_site, tmp_path / "site")
     path = tmp_path / "site" / "site.sqlite3"
     with closing(sqlite3.connect(path)) as database:

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+from django.urls import reverse
 
 from tests.web import world as w  # type: ignore[import-not-found]
 from tests.web.test_authorisation import (  # type: ignore[import-not-found]
@@ -27,7 +28,6 @@ POSTS = [row for row in ROUTES if row[1] == "post"]
 
 def test_a_form_without_a_token_does_nothing(world: Any) -> None:
     """Every form is refused, and changes nothing, without a token or with another browser's."""
-    from django.urls import reverse
 
     def sent() -> None:
         for name, _method, args, data, _expected in POSTS:
@@ -138,8 +138,6 @@ def test_pages_hold_nothing_that_the_policy_forbids(world: Any) -> None:
 
     A report in a sandbox has styles, and no script at all.
     """
-    from django.urls import reverse
-
     for name, method, args, _data, expected in ROUTES:
         if method == "post" or expected[-1] not in "oO":
             continue

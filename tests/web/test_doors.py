@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import timedelta
 from hashlib import sha256
 from typing import Any
 
 import pytest
+from django.apps import apps
+from django.contrib import admin
+from django.contrib.admin.models import LogEntry
 
 from tests.web import world as w  # type: ignore[import-not-found]
+from winosmith.web.api.models import Token, make, revoke, tokens_of
+from winosmith.web.market.models import Study
+from winosmith.web.people.accounts import end_invitation, invitation_of, invite, reset
+from winosmith.web.people.models import Invitation, Session
+from winosmith.web.people.privacy import agree
 
 HASHED = {
     "people.Person.password": "logs in: Argon2id",
@@ -72,9 +81,6 @@ RANDOM = re.compile(r"(?=[^\s]*\d)[0-9A-Za-z_+/=-]{16,}")
 @pytest.fixture
 def world(db: Any) -> Any:
     """Return a site with everything on it that opens something, each in the hands of its owner."""
-    from winosmith.web.api.models import make
-    from winosmith.web.people.accounts import reset
-
     made = w.make()
     made.refs["api token"] = make(made.people["admin"], "by night", ["read"])[1]
     made.refs["way back"] = reset(made.people["other"], 30).split("/")[-2]
@@ -89,8 +95,6 @@ def _live(world: Any) -> dict[str, str]:
 
 
 def _columns() -> Iterator[tuple[str, Any, Any]]:
-    from django.apps import apps
-
     for model in apps.get_models(include_auto_created=True):
         for field in model._meta.local_fields:
             if field.get_internal_type() in ("CharField", "SlugField", "TextField", "JSONField"):
@@ -124,10 +128,6 @@ def test_every_column_that_may_open_a_door_is_known(world: Any) -> None:
 
 def test_digests_are_of_what_their_owners_hold(world: Any) -> None:
     """What is looked up is the SHA-256 of a session's key, a link's or a token's text."""
-    from winosmith.web.api.models import Token
-    from winosmith.web.market.models import Study
-    from winosmith.web.people.models import Invitation, Session
-
     kept = {
         *Session.objects.values_list("session_key", flat=True),
         *Invitation.objects.values_list("digest", flat=True),
@@ -166,10 +166,6 @@ def test_a_site_that_keeps_sessions_as_they_are_is_found_out(trials: None) -> No
 @pytest.mark.long
 def test_django_s_admin_shows_no_secret_and_no_digest_of_one(world: Any) -> None:
     """No page there holds a live key, a digest of one, a password's hash, a salt, a form's key."""
-    from django.apps import apps
-    from django.contrib import admin
-    from django.contrib.admin.models import LogEntry
-
     secrets = set(_live(world).values())
     for name in (*HASHED, *SEALED, "people.Person.salt", "people.Person.entry", "api.Token.start",
                  "people.Session.session_data", "problems.Done.key"):  # fmt: skip
@@ -209,9 +205,6 @@ def test_all_that_opens_an_account_ends_together(
     What was ended before, or is somebody else's, is not counted, and other people's doors stay.
     """
     from tests.web.api.calling import program  # type: ignore[import-not-found]
-    from winosmith.web.api.models import revoke, tokens_of
-    from winosmith.web.people.accounts import reset
-    from winosmith.web.people.privacy import agree
 
     ann, bob = person("ann"), person("bob")
     agree(ann)
@@ -241,8 +234,6 @@ def test_all_that_opens_an_account_ends_together(
 
 def test_a_used_link_is_told_as_used(db: Any, visit: Any) -> None:
     """Who opens the link again with which they made their account reads that it was used."""
-    from winosmith.web.people.accounts import invite
-
     browser, path = visit(), invite(["judge"], 30)
     typed = {"name": "ann", "password": "twins-and-cups", "again": "twins-and-cups"}
     assert browser.post(path, typed).status_code == 302
@@ -257,11 +248,6 @@ def test_a_used_link_is_told_as_used(db: Any, visit: Any) -> None:
 
 def test_each_link_that_opens_nothing_says_why(db: Any, visit: Any, person: Any) -> None:
     """Used, taken back, replaced, run out, and never made: each says so, and what to do."""
-    from datetime import timedelta
-
-    from winosmith.web.people.accounts import end_invitation, invitation_of, invite, reset
-    from winosmith.web.people.models import Invitation
-
     ann = person("ann")
     used, replaced, newest = reset(ann, 30), "", ""
     assert visit().post(used, NEW).status_code == 302
@@ -290,8 +276,6 @@ def test_each_link_that_opens_nothing_says_why(db: Any, visit: Any, person: Any)
 
 def test_who_is_logged_in_reads_what_a_link_is_for(db: Any, visit: Any, person: Any) -> None:
     """A link that works says to who has an account what it does, and until when."""
-    from winosmith.web.people.accounts import invite, reset
-
     ann = person("ann")
     page = visit(ann).get(invite(["judge"], 30)).content.decode()
     assert "makes a new account" in page

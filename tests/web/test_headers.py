@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from django.urls import get_resolver
+from django.urls.resolvers import RoutePattern, URLResolver
 
 from tests.web.serving import PASSWORD  # type: ignore[import-not-found]
 
@@ -28,9 +30,6 @@ ARGUMENTS = {
 
 def _addresses(patterns: Any = None, start: str = "/") -> Iterator[str]:
     """Yield an address for every route, with arguments of the right kind."""
-    from django.urls import get_resolver
-    from django.urls.resolvers import RoutePattern, URLResolver
-
     for found in get_resolver().url_patterns if patterns is None else patterns:
         if not isinstance(found.pattern, RoutePattern):
             continue  # the admin's catch-all, which leads to its log-in page

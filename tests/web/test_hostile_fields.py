@@ -17,9 +17,30 @@ from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 import pytest
+from django.conf import settings
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.http import QueryDict
+from django.test import override_settings
+from django.utils import timezone
 
 from tests.web import world as w  # type: ignore[import-not-found]
 from tests.web.hostile import TEXTS, Page  # type: ignore[import-not-found]
+from winosmith.outputs import unguarded
+from winosmith.topics import Topic
+from winosmith.web.judge.models import Contest, Slot
+from winosmith.web.judge.trust import add_gold
+from winosmith.web.judge.turns import current
+from winosmith.web.judge.votes import open_slots
+from winosmith.web.moderate.models import Batch
+from winosmith.web.people.gates import new_key
+from winosmith.web.people.models import Person, pseudonym
+from winosmith.web.people.privacy import agree
+from winosmith.web.problems.models import Event, Problem, State, Twin
+from winosmith.web.problems.states import public_problems
+from winosmith.web.read.downloads import FILES, survey
+from winosmith.web.read.public import Filters
+from winosmith.web.write.models import Draft
+from winosmith.web.write.rules import start
 
 Shown = list[tuple[str, str]]
 """A role, and the path of a page or a file that it opens."""
@@ -50,9 +71,6 @@ def world(stood: Any) -> Iterator[Any]:
 
 def _singles(world: Any, state: str) -> list[Any]:
     """Make a problem of the owner's for each text."""
-    from winosmith.web.judge.votes import open_slots
-    from winosmith.web.problems.models import Problem, State, Twin
-
     made = []
     for n, _text in enumerate(TEXTS):
         twin = Twin.objects.create(ref=f"single-{n}", contributor=world.people["owner"])
@@ -68,8 +86,6 @@ def _singles(world: Any, state: str) -> list[Any]:
 
 def _send(world: Any, role: str, path: str, **form: Any) -> Any:
     """Send a form by somebody; it is not refused."""
-    from winosmith.web.people.gates import new_key
-
     answer = w.browser_of(world, role).post(path, {"key": new_key(), **form})
     assert answer.status_code in (200, 302), (path, form, answer.status_code)
     return answer
@@ -84,8 +100,6 @@ def _both(problems: list[Any]) -> Shown:
 
 def _log_pages(what: str) -> Shown:
     """Return the pages of the audit log that hold the newest entries of a kind."""
-    from winosmith.web.problems.models import Event
-
     newest = list(Event.objects.filter(kind=what).order_by("-pk").values_list("pk", flat=True))
     starts = [newest[0] + 1, *newest[49::50]]
     return [("admin", f"/moderate/log/?what={what}&before={start}") for start in starts]
@@ -103,8 +117,6 @@ def _history() -> Shown:
 
 def comments(world: Any) -> Shown:
     """Write comments of a judge."""
-    from winosmith.web.judge.turns import current
-
     problems, judge = _singles(world, "judging"), world.people["other"]
     _free_to_judge(world)
     _send(world, "other", "/judge/next/")
@@ -119,8 +131,6 @@ def comments(world: Any) -> Shown:
 
 def skips(world: Any) -> Shown:
     """Write why a judge passes problems on."""
-    from winosmith.web.judge.turns import current
-
     _singles(world, "judging")
     _free_to_judge(world)
     _send(world, "other", "/judge/next/")
@@ -152,8 +162,6 @@ def appeals(world: Any) -> Shown:
 
 def reasons(world: Any) -> Shown:
     """Write reasons of a moderator for decisions."""
-    from winosmith.web.moderate.models import Batch
-
     problems = _singles(world, "held")
     for problem, text in zip(problems, TEXTS, strict=True):
         _send(
@@ -173,8 +181,6 @@ def reasons(world: Any) -> Shown:
 
 def undo_reasons(world: Any) -> Shown:
     """Write why a moderator takes decisions back."""
-    from winosmith.web.problems.models import Event
-
     problems = _singles(world, "held")
     for problem, text in zip(problems, TEXTS, strict=True):
         form = {"action": "reject", "pick": f"{problem.ref}:0", "text": "So."}
@@ -194,8 +200,6 @@ def withdrawals(world: Any) -> Shown:
 
 def appointments(world: Any) -> Shown:
     """Write why somebody is paused as a judge, and let go on."""
-    from winosmith.web.people.models import pseudonym
-
     name = pseudonym(world.people["judge"])
     for n, text in enumerate(TEXTS):
         kind = ("pause", "resume")[n % 2]
@@ -205,11 +209,6 @@ def appointments(world: Any) -> Shown:
 
 def _golds(world: Any) -> list[Any]:
     """Make a gold question for each text, whose explanation it is; the judge was wrong on all."""
-    from django.utils import timezone
-
-    from winosmith.web.judge.models import Slot
-    from winosmith.web.judge.trust import add_gold
-
     made, judge = _singles(world, "held"), world.people["judge"]
     for problem, text in zip(made, TEXTS, strict=True):
         add_gold(problem, text)
@@ -228,8 +227,6 @@ def explanations(world: Any) -> Shown:
 
 def contests(world: Any) -> Shown:
     """Write why a judge thinks otherwise, and what the moderator answers."""
-    from winosmith.web.judge.models import Contest
-
     golds, page_of = _golds(world), "/moderate/contests/"
     for some in (slice(0, 40), slice(40, None)):
         for problem, text in zip(golds[some], TEXTS[some], strict=True):
@@ -265,10 +262,6 @@ def drafts(world: Any) -> Shown:
 
 def topics(world: Any) -> Shown:
     """Draw topics: titles, texts and anchor words, three of each; a title has 200 signs."""
-    from winosmith.topics import Topic
-    from winosmith.web.write.models import Draft
-    from winosmith.web.write.rules import start
-
     for n in range(0, len(TEXTS), 3):
         some = TEXTS[n : n + 3]
         titles, texts = (", ".join(f"{what} {text}" for text in some) for what in ("title", "text"))
@@ -304,9 +297,6 @@ def labels(world: Any) -> Shown:
 
 def settings_of_the_site(world: Any) -> Shown:
     """Write the title, the contact and the licence into the site's settings."""
-    from django.conf import settings
-    from django.test import override_settings
-
     browser, every = w.browser_of(world, "visitor"), " and ".join(TEXTS)
     rules = replace(settings.RULES, title=f"title {every}", contact=every, licence=f"by {every}")
     with override_settings(RULES=rules):
@@ -342,8 +332,6 @@ def choices_of_admins(world: Any) -> Shown:
 
 def files_of_admins(world: Any) -> Shown:
     """Send files whose names, sentences and refused lines are hostile, and read their previews."""
-    from django.core.files.uploadedfile import SimpleUploadedFile
-
     shown = 0
     for n, text in enumerate(TEXTS[::EACH]):
         bare, table = text.replace("_", " "), io.StringIO(newline="")
@@ -408,8 +396,6 @@ FORMULA = re.compile(r"\s*[=+\-@＝＋－＠]|[\t\r\n]")
 
 def _cells(table: str, separator: str = ",") -> list[str]:
     """Return the cells of a table, none of which a spreadsheet runs, as they were written."""
-    from winosmith.outputs import unguarded
-
     rows = list(csv.reader(io.StringIO(table, newline=""), delimiter=separator, strict=True))
     assert {len(row) for row in rows} == {len(rows[0])}
     cells = [cell for row in rows for cell in row]
@@ -435,9 +421,6 @@ NAMES = ("@SUM", "+1+1", "-2+3", "@SUM+1-2.A1", "javascript.alert", "..", "evil.
 
 def test_a_name_does_nothing(world: Any) -> None:
     """A moderator's name stands in pages and in the log as it is; in a cell it is no formula."""
-    from winosmith.web.people.models import Person
-    from winosmith.web.people.privacy import agree
-
     for name, problem in zip(NAMES, _singles(world, "held"), strict=False):
         person = Person.objects.create_user(name, w.PASSWORD)
         agree(person)
@@ -490,8 +473,6 @@ def test_no_page_leads_where_a_text_says(world: Any) -> None:
 
 def test_no_form_leads_elsewhere(world: Any) -> None:
     """Neither `next`, `back` nor the page before lead to another site, or add a header."""
-    from winosmith.web.people.gates import new_key
-
     browser, visitor = w.browser_of(world, "moderator"), w.browser_of(world, "visitor")
     for where in ELSEWHERE:
         form = {"name": "the-owner", "password": w.PASSWORD, "next": where}
@@ -511,8 +492,6 @@ def test_no_form_leads_elsewhere(world: Any) -> None:
 
 def _spread(world: Any) -> None:
     """Make a public problem for each text, which begins with it and has it as an option."""
-    from winosmith.web.problems.models import Problem, Twin
-
     for n, text in enumerate(TEXTS):
         twin = Twin.objects.create(
             ref=f"spread-{n}", contributor=world.people["owner"], domain=text[:40], topic=text,
@@ -530,13 +509,6 @@ def _spread(world: Any) -> None:
 
 def test_exports_of_all_formats_hold_the_texts(world: Any) -> None:
     """Each file holds the texts of all problems that its format has room for, and no formula."""
-    from django.http import QueryDict
-
-    from winosmith.web.problems.models import Problem
-    from winosmith.web.problems.states import public_problems
-    from winosmith.web.read.downloads import FILES, survey
-    from winosmith.web.read.public import Filters
-
     _spread(world)
     assert public_problems().filter(ref__startswith="spread").count() == len(TEXTS)
     held = {}

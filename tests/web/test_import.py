@@ -10,11 +10,17 @@ import pytest
 from winosmith import Dataset, Edit, Extra, Lineage, Origin, Problem
 from winosmith.errors import InputError
 from winosmith.testing import made_twins
+from winosmith.web import _import as module
+from winosmith.web._import import import_problems, with_new_ids
+from winosmith.web.judge.models import Gold, Slot
+from winosmith.web.judge.turns import go_on
+from winosmith.web.judge.votes import open_slots
+from winosmith.web.problems.lookalikes import lookalikes
+from winosmith.web.problems.records import as_problem
+from winosmith.web.problems.states import public_problems
 
 
 def _import(dataset: Dataset, as_: Any, **options: Any) -> Any:
-    from winosmith.web._import import import_problems
-
     return import_problems(dataset, as_, **options)
 
 
@@ -36,9 +42,6 @@ FULL = Problem(
 
 def test_what_comes_in_goes_out_again(database: Any) -> None:
     """Problems imported as valid are exported as they were: lineage, origin, extra, ids, order."""
-    from winosmith.web.problems.records import as_problem
-    from winosmith.web.problems.states import public_problems
-
     data = Dataset([*_twins(), FULL])
     made = _import(data, "valid")
     assert (made.added, made.known) == (len(data), 0)
@@ -60,7 +63,6 @@ def test_an_import_happens_once(database: Any) -> None:
 
 def test_an_interrupt_loses_nothing(database: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """After an interrupt between two transactions the same call adds the rest."""
-    from winosmith.web import _import as module
     from winosmith.web.problems.models import Problem
 
     monkeypatch.setattr(module, "CHUNK", 3)
@@ -79,8 +81,6 @@ def test_an_interrupt_loses_nothing(database: Any, monkeypatch: pytest.MonkeyPat
 
 def test_imported_problems_are_judged(database: Any, person: Any) -> None:
     """What is imported to be judged reaches a judge, through the same queue as what is written."""
-    from winosmith.web.judge.turns import go_on
-
     _import(_twins(2), "judging")
     slot = go_on(person("bob", is_judge=True))
     assert slot is not None
@@ -89,8 +89,6 @@ def test_imported_problems_are_judged(database: Any, person: Any) -> None:
 
 def test_imported_slots_are_those_that_opening_makes(database: Any) -> None:
     """The slots of imported problems are the ones that `open_slots` makes one by one."""
-    from winosmith.web.judge.models import Slot
-    from winosmith.web.judge.votes import open_slots
     from winosmith.web.problems.models import Problem
 
     _import(_twins(2), "judging")
@@ -104,8 +102,6 @@ def test_imported_slots_are_those_that_opening_makes(database: Any) -> None:
 
 def test_imported_problems_are_compared_with(database: Any) -> None:
     """What is written later is compared with imported sentences, as with those of the site."""
-    from winosmith.web.problems.lookalikes import lookalikes
-
     _import(_twins(3), "valid")
     found = lookalikes([_twins(3)[4]])
     assert found
@@ -114,9 +110,7 @@ def test_imported_problems_are_compared_with(database: Any) -> None:
 
 def test_gold_questions_are_never_part_of_the_data(database: Any, person: Any) -> None:
     """Gold questions have an explanation and are not public; what has none is refused."""
-    from winosmith.web.judge.models import Gold
     from winosmith.web.problems.models import Problem
-    from winosmith.web.problems.states import public_problems
 
     data = Dataset(
         replace(problem, extra=Extra({"gold.explanation": "It says so.", "gold.attention": True}))
@@ -132,8 +126,6 @@ def test_gold_questions_are_never_part_of_the_data(database: Any, person: Any) -
 
 def test_an_embargo_holds_for_what_is_imported(database: Any) -> None:
     """With embargo=True nothing of the import is public; marks in the file hold as well."""
-    from winosmith.web.problems.states import public_problems
-
     first, *rest = _twins(2)
     _import(Dataset([replace(first, embargo=True), *rest]), "valid")
     assert public_problems().count() == 3
@@ -168,7 +160,6 @@ def test_what_cannot_be_a_problem_of_the_site_is_refused(
 
 def test_other_problems_keep_their_ids(db: Any) -> None:
     """A file whose ids mean other problems of the site is refused, or comes under new ids."""
-    from winosmith.web._import import with_new_ids
     from winosmith.web.problems.models import Problem
 
     _import(_twins(2), "valid")
@@ -185,8 +176,6 @@ def test_other_problems_keep_their_ids(db: Any) -> None:
 
 def test_new_ids_keep_what_belongs_together() -> None:
     """Twins stay twins and children keep their roots under new ids; another key gives others."""
-    from winosmith.web._import import with_new_ids
-
     root = _twins(1)[0]
     child = replace(FULL, lineage=Lineage(root.id, root.id))
     stranger = replace(FULL, id="s", lineage=Lineage("elsewhere", "elsewhere"))

@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 import cProfile
+import json
 import pstats
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
-from winosmith import Dataset, Lineage, Problem, formats
+from winosmith import Dataset, Extra, Lineage, Problem, formats
 from winosmith.lineage import check_lineages, depths, perturbed
+from winosmith.web import _import as module
+from winosmith.web._export import export
+from winosmith.web._import import add_versions, import_problems, with_new_ids
+from winosmith.web._lock import writing
+from winosmith.web.predict.models import Model, Prediction, Stand
+from winosmith.web.problems.family import lift
+from winosmith.web.problems.models import Problem as Row
+from winosmith.web.problems.models import Version
+from winosmith.web.problems.records import as_public
+from winosmith.web.problems.states import public_problems
 
 WORDS = ("mug", "jug", "pan", "pot", "jar", "urn", "can", "keg")
 
 
 def _import(data: Any, as_: Any = "valid") -> Any:
-    from winosmith.web._import import import_problems
-
     return import_problems(Dataset(data), as_)
 
 
@@ -34,8 +45,6 @@ def _family(name: str = "r", steps: int = 3) -> list[Problem]:
 
 
 def _places() -> dict[str, Any]:
-    from winosmith.web.problems.models import Version
-
     rows = Version.objects.select_related("problem", "root", "parent")
     return {
         row.problem.ref: (
@@ -69,9 +78,6 @@ def test_versions_get_their_place(database: Any, reverse: bool) -> None:
 
 def test_families_go_out_as_they_came_in(database: Any, tmp_path: Path) -> None:
     """An export of what was imported is the same data set, edits and marks included."""
-    from winosmith.web.problems.records import as_public
-    from winosmith.web.problems.states import public_problems
-
     data = Dataset(_family())
     _import(data)
     assert Dataset(as_public(list(public_problems().order_by("pk")))).digest == data.digest
@@ -106,11 +112,7 @@ def test_what_an_embargo_covers_is_never_public(
     database: Any, monkeypatch: pytest.MonkeyPatch, above: str, reverse: bool
 ) -> None:
     """Below an embargo nothing is to be seen while a file is read; lifted, all of it is free."""
-    from winosmith.web import _import as module
-    from winosmith.web._lock import writing
-    from winosmith.web.problems.family import lift
     from winosmith.web.problems.models import Problem
-    from winosmith.web.problems.states import public_problems
 
     monkeypatch.setattr(module, "CHUNK", 1)
     root, *below = _family()
@@ -136,10 +138,6 @@ def test_an_interrupted_import_stays_covered(
     database: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What came in before an interrupt is covered; the same import again gives it its place."""
-    from winosmith.web import _import as module
-    from winosmith.web.problems.models import Version
-    from winosmith.web.problems.states import public_problems
-
     monkeypatch.setattr(module, "CHUNK", 1)
     root, *below = _family()
     data = Dataset([*below, replace(root, embargo=True)])
@@ -158,8 +156,6 @@ def test_an_interrupted_import_stays_covered(
 
 def test_families_of_gold_questions_have_no_tree(db: Any) -> None:
     """A gold question is no root and no version, whatever its file says."""
-    from winosmith import Extra
-
     root, child, *_ = _family()
     told = Extra({"gold.explanation": "It says so."})
     _import([replace(root, extra=told)], "gold")
@@ -176,8 +172,6 @@ def test_a_lineage_in_a_circle_has_no_place(db: Any) -> None:
 
 def test_new_ids_keep_families(db: Any) -> None:
     """Under new ids a family is the same tree."""
-    from winosmith.web._import import with_new_ids
-
     data = with_new_ids(Dataset(_family(), "set"), "key")
     assert _import(data).versions == 4
     assert {place[0] for place in _places().values()} == {data[0].id}
@@ -187,10 +181,6 @@ def test_new_ids_keep_families(db: Any) -> None:
 @pytest.mark.long
 def test_large_families_take_linear_time(db: Any) -> None:
     """Ten times the versions take ten times the calls, and hardly more statements."""
-    from django.db import connection
-    from django.test.utils import CaptureQueriesContext
-
-    from winosmith.web._import import add_versions
 
     def work(count: int, name: str) -> tuple[int, int]:
         root = Problem(name, "The cup hit the _ and broke.", ("vase", "tray"), 0)
@@ -213,8 +203,6 @@ def test_large_families_take_linear_time(db: Any) -> None:
 
 def _without_tree(made: list[Problem]) -> None:
     """Put problems into the site as an import does that was interrupted before its families."""
-    from winosmith.web import _import as module
-
     for start in range(0, len(made), module.CHUNK):
         module._add(made[start : start + module.CHUNK], "valid")
 
@@ -255,12 +243,6 @@ def test_the_perturbed_wsc_is_a_set_of_families(db: Any, data_dir: Path) -> None
 
 def test_an_export_holds_versions_and_predictions(database: Any, tmp_path: Path) -> None:
     """`winosmith admin export`: public lineages, and below private/ the trees and predictions."""
-    import json
-
-    from winosmith.web._export import export
-    from winosmith.web.predict.models import Model, Prediction, Stand
-    from winosmith.web.problems.models import Problem as Row
-
     family = _family()
     _import(family)
     model = Model.objects.create(name="bert", solver="encoder", revision="1", digest="d")

@@ -11,9 +11,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test import Client, RequestFactory
 
 from tests.web.hostile import TEXTS, Page  # type: ignore[import-not-found]
 from tests.web.world import taken_back  # type: ignore[import-not-found]
+from winosmith import formats
+from winosmith.topics import Topic
+from winosmith.web.api.door import _failed
+from winosmith.web.people.accounts import invite
+from winosmith.web.people.models import Person
+from winosmith.web.people.privacy import agree
+from winosmith.web.problems.models import Problem
+from winosmith.web.write.rules import start
 
 FRAME = (
     "In the garden number {n}, Ann gave water to the bucket and also to {text} since the _ was {t}."
@@ -36,14 +46,6 @@ def _form(n: int, text: str) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def sent(ready_site: Any) -> Iterator[list[dict[str, str]]]:
     """Send a twin for each text by the form that contributors use, and let all be found valid."""
-    from django.test import Client
-
-    from winosmith.topics import Topic
-    from winosmith.web.people.models import Person
-    from winosmith.web.people.privacy import agree
-    from winosmith.web.problems.models import Problem
-    from winosmith.web.write.rules import start
-
     forms, client = [], Client()
     with taken_back():
         for n, text in enumerate(TEXTS):
@@ -99,8 +101,6 @@ def test_texts_come_back_as_they_are_from_every_page(
     filled: list[dict[str, str]], visit: Callable[..., Any]
 ) -> None:
     """Lists, problem pages, drafts and searches show the very text, and nothing that would run."""
-    from winosmith.web.problems.models import Problem
-
     shown: set[str] = set()
     path: str | None = "/problems/"
     client = visit()
@@ -123,8 +123,6 @@ def test_texts_come_back_as_they_are_from_every_file(
     filled: list[dict[str, str]], visit: Callable[..., Any], tmp_path: Path
 ) -> None:
     """JSON Lines, CSV and WinoGrande's form hold the very texts when they are read again."""
-    from winosmith import formats
-
     for name in ("problems.jsonl", "problems.csv", "problems.winogrande.jsonl"):
         body = b"".join(visit().get(f"/download/{name}").streaming_content)
         (tmp_path / name).write_bytes(body)
@@ -163,8 +161,6 @@ def test_addresses_are_no_way_in(db: Any, visit: Callable[..., Any]) -> None:
 
 def test_a_name_that_attacks_is_no_name(db: Any, visit: Callable[..., Any]) -> None:
     """Accounts have names of letters, digits and a few signs; others are refused."""
-    from winosmith.web.people.models import Person
-
     for text in TEXTS:
         form = {"name": text[:60], "password": "twins-and-cups", "again": "twins-and-cups"}
         answer = visit().post("/people/join/", form)
@@ -187,10 +183,6 @@ def test_files_have_names_of_ours(filled: list[dict[str, str]], visit: Callable[
 
 def test_no_address_writes_a_line_of_the_log(site: Any, caplog: pytest.LogCaptureFixture) -> None:
     """What a program asks for when the site fails stands in one line, whatever signs it has."""
-    from django.test import RequestFactory
-
-    from winosmith.web.api.door import _failed
-
     asked = RequestFactory().get("/api/v1/problems/x%0AERROR%20forged%1B%5B2J/")
     _failed(asked, ValueError("a fault"))
     assert caplog.messages == [r"Internal Server Error: '/api/v1/problems/x\nERROR forged\x1b[2J/'"]
@@ -200,10 +192,6 @@ def test_no_secret_link_stands_in_the_log(
     db: Any, visit: Callable[..., Any], caplog: pytest.LogCaptureFixture
 ) -> None:
     """A fault on a page that a link opens is logged by its route: the link may still work."""
-    from django.db import connection
-
-    from winosmith.web.people.accounts import invite
-
     client, link = visit(), invite(["contributor"], 30)
     client.raise_request_exception = False
     with taken_back(), connection.cursor() as cursor:

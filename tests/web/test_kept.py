@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
+
+from winosmith.web._background import cached, cached_each
 
 pytestmark = pytest.mark.usefixtures("forgotten")
 
@@ -19,8 +22,6 @@ class Found:
 
 def test_small_figures_are_of_this_moment(site: Any) -> None:
     """Below a thousand problems every call counts anew."""
-    from winosmith.web._background import cached
-
     numbers = iter((7, 999, 8))
     assert [cached("small", lambda: Found(next(numbers))).problems for _ in range(3)] == [7, 999, 8]
 
@@ -30,10 +31,6 @@ def test_large_figures_are_kept_for_longer(
     site: Any, monkeypatch: pytest.MonkeyPatch, problems: int, seconds: int
 ) -> None:
     """They last a second for every thousand problems, ten minutes at most; others are others'."""
-    import time
-
-    from winosmith.web._background import cached
-
     now = time.time()
     numbers = iter((problems, 5, 6))
 
@@ -50,8 +47,6 @@ def test_large_figures_are_kept_for_longer(
 
 def test_each_of_several_is_kept_for_its_own_number(site: Any) -> None:
     """Of several only those are counted again, all at once, that have few problems."""
-    from winosmith.web._background import cached_each
-
     asked: list[list[int]] = []
 
     def count(keys: list[int]) -> dict[int, Found]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import sys
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import absent  # type: ignore[import-not-found]
+from winosmith.testing import find_postgres
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(1800)]
 
@@ -27,8 +29,6 @@ def tormented(database: str, fault: str) -> Any:
     """Return what a site came to whose worker, server and power were cut off, once each."""
     from crowd.killing import Plan, torment
     from crowd.scenario import place
-
-    from winosmith.testing import find_postgres
 
     if database == "postgresql" and find_postgres() is None:
         absent("PostgreSQL is not installed")
@@ -56,7 +56,6 @@ def test_a_site_that_syncs_nothing_is_found_out() -> None:
 
 def test_a_power_cut_takes_what_was_not_synced_and_nothing_else(tmp_path: Path) -> None:
     """Of two lines, one synced, the synced one is left after a cut; a cut loses nothing later."""
-    import random
     import subprocess
 
     from crowd.powercut import power_cuts

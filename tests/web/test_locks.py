@@ -15,8 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
+from django.db import OperationalError, connection
 
 from tests.waiting import LONGEST  # type: ignore[import-not-found]
+from winosmith.testing import postgres_server
+from winosmith.web import wsgi
 
 Start = Callable[..., Any]
 
@@ -220,8 +224,6 @@ def test_a_password_is_on_no_page(sites: Start) -> None:
 @pytest.fixture
 def healthy(database: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Return what `/healthz` asks, which forgets what it found last."""
-    from winosmith.web import wsgi
-
     monkeypatch.setattr(wsgi, "KEPT", -1.0)
     assert wsgi.wrong() == ""
     return wsgi
@@ -238,8 +240,6 @@ def test_a_full_disk_is_told(healthy: Any, monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_a_folder_that_is_gone_is_told(healthy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the site's folder can't be written to /healthz says so."""
-    from django.conf import settings
-
     gone = dataclasses.replace(settings.SITE, folder=settings.SITE.folder / "nowhere")
     monkeypatch.setattr(settings, "SITE", gone)
     assert healthy.wrong() == healthy.UNWRITABLE
@@ -247,8 +247,6 @@ def test_a_folder_that_is_gone_is_told(healthy: Any, monkeypatch: pytest.MonkeyP
 
 def test_what_a_database_refuses_is_told_in_words(db: Any, tmp_path: Path) -> None:
     """SQLite's own error of a file that can only be read is told as that."""
-    from django.db import OperationalError, connection
-
     from winosmith.web import wsgi as healthy
 
     path = tmp_path / "read-only.sqlite3"
@@ -283,8 +281,6 @@ def test_health_tells_of_a_database_that_takes_nothing(served: Start, postgres: 
 @pytest.mark.postgres
 def test_health_waits_for_no_database_that_hangs(served: Start, postgres: Any) -> None:
     """While PostgreSQL takes connections and says nothing /healthz says that it is away."""
-    from winosmith.testing import postgres_server
-
     with postgres_server() as own:  # others go on with theirs
         site = served(database=own.create("hangs"))
         time.sleep(1.1)

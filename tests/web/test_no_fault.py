@@ -7,9 +7,12 @@ from itertools import cycle, islice
 from typing import Any
 
 import pytest
+from django.db import connection, transaction
+from django.urls import reverse
 
 from tests.web import world as w  # type: ignore[import-not-found]
 from tests.web.test_authorisation import ROUTES  # type: ignore[import-not-found]
+from winosmith.web.people.gates import once
 
 USED = "0123456789abcdef" * 2
 """A key with which each of ROLES has sent another form."""
@@ -55,15 +58,11 @@ def _rows(method: str) -> Iterator[tuple[str, str, Any, Any]]:
 
 def _in_turn(values: tuple[str, ...]) -> Iterator[str]:
     """Repeat values for ever; PostgreSQL begins with the two that follow SQLite's."""
-    from django.db import connection
-
     return islice(cycle(values), 2 * (connection.vendor == "postgresql"), None)
 
 
 def _spend_keys(world: Any) -> None:
     """Let each of ROLES have sent a form with USED."""
-    from winosmith.web.people.gates import once
-
     for person in world.people.values():
         once(person, USED, "/elsewhere/", lambda: {"done": 1})
 
@@ -79,9 +78,6 @@ def made(database: Any) -> Iterator[Any]:
 @pytest.mark.timeout(1800)
 def test_no_form_fails(made: Any) -> None:
     """Too long, no text, a key of another form or none: all of it is told, none of it a fault."""
-    from django.db import transaction
-    from django.urls import reverse
-
     failed = []
     wrong = _in_turn(WRONG)
     _spend_keys(made)
@@ -107,9 +103,6 @@ def test_no_form_fails(made: Any) -> None:
 
 def test_no_address_fails(made: Any) -> None:
     """Whatever stands behind the question mark of a page, the page or a reason is shown."""
-    from django.db import transaction
-    from django.urls import reverse
-
     failed = []
     wrong = _in_turn((*WRONG[3:], "x" * 2_000))
     for name, role, args, _make in _rows("get"):

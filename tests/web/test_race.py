@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from tests.conftest import absent  # type: ignore[import-not-found]
+from winosmith.testing import find_postgres
+from winosmith.web.people.gates import once
 
 DATABASES = ("sqlite", pytest.param("postgresql", marks=pytest.mark.postgres))
 
@@ -18,8 +20,6 @@ def raced(database: str, fault: str = "", judges: int = 12) -> dict[str, Any]:
     """Return what a small race came to, on a database of its own."""
     from crowd.race import Race, race
     from crowd.scenario import apart, place
-
-    from winosmith.testing import find_postgres
 
     if database == "postgresql" and find_postgres() is None:
         absent("PostgreSQL is not installed")
@@ -50,8 +50,6 @@ def test_a_fault_takes_what_it_replaces(db: Any) -> None:
     """Forms with a fault on purpose are asked as the site asks its own."""
     from crowd.careless import once_unlocked
 
-    from winosmith.web.people.gates import once
-
     assert [*signature(once_unlocked).parameters] == [*signature(once).parameters]
 
 
@@ -64,8 +62,6 @@ def test_nobody_reads_an_answer_while_judges_hold_the_other_half(database: str) 
     """
     from crowd.onlooker import look_on
     from crowd.scenario import apart, place
-
-    from winosmith.testing import find_postgres
 
     if database == "postgresql" and find_postgres() is None:
         absent("PostgreSQL is not installed")

@@ -20,6 +20,7 @@ import pytest
 
 from tests.waiting import LONGEST, until  # type: ignore[import-not-found]
 from tests.web.conftest import PREPARED  # type: ignore[import-not-found]
+from winosmith.web import hosting
 
 Start = Callable[..., Any]
 
@@ -179,7 +180,6 @@ def test_the_help_says_how_many_workers_there_are(db: Any, monkeypatch: pytest.M
     from click.testing import CliRunner
 
     from winosmith.cli.serve import command
-    from winosmith.web import hosting
 
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2}, raising=False)
     assert hosting.workers_for(None) == 4

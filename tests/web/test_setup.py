@@ -10,16 +10,23 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.management import call_command
+from django.db import close_old_connections, connection
+from django.utils import timezone
 
 from tests import forking  # type: ignore[import-not-found]
 from winosmith.errors import RecipeError
-from winosmith.web import SiteRules
+from winosmith.web import Site, SiteRules
+from winosmith.web._background import MARK, tidy_when_due
+from winosmith.web._lock import writing
 from winosmith.web._site import SiteRules as Rules
 from winosmith.web.hosting import SETTINGS, write_settings
+from winosmith.web.people.models import Done, Hits
 
 RUN = "import sys; from winosmith.web import Site, hosting; site = Site.open(sys.argv[1]); "
 
@@ -83,8 +90,6 @@ def test_static_files_are_gathered_once(prepared_site: Path, tmp_path: Path) -> 
 
 def test_no_migration_is_missing(ready_site: Any) -> None:
     """The migrations that are committed make the tables that the models describe."""
-    from django.core.management import call_command
-
     call_command("makemigrations", check=True, dry_run=True, verbosity=1)
 
 
@@ -232,7 +237,6 @@ def test_a_folder_without_a_site_is_told(tmp_path: Path) -> None:
 def test_a_wrong_setting_stops_before_anything_is_made(tmp_path: Path) -> None:
     """With nonsense in site.toml no database comes to be."""
     (tmp_path / "site.toml").write_text("judges = 2")
-    from winosmith.web import Site
 
     with pytest.raises(RecipeError):
         Site.open(tmp_path)
@@ -241,12 +245,6 @@ def test_a_wrong_setting_stops_before_anything_is_made(tmp_path: Path) -> None:
 
 def test_a_server_tidies_once_a_day(db: Any, tmp_path: Path) -> None:
     """What is too old is deleted at the first look and a day later, not in between."""
-    from datetime import timedelta
-
-    from django.utils import timezone
-
-    from winosmith.web._background import MARK, tidy_when_due
-    from winosmith.web.people.models import Hits
 
     def old() -> None:
         Hits.objects.create(who="x", what="write", hour=timezone.now() - timedelta(days=400))
@@ -265,9 +263,6 @@ def test_a_server_tidies_once_a_day(db: Any, tmp_path: Path) -> None:
 
 def test_what_is_written_within_a_transaction_goes_with_it(database: Any, person: Any) -> None:
     """An error takes back a whole transaction with the inner ones' writes; the next one holds."""
-    from winosmith.web._lock import writing
-    from winosmith.web.people.models import Done
-
     ann = person("ann")
 
     def fails_late() -> None:
@@ -286,10 +281,6 @@ def test_what_is_written_within_a_transaction_goes_with_it(database: Any, person
 
 def test_a_connection_that_the_server_ended_is_made_anew(database: Any) -> None:
     """A connection at rest is kept for the next request, unless the server has hung up on it."""
-    from django.db import close_old_connections, connection
-
-    from winosmith.web.people.models import Done
-
     for ended in (False, connection.vendor == "postgresql"):
         assert not Done.objects.exists()
         resting = connection.connection

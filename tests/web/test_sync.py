@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import absent  # type: ignore[import-not-found]
+from winosmith.testing import find_postgres
 
 pytestmark = [pytest.mark.long, pytest.mark.usefixtures("trials")]
 
@@ -21,8 +22,6 @@ def _witnessed(database: str, fault: str = "", **settings: str) -> list[Any]:
     """Return what the disk had at the answers to three twins and three votes."""
     from crowd.scenario import place
     from crowd.syncs import can_watch, witnessed
-
-    from winosmith.testing import find_postgres
 
     if not can_watch():
         absent("strace is not installed, or may not look at other processes")

@@ -9,15 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
+from django.db import transaction
+from django.test import Client, override_settings
 
 from tests.web import visits as v  # type: ignore[import-not-found]
+from winosmith import __version__, web
 
 
 def _answer(visit: Any, refs: dict[str, str]) -> Any:
     """Return what a visit comes to; redirects are followed."""
-    from django.conf import settings
-    from django.test import Client, override_settings
-
     client = Client(raise_request_exception=False, enforce_csrf_checks=visit.forged)
     if visit.role != "visitor":
         client.cookies["session"] = refs[f"session of {visit.role}"]
@@ -31,8 +32,6 @@ def _answer(visit: Any, refs: dict[str, str]) -> Any:
 
 def _pages() -> set[str]:
     """Return the templates that are whole pages."""
-    from winosmith import web
-
     found = set()
     for path in Path(web.__file__).parent.rglob("templates/**/*.html"):
         if not path.name.startswith("base") and re.match(r"{% extends ", path.read_text()):
@@ -64,10 +63,6 @@ def test_visits_show_every_page_there_is(refs: dict[str, str]) -> None:
 
     A footer names the version of the program. No page needs a library that takes long to load.
     """
-    from django.db import transaction
-
-    from winosmith import __version__
-
     shown: set[str] = set()
     others = []
     for visit in v.VISITS:

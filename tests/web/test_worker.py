@@ -9,8 +9,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from django.urls import reverse
 
 from tests.waiting import LONGEST  # type: ignore[import-not-found]
+from winosmith.web._worker import AHEAD, LONG, READERS, THREADS, Server
 
 ASKED = b"GET /%s HTTP/1.1\r\nHost: localhost\r\n\r\n"
 OK = b"HTTP/1.1 200 OK"
@@ -26,8 +28,6 @@ class Working:
     patience = LONGEST
 
     def __init__(self, application: Any) -> None:
-        from winosmith.web._worker import Server
-
         door = socket.create_server(("127.0.0.1", 0))
         self.port = door.getsockname()[1]
         self.sockets: dict[int, Any] = {}
@@ -164,8 +164,6 @@ def test_slow_readers_of_long_files_make_room_for_each_other(
     working: Callable[[Any], Working], monkeypatch: pytest.MonkeyPatch, path: bytes, more: bytes
 ) -> None:
     """However they ask, more readers than threads keep nobody from a file, a page or a check."""
-    from winosmith.web._worker import READERS, THREADS
-
     monkeypatch.setattr("winosmith.web._worker.AHEAD", 1 << 18)
     size = 1 << 24
 
@@ -198,8 +196,6 @@ def test_slow_readers_of_long_files_make_room_for_each_other(
 
 def test_a_file_is_not_held_in_memory(working: Callable[[Any], Working]) -> None:
     """Of what a reader has not taken, the worker asks its maker for `AHEAD` and little more."""
-    from winosmith.web._worker import AHEAD
-
     made = 0
 
     def endless(environ: Any, start_response: Any) -> Iterator[bytes]:
@@ -253,8 +249,6 @@ KINDS = {
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_kind_holds_up_itself_alone(working: Callable[[Any], Working], kind: str) -> None:
     """With all threads for one kind of request taken, those of every other kind are answered."""
-    from winosmith.web._worker import THREADS
-
     gate = threading.Event()
     held: list[str] = []
     of_kind = KINDS[kind][0].split()[1].decode()
@@ -288,10 +282,6 @@ def test_each_kind_holds_up_itself_alone(working: Callable[[Any], Working], kind
 
 def test_every_address_of_a_long_file_is_known(site: Any) -> None:
     """Whatever streams an answer is answered by the threads for long files."""
-    from django.urls import reverse
-
-    from winosmith.web._worker import LONG
-
     site.activate()
     assert LONG.search(reverse("read:file", args=["problems.jsonl"]))
     assert LONG.search(reverse("families:file", args=["a.jsonl"]))

@@ -7,6 +7,7 @@ from typing import Any
 from wsgiref.util import setup_testing_defaults
 
 import pytest
+from django.db import connection
 
 from tests import forking  # type: ignore[import-not-found]
 
@@ -30,8 +31,6 @@ def _asked(path: str, method: str = "GET") -> tuple[str, bytes]:
 @pytest.mark.parametrize("path", ["/healthz", "/static/no-such-file"])
 def test_a_fork_answers_what_its_parent_answers(database: Any, path: str) -> None:
     """A process that is forked off after requests were answered answers them, too, every time."""
-    from django.db import connection
-
     expected = _asked(path)
     connection.close()
     for _ in range(20):

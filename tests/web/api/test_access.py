@@ -6,12 +6,16 @@ token, `f` forbidden, `n` not there, `x` refused by a rule; a capital where the 
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from tests.web import world as w  # type: ignore[import-not-found]
 from tests.web.api.calling import Program, program  # type: ignore[import-not-found]
+from winosmith.web.api.models import Token
+from winosmith.web.people.models import Person
 
 ROLES = ("visitor", "owner", "other", "judge", "moderator", "admin")
 
@@ -73,10 +77,6 @@ ROWS: list[tuple[str, str, Any, str]] = [
 @pytest.fixture(scope="module")
 def tokens(stood: Any) -> dict[str, Any]:
     """Return a program for each role, with every scope that its person may have."""
-    from django.utils import timezone
-
-    from winosmith.web.api.models import Token
-
     made = {role: program(stood.people[role]) for role in ROLES[1:]}
     Token.objects.update(used=timezone.now().date())
     return {"visitor": Program(), **made}
@@ -138,8 +138,6 @@ def test_operations_keep_their_ids(site: Any) -> None:
 
 def test_every_operation_has_a_row(site: Any) -> None:
     """An operation that nobody thought about here is a fault, and so is a row without one."""
-    import re
-
     known = {(method, path.removeprefix("/api/v1/")) for path, method, _ in _operations()}
     shapes = {(m, re.compile(re.sub(r"\{\w+\}", "[^/]+", p))): p for m, p in known}
     met = set()
@@ -199,8 +197,6 @@ def test_hidden_and_absent_look_the_same(world: Any, tokens: dict[str, Any]) -> 
 
 def test_who_has_not_agreed_is_told_where_to(world: Any) -> None:
     """Without consent nothing is written: 403, with the address of the texts."""
-    from winosmith.web.people.models import Person
-
     newcomer = Person.objects.create_user("newcomer")
     caller = program(newcomer)
     assert caller.get("me").json()["to_agree"]

@@ -9,6 +9,10 @@ import pytest
 
 from tests.web import world as w  # type: ignore[import-not-found]
 from tests.web.api.calling import Program, program  # type: ignore[import-not-found]
+from winosmith.web.api import families
+from winosmith.web.people.models import Person
+from winosmith.web.people.privacy import agree
+from winosmith.web.problems.models import Problem, Twin, Version
 
 
 @pytest.fixture(scope="module")
@@ -20,9 +24,6 @@ def callers(stood: Any) -> dict[str, Any]:
 
 def _many(count: int) -> None:
     """Make public problems: twins of people, and one single."""
-    from winosmith.web.people.models import Person
-    from winosmith.web.problems.models import Problem, Twin
-
     bob = Person.objects.create_user("bob")
     for n in range(count):
         twin = Twin.objects.create(ref=f"many-{n}", contributor=bob, domain="social")
@@ -137,10 +138,6 @@ def test_a_family_is_listed_a_page_at_a_time(
     db: Any, person: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each version comes once, after its parent, on pages of a bounded size."""
-    from winosmith.web.api import families
-    from winosmith.web.people.privacy import agree
-    from winosmith.web.problems.models import Problem, Version
-
     _many(2)
     root = Problem.objects.get(ref="many-1-a")
     ann = person("ann")

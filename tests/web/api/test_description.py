@@ -7,10 +7,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.core.signals import request_finished, request_started
+from django.db import close_old_connections
+from django.utils import timezone
 
 from tests.conftest import needed
 from tests.web import world as w  # type: ignore[import-not-found]
 from tests.web.api.calling import program  # type: ignore[import-not-found]
+from winosmith.web.api.models import Token
 
 schemathesis = needed("schemathesis")
 
@@ -43,12 +47,7 @@ CONFIG: dict[str, Any] = {
 @pytest.fixture(scope="module")
 def described(stood: Any) -> Iterator[Any]:
     """Return the description as schemathesis reads it, bound to the site in this process."""
-    from django.core.signals import request_finished, request_started
     from django.core.wsgi import get_wsgi_application
-    from django.db import close_old_connections
-    from django.utils import timezone
-
-    from winosmith.web.api.models import Token
 
     tokens = {role: program(stood.people[role]).token for role in ("owner", "admin")}
     Token.objects.update(used=timezone.now().date())

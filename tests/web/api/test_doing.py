@@ -6,8 +6,17 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from django.conf import settings
+from django.test import override_settings
 
 from tests.web.api.calling import Program, program  # type: ignore[import-not-found]
+from winosmith.web.people import gates
+from winosmith.web.people.gates import rate_limit
+from winosmith.web.people.privacy import agree
+from winosmith.web.predict.asking import announce
+from winosmith.web.predict.models import Prediction, Stand
+from winosmith.web.problems.models import Problem, Twin, Version
+from winosmith.web.write.models import Draft
 
 KEY = "a" * 32
 
@@ -30,8 +39,6 @@ def ann(db: Any, person: Any) -> Any:
 
 
 def _agreed(somebody: Any) -> Any:
-    from winosmith.web.people.privacy import agree
-
     agree(somebody)
     return somebody
 
@@ -54,8 +61,6 @@ def _twin(caller: Program) -> str:
 
 def test_a_twin_is_written_checked_and_sent(ann: Any) -> None:
     """A draft is drawn, refused with what to do where it is unfinished, saved, and sent once."""
-    from winosmith.web.problems.models import Twin
-
     caller = program(ann)
     draft = caller.post("drafts").json()
     where = f"drafts/{draft['ref']}"
@@ -87,8 +92,6 @@ def test_a_twin_is_written_checked_and_sent(ann: Any) -> None:
 
 def test_a_key_is_one_act_of_one_person(ann: Any, person: Any) -> None:
     """The same request acts once for a key; another with it is refused; others' keys are theirs."""
-    from winosmith.web.write.models import Draft
-
     caller, other = program(ann), program(_agreed(person("bob")))
     first, again = caller.post("drafts", key=KEY), caller.post("drafts", key=KEY)
     assert first.status_code == again.status_code == 201
@@ -107,11 +110,6 @@ def test_a_key_is_one_act_of_one_person(ann: Any, person: Any) -> None:
 
 def test_too_many_are_told_when_to_come_again(ann: Any) -> None:
     """What pages limit is limited here by the same count: 429, with Retry-After."""
-    from django.conf import settings
-    from django.test import override_settings
-
-    from winosmith.web.people.gates import rate_limit
-
     caller = program(ann)
     with override_settings(RULES=replace(settings.RULES, writes_per_hour=1)):
         for _ in range(5):
@@ -127,11 +125,6 @@ def test_a_program_checks_and_saves_no_more_than_somebody_who_types(
     ann: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Checks and saves of drafts are counted as those of the form are."""
-    from django.conf import settings
-    from django.test import override_settings
-
-    from winosmith.web.people import gates
-
     monkeypatch.setattr(gates, "TYPED", 1)
     caller = program(ann)
     draft = caller.post("drafts").json()
@@ -146,12 +139,6 @@ def test_a_program_checks_and_saves_no_more_than_somebody_who_types(
 
 def test_a_sentence_is_perturbed_and_predicted(ann: Any) -> None:
     """A version is made once; what models make of it is there as soon as they answered."""
-    from django.conf import settings
-
-    from winosmith.web.predict.asking import announce
-    from winosmith.web.predict.models import Prediction, Stand
-    from winosmith.web.problems.models import Problem, Version
-
     announce(settings.RULES.models)
     caller = program(ann)
     root = Problem.objects.filter(twin__ref=_twin(caller))[0]

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.apps import apps
+from django.utils import timezone
 
 from tests.web.api.calling import Program, program  # type: ignore[import-not-found]
+from winosmith.errors import InputError
+from winosmith.web.api import models as tokens
+from winosmith.web.api.models import Token
+from winosmith.web.people.gates import new_key
+from winosmith.web.people.privacy import agree, data_about, erase, tidy
 
 
 @pytest.fixture
 def ann(db: Any, person: Any) -> Any:
     """Return somebody with an account, who agreed to the texts."""
-    from winosmith.web.people.privacy import agree
-
     made = person("ann")
     agree(made)
     return made
 
 
 def _form(**changes: Any) -> dict[str, Any]:
-    from winosmith.web.people.gates import new_key
-
     return {
         "key": new_key(),
         "name": "nightly",
@@ -34,10 +38,6 @@ def _form(**changes: Any) -> dict[str, Any]:
 
 def test_a_token_is_shown_once_and_kept_as_a_digest(ann: Any, visit: Any) -> None:
     """The page shows 256 random bits once; no table of the site holds them afterwards."""
-    from django.apps import apps
-
-    from winosmith.web.api.models import Token
-
     browser, form = visit(ann), _form()
     page = browser.post("/tokens/", form)
     text = page.context["text"]
@@ -71,8 +71,6 @@ def test_what_can_not_be_is_refused(ann: Any, visit: Any, changes: dict[str, Any
 
 def test_a_token_ends(ann: Any, visit: Any) -> None:
     """A token that ran out, or was revoked by its page or by itself, is none any more."""
-    from django.utils import timezone
-
     one, two, three, four = (program(ann) for _ in range(4))
     rows = list(ann.tokens.order_by("pk"))
     assert one.get("me").status_code == 200
@@ -86,8 +84,6 @@ def test_a_token_ends(ann: Any, visit: Any) -> None:
 
 def test_tokens_die_with_their_owner_s_account(ann: Any) -> None:
     """Who is shut out, or erased, has no token that works; an erasure deletes them."""
-    from winosmith.web.people.privacy import erase
-
     caller = program(ann)
     type(ann).objects.filter(pk=ann.pk).update(is_active=False)
     assert caller.get("me").status_code == 401
@@ -100,8 +96,6 @@ def test_tokens_die_with_their_owner_s_account(ann: Any) -> None:
 
 def test_the_day_of_the_last_use_is_kept_and_no_more(ann: Any, django_queries: Any) -> None:
     """The first use of a day is written down, as a day; the next ones write nothing."""
-    from django.utils import timezone
-
     caller = program(ann)
     caller.get("me")
     token = ann.tokens.get()
@@ -113,12 +107,6 @@ def test_the_day_of_the_last_use_is_kept_and_no_more(ann: Any, django_queries: A
 
 def test_people_have_a_few_tokens(ann: Any) -> None:
     """A person has no more than MOST that work; dead ones do not count, and go in time."""
-    from django.utils import timezone
-
-    from winosmith.errors import InputError
-    from winosmith.web.api import models as tokens
-    from winosmith.web.people.privacy import tidy
-
     made = [tokens.make(ann, f"n{n}", ["read"])[0] for n in range(tokens.MOST)]
     with pytest.raises(InputError, match="20 tokens"):
         tokens.make(ann, "more", ["read"])
@@ -132,10 +120,6 @@ def test_people_have_a_few_tokens(ann: Any) -> None:
 
 def test_what_the_site_holds_about_somebody_tells_of_tokens_without_digests(ann: Any) -> None:
     """Everybody's own data name their tokens; no digest is among them."""
-    import json
-
-    from winosmith.web.people.privacy import data_about
-
     program(ann)
     told = json.dumps(data_about(ann), default=str)
     assert "a program" in told

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.urls import reverse
 
 from tests.web import visits as v  # type: ignore[import-not-found]
 from tests.web.looks import PHONE, wrong_with  # type: ignore[import-not-found]
@@ -194,8 +195,6 @@ def test_djangos_admin_is_accessible_and_fits_a_phone(
 
     axe judges some tables' pages; the others', of the same templates, are measured.
     """
-    from django.urls import reverse
-
     of, _refs, served = phones()
     visits = dict(ADMIN)
     shown = set(ADMIN) | set(NOT_SHOWN)

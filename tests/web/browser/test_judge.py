@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.web.looks import PHONE, heard, press, wrong_with  # type: ignore[import-not-found]
+from tests.web.looks import heard, press, wrong_with  # type: ignore[import-not-found]
 from tests.web.serving import PASSWORD  # type: ignore[import-not-found]
 
 TWINS = """
@@ -228,56 +227,3 @@ def test_a_problem_of_thirty_words_is_judged_without_scrolling(
             page.get_by_role("button", name=button).click()
     page.get_by_text("Step 1 of 2").wait_for()
     assert len(site.do(ANSWERS)) == 2
-
-
-GOLD = """
-from winosmith.web._lock import writing
-from winosmith.web.judge.trust import add_gold
-from winosmith.web.problems.models import Problem, State, Twin
-with writing():
-    row = Problem.objects.create(
-        ref="known", twin=Twin.objects.create(ref="known"), options=["stone", "glass"], answer=1,
-        sentence="Whoever threw the stone at the glass of the window saw that the _ broke at once.",
-        state=State.VALID)
-    add_gold(row, "Glass breaks when a stone hits it.")
-"""
-
-
-@pytest.mark.long
-def test_every_page_is_accessible_and_fits_a_small_screen(judging: Any, axe_source: str) -> None:
-    """Axe finds no fault in any page of judging, and none scrolls sideways at 320 px."""
-    small = {"viewport": {"width": PHONE, "height": 640}, "bypass_csp": True}
-    site, page = judging(small, gold_every=1)
-
-    def check(name: str) -> None:
-        assert wrong_with(page, axe_source, PHONE) == [], name
-
-    check("start")
-    site.do(GOLD)
-    page.get_by_role("button", name="Start judging").click()
-    page.get_by_text("Step 1 of 2").wait_for()
-    check("local context")
-    page.locator(".choice").first.click()
-    page.get_by_role("button", name="Show the whole sentence").click()
-    page.get_by_text("Step 2 of 2").wait_for()
-    page.locator("summary", has_text="Add a comment").click()
-    page.locator("summary", has_text="Pass it on").click()
-    check("whole")
-    page.locator(".choice", has_text=re.compile("stone")).click()
-    page.get_by_role("button", name="Send").click()
-    page.get_by_text("Not the known answer").wait_for()
-    page.locator("summary", has_text="known answer is wrong").click()
-    check("gold, missed")
-    page.get_by_label("Why?").fill("The stone may be chalk.")
-    page.get_by_role("button", name="Contest it").click()
-    page.get_by_text("a moderator will look at it").wait_for()
-    check("gold, contested")
-    page.goto("/judge/agreement/")
-    check("agreement")
-    eva = page.context.browser.new_context(base_url=site.url, **small)
-    page = eva.new_page()
-    _log_in(page, "eva")
-    page.goto("/moderate/contests/")
-    page.get_by_text("The stone may be chalk.").wait_for()
-    check("contests")
-    eva.close()

@@ -13,14 +13,27 @@ from hypothesis import strategies as st
 from tests.conftest import examples, needed
 from winosmith import Dataset, Prediction, report
 from winosmith import metrics as m
+from winosmith.web.families.figures import (
+    RIGHT,
+    WRONG,
+    Answers,
+    accuracy_by_depth,
+    answers_of,
+    depths_of_errors,
+    first_errors,
+)
+from winosmith.web.families.lists import entries, families
+from winosmith.web.families.page import p_value, share, shares
+from winosmith.web.families.trees import DEPTHS, Tree, tree_of
+from winosmith.web.problems.models import Problem
+from winosmith.web.problems.records import as_problem, as_public
+from winosmith.web.problems.states import public_problems
 
 
 def _stability(
     found: dict[str, Any], wrong: set[str], kind: Any, ties: frozenset[str] = frozenset()
 ) -> Any:
     """Return what `metrics.stability` makes of the family."""
-    from winosmith.web.problems.records import as_problem
-
     data = Dataset(as_problem(problem) for problem in found.values())
     answers = [
         Prediction(p.ref, 0, tied=(0, 1))
@@ -42,9 +55,6 @@ def test_they_are_those_of_the_metrics(
     kind: Any,
 ) -> None:
     """Error depths, their nulls and accuracies by depth are what `metrics.stability` says."""
-    from winosmith.web.families.figures import accuracy_by_depth, answers_of, depths_of_errors
-    from winosmith.web.families.trees import DEPTHS, tree_of
-
     found, alpha = family(), model()
     for name, problem in found.items():
         says(alpha, problem, name not in wrong)
@@ -68,15 +78,6 @@ def test_ties_are_worth_what_the_metrics_say(
     answer: int,
 ) -> None:  # fmt: skip
     """A tie is half right and half an error, is told as one, and ends half a path."""
-    from winosmith.web.families.figures import (
-        accuracy_by_depth,
-        answers_of,
-        depths_of_errors,
-        first_errors,
-    )
-    from winosmith.web.families.trees import tree_of
-    from winosmith.web.problems.models import Problem
-
     Problem.objects.update(answer=answer)
     found, alpha = family(), model()
     Problem.objects.filter(pk__in=[one.pk for one in found.values()]).update(answer=answer)
@@ -108,9 +109,6 @@ def test_a_path_of_ties_ends_as_the_metrics_say(
 ) -> None:  # fmt: skip
     """On a family of one path, first errors are the survival curve of `winosmith.metrics`."""
     needed("lifelines")
-    from winosmith.web.families.figures import answers_of, first_errors
-    from winosmith.web.families.trees import tree_of
-    from winosmith.web.problems.records import as_problem
 
     names, alpha = ("cup", "jug", "pan")[:options], model()
     found = [version(None, "The cup hit the jug in the pan and the _ broke .", options=names)]
@@ -137,9 +135,6 @@ def test_a_tie_is_no_fool_on_the_boards(
     person: Callable[..., Any], answer: int,
 ) -> None:  # fmt: skip
     """Wherever the answers stand, who made models undecided fooled none, in list and board."""
-    from winosmith.web.families.lists import entries, families
-    from winosmith.web.problems.models import Problem
-
     found, alpha = family(by=person("ann")), model()
     Problem.objects.update(answer=answer)
     for problem in found.values():
@@ -155,10 +150,6 @@ def test_the_list_counts_ties_as_the_page_of_a_family_does(
     visit: Callable[..., Any], options: int,
 ) -> None:  # fmt: skip
     """On either database, a model that ties on every version has answered, and n errors agree."""
-    from winosmith.web.families.figures import answers_of, depths_of_errors
-    from winosmith.web.families.lists import families
-    from winosmith.web.families.trees import tree_of
-
     names = ("cup", "jug", "pan")[:options]
     root = version(None, "The cup hit the jug in the pan and the _ broke .", options=names)
     alpha, beta = model("alpha"), model("beta")
@@ -193,12 +184,6 @@ def test_the_public_download_gives_the_figures_of_a_family_with_hidden_ones(
     says: Callable[..., Any],
 ) -> None:
     """With hidden versions on the way, error depths of the download are those of the page."""
-    from winosmith.web.families.figures import answers_of, depths_of_errors
-    from winosmith.web.families.trees import DEPTHS, tree_of
-    from winosmith.web.problems.models import Problem
-    from winosmith.web.problems.records import as_public
-    from winosmith.web.problems.states import public_problems
-
     found, alpha, wrong = family(), model(), {"old_big", "pot"}
     for name, problem in found.items():
         says(alpha, problem, name not in wrong)
@@ -220,9 +205,6 @@ def test_what_was_not_answered_is_no_error(
     db: Any, family: Callable[..., Any], model: Callable[..., Any], says: Callable[..., Any]
 ) -> None:
     """Versions that wait, came late or failed are in no figure but the number not answered."""
-    from winosmith.web.families.figures import answers_of, depths_of_errors
-    from winosmith.web.families.trees import tree_of
-
     found, alpha = family(), model()
     says(alpha, found["root"])
     says(alpha, found["old"], False)
@@ -249,9 +231,6 @@ def _paths(parents: list[int], wrong: list[bool], depths: list[int]) -> list[tup
 @given(st.lists(st.tuples(st.integers(0, 99), st.booleans(), st.integers(1, 6)), max_size=40))
 def test_first_errors_are_those_of_each_path(rows: list[tuple[int, bool, int]]) -> None:
     """Each path from the root ends once: in its first error, or censored at its greatest depth."""
-    from winosmith.web.families.figures import RIGHT, WRONG, Answers, first_errors
-    from winosmith.web.families.trees import Tree
-
     parents = [-1, *(place % (number + 1) for number, (place, _, _) in enumerate(rows))]
     wrong = [False, *(bad for _, bad, _ in rows)]
     depths = [0, *(depth for _, _, depth in rows)]
@@ -273,7 +252,5 @@ def test_first_errors_are_those_of_each_path(rows: list[tuple[int, bool, int]]) 
 @pytest.mark.parametrize("value", [1.0, 69 / 80, 0.35, 0.03125, 0.0001, 2e-6])
 def test_a_page_prints_figures_as_reports_do(db: Any, value: float) -> None:
     """Shares, their intervals and p-values are the same text on a page and in a report."""
-    from winosmith.web.families.page import p_value, share, shares
-
     assert (share(value), p_value(value)) == (report.percent(value), report.probability(value))
     assert shares((value, 1.0)) == report.span((value, 1.0))

@@ -9,6 +9,10 @@ import pytest
 
 from tests.conftest import needed
 from winosmith.metrics import proportion
+from winosmith.web.families import measuring as kinds
+from winosmith.web.families.figures import answers_of
+from winosmith.web.families.measuring import kinds_in, kinds_over_all, measure, tell_kinds
+from winosmith.web.families.trees import tree_of
 
 needed("HanTa")
 
@@ -37,10 +41,6 @@ def _grown(version: Any, model: Any, says: Any) -> dict[str, Any]:
 
 def test_kinds_count_what_an_edit_makes_wrong(db: Any, version: Any, model: Any, says: Any) -> None:
     """Of edits of one token after a right answer, those that make it wrong; others are no part."""
-    from winosmith.web.families.figures import answers_of
-    from winosmith.web.families.measuring import kinds_in, tell_kinds
-    from winosmith.web.families.trees import tree_of
-
     found = _grown(version, model, says)
     root, alpha = found["root"], found["alpha"]
     tree = tree_of(root, None)
@@ -72,10 +72,6 @@ def test_a_tie_is_an_error_for_what_it_is_not_worth(
     database: Any, version: Any, model: Any, says: Any, options: int
 ) -> None:
     """On either database, edits that make a model undecided count, and are told as ties."""
-    from winosmith.web.families.figures import answers_of
-    from winosmith.web.families.measuring import kinds_in, kinds_over_all, tell_kinds
-    from winosmith.web.families.trees import tree_of
-
     alpha, names = model(), ("cup", "jug", "pan")[:options]
     root = version(None, START, options=names)
     says(alpha, root, True)
@@ -103,8 +99,6 @@ def test_the_page_tells_ties_after_edits(
     db: Any, version: Any, model: Any, says: Any, visit: Callable[..., Any]
 ) -> None:
     """A kind of edits that left a model undecided among two is half an error, told as a tie."""
-    from winosmith.web.families.measuring import tell_kinds
-
     alpha, root = model(), version(None, START)
     says(alpha, root, True)
     says(alpha, version(root, START.replace("cup", "red cup")), tie=True)
@@ -117,11 +111,6 @@ def test_rare_kinds_are_one_row(
     db: Any, version: Any, model: Any, says: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The rows and what is left over add up to all edits."""
-    from winosmith.web.families import measuring as kinds
-    from winosmith.web.families.figures import answers_of
-    from winosmith.web.families.measuring import tell_kinds
-    from winosmith.web.families.trees import tree_of
-
     monkeypatch.setattr(kinds, "MOST", 1)
     found = _grown(version, model, says)
     tell_kinds(rest=0)
@@ -138,8 +127,6 @@ def test_no_kind_tells_of_a_hidden_sentence(
     db: Any, version: Any, model: Any, says: Any, visit: Callable[..., Any]
 ) -> None:
     """An edit counts where both of its sentences are public, and again once they are."""
-    from winosmith.web.families.measuring import kinds_over_all, tell_kinds
-
     found = _grown(version, model, says)
     page = f"/families/{found['root'].ref}/"
     tell_kinds(rest=0)
@@ -157,8 +144,6 @@ def test_all_families_tell_of_edits(
     db: Any, version: Any, model: Any, says: Any, visit: Callable[..., Any]
 ) -> None:
     """The page of all models has the kinds of edits, with intervals that know of families."""
-    from winosmith.web.families.measuring import kinds_over_all, measure, tell_kinds
-
     alpha = model()
     wrong = []
     for family in range(6):

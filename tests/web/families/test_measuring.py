@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,11 @@ from click.testing import CliRunner
 
 from winosmith import formats
 from winosmith.report import fixed
+from winosmith.web._background import Background
+from winosmith.web.families import measuring
+from winosmith.web.families.measuring import measure, parameters
+from winosmith.web.families.models import Measured
+from winosmith.web.problems.models import Version
 
 
 def _saved(client: Any, path: str, to: Path) -> Path:
@@ -33,8 +39,6 @@ def test_the_downloads_give_the_figures_of_the_page(
 ) -> None:  # fmt: skip
     """`winosmith score --by lineage` on the files says what the page says, signature included."""
     from winosmith.cli.score import command
-    from winosmith.web.families.measuring import measure
-    from winosmith.web.families.models import Measured
 
     alpha, beta = model("alpha"), model("beta")
     for word in ("cup", "lamp", "pot", "bowl", "mug", "jar"):
@@ -63,9 +67,6 @@ def test_the_page_tells_against_whom_versions_were_written(
     db: Any, visit: Callable[..., Any], family: Callable[..., Any], model: Callable[..., Any]
 ) -> None:
     """Models whose answers contributors saw are named with how many versions were to fool them."""
-    from winosmith.web.families.measuring import measure
-    from winosmith.web.problems.models import Version
-
     alpha, beta = model("alpha"), model("beta")
     family(alpha, beta)
     assert measure()
@@ -97,8 +98,6 @@ def test_files_of_predictions_are_those_of_the_formats(
     version: Callable[..., Any], says: Callable[..., Any], tmp_path: Path,
 ) -> None:  # fmt: skip
     """The file of a model is, byte for byte, what `formats.write_predictions` writes."""
-    from winosmith.web.families.measuring import parameters
-
     alpha = model("alpha")
     found = family(alpha)
     alone = version(None, "The cup hit no jug and the _ broke .")
@@ -131,9 +130,6 @@ def test_it_is_measured_anew_when_something_changed(
     version: Callable[..., Any], says: Callable[..., Any],
 ) -> None:  # fmt: skip
     """Nothing new, nothing measured; one more answer, and the figures are others."""
-    from winosmith.web.families.measuring import measure
-    from winosmith.web.families.models import Measured
-
     alpha = model("alpha")
     found = family(alpha)
     assert measure()
@@ -152,11 +148,6 @@ def test_the_page_says_what_can_not_be_measured(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     """Without lifelines the page says what to install; without an answer, that there is none."""
-    import sys
-
-    from winosmith.web.families.measuring import measure
-    from winosmith.web.families.models import Measured
-
     alpha = model("alpha")
     assert "This is being measured now." in visit().get("/families/models/").content.decode()
     assert measure()
@@ -177,8 +168,6 @@ def test_drawings_pass_the_policy(
     db: Any, visit: Callable[..., Any], family: Callable[..., Any], model: Callable[..., Any]
 ) -> None:
     """The page has a survival curve and accuracies as SVG, and no style in any element."""
-    from winosmith.web.families.measuring import measure
-
     family(model("alpha"))
     measure()
     page = visit().get("/families/models/").content.decode()
@@ -194,9 +183,6 @@ def test_a_thread_measures_in_the_background(
     model: Callable[..., Any], monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     """The first look waits a moment; a later one finds the figures; nothing is measured twice."""
-    from winosmith.web._background import Background
-    from winosmith.web.families import measuring
-
     worker = Background("families", measuring.EVERY, measuring._work)
     monkeypatch.setattr(measuring, "_AT_WORK", worker)
     family(model("alpha"))

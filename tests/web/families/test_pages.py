@@ -6,6 +6,9 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from winosmith.web.families.trees import MOST_CHILDREN
+from winosmith.web.people.models import pseudonym
+
 HX = {"HTTP_HX_REQUEST": "true"}
 
 
@@ -112,8 +115,6 @@ def test_a_branch_is_loaded_or_led_to(
     says: Callable[..., Any],
 ) -> None:  # fmt: skip
     """Of a parent with many versions some are shown; the rest comes as a part, or as a page."""
-    from winosmith.web.families.trees import MOST_CHILDREN
-
     alpha = model()
     root = version(None, "The cup hit the jug and the _ broke .")
     refs = []
@@ -195,8 +196,6 @@ def test_the_board_counts_what_is_valid(
     person: Callable[..., Any], model: Callable[..., Any], says: Callable[..., Any],
 ) -> None:  # fmt: skip
     """Versions, fools by model, the deepest, families begun; ties share a rank; names are none."""
-    from winosmith.web.people.models import pseudonym
-
     ann, bob, eve = person("ann"), person("bob"), person("eve")
     alpha, beta = model("alpha"), model("beta")
     found = family(alpha, beta, by=ann)

@@ -8,6 +8,11 @@ from typing import Any
 
 import pytest
 
+from winosmith.web.families import views
+from winosmith.web.families.measuring import measure
+from winosmith.web.judge.models import has_seen
+from winosmith.web.problems.models import Problem
+
 HIDDEN: dict[str, dict[str, Any]] = {
     "held": {"state": "held"},
     "judging": {"state": "judging"},
@@ -54,8 +59,6 @@ def _answer(client: Any, path: str) -> tuple[Any, ...]:
 @pytest.fixture
 def unlimited(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a test download as often as it wants."""
-    from winosmith.web.families import views
-
     monkeypatch.setattr(views, "MOST", 10_000)
 
 
@@ -73,8 +76,6 @@ def test_hidden_versions_change_nothing(
     unlimited: None, who: str,
 ) -> None:  # fmt: skip
     """With hidden versions that fool models beside the public ones, every answer is the same."""
-    from winosmith.web.families.measuring import measure
-
     ann, eve = person("ann"), person("eve", is_moderator=who == "moderator")
     alpha = model("alpha")
     found = family(alpha, by=ann)
@@ -107,8 +108,6 @@ def test_the_family_of_a_hidden_root_is_hidden(
     kind: str,
 ) -> None:  # fmt: skip
     """A root that is hidden with its versions has no page, and its family no place in the list."""
-    from winosmith.web.problems.models import Problem
-
     found = family(model("alpha"))
     Problem.objects.filter(pk__in=[p.pk for p in found.values()]).update(**HIDDEN[kind])
     client = visit()
@@ -171,9 +170,6 @@ def test_reading_a_half_here_is_noted(
     db: Any, visit: Callable[..., Any], person: Callable[..., Any], family: Callable[..., Any]
 ) -> None:
     """Who sees a half whose other half is still being judged won't be asked about that one."""
-    from winosmith.web.judge.models import has_seen
-    from winosmith.web.problems.models import Problem
-
     bob, eve = person("bob"), person("eve")
     root = family()["root"]
     waiting = Problem.objects.create(

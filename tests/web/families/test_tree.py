@@ -8,6 +8,9 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from winosmith.web.families import trees
+from winosmith.web.families.trees import Tree, tree_of
+
 
 def _names(tree: Any, found: dict[str, Any]) -> dict[str, str | None]:
     """Return the name of what is above each version."""
@@ -21,8 +24,6 @@ def _names(tree: Any, found: dict[str, Any]) -> dict[str, str | None]:
 
 def test_what_is_public_hangs_under_its_parent(db: Any, family: Callable[..., Any]) -> None:
     """Everyone sees the public versions, each under the one that it was made from."""
-    from winosmith.web.families.trees import tree_of
-
     found = family()
     tree = tree_of(found["root"], None)
     assert _names(tree, found) == {"root": None, "old": "root", "old_big": "old", "pot": "root"}
@@ -34,8 +35,6 @@ def test_under_a_hidden_version_is_the_next_that_is_not(
     db: Any, family: Callable[..., Any]
 ) -> None:
     """When a version in the middle is withdrawn, what was made of it moves up in the next look."""
-    from winosmith.web.families.trees import tree_of
-
     found = family()
     assert len(tree_of(found["root"], None)) == 4
     found["old"].state = "withdrawn"
@@ -49,8 +48,6 @@ def test_own_versions_are_seen_by_their_contributor_alone(
     db: Any, family: Callable[..., Any], version: Callable[..., Any], person: Callable[..., Any]
 ) -> None:
     """Ann's version that is being judged is in her tree, not in others', and in no figure."""
-    from winosmith.web.families.trees import tree_of
-
     ann, bob, eva = person("ann"), person("bob"), person("eva", is_moderator=True)
     found = family()
     kinds: dict[str, dict[str, Any]] = {
@@ -79,9 +76,6 @@ def test_own_versions_are_seen_by_their_contributor_alone(
 def test_pages_are_never_long_and_lose_nothing(places: list[int], looked: int, after: int) -> None:
     """Whatever a tree looks like, a page has at most some 60 versions, and the rest is counted."""
     import numpy as np
-
-    from winosmith.web.families import trees
-    from winosmith.web.families.trees import Tree
 
     parents = [-1, *(place % (number + 1) for number, place in enumerate(places))]
     n = len(parents)

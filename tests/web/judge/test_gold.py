@@ -8,23 +8,32 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from tests.web.judge.making import give, gold, twin  # type: ignore[import-not-found]
+from winosmith import Dataset, Problem
 from winosmith.errors import InputError
+from winosmith.web._import import import_problems
+from winosmith.web.judge.exclusion import change_votes, resume
+from winosmith.web.judge.models import Gold, Judge, Slot
+from winosmith.web.judge.trust import add_gold, contest, record
+from winosmith.web.judge.trust import settle_contest as settle
+from winosmith.web.judge.turns import Gone, answer, answer_local, current, go_on, needs_local, skip
+from winosmith.web.judge.votes import responses, votes_of
+from winosmith.web.people.privacy import data_about
+from winosmith.web.problems.lookalikes import Half, lookalikes
 
 Maker = Callable[..., Any]
 
 
 def _paused(person: Any) -> bool:
-    from winosmith.web.judge.models import Judge
-
     return Judge.objects.get(person=person).held is not None
 
 
 def test_gold_is_never_a_vote(db: Any, rules: Any, person: Maker) -> None:
     """An answer to a gold question is in no votes, responses or verdicts."""
-    from winosmith.web.judge.votes import responses, votes_of
-
     rules(gold_every=1)
     (problem,) = gold(1)
     slot = give(person("ann"))
@@ -53,11 +62,6 @@ def test_a_gold_question_waits_no_longer_than_another_problem(
     database: Any, rules: Any, person: Maker, every: int
 ) -> None:
     """Past its lease a problem, gold or not, is its judge's until somebody else takes one."""
-    from django.utils import timezone
-
-    from winosmith.web.judge.models import Slot
-    from winosmith.web.judge.turns import Gone, answer, go_on
-
     rules(gold_every=every, local_first=False)
     gold(3)
     ann, bob, told = person("ann"), person("bob"), []
@@ -77,11 +81,6 @@ def test_a_gold_question_waits_no_longer_than_another_problem(
 
 def test_a_gold_question_of_the_training_waits(db: Any, rules: Any, person: Maker) -> None:
     """Who comes back late to the training goes on with its question, whoever judges meanwhile."""
-    from django.utils import timezone
-
-    from winosmith.web.judge.models import Judge, Slot
-    from winosmith.web.judge.turns import answer, go_on
-
     rules(training_questions=2, training_right=2, local_first=False)
     gold(2)
     ann, bob = person("ann"), person("bob")
@@ -105,8 +104,6 @@ def test_a_problem_with_slots_becomes_gold_for_everybody(
     db: Any, rules: Any, person: Maker
 ) -> None:
     """A problem that had open slots, once it is gold, comes to the first people of a site, too."""
-    from winosmith.web.judge.trust import add_gold
-
     first = person("ann")
     rules(gold_every=1, judges=first.pk + 1 - first.pk % 2)
     (problem,) = twin(halves=1)  # one of its slots has the number of the person
@@ -131,8 +128,6 @@ def test_who_guesses_is_held_by_the_last_ten(
     db: Any, rules: Any, person: Maker, right: int, held: bool
 ) -> None:
     """Of ten: 6 right are below 70 %, 7 are not; who is held with no vote to spare is stopped."""
-    from winosmith.web.judge.turns import go_on
-
     rules(gold_every=1, held_most=0)
     gold(10), twin()
     ann = person("ann")
@@ -146,12 +141,6 @@ def test_votes_of_a_held_judge_wait_until_a_moderator_decides(
     db: Any, rules: Any, person: Maker
 ) -> None:
     """A hold for gold lets undecided votes wait; a moderator lets them count, measuring anew."""
-    from winosmith.web.judge.exclusion import change_votes, resume
-    from winosmith.web.judge.models import Judge
-    from winosmith.web.judge.trust import record
-    from winosmith.web.judge.turns import go_on
-    from winosmith.web.judge.votes import votes_of
-
     (problem,) = twin(halves=1)
     ann, eva = person("ann"), person("eva", is_moderator=True)
     give(ann)
@@ -172,10 +161,6 @@ def test_a_contested_answer_counts_only_when_it_is_settled(
     db: Any, rules: Any, person: Maker
 ) -> None:
     """A moderator's word lifts the pause, no contest does; upheld, the question is retired."""
-    from winosmith.web.judge.models import Gold
-    from winosmith.web.judge.trust import contest, record
-    from winosmith.web.judge.trust import settle_contest as settle
-
     rules(gold_every=1)
     gold(10)
     ann, bob, eva = person("ann"), person("bob"), person("eva", is_moderator=True)
@@ -199,8 +184,6 @@ def test_a_contested_answer_counts_only_when_it_is_settled(
 
 def test_a_right_answer_is_not_contested(db: Any, rules: Any, person: Maker) -> None:
     """There is nothing to contest where the answer was right, or was another's."""
-    from winosmith.web.judge.trust import contest
-
     rules(gold_every=1)
     gold(1)
     ann = person("ann")
@@ -213,8 +196,6 @@ def test_a_right_answer_is_not_contested(db: Any, rules: Any, person: Maker) -> 
 @pytest.mark.parametrize("text", ["x", f" {'x' * 2000} "])
 def test_a_contest_has_up_to_2000_characters(db: Any, rules: Any, person: Maker, text: str) -> None:
     """The shortest and the longest contest are kept, without the space around them."""
-    from winosmith.web.judge.trust import contest
-
     rules(gold_every=1)
     gold(1)
     ann = person("ann")
@@ -224,16 +205,12 @@ def test_a_contest_has_up_to_2000_characters(db: Any, rules: Any, person: Maker,
 @pytest.mark.parametrize("text", ["", "  ", "x" * 2001])
 def test_a_contest_says_why(db: Any, person: Maker, text: str) -> None:
     """Without a word, or with too many, nothing is contested."""
-    from winosmith.web.judge.trust import contest
-
     with pytest.raises(InputError, match="1 to 2000 characters"):
         contest(person("ann"), "any", text)
 
 
 def test_attention_comes_in_two_steps_as_all_others_do(db: Any, rules: Any, person: Maker) -> None:
     """A question that says itself what to choose begins with its local context, too."""
-    from winosmith.web.judge.turns import go_on, needs_local
-
     rules(gold_every=1)
     gold(1, attention=True)
     slot = go_on(person("ann"))
@@ -243,8 +220,6 @@ def test_attention_comes_in_two_steps_as_all_others_do(db: Any, rules: Any, pers
 
 def test_gold_comes_only_where_another_problem_could(db: Any, rules: Any, person: Maker) -> None:
     """A judge for whom nothing else is left gets no gold question, which would be known by that."""
-    from winosmith.web.judge.turns import go_on
-
     rules(gold_every=1)
     gold(3)
     ann = person("ann")
@@ -259,8 +234,6 @@ def test_gold_needs_an_answer_an_explanation_and_no_votes(
     db: Any, rules: Any, person: Maker
 ) -> None:
     """A withheld answer, a missing explanation or a vote keep a problem from becoming gold."""
-    from winosmith.web.judge.trust import add_gold
-
     (withheld,) = twin(halves=1, opened=False)
     withheld.answer = None
     (voted,) = twin(halves=1)
@@ -277,10 +250,6 @@ def test_gold_needs_an_answer_an_explanation_and_no_votes(
 
 def test_an_import_is_looked_for_as_other_problems_are(db: Any, rules: Any, person: Maker) -> None:
     """Who types an imported gold question is told that a problem is alike, as for any other."""
-    from winosmith import Dataset, Problem
-    from winosmith.web._import import import_problems
-    from winosmith.web.problems.lookalikes import Half, lookalikes
-
     text = "The kettle did not fit into the cupboard by the door because the _ was too {}."
     for kind, end in (("judging", "wide and much too heavy"), ("gold", "full of plates and cups")):
         extra = {"gold.explanation": "Big things fill small ones."}
@@ -295,9 +264,6 @@ def test_what_a_judge_downloads_about_themselves_tells_no_gold(
     db: Any, rules: Any, person: Maker
 ) -> None:
     """A judge's own file has the same of a gold question that they hold, or passed on."""
-    from winosmith.web.judge.turns import go_on, skip
-    from winosmith.web.people.privacy import data_about
-
     rules(gold_every=2, local_first=False)
     gold(20), [twin(halves=1) for _ in range(40)]
     ann = person("ann")
@@ -320,8 +286,6 @@ def test_gold_takes_as_many_statements_as_other_problems(
     db: Any, rules: Any, person: Maker
 ) -> None:
     """To take it, look at it whole, be refused and pass it on costs the same for both."""
-    from winosmith.web.judge.turns import answer, answer_local, current, go_on, skip
-
     gold(70), [twin(halves=1) for _ in range(70)]
     ann, first = person("ann"), True
     give(ann)
@@ -343,9 +307,6 @@ def test_gold_takes_as_many_statements_as_other_problems(
 
 def _counted(act: Callable[..., Any], *said: Any) -> tuple[list[int], Any]:
     """Return how many statements an act makes, and what it returns; None where it is refused."""
-    from django.db import connection
-    from django.test.utils import CaptureQueriesContext
-
     found = None
     with CaptureQueriesContext(connection) as statements, contextlib.suppress(InputError):
         found = act(*said)

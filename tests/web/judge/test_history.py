@@ -6,6 +6,9 @@ import re
 from typing import Any
 
 from tests.web.judge.making import give, gold, passes, twin  # type: ignore[import-not-found]
+from winosmith.web.judge.models import Gold, Slot
+from winosmith.web.judge.submissions import adopt_texts, withdraw
+from winosmith.web.problems.models import Problem
 
 
 def _page(browser: Any, query: str = "") -> str:
@@ -17,9 +20,6 @@ def test_nothing_tells_which_question_was_gold(
     db: Any, rules: Any, person: Any, visit: Any
 ) -> None:
     """The page is the same, byte for byte, whichever of the answers were given to gold."""
-    from winosmith.web.judge.models import Gold, Slot
-    from winosmith.web.problems.models import Problem
-
     ann = person("ann", is_judge=True)
     gold(4)
     for _ in range(4):
@@ -63,8 +63,6 @@ def test_a_withdrawn_sentence_is_no_longer_shown(
     db: Any, rules: Any, person: Any, visit: Any
 ) -> None:
     """What its contributor took back stays in the list without its words."""
-    from winosmith.web.judge.submissions import withdraw
-
     ann, zoe = person("ann", is_judge=True), person("zoe")
     (problem,) = twin(zoe, halves=1)
     give(ann)
@@ -78,8 +76,6 @@ def test_what_somebody_wrote_without_an_account_and_read_with_it_is_withdrawn(
     db: Any, rules: Any, person: Any
 ) -> None:
     """The account takes over all that was written; what its judge has read is judged no more."""
-    from winosmith.web.judge.submissions import adopt_texts
-
     nobody, ann = person("nobody", anonymous=True), person("ann", is_judge=True)
     (read,), (other,) = twin(nobody, halves=1), twin(nobody, halves=1)
     give(ann)

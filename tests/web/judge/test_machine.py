@@ -6,6 +6,8 @@ import contextlib
 from datetime import timedelta
 from typing import Any
 
+from django.db import transaction
+from django.db.models import F
 from hypothesis import HealthCheck
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
@@ -13,6 +15,11 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 from tests.conftest import examples
 from tests.web.judge.making import twin  # type: ignore[import-not-found]
 from winosmith.errors import InputError
+from winosmith.web.judge.models import Seen, Slot
+from winosmith.web.judge.turns import answer, answer_local, current, go_on, skip, undo, undoable
+from winosmith.web.judge.votes import close_slots, open_slots
+from winosmith.web.people.gates import new_key, once
+from winosmith.web.people.models import Person
 
 K, PEOPLE = 3, 6
 
@@ -33,9 +40,6 @@ class Judging(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        from django.db import transaction
-
-        from winosmith.web.people.models import Person
 
         self.atomic = transaction.atomic()
         self.atomic.__enter__()
@@ -48,16 +52,12 @@ class Judging(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         """Roll back."""
-        from django.db import transaction
-
         transaction.set_rollback(True)
         self.atomic.__exit__(None, None, None)
 
     @rule(who=PERSON)
     def take(self, who: int) -> None:
         """Take the next problem: one that is held, or one never read but in part."""
-        from winosmith.web.judge.turns import current, go_on
-
         person = self.people[who]
         held, slot = current(person), go_on(person)
         if slot is not None and held is None:
@@ -67,8 +67,6 @@ class Judging(RuleBasedStateMachine):
     @rule(who=PERSON)
     def look(self, who: int) -> None:
         """Answer from the local context, so that the whole is shown."""
-        from winosmith.web.judge.turns import answer_local, current
-
         person = self.people[who]
         slot = current(person)
         if slot is not None:
@@ -78,9 +76,6 @@ class Judging(RuleBasedStateMachine):
     @rule(who=PERSON, choice=st.integers(0, 1), held=st.booleans(), other=st.integers(0, 5))
     def send(self, who: int, choice: int, held: bool, other: int) -> None:
         """Answer what is held, or something that need not be."""
-        from winosmith.web.judge.turns import current
-        from winosmith.web.people.gates import new_key
-
         person = self.people[who]
         slot = current(person) if held else None
         ref = slot.ref if slot else self.problems[other].ref
@@ -94,9 +89,6 @@ class Judging(RuleBasedStateMachine):
             self._send(*self.keys[at % len(self.keys)])
 
     def _send(self, person: Any, key: str, ref: str, choice: int) -> None:
-        from winosmith.web.judge.turns import answer, answer_local
-        from winosmith.web.people.gates import once
-
         def act() -> dict[str, Any]:
             slot = answer_local(person, ref, 1 - choice)
             self.spent.add((person, slot.problem_id))
@@ -109,8 +101,6 @@ class Judging(RuleBasedStateMachine):
     @rule(who=PERSON)
     def pass_on(self, who: int) -> None:
         """Pass on what is held."""
-        from winosmith.web.judge.turns import current, skip
-
         slot = current(self.people[who])
         if slot is not None:
             skip(self.people[who], slot.ref, "unsure")
@@ -119,8 +109,6 @@ class Judging(RuleBasedStateMachine):
     @rule(who=PERSON)
     def take_back(self, who: int) -> None:
         """Take the last answer back."""
-        from winosmith.web.judge.turns import undo, undoable
-
         slot = undoable(self.people[who])
         if slot is not None:
             undo(self.people[who], slot.ref)
@@ -128,18 +116,12 @@ class Judging(RuleBasedStateMachine):
     @rule()
     def expire(self) -> None:
         """Let all leases run out."""
-        from django.db.models import F
-
-        from winosmith.web.judge.models import Slot
-
         rows = Slot.objects.exclude(lease_until=None)
         rows.update(lease_until=F("lease_until") - timedelta(hours=1))
 
     @rule(at=st.integers(0, 5))
     def hold_and_let_through(self, at: int) -> None:
         """Close a problem, and open it again."""
-        from winosmith.web.judge.votes import close_slots, open_slots
-
         problem = self.problems[at]
         problem.refresh_from_db()
         if problem.state == "judging":
@@ -149,8 +131,6 @@ class Judging(RuleBasedStateMachine):
     @invariant()
     def holds(self) -> None:
         """Check what must always hold."""
-        from winosmith.web.judge.models import Seen, Slot
-
         slots = list(Slot.objects.select_related("problem__twin"))
         votes = [slot for slot in slots if slot.answered_at]
         for problem in self.problems:

@@ -7,8 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.urls import reverse
 
 from tests.web.judge.making import give, gold, twin  # type: ignore[import-not-found]
+from winosmith.web.judge.exclusion import pause
+from winosmith.web.judge.models import Judge, Seen
+from winosmith.web.judge.trust import add_gold
+from winosmith.web.people.privacy import agree
 
 Maker = Callable[..., Any]
 
@@ -16,7 +21,6 @@ Maker = Callable[..., Any]
 @pytest.fixture
 def judge(db: Any, rules: Any, person: Maker, visit: Maker) -> Callable[[str], Any]:
     """Return a maker of browsers of judges who agreed to the texts."""
-    from winosmith.web.people.privacy import agree
 
     def make(name: str, **fields: Any) -> Any:
         somebody = person(name, **fields)
@@ -108,8 +112,6 @@ def test_a_problem_is_judged_in_two_steps(judge: Any) -> None:
 
 def test_looking_takes_nothing(judge: Any) -> None:
     """Opening the page of judging writes nothing: no slot is taken until a form asks for one."""
-    from winosmith.web.judge.models import Judge, Seen
-
     twin()
     judge("ann").get("/judge/")
     assert not Seen.objects.exists()
@@ -215,8 +217,6 @@ def test_gold_looks_like_any_other_and_is_told_at_once(judge: Any, rules: Any) -
 
 def test_the_known_answer_is_told_whichever_it_is(judge: Any, rules: Any) -> None:
     """The page of a gold question has its answer in the blank, though it is the second option."""
-    from winosmith.web.judge.trust import add_gold
-
     rules(gold_every=1, local_first=False)
     twin(halves=1)
     asked = twin(opened=False)[1]
@@ -242,9 +242,6 @@ def test_whose_votes_wait_is_told_why(judge: Any, rules: Any) -> None:
 
 def test_a_paused_judge_is_told(judge: Any, person: Maker) -> None:
     """Who is paused reads so on the page, and gets no problem."""
-    from winosmith.web.judge.exclusion import pause
-    from winosmith.web.judge.models import Judge
-
     twin()
     ann = judge("ann")
     give(ann.person)
@@ -255,8 +252,6 @@ def test_a_paused_judge_is_told(judge: Any, person: Maker) -> None:
 
 def test_nobody_judges_before_they_agreed(db: Any, rules: Any, person: Maker, visit: Maker) -> None:
     """Each form of judging, and what a gold question tells, ask first who has not agreed."""
-    from django.urls import reverse
-
     browser = visit(person("ann"))
     for form in ("next", "local", "answer", "skip", "undo", "contest/gold"):
         answer = browser.post(f"/judge/{form}/")

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db.models import F
 
 from tests.web.judge.making import twin  # type: ignore[import-not-found]
+from tests.web.together import at_once  # type: ignore[import-not-found]
 from winosmith.errors import InputError
+from winosmith.web.judge.models import Slot
+from winosmith.web.judge.turns import answer, answer_local, go_on
+from winosmith.web.people.gates import new_key, once
+from winosmith.web.problems.models import Problem
 
 pytestmark = pytest.mark.long
 
@@ -25,14 +30,6 @@ def test_a_race_gives_each_problem_its_votes_and_no_more(
 
     Whoever lost a problem after its local context may get it again; nobody is given both halves.
     """
-    from django.db import connection
-    from django.db.models import F
-
-    from winosmith.web.judge.models import Slot
-    from winosmith.web.judge.turns import answer, answer_local, go_on
-    from winosmith.web.people.gates import new_key, once
-    from winosmith.web.problems.models import Problem
-
     given: set[tuple[int, int, int]] = set()
     people = [person(f"judge{number}") for number in range(64)]
     for author in people[:10]:
@@ -66,12 +63,9 @@ def test_a_race_gives_each_problem_its_votes_and_no_more(
                         faults.append(repr(error))
         except Exception as error:  # noqa: BLE001
             faults.append(repr(error))
-        finally:
-            connection.close()
         return faults
 
-    with ThreadPoolExecutor(16) as threads:
-        assert [fault for faults in threads.map(judge, people) for fault in faults] == []
+    assert [fault for faults in at_once(judge, people) for fault in faults] == []
     Slot.objects.filter(open=True).exclude(lease_until=None).update(
         lease_until=F("taken_at") - timedelta(hours=1)
     )
@@ -92,24 +86,13 @@ def test_the_last_two_votes_at_once_bring_one_verdict(
     database: Any, rules: Any, person: Maker
 ) -> None:
     """Three judges who answer in the same moment leave the problem decided, by one verdict."""
-    from django.db import connection
-
-    from winosmith.web.judge.turns import answer, go_on
-
     rules(local_first=False)
     problems = [twin(halves=1)[0] for _ in range(8)]
     people = [person(name) for name in ("a", "b", "c")]
 
-    def send(who: Any, ref: str) -> None:
-        try:
-            answer(who, ref, 0)
-        finally:
-            connection.close()
-
     for problem in problems:
         slots = [go_on(who) for who in people]
         assert {slot.problem for slot in slots} == {problem}
-        with ThreadPoolExecutor(3) as threads:
-            list(threads.map(send, people, [slot.ref for slot in slots]))
+        at_once(lambda slot: answer(slot.holder, slot.ref, 0), slots)
         problem.refresh_from_db()
         assert (problem.state, problem.events.filter(kind="verdict").count()) == ("valid", 1)

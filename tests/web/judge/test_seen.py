@@ -7,18 +7,18 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db.models import F
 
 from tests.web.judge.making import give, twin  # type: ignore[import-not-found]
+from winosmith.web.judge.models import Seen, Slot, note_all, note_seen
+from winosmith.web.judge.turns import answer_local, current, go_on, skip
+from winosmith.web.judge.votes import add_slots, close_slots
 
 Maker = Callable[..., Any]
 
 
 def _lost(person: Any, *, to: Any) -> None:
     """Let somebody's lease run out, and another person take the place."""
-    from django.db.models import F
-
-    from winosmith.web.judge.turns import current, go_on
-
     slot = current(person)
     rows = type(slot).objects.filter(pk=slot.pk)
     rows.update(lease_until=F("lease_until") - timedelta(hours=1))
@@ -27,8 +27,6 @@ def _lost(person: Any, *, to: Any) -> None:
 
 def test_who_lost_a_problem_in_part_gets_it_again(database: Any, rules: Any, person: Maker) -> None:
     """After the local context alone, a lost problem comes back to its judge, who may answer it."""
-    from winosmith.web.judge.turns import go_on
-
     rules(judges=3)
     first, _second = twin()
     ann, bob = person("ann"), person("bob")
@@ -44,8 +42,6 @@ def test_who_lost_a_problem_in_part_gets_it_again(database: Any, rules: Any, per
 
 def test_the_other_half_of_a_part_stays_away(db: Any, rules: Any, person: Maker) -> None:
     """Who read the local context of a half is never given the other, whole or in part."""
-    from winosmith.web.judge.turns import go_on
-
     rules(judges=1)
     twin()
     ann, bob = person("ann"), person("bob")
@@ -58,8 +54,6 @@ def test_both_halves_may_follow_a_part_where_the_site_allows_it(
     db: Any, rules: Any, person: Maker
 ) -> None:
     """Under the looser rule a part keeps nothing away; made stricter, it keeps the other half."""
-    from winosmith.web.judge.turns import current, go_on, skip
-
     rules(judges=3, both_halves=True)
     first, second = twin()
     ann, bob = person("ann"), person("bob")
@@ -78,8 +72,6 @@ def test_both_halves_may_follow_a_part_where_the_site_allows_it(
 @pytest.mark.parametrize("how", ["looked", "passed on", "asked whole", "short"])
 def test_what_was_read_whole_never_comes_back(db: Any, rules: Any, person: Maker, how: str) -> None:
     """Answered locally, passed on, or shown whole at once, a lost problem is gone for its judge."""
-    from winosmith.web.judge.turns import answer_local, current, go_on, skip
-
     rules(judges=3, local_first=how != "asked whole")
     (problem,) = twin(halves=1)
     if how == "short":
@@ -99,9 +91,6 @@ def test_what_was_read_whole_never_comes_back(db: Any, rules: Any, person: Maker
 
 def test_what_is_read_elsewhere_closes_a_part(db: Any, rules: Any, person: Maker) -> None:
     """Who reads any half whole, on a page or in bulk, is not given the one that they began."""
-    from winosmith.web.judge.models import Seen, note_all, note_seen
-    from winosmith.web.judge.turns import go_on
-
     rules(judges=3)
     (first, second), bob = twin(), person("bob")
     readers = {
@@ -121,10 +110,6 @@ def test_what_is_read_elsewhere_closes_a_part(db: Any, rules: Any, person: Maker
 
 def test_one_place_on_a_problem_is_enough(db: Any, rules: Any, person: Maker) -> None:
     """Who stands on a slot that was closed before they saw the whole is given no second one."""
-    from winosmith.web.judge.models import Slot
-    from winosmith.web.judge.turns import go_on
-    from winosmith.web.judge.votes import add_slots, close_slots
-
     rules(judges=1)
     (problem,) = twin(halves=1)
     ann, bob = person("ann"), person("bob")
@@ -140,7 +125,6 @@ def test_a_moderator_who_read_a_problem_is_not_given_it_again(
     db: Any, rules: Any, person: Maker
 ) -> None:
     """The queue of moderators shows answers: what a judge began in part is spent by it."""
-    from winosmith.web.judge.turns import go_on
     from winosmith.web.moderate.queue import note_read
 
     rules(judges=3)

@@ -7,27 +7,43 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.db.models import F
+from django.utils import timezone
 
 from tests.web.judge.making import give, twin  # type: ignore[import-not-found]
 from winosmith.errors import InputError
+from winosmith.web.judge.models import Judge, Skip, Slot, has_seen
+from winosmith.web.judge.turns import (
+    LONGEST,
+    Gone,
+    answer,
+    answer_local,
+    current,
+    fresh,
+    go_on,
+    returned,
+    shown,
+    skip,
+    undo,
+    why_none_left,
+)
+from winosmith.web.judge.votes import close_slots, open_slots, place_of, skips_of
+from winosmith.web.people.models import Person
+from winosmith.web.problems.models import State
+from winosmith.web.problems.states import move
 
 Maker = Callable[..., Any]
 
 
 def _later(minutes: int) -> None:
     """Let all leases be that much older."""
-    from django.db.models import F
-
-    from winosmith.web.judge.models import Slot
-
     rows = Slot.objects.exclude(lease_until=None)
     rows.update(lease_until=F("lease_until") - timedelta(minutes=minutes))
 
 
 def test_a_problem_gets_k_slots_once(db: Any, rules: Any) -> None:
     """Opened twice, problems have the first slots: places side by side, before the next one's."""
-    from winosmith.web.judge.votes import open_slots, place_of
-
     rules(judges=17)
     problems = [twin(halves=1)[0] for _ in range(2)]
     found = []
@@ -42,8 +58,6 @@ def test_a_problem_gets_k_slots_once(db: Any, rules: Any) -> None:
 
 def test_three_people_decide_a_problem(db: Any, rules: Any, person: Maker) -> None:
     """The third vote brings the verdict, and nobody gets the problem afterwards."""
-    from winosmith.web.judge.turns import go_on
-
     (problem,) = twin(halves=1)
     for name in ("ann", "bob"):
         give(person(name))
@@ -57,8 +71,6 @@ def test_three_people_decide_a_problem(db: Any, rules: Any, person: Maker) -> No
 
 def test_nobody_judges_what_they_wrote(db: Any, rules: Any, person: Maker) -> None:
     """A contributor is offered neither half of their twin."""
-    from winosmith.web.judge.turns import go_on
-
     ann = person("ann")
     twin(ann)
     assert go_on(ann) is None
@@ -67,9 +79,6 @@ def test_nobody_judges_what_they_wrote(db: Any, rules: Any, person: Maker) -> No
 
 def test_nobody_judges_both_halves(db: Any, rules: Any, person: Maker) -> None:
     """Who judged one half is not offered the other, unless the site allows it."""
-    from winosmith.web.judge.models import has_seen
-    from winosmith.web.judge.turns import go_on
-
     first, second = twin()
     ann = person("ann")
     assert give(ann).problem == first
@@ -86,8 +95,6 @@ def test_what_was_read_under_the_looser_rule_still_counts(
     db: Any, rules: Any, person: Maker
 ) -> None:
     """A half that was judged while both were allowed keeps the other away once they are not."""
-    from winosmith.web.judge.turns import go_on
-
     twin()
     ann = person("ann")
     rules(both_halves=True)
@@ -98,9 +105,6 @@ def test_what_was_read_under_the_looser_rule_still_counts(
 
 def test_anonymous_people_never_judge(db: Any, rules: Any) -> None:
     """A person without an account is refused."""
-    from winosmith.web.judge.turns import go_on
-    from winosmith.web.people.models import Person
-
     twin()
     with pytest.raises(InputError, match="may not judge"):
         go_on(Person.objects.create_anonymous())
@@ -108,8 +112,6 @@ def test_anonymous_people_never_judge(db: Any, rules: Any) -> None:
 
 def test_only_judges_judge_where_the_site_says_so(db: Any, rules: Any, person: Maker) -> None:
     """Without open judging, an account needs the role."""
-    from winosmith.web.judge.turns import go_on
-
     rules(open_judging=False)
     twin()
     with pytest.raises(InputError, match="may not judge"):
@@ -119,8 +121,6 @@ def test_only_judges_judge_where_the_site_says_so(db: Any, rules: Any, person: M
 
 def test_taking_twice_gives_the_same(db: Any, rules: Any, person: Maker) -> None:
     """Who holds a problem gets that one again, with its options in the same order."""
-    from winosmith.web.judge.turns import go_on
-
     twin(), twin()
     ann = person("ann")
     first, again = go_on(ann), go_on(ann)
@@ -131,8 +131,6 @@ def test_taking_twice_gives_the_same(db: Any, rules: Any, person: Maker) -> None
 
 def test_a_begun_problem_is_finished_first(db: Any, rules: Any, person: Maker) -> None:
     """Three people who begin at the same place all get the oldest problem."""
-    from winosmith.web.judge.turns import go_on
-
     oldest = twin()[0]
     twin()
     assert [go_on(person(name)).problem for name in ("a", "b", "c")] == [oldest] * 3
@@ -140,8 +138,6 @@ def test_a_begun_problem_is_finished_first(db: Any, rules: Any, person: Maker) -
 
 def test_abandoned_work_comes_back_first(db: Any, rules: Any, person: Maker) -> None:
     """When a lease ran out, somebody else gets that slot before any fresh one, without a trace."""
-    from winosmith.web.judge.turns import answer_local, go_on
-
     rules(judges=1)
     begun = twin(halves=1)[0]
     twin(halves=1)
@@ -160,8 +156,6 @@ def test_a_late_answer_counts_until_somebody_took_the_place(
     db: Any, rules: Any, person: Maker
 ) -> None:
     """After the lease one's answer is kept; once another judge has the slot it is refused."""
-    from winosmith.web.judge.turns import Gone, answer, go_on
-
     rules(judges=1, local_first=False)
     twin(halves=1), twin(halves=1)
     ann, bob = person("ann"), person("bob")
@@ -177,8 +171,6 @@ def test_a_late_answer_counts_until_somebody_took_the_place(
 
 def test_an_answer_stays(db: Any, rules: Any, person: Maker) -> None:
     """A second answer to the same problem is refused and changes nothing."""
-    from winosmith.web.judge.turns import Gone, answer
-
     twin()
     ann = person("ann")
     slot = give(ann, 0)
@@ -190,8 +182,6 @@ def test_an_answer_stays(db: Any, rules: Any, person: Maker) -> None:
 
 def test_the_local_context_comes_first_and_stays(db: Any, rules: Any, person: Maker) -> None:
     """The whole can't be answered before the local context, whose first answer is kept."""
-    from winosmith.web.judge.turns import answer, answer_local, go_on
-
     twin()
     ann = person("ann")
     ref = go_on(ann).ref
@@ -205,8 +195,6 @@ def test_the_local_context_comes_first_and_stays(db: Any, rules: Any, person: Ma
 @pytest.mark.parametrize("choice", [-1, 2, 99])
 def test_a_choice_is_an_option(db: Any, rules: Any, person: Maker, choice: int) -> None:
     """An option that the problem has not is refused, for the local context and the whole."""
-    from winosmith.web.judge.turns import answer, answer_local, go_on
-
     twin()
     ann = person("ann")
     ref = go_on(ann).ref
@@ -217,8 +205,6 @@ def test_a_choice_is_an_option(db: Any, rules: Any, person: Maker, choice: int) 
 
 def test_neither_is_for_the_ambiguous(db: Any, rules: Any, person: Maker) -> None:
     """No choice is an answer only of who marks the problem as ambiguous."""
-    from winosmith.web.judge.turns import answer, go_on
-
     rules(local_first=False)
     twin()
     ann = person("ann")
@@ -230,8 +216,6 @@ def test_neither_is_for_the_ambiguous(db: Any, rules: Any, person: Maker) -> Non
 
 def test_a_problem_of_others_cant_be_answered(db: Any, rules: Any, person: Maker) -> None:
     """Nobody answers a problem that they do not hold, be it another's, or none at all."""
-    from winosmith.web.judge.turns import Gone, answer, go_on
-
     twin()
     ref = go_on(person("ann")).ref
     for asked in (ref, "no-such-problem", ""):
@@ -241,9 +225,6 @@ def test_a_problem_of_others_cant_be_answered(db: Any, rules: Any, person: Maker
 
 def test_passed_on_work_goes_to_others_first(db: Any, rules: Any, person: Maker) -> None:
     """Who passes a problem on never sees it again; the next judge gets it at once."""
-    from winosmith.web.judge.turns import go_on, skip
-    from winosmith.web.judge.votes import skips_of
-
     rules(judges=1)
     passed = twin(halves=1)[0]
     other = twin(halves=1)[0]
@@ -256,8 +237,6 @@ def test_passed_on_work_goes_to_others_first(db: Any, rules: Any, person: Maker)
 
 def test_a_reason_is_one_of_those_offered(db: Any, rules: Any, person: Maker) -> None:
     """Passing on for a reason that is none is refused, and the problem stays held."""
-    from winosmith.web.judge.turns import current, go_on, skip
-
     ann = person("ann")
     twin()
     slot = go_on(ann)
@@ -268,9 +247,6 @@ def test_a_reason_is_one_of_those_offered(db: Any, rules: Any, person: Maker) ->
 
 def test_the_last_answer_can_be_taken_back_for_a_minute(db: Any, rules: Any, person: Maker) -> None:
     """Within a minute and before the verdict the answer is open again; then it is not."""
-    from winosmith.web.judge.models import Slot
-    from winosmith.web.judge.turns import Gone, answer, current, go_on, undo
-
     twin(), twin()
     ann = person("ann")
     slot = give(ann, 0)
@@ -290,8 +266,6 @@ def test_the_last_answer_can_be_taken_back_for_a_minute(db: Any, rules: Any, per
 
 def test_what_was_taken_back_or_sent_is_shown_again(db: Any, rules: Any, person: Maker) -> None:
     """The option, the marks and the comment are those of the answer, or of what was sent since."""
-    from winosmith.web.judge.turns import shown, undo
-
     rules(local_first=False)
     twin()
     ann = person("ann")
@@ -310,9 +284,6 @@ def test_what_was_taken_back_or_sent_is_shown_again(db: Any, rules: Any, person:
 
 def test_a_comment_has_so_many_characters(db: Any, rules: Any, person: Maker) -> None:
     """The longest comment is kept, of an answer and of who passes on; a longer one is refused."""
-    from winosmith.web.judge.models import Skip
-    from winosmith.web.judge.turns import LONGEST, answer, go_on, skip
-
     rules(local_first=False)
     twin(halves=1), twin(halves=1)
     ann, text = person("ann"), "x" * LONGEST
@@ -328,8 +299,6 @@ def test_a_comment_has_so_many_characters(db: Any, rules: Any, person: Maker) ->
 
 def test_the_deciding_answer_stays(db: Any, rules: Any, person: Maker) -> None:
     """An answer that brought the verdict can't be taken back."""
-    from winosmith.web.judge.turns import Gone, undo
-
     rules(judges=1)
     twin(halves=1)
     ann = person("ann")
@@ -340,9 +309,6 @@ def test_the_deciding_answer_stays(db: Any, rules: Any, person: Maker) -> None:
 
 def test_a_closed_problem_takes_no_answers(db: Any, rules: Any, person: Maker) -> None:
     """What a moderator took out of judging is refused to its holder; let through, it is whole."""
-    from winosmith.web.judge.turns import Gone, answer, go_on
-    from winosmith.web.judge.votes import close_slots, open_slots
-
     rules(local_first=False)
     (problem,) = twin(halves=1)
     give(person("ann"))
@@ -359,11 +325,6 @@ def test_a_closed_problem_takes_no_answers(db: Any, rules: Any, person: Maker) -
 
 def test_judged_anew_it_gets_an_odd_number_in_all(db: Any, rules: Any, person: Maker) -> None:
     """A problem that everybody judged gets k + 1 more slots, for people who have not read it."""
-    from winosmith.web.judge.turns import go_on
-    from winosmith.web.judge.votes import open_slots
-    from winosmith.web.problems.models import State
-    from winosmith.web.problems.states import move
-
     (problem,) = twin(halves=1)
     before = [person(name) for name in ("a", "b", "c")]
     for judge in before:
@@ -394,8 +355,6 @@ def test_more_judges_are_asked_when_the_site_asks_for_more(
 
 def test_nothing_left_is_explained(db: Any, rules: Any, person: Maker) -> None:
     """What is one's own, was read, or is held by others is counted apart."""
-    from winosmith.web.judge.turns import go_on, why_none_left
-
     rules(judges=1)
     ann, bob = person("ann"), person("bob")
     twin(), twin(halves=1), twin(ann, halves=1)
@@ -410,9 +369,6 @@ def test_nothing_left_is_explained(db: Any, rules: Any, person: Maker) -> None:
 
 def test_the_queue_wraps_once(db: Any, rules: Any, person: Maker) -> None:
     """Who has come to the end of the queue gets what lies before their place in it."""
-    from winosmith.web.judge.models import Judge
-    from winosmith.web.judge.turns import go_on
-
     (problem,) = twin(halves=1)
     ann = person("ann")
     Judge.objects.create(person=ann, cursor=10**12)
@@ -423,9 +379,6 @@ def test_a_place_in_the_queue_is_that_of_the_last_fresh_slot(
     db: Any, rules: Any, person: Maker
 ) -> None:
     """Who takes a fresh slot goes on after it; one that somebody gave back moves nobody."""
-    from winosmith.web.judge.models import Judge
-    from winosmith.web.judge.turns import go_on, skip
-
     rules(judges=1)
     for _ in range(3):
         twin(halves=1)
@@ -441,9 +394,6 @@ def test_a_clock_that_is_set_back_makes_no_time_negative(
     db: Any, rules: Any, person: Maker
 ) -> None:
     """An answer from before its problem was shown took no time."""
-    from winosmith.web.judge.models import Slot
-    from winosmith.web.judge.turns import answer, go_on
-
     rules(local_first=False)
     twin()
     ann = person("ann")
@@ -454,11 +404,6 @@ def test_a_clock_that_is_set_back_makes_no_time_negative(
 
 def test_the_queue_is_read_from_its_index(database: Any, rules: Any, person: Maker) -> None:
     """The database finds fresh and returned slots, and what was read, by index, not by a scan."""
-    from django.db import connection
-    from django.utils import timezone
-
-    from winosmith.web.judge.turns import fresh, returned
-
     twins = [twin() for _ in range(150)]
     ann = person("ann")
     for _ in range(20):

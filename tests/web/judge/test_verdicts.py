@@ -7,13 +7,31 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import transaction
+from django.utils import timezone, translation
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from tests.conftest import examples
 from tests.web.judge.making import give, twin  # type: ignore[import-not-found]
-from winosmith import metrics
+from winosmith import Dataset, formats, metrics, validate
 from winosmith.errors import InputError
+from winosmith.web.judge import votes
+from winosmith.web.judge.exclusion import change_votes
+from winosmith.web.judge.turns import answer, answer_local, go_on
+from winosmith.web.judge.votes import (
+    forget_timings,
+    in_words,
+    open_slots,
+    responses,
+    vote_rules,
+    votes_of,
+    why_undefined,
+)
+from winosmith.web.people.models import Person, pseudonym
+from winosmith.web.problems.models import Problem, State
+from winosmith.web.problems.records import as_problem
+from winosmith.web.problems.states import move
 
 Maker = Callable[..., Any]
 
@@ -26,8 +44,6 @@ VOTES = st.lists(
 
 
 def _judge(problem: Any, people: list[Any], votes: Any) -> None:
-    from winosmith.web.judge.turns import answer, answer_local, go_on
-
     for judge, (local, choice, ambiguous, associative) in zip(people, votes, strict=True):
         slot = go_on(judge)
         assert slot.problem == problem
@@ -42,13 +58,6 @@ def test_a_download_checked_again_gives_the_same(
     db: Any, rules: Any, person: Maker, tmp_path: Path, votes: Any
 ) -> None:
     """The verdict is that of `validate.check` on the written problems and votes, read again."""
-    from django.db import transaction
-
-    from winosmith import Dataset, formats, validate
-    from winosmith.web.judge.votes import responses, vote_rules
-    from winosmith.web.problems.models import Problem
-    from winosmith.web.problems.records import as_problem
-
     with transaction.atomic():
         (problem,) = twin(person("author"), halves=1)
         _judge(problem, [person(name) for name in ("a", "b", "c")], votes)
@@ -68,10 +77,6 @@ def test_why_agreement_is_not_defined_is_told_in_the_readers_language(
     site: Any, arabic: None, table: list[list[int]]
 ) -> None:
     """Each reason of the toolkit is translated for the reader, and in English stays as it is."""
-    from django.utils import translation
-
-    from winosmith.web.judge.votes import why_undefined
-
     found = [metrics.fleiss_kappa(table), metrics.krippendorff_alpha(table)]
     for reason in filter(None, (each.reason for each in found)):
         assert why_undefined(reason) == reason
@@ -96,10 +101,6 @@ def test_each_rule_has_its_reason(
 
     Each is told in the reader's language, and in English as the log has it.
     """
-    from django.utils import translation
-
-    from winosmith.web.judge.votes import in_words
-
     (problem,) = twin(halves=1)
     _judge(problem, [person(name) for name in ("a", "b", "c")], votes)
     problem.refresh_from_db()
@@ -115,9 +116,6 @@ def test_each_rule_has_its_reason(
 
 def test_votes_are_read_without_names(db: Any, rules: Any, person: Maker) -> None:
     """Votes carry "Judge 1" and what was said; nothing in them is a name or a pseudonym."""
-    from winosmith.web.judge.votes import votes_of
-    from winosmith.web.people.models import pseudonym
-
     (problem,) = twin(halves=1)
     ann = person("ann-marie")
     give(ann, ambiguous=True, comment="Could be both.")
@@ -130,8 +128,6 @@ def test_votes_are_read_without_names(db: Any, rules: Any, person: Maker) -> Non
 
 def test_a_judge_is_one_participant_in_the_data(db: Any, rules: Any, person: Maker) -> None:
     """Responses carry one pseudonym a person, the local one before the whole."""
-    from winosmith.web.judge.votes import responses
-
     first, second = twin(halves=1)[0], twin(halves=1)[0]
     ann = person("ann")
     give(ann), give(ann)
@@ -142,9 +138,6 @@ def test_a_judge_is_one_participant_in_the_data(db: Any, rules: Any, person: Mak
 
 def test_excluded_votes_bring_the_problem_back(db: Any, rules: Any, person: Maker) -> None:
     """A decided problem that loses a vote is judged on by one more; counted again it is decided."""
-    from winosmith.web.judge.exclusion import change_votes
-    from winosmith.web.judge.votes import responses, votes_of
-
     eva = person("eva", is_moderator=True)
     (problem,) = twin(halves=1)
     judges = [person(name) for name in ("a", "b", "c")]
@@ -168,8 +161,6 @@ def test_excluded_votes_bring_the_problem_back(db: Any, rules: Any, person: Make
 
 def test_votes_that_count_again_leave_no_slot_too_many(db: Any, rules: Any, person: Maker) -> None:
     """Taken out and counted again at once, the votes decide as before, and nobody is asked more."""
-    from winosmith.web.judge.exclusion import change_votes
-
     eva = person("eva", is_moderator=True)
     (problem,) = twin(halves=1)
     judges = [person(name) for name in ("a", "b", "c")]
@@ -188,11 +179,6 @@ def test_votes_that_count_again_leave_no_slot_too_many(db: Any, rules: Any, pers
 
 def test_a_recount_can_turn_the_verdict(db: Any, rules: Any, person: Maker) -> None:
     """Where enough votes are left without the excluded ones, the verdict follows them at once."""
-    from winosmith.web.judge.exclusion import change_votes
-    from winosmith.web.judge.votes import open_slots
-    from winosmith.web.problems.models import State
-    from winosmith.web.problems.states import move
-
     rules(judges=1)
     eva = person("eva", is_moderator=True)
     (problem,) = twin(halves=1)
@@ -208,7 +194,6 @@ def test_a_recount_can_turn_the_verdict(db: Any, rules: Any, person: Maker) -> N
     change_votes(person("a2"), "exclude", eva, "has none")
     problem.refresh_from_db()
     assert problem.state == "rejected"  # one against one is no majority
-    from winosmith.web.people.models import Person
 
     change_votes(Person.objects.get(name="a"), "exclude", eva, "guesses")
     problem.refresh_from_db()
@@ -217,10 +202,6 @@ def test_a_recount_can_turn_the_verdict(db: Any, rules: Any, person: Maker) -> N
 
 def test_what_a_moderator_decided_stays(db: Any, rules: Any, person: Maker) -> None:
     """Votes taken out of the count don't move a problem that a moderator accepted."""
-    from winosmith.web.judge.exclusion import change_votes
-    from winosmith.web.problems.models import State
-    from winosmith.web.problems.states import move
-
     rules(judges=1)
     eva, ann = person("eva", is_moderator=True), person("ann")
     (problem,) = twin(halves=1)
@@ -234,8 +215,6 @@ def test_what_a_moderator_decided_stays(db: Any, rules: Any, person: Maker) -> N
 
 def test_only_another_moderator_excludes(db: Any, rules: Any, person: Maker) -> None:
     """Neither a judge nor the person themselves takes votes out, and not without a reason."""
-    from winosmith.web.judge.exclusion import change_votes
-
     ann, eva = person("ann"), person("eva", is_moderator=True)
     for somebody, by, reason in ((eva, ann, "x"), (eva, eva, "x"), (ann, eva, "  ")):
         with pytest.raises(InputError):
@@ -265,8 +244,6 @@ def test_agreement_is_that_of_the_votes(db: Any, rules: Any, person: Maker) -> N
 
 def test_the_card_tells_what_judges_decided(db: Any, rules: Any, person: Maker) -> None:
     """What a moderator accepts against all votes has none for it; what nobody judged is none."""
-    from winosmith.web.problems.models import Problem, State
-    from winosmith.web.problems.states import move
     from winosmith.web.read.public import agreement, figures
 
     *_valid, last = [twin(halves=1)[0] for _ in range(3)]
@@ -291,8 +268,6 @@ def test_a_judge_is_compared_with_most_of_the_others(
     db: Any, person: Maker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where the others are even nothing is said; one's own vote is none of theirs."""
-    from winosmith.web.judge import votes
-
     monkeypatch.setattr(votes, "CHUNK", 3)
     for _ in range(4):
         twin(halves=1)
@@ -308,10 +283,6 @@ def test_a_judge_is_compared_with_most_of_the_others(
 
 def test_timings_are_forgotten(db: Any, rules: Any, person: Maker) -> None:
     """How long answers took is gone after `forget_timings`, and the answers are not."""
-    from django.utils import timezone
-
-    from winosmith.web.judge.votes import forget_timings
-
     (problem,) = twin(halves=1)
     give(person("ann"))
     assert forget_timings(timezone.now()) == 1

@@ -9,7 +9,14 @@ import pytest
 
 from tests.web.judge.making import give  # type: ignore[import-not-found]
 from tests.web.lineaged import child, root  # type: ignore[import-not-found]
-from winosmith.lineage import UNVALIDATED
+from winosmith import Dataset, Problem
+from winosmith.lineage import UNVALIDATED, perturbed
+from winosmith.web._import import import_problems
+from winosmith.web.judge.models import note_seen
+from winosmith.web.judge.turns import answer_local, go_on
+from winosmith.web.people.privacy import agree
+from winosmith.web.problems.models import Problem as Row
+from winosmith.web.problems.records import as_problem
 
 Maker = Callable[..., Any]
 
@@ -26,7 +33,6 @@ def test_three_judges_find_a_version_valid(
     rules(both_halves=both)
     ann, top = person("ann", is_judge=True), root()
     made = child(top, ann, state="judging")
-    from winosmith.web.judge.turns import go_on
 
     assert go_on(ann) is None
     for judge in _judges(person):
@@ -52,9 +58,6 @@ def test_one_judge_may_judge_a_family_but_nothing_of_their_own(
     database: Any, rules: Any, person: Maker
 ) -> None:
     """Versions of one family reach one judge, after its root too; those they wrote never do."""
-    from winosmith.web.judge.models import note_seen
-    from winosmith.web.judge.turns import go_on
-
     bob, ann = person("bob", is_judge=True), person("ann")
     top = root(ann)
     note_seen(bob, top)
@@ -70,12 +73,9 @@ def test_the_page_of_a_judge_tells_nothing_of_the_family(
     rules: Any, person: Maker, visit: Maker
 ) -> None:
     """Neither step of the page names parent, root, depth or what a model chose."""
-    from winosmith.web.judge.turns import answer_local, go_on
-
     middle = child(root(), new=("not fit", "barely fit"))
     made = child(middle, new=("barely fit", "fully fit"), state="judging", declared=7)
     judge = person("judge", is_judge=True)
-    from winosmith.web.people.privacy import agree
 
     agree(judge)
     slot = go_on(judge)
@@ -95,12 +95,6 @@ def test_judges_take_the_mark_off_a_generated_problem(
     database: Any, rules: Any, person: Maker, ambiguous: bool, marked: bool
 ) -> None:
     """An imported child is marked until k judges find it valid; then its data have no mark."""
-    from winosmith import Dataset, Problem
-    from winosmith.lineage import perturbed
-    from winosmith.web._import import import_problems
-    from winosmith.web.problems.models import Problem as Row
-    from winosmith.web.problems.records import as_problem
-
     top = Problem("r", "Sue beat Sally because _ ran well.", ("Sue", "Sally"), 0)
     text = "Sue beat Sally because _ sprinted well."
     made = perturbed(top, text, top.options, 0, source="chat")

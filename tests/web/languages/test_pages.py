@@ -8,9 +8,13 @@ from html.parser import HTMLParser
 from typing import Any
 
 import pytest
+from django.conf import settings
+from django.test import Client, override_settings
+from django.utils.translation.trans_real import translation
 
 from tests.web import visits as v  # type: ignore[import-not-found]
 from tests.web.translated import made_up  # type: ignore[import-not-found]
+from winosmith.web.people.models import Person
 
 TEXTS = {"lang", "dir", "title", "aria-label", "placeholder", "alt"}
 """Attributes that are texts, or tell the language of texts; so are most of data-*."""
@@ -80,11 +84,6 @@ NAMES = {"open", "closed", "empty", "done", "failed", "published", "questions", 
 
 
 def _page(visit: v.Visit, refs: dict[str, str], language: str) -> str:
-    from django.conf import settings
-    from django.test import Client, override_settings
-
-    from winosmith.web.people.models import Person
-
     client = Client(headers={"accept-language": language})
     if visit.role != "visitor":
         client.cookies["session"] = refs[f"session of {visit.role}"]
@@ -108,8 +107,6 @@ def test_a_translated_page_differs_in_its_texts_alone(refs: dict[str, str], arab
 
     And no text of the page is one that the catalogue knows another word for.
     """
-    from django.utils.translation.trans_real import translation
-
     known = translation("ar")._catalog
     wrong: dict[str, Any] = {}
     for visit in _shown():

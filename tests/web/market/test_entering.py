@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from html import unescape
 from typing import Any
 
 import pytest
+from django.apps import apps
+from django.db import connection
 
 from tests.web.market import making as m  # type: ignore[import-not-found]
+from winosmith.web.judge.turns import go_on
+from winosmith.web.market import views
+from winosmith.web.market.studies import close_study, give_places, new_link, screen
+from winosmith.web.people.models import Person, Session
 
 
 def _begin(browser: Any, token: str, n: int = 1) -> Any:
@@ -17,11 +24,7 @@ def _begin(browser: Any, token: str, n: int = 1) -> Any:
 
 def _everything() -> str:
     """Return all that the database holds, as text."""
-    from django.apps import apps
     from django.contrib.sessions.backends.db import SessionStore
-    from django.db import connection
-
-    from winosmith.web.people.models import Session
 
     told = []
     with connection.cursor() as cursor:
@@ -124,8 +127,6 @@ def test_a_placeholder_is_no_worker(
     db: Any, rules: Any, visit: Callable[..., Any], provider: str, query: str, named: str
 ) -> None:
     """A link whose placeholder nobody filled in begins nothing; worker and requester are told."""
-    from html import unescape
-
     made, token = m.study(provider=provider)
     m.twin()
     browser = visit()
@@ -144,8 +145,6 @@ def test_a_study_takes_no_more_than_its_places_and_some_for_returns(
     db: Any, rules: Any, visit: Callable[..., Any]
 ) -> None:
     """Of any number of invented ids half as many again as places begin; places can be raised."""
-    from winosmith.web.market.studies import give_places
-
     made, token = m.study(places=12)
     m.twin()
     came = [_begin(visit(), token, n).status_code for n in range(1, 22)]
@@ -159,8 +158,6 @@ def test_a_study_takes_no_more_than_its_places_and_some_for_returns(
 
 def test_who_is_not_to_come_does_not_begin(db: Any, rules: Any, visit: Callable[..., Any]) -> None:
     """Wrong tokens are not found; screened, of another study, too late: each is told why."""
-    from winosmith.web.market.studies import close_study, new_link, screen
-
     made, token = m.study(market_study=m.worker(8))
     m.twin()
     assert visit().get(f"/study/{'x' * 32}/?PROLIFIC_PID={m.worker(1)}").status_code == 404
@@ -201,7 +198,6 @@ def test_what_was_written_without_an_account_is_never_judged_by_its_writer(
 ) -> None:
     """An anonymous writer who begins a study in the same browser stays the writer."""
     from winosmith.web.people.gates import WRITER, SessionStore
-    from winosmith.web.people.models import Person
 
     writer = Person.objects.create_anonymous()
     session = SessionStore()
@@ -215,7 +211,6 @@ def test_what_was_written_without_an_account_is_never_judged_by_its_writer(
     half.twin.refresh_from_db()
     part = made.participations.get()
     assert half.twin.contributor == part.person
-    from winosmith.web.judge.turns import go_on
 
     assert go_on(part.person) is None
 
@@ -233,8 +228,6 @@ def test_too_many_begin_from_one_network(
     db: Any, rules: Any, visit: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The limit on beginnings from one network holds for studies, too."""
-    from winosmith.web.market import views
-
     monkeypatch.setattr(views, "BEGINS", 1)
     _, token = m.study()
     m.twin()

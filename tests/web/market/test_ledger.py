@@ -11,11 +11,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from tests.web.judge.making import gold  # type: ignore[import-not-found]
 from tests.web.market import making as m  # type: ignore[import-not-found]
 from tests.web.market.test_reconciling import _run  # type: ignore[import-not-found]
 from winosmith.errors import InputError
+from winosmith.web.judge.exclusion import resume
+from winosmith.web.judge.models import Slot
+from winosmith.web.market.ledger import bonus_lines, ledger, record_bonuses
+from winosmith.web.market.models import Identity, Participation
+from winosmith.web.market.studies import create_study
+from winosmith.web.market.workers import finish, seconds_of
+from winosmith.web.people.models import pseudonym
+from winosmith.web.people.privacy import tidy
 
 
 def _set(part: Any, **fields: Any) -> Any:
@@ -49,9 +58,6 @@ def _study() -> tuple[Any, dict[str, Any]]:
 
 def test_wages_and_what_does_not_fit(db: Any, rules: Any) -> None:
     """An hour's wage, its median, what is below the least, work without pay, pay without work."""
-    from winosmith.web.market.ledger import ledger
-    from winosmith.web.people.models import pseudonym
-
     made, people = _study()
     book = ledger(made)
     told = {entry.name: entry for entry in book.entries}
@@ -74,9 +80,6 @@ def test_wages_and_what_does_not_fit(db: Any, rules: Any) -> None:
 
 def test_seconds_are_measured_from_what_is_stored(db: Any, rules: Any) -> None:
     """From the beginning over each answer, with long gaps cut; passing on is work, too."""
-    from winosmith.web.judge.models import Slot
-    from winosmith.web.market.workers import seconds_of
-
     made, _ = m.study(3)
     for _n in range(2):
         m.twin(halves=1)
@@ -93,8 +96,6 @@ def test_seconds_are_measured_from_what_is_stored(db: Any, rules: Any) -> None:
 
 def test_what_is_due_is_paid_by_the_markets_own_file(db: Any, rules: Any, tmp_path: Path) -> None:
     """The file of bonuses holds ids, for its owner alone; paid, nothing is due; names are whole."""
-    from winosmith.web.market.ledger import ledger, record_bonuses
-
     made, _people = _study()
     file, table = tmp_path / "bonus.csv", tmp_path / "ledger.csv"
     told = _run("pay", made.name, "--bonuses", str(file), "--csv", str(table))
@@ -139,9 +140,6 @@ def test_an_erased_worker_leaves_no_id(
     db: Any, rules: Any, visit: Callable[..., Any], tmp_path: Path
 ) -> None:
     """Without a password they erase themselves; ids go, open votes count never, pay stays."""
-    from winosmith.web.judge.models import Slot
-    from winosmith.web.market.models import Identity
-
     made, _ = m.study(2)
     half = m.twin(halves=1)[0]
     part = m.working(made)
@@ -160,7 +158,6 @@ def test_an_erased_worker_leaves_no_id(
 def test_a_study_is_checked_before_it_is_made(db: Any, rules: Any) -> None:
     """Money, currency, codes and names that can't be right are refused, and a name is used once."""
     made, _ = m.study()
-    from winosmith.web.market.studies import create_study
 
     for change, said in (
         ({"reward": Decimal("1.005")}, "two decimals"),
@@ -179,11 +176,6 @@ def test_a_study_is_checked_before_it_is_made(db: Any, rules: Any) -> None:
 
 def test_ids_are_forgotten_when_they_are_old(db: Any, rules: Any) -> None:
     """Settled and older than the site keeps, ids go; what waits keeps them, and digests stay."""
-    from django.utils import timezone
-
-    from winosmith.web.market.models import Identity
-    from winosmith.web.people.privacy import tidy
-
     made, _ = m.study(1)
     settled, waits = m.working(made, 1), m.working(made, 2)
     for part, verdict in ((settled, "approved"), (waits, "waiting")):
@@ -199,11 +191,6 @@ def test_pay_of_a_job_that_is_held_waits_for_a_moderator(
     db: Any, rules: Any, person: Callable[..., Any]
 ) -> None:
     """A job done in no time is noted, brings no bonus, and is due once its votes may count."""
-    from winosmith.web.judge.exclusion import resume
-    from winosmith.web.market.ledger import bonus_lines, ledger
-    from winosmith.web.market.models import Participation
-    from winosmith.web.market.workers import finish
-
     rules(hold_pace_seconds=3)
     made, _ = m.study(3)
     for _n in range(3):
@@ -227,9 +214,6 @@ def test_whoever_pays_is_told_of_work_that_was_training_alone(
     db: Any, rules: Any, tmp_path: Path
 ) -> None:
     """Answers of a training that was not passed are named in the ledger and beside the export."""
-    from winosmith.web.market.ledger import ledger
-    from winosmith.web.market.workers import finish
-
     rules(training_questions=1, training_right=1, hold_pace_seconds=0, hold_gold_percent=0)
     gold(4)
     made, _ = m.study(3)
@@ -247,8 +231,6 @@ def test_whoever_pays_is_told_of_work_that_was_training_alone(
 
 def test_whoever_pays_reads_of_no_training_that_was_not_asked(db: Any, rules: Any) -> None:
     """Known answers among votes are no training, whatever the site asks now, or asked never."""
-    from winosmith.web.market.ledger import ledger
-
     off = {"gold_every": 1, "hold_pace_seconds": 0, "hold_gold_percent": 0}
     rules(training_questions=0, training_right=0, **off)
     gold(2)

@@ -8,15 +8,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
 
 from tests.web.market import making as m  # type: ignore[import-not-found]
 from winosmith.errors import InputError
+from winosmith.web.judge.submissions import withdraw
+from winosmith.web.market.exports import read_export
+from winosmith.web.market.ledger import ledger
+from winosmith.web.market.models import Screen, Study
+from winosmith.web.market.studies import Requirement, read_ids
+from winosmith.web.market.workers import begin, finish
+from winosmith.web.people.models import pseudonym
+from winosmith.web.problems.models import Problem, State, Twin, Version
 
 
 def _run(*arguments: str) -> str:
     """Run `winosmith admin study` on this process's site; return what it printed."""
     from click.testing import CliRunner
-    from django.conf import settings
 
     from winosmith.cli.admin import command
 
@@ -29,8 +37,6 @@ def _run(*arguments: str) -> str:
 
 def _two_done(made: Any) -> tuple[list[Any], list[Any]]:
     """Let two workers each judge a problem and finish."""
-    from winosmith.web.market.workers import finish
-
     halves, parts = [], []
     for n in (1, 2):
         halves.append(m.twin(halves=1)[0])
@@ -82,8 +88,6 @@ def test_who_is_not_in_the_final_export_came_from_nowhere(
     db: Any, rules: Any, tmp_path: Path
 ) -> None:
     """Missing ones are named, and rejected by a final export alone; once approved they stay."""
-    from winosmith.web.people.models import pseudonym
-
     made, _ = m.study(1)
     parts, halves = _two_done(made)
     first = m.export(tmp_path / "one.csv", [(1, "APPROVED")])
@@ -131,8 +135,6 @@ def test_a_return_withdraws_what_was_written_and_ends_the_work(
     db: Any, rules: Any, tmp_path: Path
 ) -> None:
     """Who returns a study of writing takes their twins back, and gets no more to do."""
-    from winosmith.web.problems.models import Problem, State, Twin
-
     made, _ = m.study(1, kind="write")
     part = m.working(made)
     row = Twin.objects.create(ref="mine", contributor=part.person)
@@ -149,11 +151,6 @@ def test_work_that_is_withdrawn_once_the_code_is_given_is_noted(
     db: Any, rules: Any, tmp_path: Path
 ) -> None:
     """Before anybody is paid the export's line and the ledger say that the twin is gone."""
-    from winosmith.web.judge.submissions import withdraw
-    from winosmith.web.market.ledger import ledger
-    from winosmith.web.market.workers import finish
-    from winosmith.web.problems.models import Problem, State, Twin
-
     made, _ = m.study(1, kind="write")
     part = m.working(made)
     row = Twin.objects.create(ref="mine", contributor=part.person)
@@ -170,9 +167,6 @@ def test_work_that_is_withdrawn_once_the_code_is_given_is_noted(
 
 def test_sentences_that_count_as_no_twins_are_not_told_as_withdrawn(db: Any, rules: Any) -> None:
     """Where a study ended when perturbed sentences counted, the ledger says that these are less."""
-    from winosmith.web.market.ledger import ledger
-    from winosmith.web.problems.models import Problem, State, Twin, Version
-
     made, _ = m.study(1, kind="write")
     part = m.working(made)
     (root,) = m.twin(halves=1)
@@ -188,9 +182,6 @@ def test_sentences_that_count_as_no_twins_are_not_told_as_withdrawn(db: Any, rul
 
 def test_a_generic_market_needs_a_worker_and_a_status(db: Any, rules: Any, tmp_path: Path) -> None:
     """Two columns are enough; what was paid and how long it took may stand beside them."""
-    from winosmith.web.market.ledger import ledger
-    from winosmith.web.market.workers import begin
-
     made, _ = m.study(1, provider="generic")
     part = begin(made, m.arrival(made, submission=""))
     file = tmp_path / "x.csv"
@@ -220,8 +211,6 @@ FAULTS = {
 @pytest.mark.parametrize("text", FAULTS, ids=lambda text: text.encode("utf-8", "replace")[-20:])
 def test_every_fault_of_an_export_has_its_line(site: Any, tmp_path: Path, text: str) -> None:
     """What can't be read is refused, with the file, the line and what is wrong with it."""
-    from winosmith.web.market.exports import read_export
-
     file = tmp_path / "x.csv"
     file.write_bytes(text.encode("utf-8", "surrogateescape"))
     with pytest.raises(InputError, match=r"x\.csv") as told:
@@ -231,8 +220,6 @@ def test_every_fault_of_an_export_has_its_line(site: Any, tmp_path: Path, text: 
 
 def test_qualifications_screen(db: Any, rules: Any, tmp_path: Path) -> None:
     """Of a table those rows count that hold what is required; faults have their line."""
-    from winosmith.web.market.models import Screen, Study
-
     table = tmp_path / "workers.csv"
     table.write_text(
         'Worker ID,Approval rate,Approved\nAAAAAAAA1,99.5 %,"5,000"\nAAAAAAAA2,98 %,9000\n'
@@ -246,7 +233,6 @@ def test_qualifications_screen(db: Any, rules: Any, tmp_path: Path) -> None:
     study = Study.objects.get(name="gate")
     assert study.invited_only
     assert Screen.objects.filter(study=study, allowed=True).count() == 1
-    from winosmith.web.market.studies import Requirement, read_ids
 
     for text, where, require in (
         ("worker id,rate\nAAAAAAAA1,many\n", ":2: 'many' in 'rate' is no number", ["rate>=1"]),

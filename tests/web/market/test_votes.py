@@ -8,6 +8,13 @@ import pytest
 
 from tests.web.judge.making import gold  # type: ignore[import-not-found]
 from tests.web.market import making as m
+from winosmith.web.judge.exclusion import change_votes, confirm, refuse
+from winosmith.web.judge.models import Judge, Slot
+from winosmith.web.judge.turns import answer, go_on, undo
+from winosmith.web.judge.votes import close_slots, open_slots, responses, votes_of
+from winosmith.web.market.workers import count_done, finish
+from winosmith.web.people.models import pseudonym
+from winosmith.web.problems.models import Problem, State, Twin
 
 
 def _state(problem: Any) -> str:
@@ -17,9 +24,6 @@ def _state(problem: Any) -> str:
 
 def test_a_vote_takes_its_place_and_decides_nothing(db: Any, rules: Any, person: Any) -> None:
     """Nobody else gets the place; no verdict, export or contributor knows of the vote."""
-    from winosmith.web.judge.turns import go_on
-    from winosmith.web.judge.votes import responses, votes_of
-
     made, _ = m.study(1)
     half = m.twin(halves=1)[0]
     m.give(m.working(made).person)
@@ -34,10 +38,6 @@ def test_a_vote_takes_its_place_and_decides_nothing(db: Any, rules: Any, person:
 
 def test_two_ids_in_one_browser_are_one_reader(db: Any, rules: Any) -> None:
     """What was judged or written there under one id is judged under no other, there and back."""
-    from winosmith.web.judge.turns import go_on
-    from winosmith.web.judge.votes import open_slots
-    from winosmith.web.problems.models import Problem, State, Twin
-
     writing, _ = m.study(1, kind="write")
     judging, _ = m.study(9)
     own = Twin.objects.create(ref="own", contributor=m.working(writing, 1, mark="b").person)
@@ -58,8 +58,6 @@ def test_a_shared_computer_has_a_training_for_each(
     db: Any, rules: Any, questions: int, common: int
 ) -> None:
     """Questions with a known answer come again in a browser only where too few others are left."""
-    from winosmith.web.judge.models import Judge
-
     rules(training_questions=2, training_right=2, hold_pace_seconds=0)
     gold(questions)
     made, _ = m.study(3)
@@ -74,8 +72,6 @@ def test_a_shared_computer_has_a_training_for_each(
 
 def test_confirmed_votes_decide(db: Any, rules: Any) -> None:
     """With the market's word the verdict comes at once; again it changes nothing."""
-    from winosmith.web.judge.exclusion import confirm
-
     made, _ = m.study(2)
     one, two = m.twin(halves=1)[0], m.twin(halves=1)[0]
     part = m.working(made)
@@ -90,9 +86,6 @@ def test_confirmed_votes_decide(db: Any, rules: Any) -> None:
 
 def test_refused_votes_give_their_places_to_others(db: Any, rules: Any, person: Any) -> None:
     """A refused vote counts never; somebody else judges, and a refusal that was wrong is undone."""
-    from winosmith.web.judge.exclusion import confirm, refuse
-    from winosmith.web.judge.turns import go_on
-
     made, _ = m.study(1)
     half = m.twin(halves=1)[0]
     part = m.working(made)
@@ -111,8 +104,6 @@ def test_refused_votes_give_their_places_to_others(db: Any, rules: Any, person: 
 
 def test_what_was_confirmed_can_be_refused(db: Any, rules: Any) -> None:
     """A verdict that stood on votes which the market takes back goes back to the judges."""
-    from winosmith.web.judge.exclusion import confirm, refuse
-
     made, _ = m.study(1, trust=True)
     half = m.twin(halves=1)[0]
     part = m.working(made)
@@ -125,8 +116,6 @@ def test_what_was_confirmed_can_be_refused(db: Any, rules: Any) -> None:
 
 def test_provisional_votes_wait_among_others(db: Any, rules: Any, person: Any) -> None:
     """Two votes of accounts and one of a worker: nothing is decided before all three stand."""
-    from winosmith.web.judge.exclusion import confirm, refuse
-
     rules(judges=3)
     made, _ = m.study(1)
     halves = [m.twin(halves=1)[0] for _ in range(2)]
@@ -146,8 +135,6 @@ def test_provisional_votes_wait_among_others(db: Any, rules: Any, person: Any) -
 
 def test_what_a_moderator_took_out_stays_out(db: Any, rules: Any, person: Any) -> None:
     """The market's word does not bring back a vote that a moderator excluded."""
-    from winosmith.web.judge.exclusion import change_votes, confirm
-
     made, _ = m.study(1)
     half = m.twin(halves=1)[0]
     part = m.working(made)
@@ -163,8 +150,6 @@ def test_no_moderator_counts_what_the_market_did_not_confirm(
     db: Any, rules: Any, person: Any
 ) -> None:
     """Votes of a rejected submission stay out; confirmed ones come back as any vote does."""
-    from winosmith.web.judge.exclusion import change_votes, confirm, refuse
-
     made, _ = m.study(1)
     half = m.twin(halves=1)[0]
     part = m.working(made)
@@ -184,9 +169,6 @@ def test_a_problem_that_comes_back_waits_for_what_was_voted(
     db: Any, rules: Any, person: Any
 ) -> None:
     """Held back and let through again, a problem gets no slot beside a vote that waits."""
-    from winosmith.web.judge.models import Slot
-    from winosmith.web.judge.votes import close_slots, open_slots
-
     made, _ = m.study(1)
     half = m.twin(halves=1)[0]
     m.give(m.working(made).person)
@@ -197,9 +179,6 @@ def test_a_problem_that_comes_back_waits_for_what_was_voted(
 
 def test_an_answer_taken_back_is_no_work(db: Any, rules: Any) -> None:
     """An answer taken back does not count for the study, and given again it counts once."""
-    from winosmith.web.judge.turns import answer, undo
-    from winosmith.web.market.workers import count_done
-
     made, _ = m.study(2)
     part = m.working(made)
     m.twin(halves=1)
@@ -213,10 +192,6 @@ def test_an_answer_taken_back_is_no_work(db: Any, rules: Any) -> None:
 
 def test_a_worker_of_two_studies_reads_nothing_twice(db: Any, rules: Any) -> None:
     """In a later study the same worker gets neither what they read before nor its other half."""
-    from winosmith.web.judge.turns import go_on
-    from winosmith.web.market.workers import finish
-    from winosmith.web.people.models import pseudonym
-
     first, _ = m.study(1)
     second, _ = m.study(1)
     m.twin()
@@ -233,8 +208,6 @@ def test_a_worker_of_two_studies_reads_nothing_twice(db: Any, rules: Any) -> Non
 @pytest.mark.parametrize("kind", ["judge", "write"])
 def test_nobody_works_beyond_what_is_asked(db: Any, rules: Any, kind: str) -> None:
     """Once the work is done, and in a study of writing at all times, no problem is given."""
-    from winosmith.web.judge.turns import go_on
-
     made, _ = m.study(1, kind=kind)
     for _n in range(3):
         m.twin(halves=1)

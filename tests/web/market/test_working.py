@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from tests.web.market import making as m  # type: ignore[import-not-found]
+from winosmith.web.judge.models import Judge
+from winosmith.web.judge.submissions import _first_state, withdraw
+from winosmith.web.judge.turns import Gone, go_on, undo
+from winosmith.web.market.models import Participation
+from winosmith.web.market.workers import code_of, finish, worked, workload
+from winosmith.web.people.gates import new_key
+from winosmith.web.people.models import Person
+from winosmith.web.problems.models import Problem, State, Twin
 
 CODE = "https://app.prolific.com/submissions/complete?cc=DONE1"
 
 
 def _key() -> dict[str, str]:
-    from winosmith.web.people.gates import new_key
-
     return {"key": new_key()}
 
 
 def _twins(part: Any, count: int) -> list[Any]:
-    from winosmith.web.problems.models import Problem, State, Twin
-
     made = []
     for n in range(count):
         row = Twin.objects.create(ref=f"w{part.pk}-{n}", contributor=part.person)
@@ -36,8 +41,6 @@ def _twins(part: Any, count: int) -> list[Any]:
 
 def test_the_code_comes_when_all_is_stored(db: Any, rules: Any, visit: Callable[..., Any]) -> None:
     """Before, no page shows it and to finish is refused; after, no answer is taken back."""
-    from winosmith.web.judge.turns import Gone, undo
-
     made, _ = m.study(2)
     part = m.working(made)
     halves = [m.twin(halves=1)[0] for _ in range(3)]
@@ -91,8 +94,6 @@ def test_what_is_given_up_goes_to_others(
     db: Any, rules: Any, person: Any, visit: Callable[..., Any]
 ) -> None:
     """Who gives up gets no code and no more work; what they held is somebody else's at once."""
-    from winosmith.web.judge.turns import go_on
-
     made, _ = m.study(2)
     m.twin(halves=1)
     m.twin(halves=1)
@@ -111,9 +112,6 @@ def test_whom_the_market_turned_away_gets_no_code(
     db: Any, rules: Any, visit: Callable[..., Any]
 ) -> None:
     """Returned or rejected, the page says so, and shows no code."""
-    from winosmith.web.market.models import Participation
-    from winosmith.web.market.workers import finish
-
     made, _ = m.study(1)
     m.twin(halves=1)
     part = m.working(made)
@@ -132,8 +130,6 @@ def test_each_worker_has_a_code_of_their_own_where_the_market_gives_none(
     db: Any, rules: Any
 ) -> None:
     """Without a code of the study, nobody can pass the code of somebody else on."""
-    from winosmith.web.market.workers import code_of, finish
-
     made, _ = m.study(1, provider="generic", code="")
     codes = set()
     for n in (1, 2):
@@ -151,10 +147,6 @@ def test_twins_are_work_until_they_are_taken_back(
     db: Any, rules: Any, visit: Callable[..., Any]
 ) -> None:
     """Twins written since the beginning count, those withdrawn do not; a moderator looks first."""
-    from winosmith.web.judge.submissions import _first_state, withdraw
-    from winosmith.web.market.workers import workload
-    from winosmith.web.people.models import Person
-
     made, _ = m.study(2, kind="write")
     part = m.working(made)
     browser = visit(part.person)
@@ -176,7 +168,6 @@ def test_twins_are_work_until_they_are_taken_back(
 def test_what_is_perturbed_is_no_twin_that_is_paid_for(db: Any, rules: Any) -> None:
     """A study that asks for a twin is not done by bending a sentence; one's own twin stays work."""
     from tests.web.growing import made_version  # type: ignore[import-not-found]
-    from winosmith.web.market.workers import workload
 
     made, _ = m.study(1, kind="write")
     part = m.working(made)
@@ -190,10 +181,6 @@ def test_what_is_perturbed_is_no_twin_that_is_paid_for(db: Any, rules: Any) -> N
 
 def test_time_away_is_not_work(site: Any) -> None:
     """Gaps count up to the longest that is believed; one time alone is no time."""
-    from datetime import datetime
-
-    from winosmith.web.market.workers import worked
-
     at = [datetime(2026, 1, 1, 12, minute) for minute in (0, 1, 31, 32)]
     assert worked(at, timedelta(minutes=5)) == 60 + 300 + 60
     assert worked(reversed(at), timedelta(minutes=5)) == 420
@@ -204,10 +191,6 @@ def test_a_paused_worker_waits_for_a_moderator(
     db: Any, rules: Any, visit: Callable[..., Any]
 ) -> None:
     """Whom a moderator holds gets nothing more, and may end with what is stored."""
-    from django.utils import timezone
-
-    from winosmith.web.judge.models import Judge
-
     made, _ = m.study(3)
     for _n in range(3):
         m.twin(halves=1)

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
+from django.contrib import admin
+from django.db.models import Model
+from django.utils import timezone
+
+from winosmith.web.people.models import Document, Invitation, Person
+from winosmith.web.problems.models import Event, Problem
 
 
 def _models() -> list[Any]:
-    from django.contrib import admin
-
     return list(admin.site._registry)
 
 
 @pytest.fixture
 def adam(db: Any) -> Any:
     """Return an admin."""
-    from winosmith.web.people.models import Person
-
     return Person.objects.create_superuser("adam", "twins-and-cups")
 
 
@@ -29,9 +32,6 @@ def test_every_table_is_shown_and_nothing_can_be_changed(
     adam: Any, twin: Any, visit: Any, do: Any
 ) -> None:
     """Lists and rows open; adding, changing and deleting is refused, but for a new document."""
-    from winosmith.web.people.models import Document
-    from winosmith.web.problems.models import Event, Problem
-
     half = twin(adam)[0]
     other = twin()[0]
     do(adam, "withdraw", other)
@@ -68,10 +68,6 @@ def test_no_secret_is_spelt_out_by_asking_for_rows(adam: Any, visit: Any, person
 
 def test_no_page_shows_a_secret(adam: Any, visit: Any) -> None:
     """Neither password hashes nor the salts of pseudonyms nor digests of invitations are shown."""
-    from django.utils import timezone
-
-    from winosmith.web.people.models import Invitation, Person
-
     invitation = Invitation.objects.create(digest="d" * 64, expires=timezone.now())
     client = visit(adam)
     pages = [
@@ -89,8 +85,6 @@ def test_no_page_shows_a_secret(adam: Any, visit: Any) -> None:
 
 def test_a_document_gets_a_new_version(adam: Any, visit: Any) -> None:
     """A new text becomes the next version; the same one again comes back with what is wrong."""
-    from winosmith.web.people.models import Document
-
     before = Document.objects.filter(kind="consent").count()
     client, path = visit(adam), _path(Document, "add/")
     sent = {"kind": "consent", "text": "We keep what you write."}
@@ -127,10 +121,6 @@ def test_the_password_is_only_taken_by_the_sites_own_log_in(adam: Any, visit: An
 
 def test_rows_say_what_they_are(adam: Any, twin: Any) -> None:
     """No row calls itself by its number alone."""
-    import re
-
-    from django.db.models import Model
-
     twin(adam)
     for model in _models():
         assert model.__str__ is not Model.__str__

@@ -9,11 +9,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import examples
 from tests.web.hostile import TEXTS, Page  # type: ignore[import-not-found]
+from winosmith.web.judge.models import Slot
+from winosmith.web.moderate import agreement as m
+from winosmith.web.moderate.agreement import LEAST, named_pairs, paired
+from winosmith.web.people.models import pseudonym
 
 pytestmark = pytest.mark.usefixtures("forgotten")
 
@@ -21,10 +28,6 @@ Tables = dict[tuple[int, int], Counter[tuple[int | None, int | None]]]
 
 
 def _vote(person: Any, half: Any, choice: int | None, n: int, **fields: Any) -> None:
-    from django.utils import timezone
-
-    from winosmith.web.judge.models import Slot
-
     Slot.objects.create(
         problem=half, twin=half.twin, n=n, place=n, holder=person, choice=choice,
         **{"open": False, "answered_at": timezone.now(), **fields},
@@ -37,9 +40,6 @@ def _halves(twin: Any, n: int) -> list[Any]:
 
 def test_pairs_are_counted_as_they_voted(database: Any, person: Any, twin: Any) -> None:
     """Of 20 problems that both judged, each counts once; gold, open, excluded votes never do."""
-    from winosmith.web.moderate.agreement import named_pairs
-    from winosmith.web.people.models import pseudonym
-
     ann, bob, cem = (person(name) for name in ("ann", "bob", "cem"))
     for at, half in enumerate(_halves(twin, 20)):
         anns = None if at == 19 else at % 2
@@ -63,9 +63,6 @@ def test_the_pairs_of_one_judge_are_those_of_the_same_problems(
     db: Any, person: Any, twin: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """If few fit in, the page of one judge has those who judged most of the same problems."""
-    from winosmith.web.moderate import agreement as m
-    from winosmith.web.people.models import pseudonym
-
     monkeypatch.setattr(m, "MOST", 2)
     ann, bob, cem, dora = (person(name) for name in ("ann", "bob", "cem", "dora"))
     for at, half in enumerate(_halves(twin, 70)):
@@ -81,10 +78,6 @@ def test_the_pairs_of_one_judge_are_those_of_the_same_problems(
 
 def test_erased_judges_are_in_no_pair(db: Any, person: Any, twin: Any) -> None:
     """Votes of people who had themselves erased are compared with nobody's."""
-    from django.utils import timezone
-
-    from winosmith.web.moderate.agreement import named_pairs
-
     ann, bob = person("ann"), person("bob")
     for half in _halves(twin, 20):
         _vote(ann, half, 0, 1)
@@ -111,8 +104,6 @@ def test_kappa_is_that_of_statsmodels(site: Any, tables: Tables) -> None:
     """
     from statsmodels.stats.inter_rater import cohens_kappa
 
-    from winosmith.web.moderate.agreement import LEAST, paired
-
     once = paired(tables)
     doubled = {key: Counter({k: 2 * n for k, n in table.items()}) for key, table in tables.items()}
     twice = {(pair.one, pair.other): pair for pair in paired(doubled)}
@@ -134,8 +125,6 @@ def test_kappa_is_that_of_statsmodels(site: Any, tables: Tables) -> None:
 @pytest.mark.parametrize("kappa", [0.0, 0.6, 0.9])
 def test_intervals_contain_kappa_as_often_as_they_say(site: Any, kappa: float) -> None:
     """Of pairs with 20 and with 200 problems, about 95 % have an interval with the true kappa."""
-    from winosmith.web.moderate.agreement import paired
-
     shares = np.array([0.4, 0.6])
     both = (1 - kappa) * np.outer(shares, shares) + kappa * np.diag(shares)
     rng = np.random.default_rng(7)
@@ -154,8 +143,6 @@ def test_names_stay_off_the_page_and_the_file(
     db: Any, person: Any, moderator: Any, twin: Any, visit: Any
 ) -> None:
     """Hostile account names are on no page and in no cell, and the page has its pairs in words."""
-    from winosmith.web.people.models import pseudonym
-
     names = [text for text in TEXTS if "<" in text or text.startswith(("=", "@"))][:3]
     judges = [person(name[:60]) for name in (*names, "cem", "dora")]
     for at, half in enumerate(_halves(twin, 40)):
@@ -180,11 +167,6 @@ def test_names_stay_off_the_page_and_the_file(
 
 def test_more_judges_ask_no_more_of_the_database(db: Any, person: Any, twin: Any) -> None:
     """The pairs of eight judges take as many statements as those of three."""
-    from django.db import connection
-    from django.test.utils import CaptureQueriesContext
-
-    from winosmith.web.moderate.agreement import named_pairs
-
     halves = _halves(twin, 20)
 
     def asked(names: str) -> int:

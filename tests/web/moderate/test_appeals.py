@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
+from tests.web.together import at_once  # type: ignore[import-not-found]
 from winosmith.errors import InputError
+from winosmith.web.moderate.decisions import appeal, open_appeal
+from winosmith.web.moderate.models import Appeal
+from winosmith.web.problems.states import move
 
 
 def test_a_contributor_appeals_once_until_it_is_answered(
     db: Any, person: Any, moderator: Any, twin: Any, do: Any
 ) -> None:
     """An appeal is open until a moderator declines it; the reason stands in the history."""
-    from winosmith.web.moderate.decisions import appeal, open_appeal
-
     ann, eva = person("ann"), moderator()
     half = twin(ann, state="rejected")[0]
     appeal(ann, half, "It is about weight.")
@@ -35,8 +36,6 @@ def test_granting_closes_the_appeal(
     db: Any, person: Any, moderator: Any, twin: Any, do: Any, action: str
 ) -> None:
     """What a moderator accepts or gives to other judges has no open appeal any more."""
-    from winosmith.web.moderate.decisions import appeal, open_appeal
-
     ann = person("ann")
     half = twin(ann, state="rejected")[0]
     made = appeal(ann, half, "Look again.")
@@ -50,9 +49,6 @@ def test_nobody_else_appeals_and_nothing_undecided(
     db: Any, person: Any, moderator: Any, twin: Any
 ) -> None:
     """Only the contributor appeals, and only against what was decided by others."""
-    from winosmith.web.moderate.decisions import appeal
-    from winosmith.web.problems.states import move
-
     ann = person("ann")
     rejected, own = twin(ann, state="rejected")
     move(own, "withdrawn", by=ann, kind="withdraw")
@@ -66,23 +62,8 @@ def test_nobody_else_appeals_and_nothing_undecided(
 
 def test_many_windows_appeal_once(database: Any, person: Any, twin: Any) -> None:
     """Eight windows that appeal at once leave one appeal and one event."""
-    from django.db import connection
-
-    from winosmith.web.moderate.decisions import appeal
-    from winosmith.web.moderate.models import Appeal
-
     ann = person("ann")
     half = twin(ann, state="rejected")[0]
-
-    def press(_: int) -> bool:
-        try:
-            appeal(ann, half, "Look again.")
-        except InputError:
-            return False
-        finally:
-            connection.close()
-        return True
-
-    with ThreadPoolExecutor(8) as threads:
-        assert sum(threads.map(press, range(8))) == 1
+    found = at_once(lambda _: appeal(ann, half, "Look again."), range(8), but=InputError)
+    assert sum(isinstance(one, InputError) for one in found) == 7
     assert Appeal.objects.count() == half.events.count() == 1

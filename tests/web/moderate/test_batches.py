@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
+from tests.web.together import at_once  # type: ignore[import-not-found]
 from winosmith.errors import InputError
+from winosmith.web.moderate.batches import CHUNK, all_matching, go_on, stand
+from winosmith.web.moderate.queue import Where
+from winosmith.web.problems.models import Event, Problem
 
 
 def _begin(person: Any, action: str, query: str, reason: str = "a sweep") -> Any:
-    from winosmith.web.moderate.batches import all_matching, stand
-    from winosmith.web.moderate.queue import Where
-
     where = Where.read(query)
     return all_matching(person, action, where, reason, at=stand(), expected=0)
 
 
 def test_all_that_match_are_done_under_one_mark(db: Any, moderator: Any, twin: Any) -> None:
     """A hundred held problems are let through in chunks under one mark; others stay."""
-    from winosmith.web.moderate.batches import go_on
-    from winosmith.web.problems.models import Event, Problem
-
     eva = moderator()
     for _ in range(50):
         twin(domain="social")
@@ -38,8 +35,6 @@ def test_what_came_or_changed_after_the_confirmation_is_left_alone(
     db: Any, moderator: Any, twin: Any, do: Any
 ) -> None:
     """Problems submitted after the count are not meant; those that changed are named."""
-    from winosmith.web.moderate.batches import go_on
-
     eva = moderator()
     early, changed = twin()[0], twin(state="valid")[0]
     batch = _begin(eva, "withdraw", "state=")
@@ -54,9 +49,6 @@ def test_what_came_or_changed_after_the_confirmation_is_left_alone(
 
 def test_an_interrupted_batch_goes_on(db: Any, moderator: Any, twin: Any) -> None:
     """A batch that stopped after its first chunk ends with each problem done once."""
-    from winosmith.web.moderate.batches import CHUNK, go_on
-    from winosmith.web.problems.models import Event
-
     for _ in range(CHUNK):
         twin()
     batch = go_on(_begin(moderator(), "let-through", "state=held"), seconds=0)
@@ -71,23 +63,10 @@ def test_two_that_go_on_with_one_batch_do_each_problem_once(
     database: Any, person: Any, twin: Any
 ) -> None:
     """Four windows that continue the same batch at once do no problem twice."""
-    from django.db import connection
-
-    from winosmith.web.moderate.batches import CHUNK, go_on
-    from winosmith.web.problems.models import Event
-
     for _ in range(CHUNK):
         twin()
     batch = _begin(person("eva", is_moderator=True), "let-through", "state=held")
-
-    def press(_: int) -> bool:
-        try:
-            return bool(go_on(batch, seconds=120).finished)
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(4) as threads:
-        assert all(threads.map(press, range(4)))
+    assert all(at_once(lambda _: go_on(batch, seconds=120).finished, range(4)))
     batch.refresh_from_db()
     assert (batch.done, batch.left_count) == (2 * CHUNK, 0)
     assert Event.objects.filter(batch=batch.mark).count() == 2 * CHUNK
@@ -101,8 +80,6 @@ def test_a_pick_that_is_none_is_refused(db: Any, moderator: Any, do: Any) -> Non
 
 def test_a_demoted_moderator_does_no_more(db: Any, moderator: Any, twin: Any) -> None:
     """What a batch has not done yet is left alone once its moderator is none."""
-    from winosmith.web.moderate.batches import go_on
-
     eva, half = moderator(), twin()[0]
     batch = _begin(eva, "withdraw", "state=held")
     eva.is_moderator = False

@@ -5,15 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from winosmith.web import _background
+from winosmith.web.judge.models import Gold, Slot
+from winosmith.web.moderate.people import member, page, written_by_each
 
 pytestmark = pytest.mark.usefixtures("forgotten")
 
 
 def _judge(person: Any, half: Any, choice: int, n: int, **fields: Any) -> None:
-    from django.utils import timezone
-
-    from winosmith.web.judge.models import Slot
-
     now = timezone.now()
     Slot.objects.create(
         problem=half, twin=half.twin, n=n, place=n, holder=person, open=False, choice=choice,
@@ -22,8 +25,6 @@ def _judge(person: Any, half: Any, choice: int, n: int, **fields: Any) -> None:
 
 
 def _gold(person: Any, half: Any, right: bool) -> None:
-    from winosmith.web.judge.models import Gold
-
     Gold.objects.create(problem=half, explanation="because")
     _judge(person, half, half.answer if right else 1 - half.answer, 1, gold=True)
 
@@ -45,8 +46,6 @@ def crowd(db: Any, person: Any, twin: Any) -> dict[str, Any]:
 
 def test_everybody_on_the_page_is_as_on_their_own(crowd: dict[str, Any]) -> None:
     """What is read at once for all is what is read for each of them alone."""
-    from winosmith.web.moderate.people import member, page
-
     shown = {one.person.name: one for one in page().members}
     assert shown == {name: member(person) for name, person in crowd.items()}
     wrote = {name: one.written for name, one in shown.items() if one.written.problems}
@@ -69,10 +68,6 @@ def test_everybody_on_the_page_is_as_on_their_own(crowd: dict[str, Any]) -> None
 
 def test_more_people_ask_no_more_of_the_database(db: Any, person: Any, twin: Any) -> None:
     """A page of thirty who wrote takes as many statements as a page of two."""
-    from django.db import connection
-    from django.test.utils import CaptureQueriesContext
-
-    from winosmith.web.moderate.people import page
 
     def asked() -> int:
         with CaptureQueriesContext(connection) as queries:
@@ -91,9 +86,6 @@ def test_who_wrote_much_is_counted_now_and_then(
     db: Any, person: Any, twin: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Somebody's figures are of a moment ago once they have written much, others' of now."""
-    from winosmith.web import _background
-    from winosmith.web.moderate.people import written_by_each
-
     monkeypatch.setattr(_background, "A_SECOND", 3)
     ann, bob = person("ann"), person("bob")
     for who, times in ((ann, 2), (bob, 1)):

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
+from tests.web.together import at_once  # type: ignore[import-not-found]
 from winosmith.errors import InputError
+from winosmith.web.judge.turns import go_on
+from winosmith.web.moderate.batches import picked
+from winosmith.web.moderate.decisions import Conflict, actions_for
+from winosmith.web.people.models import Person
+from winosmith.web.problems.models import Event
+from winosmith.web.problems.states import move, public_problems
 
 
 @pytest.mark.parametrize(
@@ -60,8 +67,6 @@ def test_an_action_that_does_not_fit_is_refused(
     db: Any, moderator: Any, twin: Any, do: Any, action: str, state: str
 ) -> None:
     """From a state that is not an action's nothing is done, and nothing is written."""
-    from winosmith.web.problems.models import Event
-
     half = twin(state=state)[0]
     with pytest.raises(InputError, match=half.ref):
         do(moderator(), action, half)
@@ -72,9 +77,6 @@ def test_an_action_that_does_not_fit_is_refused(
 
 def test_slots_open_and_close_with_judging(db: Any, moderator: Any, twin: Any, do: Any) -> None:
     """What is let through can be claimed by a judge; what is held again can't."""
-    from winosmith.web.judge.turns import go_on
-    from winosmith.web.people.models import Person
-
     eva, half = moderator(), twin()[0]
     bob = Person.objects.create_user("bob", is_judge=True)
     eve = Person.objects.create_user("eve", is_judge=True)
@@ -89,9 +91,6 @@ def test_slots_open_and_close_with_judging(db: Any, moderator: Any, twin: Any, d
 
 def test_moderators_do_not_decide_on_their_own(db: Any, moderator: Any, twin: Any, do: Any) -> None:
     """A moderator's, and an admin's, own problems are for others; one of many is left alone."""
-    from winosmith.web.moderate.decisions import actions_for
-    from winosmith.web.people.models import Person
-
     eva, adam = moderator(), Person.objects.create_superuser("adam")
     for who in (eva, adam):
         own, foreign = twin(who)[0], twin()[0]
@@ -142,10 +141,6 @@ def test_what_contributors_withdrew_stays(
     db: Any, person: Any, moderator: Any, twin: Any, do: Any
 ) -> None:
     """A moderator can't bring back what its contributor withdrew, nor what an erased one wrote."""
-    from django.utils import timezone
-
-    from winosmith.web.problems.states import move
-
     ann, eva = person("ann"), moderator()
     half, other = twin(ann, state="valid")
     move(half, "withdrawn", by=ann, kind="withdraw", reason="mine")
@@ -160,8 +155,6 @@ def test_what_contributors_withdrew_stays(
 
 def test_an_embargo_hides_and_is_lifted(db: Any, moderator: Any, twin: Any, do: Any) -> None:
     """Under embargo a valid problem is not public; lifted, it is; the log has both."""
-    from winosmith.web.problems.states import public_problems
-
     eva, half = moderator(), twin(state="valid")[0]
     do(eva, "embargo", half)
     assert not public_problems().filter(pk=half.pk).exists()
@@ -186,9 +179,6 @@ def test_the_second_of_two_moderators_sees_the_first(
     db: Any, moderator: Any, twin: Any, do: Any
 ) -> None:
     """Who decides on what they saw before another's decision gets that decision instead."""
-    from winosmith.web.moderate.batches import picked
-    from winosmith.web.moderate.decisions import Conflict
-
     eva, max_, half = moderator(), moderator("max"), twin()[0]
     do(eva, "let-through", half, reason="fine")
     with pytest.raises(Conflict) as conflict:
@@ -204,11 +194,6 @@ def test_of_many_at_once_one_decides(
     database: Any, person: Callable[..., Any], twin: Callable[..., Any]
 ) -> None:
     """Sixteen moderators who saw the same and press at once: one decides, all others are told."""
-    from django.db import connection
-
-    from winosmith.web.moderate.batches import picked
-    from winosmith.web.moderate.decisions import Conflict
-
     people = [person(f"eva{n}", is_moderator=True) for n in range(16)]
     half = twin()[0]
 
@@ -218,11 +203,8 @@ def test_of_many_at_once_one_decides(
             picked(people[n], action, [(half.ref, 0)], "at once")
         except Conflict as conflict:
             return "told" if len(conflict.since) == 1 else "wrong"
-        finally:
-            connection.close()
         return action
 
-    with ThreadPoolExecutor(16) as threads:
-        results = list(threads.map(press, range(16)))
+    results = at_once(press, range(16))
     event = half.events.get()
     assert sorted(results) == sorted([event.kind, *["told"] * 15])

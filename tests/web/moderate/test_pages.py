@@ -9,12 +9,21 @@ from typing import Any
 
 import pytest
 
+from winosmith.web.judge.models import Contest, Judge, Slot
+from winosmith.web.judge.trust import add_gold
+from winosmith.web.judge.turns import answer, go_on
+from winosmith.web.judge.votes import open_slots
+from winosmith.web.moderate.decisions import last_event
+from winosmith.web.moderate.dossier import LogFilters, logged
+from winosmith.web.people.models import Person, pseudonym
+from winosmith.web.problems.lookalikes import remember
+from winosmith.web.problems.models import Problem
+from winosmith.web.problems.states import move
+
 KEY = "0123456789abcdef0123456789abcdef"
 
 
 def _pick(half: Any) -> str:
-    from winosmith.web.moderate.decisions import last_event
-
     return f"{half.ref}:{last_event([half]).get(half.pk, 0)}"
 
 
@@ -33,11 +42,6 @@ def test_a_problem_is_shown_with_all_that_a_decision_needs(
     db: Any, person: Any, moderator: Any, twin: Any, visit: Any
 ) -> None:
     """Differences, hints, near-duplicates' texts and votes stand there, and nobody's name."""
-    from winosmith.web.judge.turns import answer, go_on
-    from winosmith.web.judge.votes import open_slots
-    from winosmith.web.people.models import pseudonym
-    from winosmith.web.problems.lookalikes import remember
-
     ann, bob = person("ann"), person("bob", is_judge=True)
     half, other = twin(ann, state="judging", hints=["names: Ada Lovelace"])
     near = twin(state="withdrawn")[0]
@@ -113,8 +117,6 @@ def test_all_that_match_are_counted_then_done_then_undone(
     db: Any, moderator: Any, twin: Any, visit: Any
 ) -> None:
     """The page asks with the count; confirmed, all are done under one mark; one press undoes it."""
-    from winosmith.web.problems.models import Problem
-
     for _ in range(3):
         twin(state="valid")
     twin(state="rejected")
@@ -180,10 +182,6 @@ def test_the_log_filters(
     db: Any, person: Any, moderator: Any, twin: Any, visit: Any, do: Any
 ) -> None:
     """By who, what, problem and day the log shows those entries and no others."""
-    from winosmith.web.moderate.dossier import LogFilters, logged
-    from winosmith.web.people.models import pseudonym
-    from winosmith.web.problems.states import move
-
     ann, eva = person("ann"), moderator()
     half, other = twin(ann, state="judging")
     move(half, "rejected", by=None, kind="verdict")
@@ -208,8 +206,6 @@ def test_the_log_filters(
 
 def test_names_are_for_admins(db: Any, person: Any, moderator: Any, visit: Any) -> None:
     """Moderators meet pseudonyms alone and find nobody by name; an admin reads the name."""
-    from winosmith.web.people.models import Person, pseudonym
-
     ann = person("ann-of-the-hills")
     adam = Person.objects.create_superuser("adam")
     path = f"/moderate/people/{pseudonym(ann)}/"
@@ -223,8 +219,6 @@ def test_names_are_for_admins(db: Any, person: Any, moderator: Any, visit: Any) 
 
 def test_a_judge_is_made_by_form_once(db: Any, person: Any, moderator: Any, visit: Any) -> None:
     """Sent twice, the form appoints once; without a reason, or with a key of another, it is 422."""
-    from winosmith.web.people.models import pseudonym
-
     bob = person("bob")
     client, path = visit(moderator()), f"/moderate/people/{pseudonym(bob)}/appoint/"
     assert client.post(path, {"key": KEY, "kind": "judge", "reason": " "}).status_code == 422
@@ -240,9 +234,6 @@ def test_what_a_moderator_read_they_do_not_judge(
     db: Any, person: Any, twin: Any, visit: Any
 ) -> None:
     """A moderator who is a judge, too, gets no problem whose answer the queue has shown them."""
-    from winosmith.web.judge.turns import go_on
-    from winosmith.web.judge.votes import open_slots
-
     eva = person("eva", is_moderator=True, is_judge=True)
     half = twin(state="judging")[0]
     visit(eva).get("/moderate/?state=judging")
@@ -255,9 +246,6 @@ def test_a_contested_gold_question_is_settled_once(
     db: Any, person: Any, moderator: Any, twin: Any, visit: Any
 ) -> None:
     """A moderator reads the judge's word and settles it; a second one is told."""
-    from winosmith.web.judge.models import Contest, Slot
-    from winosmith.web.judge.trust import add_gold
-
     half = twin(state="held")[0]
     question = add_gold(half, "A big cup does not fit.")
     slot = Slot.objects.create(
@@ -267,7 +255,6 @@ def test_a_contested_gold_question_is_settled_once(
     one = Contest.objects.create(slot=slot, text="The shelf is meant.")
     client, path = visit(moderator()), f"/moderate/contests/{one.pk}/settle/"
     assert "The shelf is meant." in client.get("/moderate/contests/").content.decode()
-    from winosmith.web.judge.models import Judge
 
     Judge.objects.create(person=slot.holder)
     assert client.post(path, {"key": KEY, "upheld": "1", "answer": ""}).status_code == 409

@@ -6,21 +6,24 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.http import QueryDict
 from django.utils import timezone
+
+from winosmith.web.moderate import queue
+from winosmith.web.moderate.decisions import appeal
+from winosmith.web.moderate.queue import Where, found, page
+from winosmith.web.people.models import pseudonym
+from winosmith.web.problems import search
+from winosmith.web.problems.models import Problem
 
 
 def _refs(query: str) -> set[str]:
-    from winosmith.web.moderate.queue import Where, found
-
     return set(found(Where.read(query)).values_list("ref", flat=True))
 
 
 def test_each_filter_finds_its_own(db: Any, person: Any, twin: Any) -> None:
     """State, hint, domain, contributor, age, text and kinds each find what has them, no other."""
-    from winosmith.web.moderate.decisions import appeal
-    from winosmith.web.people.models import pseudonym
-    from winosmith.web.problems.models import Problem
-
     ann = person("ann")
     plain = twin(state="valid")
     hinted = twin(ann, hints=["names: Ada Lovelace"], domain="social")
@@ -50,9 +53,6 @@ def test_each_filter_finds_its_own(db: Any, person: Any, twin: Any) -> None:
 @pytest.mark.parametrize("oldest", ["", "1"])
 def test_pages_hold_every_problem_once(db: Any, twin: Any, oldest: str) -> None:
     """Page by page each problem is met once, in order, though several have the same time."""
-    from winosmith.web.moderate.queue import Where, page
-    from winosmith.web.problems.models import Problem
-
     now = timezone.now()
     for n in range(6):
         for half in twin():
@@ -76,24 +76,18 @@ def test_pages_hold_every_problem_once(db: Any, twin: Any, oldest: str) -> None:
 
 
 def _after(query: str) -> str:
-    from django.http import QueryDict
-
     return str(QueryDict(query)["after"])
 
 
 @pytest.mark.parametrize("mark", ["x", "-", "~", "2026-01-01~1", "2026-01-01T00:00:00+00:00~x"])
 def test_a_mark_that_is_none_shows_the_first_page(db: Any, twin: Any, mark: str) -> None:
     """A made-up mark leads to the first page."""
-    from winosmith.web.moderate.queue import Where, page
-
     twin()
     assert len(page(Where.read("state=held"), mark).problems) == 2
 
 
 def test_a_filter_survives_its_query(db: Any) -> None:
     """What a filter writes into an address, it reads out of it again; the unknown is left out."""
-    from winosmith.web.moderate.queue import Where
-
     where = Where.read("state=valid&text=a%26b&age=week&only=nonsense&oldest=1")
     assert (where.only, where.text) == ("", "a&b")
     assert Where.read(where.query()) == where
@@ -110,10 +104,6 @@ def test_the_search_follows_the_text(db: Any, twin: Any) -> None:
 
 def test_the_queue_reads_a_page_from_an_index(db: Any, twin: Any) -> None:
     """No list of the queue sorts or scans the table of problems: an index has the order."""
-    from django.db import connection
-
-    from winosmith.web.moderate.queue import Where, found
-
     for query in (
         "state=held",
         "state=",
@@ -149,9 +139,6 @@ def test_common_and_rare_words_are_found_alike(
     db: Any, twin: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whether a word or a domain counts as common changes the way to the rows, not the rows."""
-    from winosmith.web.moderate import queue
-    from winosmith.web.problems import search
-
     twin(domain="social")
     twin(domain="physical", state="valid")
     queries = ("text=cup", "text=cup -small", 'text="the cup"&state=held', "domain=SOCIAL")

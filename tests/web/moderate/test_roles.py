@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from winosmith.errors import InputError
+from winosmith.web.judge.models import Judge, Slot
+from winosmith.web.judge.turns import go_on
+from winosmith.web.moderate.people import appoint, carry_out, unfinished
+from winosmith.web.people.models import Person, pseudonym
 
 
 def _appoint(person: Any, other: Any, kind: str, reason: str = "because") -> Any:
-    from winosmith.web.moderate.people import appoint
-
     return appoint(person, other, kind, reason)
 
 
@@ -37,8 +40,6 @@ def test_nobody_changes_admins_or_themselves(
     db: Any, person: Any, moderator: Any, kind: str
 ) -> None:
     """Admins are changed by nobody here, and nobody changes what they may do themselves."""
-    from winosmith.web.people.models import Person
-
     eva, adam = moderator(), Person.objects.create_superuser("adam")
     other = Person.objects.create_superuser("abel")
     for who, whom in ((eva, adam), (eva, eva), (adam, adam), (adam, other)):
@@ -49,8 +50,6 @@ def test_nobody_changes_admins_or_themselves(
 @pytest.mark.parametrize("kind", ["moderator", "no-moderator"])
 def test_only_admins_make_moderators(db: Any, person: Any, moderator: Any, kind: str) -> None:
     """A moderator neither makes nor unmakes moderators; an admin does."""
-    from winosmith.web.people.models import Person
-
     eva, adam = moderator(), Person.objects.create_superuser("adam")
     bob = person("bob", is_moderator=kind == "no-moderator")
     with pytest.raises(InputError, match="can't do that"):
@@ -69,8 +68,6 @@ def test_others_appoint_nobody(db: Any, person: Any, role: dict[str, bool]) -> N
 
 def test_people_without_an_account_never_judge(db: Any, moderator: Any) -> None:
     """An anonymous person gets no role."""
-    from winosmith.web.people.models import Person
-
     with pytest.raises(InputError, match="can't do that"):
         _appoint(moderator(), Person.objects.create_anonymous(), "judge")
 
@@ -79,9 +76,6 @@ def test_a_paused_judge_gets_nothing_until_they_may_again(
     db: Any, person: Any, moderator: Any, twin: Any, do: Any
 ) -> None:
     """While paused a judge gets no problem; afterwards they do."""
-    from winosmith.web.judge.models import Judge
-    from winosmith.web.judge.turns import go_on
-
     eva, bob = moderator(), person("bob", is_judge=True)
     do(eva, "let-through", twin()[0])
     _appoint(eva, bob, "pause", "gold missed")
@@ -98,8 +92,6 @@ def test_where_everybody_may_judge_the_page_says_what_stops_somebody(
     db: Any, rules: Any, person: Any, moderator: Any, visit: Any
 ) -> None:
     """Where the role of a judge changes nothing, a moderator reads that holding does."""
-    from winosmith.web.people.models import pseudonym
-
     eva, bob = visit(moderator()), person("bob")
     shown = []
     for everybody in (True, False):
@@ -112,10 +104,6 @@ def test_where_everybody_may_judge_the_page_says_what_stops_somebody(
 @pytest.fixture
 def voted(db: Any, person: Any, moderator: Any, twin: Any) -> tuple[Any, Any]:
     """Return a moderator, and a judge who gave a vote to each of six problems."""
-    from django.utils import timezone
-
-    from winosmith.web.judge.models import Slot
-
     eva, bob = moderator(), person("bob", is_judge=True)
     for n in range(3):
         for half in twin(state="judging"):
@@ -127,16 +115,11 @@ def voted(db: Any, person: Any, moderator: Any, twin: Any) -> tuple[Any, Any]:
 
 
 def _excluded(judge: Any) -> int:
-    from winosmith.web.judge.models import Slot
-
     return Slot.objects.filter(holder=judge, excluded=True).count()
 
 
 def test_many_votes_are_taken_out_bit_by_bit(voted: Any, visit: Any) -> None:
     """What one request has no time for is told on the judge's page, and any moderator goes on."""
-    from winosmith.web.moderate.people import carry_out, unfinished
-    from winosmith.web.people.models import pseudonym
-
     eva, bob = voted
     path = f"/moderate/people/{pseudonym(bob)}/"
     made = _appoint(eva, bob, "exclude", "guesses")
@@ -154,9 +137,6 @@ def test_many_votes_are_taken_out_bit_by_bit(voted: Any, visit: Any) -> None:
 
 def test_a_form_sent_again_overrules_nothing_later(voted: Any) -> None:
     """Votes that were counted again stay so when the older decision is carried out once more."""
-    from winosmith.web.judge.models import Slot
-    from winosmith.web.moderate.people import carry_out
-
     eva, bob = voted
     first = _appoint(eva, bob, "exclude", "guesses")
     carry_out(first)

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from winosmith.errors import InputError
+from winosmith.web.moderate.batches import go_on, take_back
+from winosmith.web.read.public import showpiece
 
 
 @pytest.fixture
 def shown() -> Callable[[], set[int]]:
     """Return what tells which twin the first page shows."""
-    from winosmith.web.read.public import showpiece
-
     return lambda: {half.twin_id for half in showpiece()}
 
 
@@ -40,8 +40,6 @@ def test_a_choice_is_taken_back(
     db: Any, moderator: Any, twin: Any, do: Any, shown: Callable[[], set[int]]
 ) -> None:
     """Undone, the twin is off the page; the undoing of that it was taken off brings it back."""
-    from winosmith.web.moderate.batches import go_on, take_back
-
     eva, halves = moderator(), twin(state="valid")
     go_on(take_back(eva, do(eva, "show", halves[0]), "by mistake"))
     assert shown() == set()

@@ -10,11 +10,15 @@ from hypothesis import strategies as st
 
 from tests.conftest import examples
 from winosmith.errors import InputError
+from winosmith.web.moderate.batches import undo_one
+from winosmith.web.moderate.decisions import appeal, open_appeal
+from winosmith.web.people.models import Person
+from winosmith.web.people.privacy import erase
+from winosmith.web.problems.models import Event
+from winosmith.web.problems.states import move
 
 
 def _undo(person: Any, event: Any) -> Any:
-    from winosmith.web.moderate.batches import undo_one
-
     return undo_one(person, event, "by mistake")
 
 
@@ -50,8 +54,6 @@ def test_only_the_last_decision_is_taken_back(db: Any, moderator: Any, twin: Any
 
 def test_a_verdict_is_not_taken_back(db: Any, moderator: Any, twin: Any) -> None:
     """What judges or contributors did is no moderator's to undo."""
-    from winosmith.web.problems.states import move
-
     half = twin(state="judging")[0]
     event = move(half, "valid", by=None, kind="verdict")
     with pytest.raises(InputError, match="no moderator's decision"):
@@ -62,8 +64,6 @@ def test_what_is_erased_comes_back_by_no_undo(
     db: Any, person: Any, moderator: Any, twin: Any, do: Any
 ) -> None:
     """What a moderator withdrew before its writer was erased stays withdrawn, and blank."""
-    from winosmith.web.people.privacy import erase
-
     eva, ann = moderator(), person("ann")
     half = twin(ann, state="judging")[0]
     do(eva, "withdraw", half)
@@ -86,7 +86,6 @@ def test_nobody_undoes_on_their_own_problem(db: Any, moderator: Any, twin: Any, 
 def test_work_of_judges_is_not_thrown_away(db: Any, moderator: Any, twin: Any, do: Any) -> None:
     """Once a judge has voted on what was let through, that can be held, not undone."""
     from winosmith.web.judge.turns import answer, answer_local, go_on, needs_local
-    from winosmith.web.people.models import Person
 
     eva, half = moderator(), twin()[0]
     bob = Person.objects.create_user("bob", is_judge=True)
@@ -124,8 +123,6 @@ def test_an_undone_answer_opens_the_appeal_again(
     db: Any, person: Any, moderator: Any, twin: Any, do: Any
 ) -> None:
     """An appeal that was declined by mistake is open again after the undo."""
-    from winosmith.web.moderate.decisions import appeal, open_appeal
-
     ann, eva = person("ann"), moderator()
     half = twin(ann, state="rejected")[0]
     appeal(ann, half, "It is about weight.")
@@ -149,9 +146,6 @@ def test_undoing_everything_gives_everything_back(
     db: Any, twin: Any, do: Any, start: str, steps: list[tuple[str, int]]
 ) -> None:
     """Undone in reverse, any actions leave no trace but in the log, which tells the present."""
-    from winosmith.web.people.models import Person
-    from winosmith.web.problems.models import Event
-
     eva, _new = Person.objects.get_or_create(name="eva", is_moderator=True)
     halves = twin(state=start)
     done = []

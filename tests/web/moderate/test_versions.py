@@ -6,13 +6,22 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from tests.web.lineaged import child, root  # type: ignore[import-not-found]
+from winosmith.web.judge.models import has_seen
+from winosmith.web.moderate.batches import all_matching, go_on, stand, take_back
+from winosmith.web.moderate.dossier import rows
+from winosmith.web.moderate.people import written_by
+from winosmith.web.moderate.queue import Where, found, page
+from winosmith.web.people.models import Person, pseudonym
+from winosmith.web.predict.models import Model, Prediction, Stand
+from winosmith.web.problems.lookalikes import remember
+from winosmith.web.problems.models import Event, Problem, State, Version
 
 
 def _found(query: str) -> set[str]:
-    from winosmith.web.moderate.queue import Where, found
-
     return set(found(Where.read(query)).values_list("ref", flat=True))
 
 
@@ -29,8 +38,6 @@ def test_the_queue_is_parted_by_kind(database: Any, twin: Callable[..., Any]) ->
 
 def test_the_queue_shows_a_family(database: Any, person: Callable[..., Any]) -> None:
     """A family is found by any of its problems; with a contributor, what that one wrote of it."""
-    from winosmith.web.people.models import pseudonym
-
     ann, bob = person("ann"), person("bob")
     top, other = root(ann), root(bob)
     one = child(top, bob, state="held")
@@ -48,11 +55,6 @@ def test_all_of_a_person_in_a_family_is_done_undone_and_logged(
     database: Any, person: Callable[..., Any], moderator: Callable[..., Any]
 ) -> None:
     """A batch on one person's versions of one family leaves all others alone, and is taken back."""
-    from winosmith.web.moderate.batches import all_matching, go_on, stand, take_back
-    from winosmith.web.moderate.queue import Where
-    from winosmith.web.people.models import pseudonym
-    from winosmith.web.problems.models import Event, Problem
-
     eva, ann, bob = moderator(), person("ann"), person("bob")
     top, other = root(ann), root(ann)
     one = child(top, bob, state="judging")
@@ -78,9 +80,6 @@ def test_a_version_is_shown_with_its_way_from_the_root(
     person: Callable[..., Any], moderator: Callable[..., Any], visit: Callable[..., Any]
 ) -> None:
     """The page has each step with its edits and depths, predictions, and the family's queue."""
-    from winosmith.web.people.models import pseudonym
-    from winosmith.web.predict.models import Model, Prediction, Stand
-
     ann = person("ann")
     top = root()
     middle = child(top, new=("not fit", "barely fit"), state="rejected")
@@ -105,8 +104,6 @@ def test_near_copies_inside_the_family_are_none(
     moderator: Callable[..., Any], visit: Callable[..., Any]
 ) -> None:
     """What comes near is told of strangers alone: the versions of a family are near by nature."""
-    from winosmith.web.problems.lookalikes import remember
-
     top = root()
     kin = child(top, new=("big", "huge"))
     made = child(top, new=("big", "large"), state="held")
@@ -131,8 +128,6 @@ def test_who_read_the_way_to_a_version_judges_none_of_it(
     person: Callable[..., Any], visit: Callable[..., Any]
 ) -> None:
     """A moderator who looks at a version has read its parents, and is not asked about them."""
-    from winosmith.web.judge.models import has_seen
-
     eva = person("eva", is_moderator=True, is_judge=True)
     middle = child(root(), state="judging")
     made = child(middle, new=("fit", "belong"), state="judging")
@@ -146,9 +141,6 @@ def test_versions_are_counted_with_what_somebody_wrote(
     person: Callable[..., Any], moderator: Callable[..., Any], visit: Callable[..., Any]
 ) -> None:
     """A contributor's record tells how many of their problems are perturbed ones."""
-    from winosmith.web.moderate.people import written_by
-    from winosmith.web.people.models import pseudonym
-
     ann = person("ann")
     child(root(ann), ann)
     written = written_by(ann)
@@ -161,14 +153,6 @@ def test_versions_are_counted_with_what_somebody_wrote(
 @pytest.mark.usefixtures("db")
 def test_a_family_of_ten_thousand_is_a_quick_filter() -> None:
     """A page of the queue asks a fixed number of times, however large the family is."""
-    from django.db import connection
-    from django.test.utils import CaptureQueriesContext
-
-    from winosmith.web.moderate.dossier import rows
-    from winosmith.web.moderate.queue import Where, page
-    from winosmith.web.people.models import Person
-    from winosmith.web.problems.models import Problem, State, Version
-
     top = root()
     first = child(top)
 

@@ -8,8 +8,17 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from winosmith.errors import InputError
+from winosmith.web.people.models import Agreement, Person
+from winosmith.web.people.privacy import (
+    agree,
+    current_documents,
+    first_documents,
+    has_agreed,
+    publish,
+)
 
 
 def _shown(page: Any) -> list[str]:
@@ -18,10 +27,6 @@ def _shown(page: Any) -> list[str]:
 
 def test_consent_comes_before_writing_and_leads_back(db: Any, visit: Any) -> None:
     """A visitor who wants to write reads the texts first, and comes to the page they wanted."""
-    from django.utils import timezone
-
-    from winosmith.web.people.models import Agreement, Person
-
     browser = visit()
     to = browser.get("/write/?x=1").headers["Location"]
     assert to == "/people/consent/?next=%2Fwrite%2F%3Fx%3D1"
@@ -48,8 +53,6 @@ def test_htmx_is_led_to_the_consent_page_as_a_whole(db: Any, visit: Any) -> None
 
 def test_an_unticked_box_agrees_to_nothing(db: Any, visit: Any) -> None:
     """Sending the form without the tick stores nothing and makes nobody."""
-    from winosmith.web.people.models import Agreement, Person
-
     page = visit().get("/people/consent/")
     answer = visit().post("/people/consent/", {"shown": _shown(page)})
     assert answer.status_code == 422
@@ -60,8 +63,6 @@ def test_an_unticked_box_agrees_to_nothing(db: Any, visit: Any) -> None:
 
 def test_a_new_version_is_asked_again(db: Any, visit: Any, person: Any) -> None:
     """After a new version, who agreed to the old one is asked, and both agreements stay."""
-    from winosmith.web.people.privacy import agree, has_agreed, publish
-
     ann = person("ann")
     agree(ann)
     assert has_agreed(ann)
@@ -81,8 +82,6 @@ def test_a_version_that_came_meanwhile_is_not_agreed_to_unread(
     db: Any, visit: Any, person: Any
 ) -> None:
     """A form that showed an older version does not agree to the newer one."""
-    from winosmith.web.people.privacy import has_agreed, publish
-
     ann = person("ann")
     browser = visit(ann)
     shown = _shown(browser.get("/people/consent/"))
@@ -95,8 +94,6 @@ def test_a_version_that_came_meanwhile_is_not_agreed_to_unread(
 
 def test_agreeing_twice_stores_it_once(db: Any, person: Any) -> None:
     """A form sent twice leaves the first time as it was."""
-    from winosmith.web.people.privacy import agree
-
     ann = person("ann")
     agree(ann)
     before = list(ann.agreements.values_list("document", "at"))
@@ -107,8 +104,6 @@ def test_agreeing_twice_stores_it_once(db: Any, person: Any) -> None:
 @pytest.mark.parametrize("text", ["", "  \n"])
 def test_an_empty_text_is_no_version(db: Any, text: str) -> None:
     """Neither an empty text nor the one that holds becomes a new version."""
-    from winosmith.web.people.privacy import current_documents, publish
-
     with pytest.raises(InputError, match="empty"):
         publish("consent", text)
     consent = current_documents()[0]
@@ -120,8 +115,6 @@ def test_another_licence_of_the_site_is_a_new_version(
     db: Any, person: Any, rules: Callable[..., None]
 ) -> None:
     """A site that starts with another licence has a new contributor licence, which is asked."""
-    from winosmith.web.people.privacy import agree, current_documents, first_documents, has_agreed
-
     ann = person("ann")
     agree(ann)
     first_documents()
@@ -136,8 +129,6 @@ def test_another_licence_of_the_site_is_a_new_version(
 
 def test_every_version_can_be_read_by_everyone(db: Any, visit: Any) -> None:
     """The texts have public pages; a version that is none is not found."""
-    from winosmith.web.people.privacy import publish
-
     publish("consent", "New words.")
     page = visit().get("/people/texts/").content.decode()
     assert "New words." in page
@@ -151,8 +142,6 @@ def test_without_anonymous_writers_consent_asks_to_log_in(
     db: Any, visit: Any, rules: Callable[..., None]
 ) -> None:
     """Where the site takes sentences from accounts alone, visitors come to the log-in page."""
-    from winosmith.web.people.models import Person
-
     rules(anonymous=False)
     assert visit().get("/write/").headers["Location"].startswith("/people/login/?")
     answer = visit().post("/people/consent/", {"agree": "yes"})

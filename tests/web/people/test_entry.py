@@ -4,21 +4,33 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.conf import settings
+from django.test import override_settings
 
+from tests.web.together import at_once  # type: ignore[import-not-found]
 from winosmith.errors import InputError
+from winosmith.web.judge.turns import go_on
+from winosmith.web.people.accounts import (
+    adopt,
+    end_invitation,
+    invitation_of,
+    invite,
+    reset,
+    sign_up,
+)
+from winosmith.web.people.models import Document, Invitation, Person, pseudonym
+from winosmith.web.people.privacy import data_about, erase
+from winosmith.web.problems.models import Problem
 
 PASSWORD = "twins-and-cups"
 TYPED = {"name": "Ann", "password": PASSWORD, "again": PASSWORD}
 
 
 def _named(name: str) -> Any:
-    from winosmith.web.people.models import Person
-
     return Person.objects.get_by_natural_key(name)
 
 
@@ -58,7 +70,6 @@ def test_a_double_click_on_sign_up_makes_one_account(db: Any, visit: Any) -> Non
     assert visit().post("/people/join/", TYPED).status_code == 302
     again = visit().post("/people/join/", TYPED)
     assert again.status_code == 302
-    from winosmith.web.people.models import Person
 
     assert Person.objects.filter(name="Ann").count() == 1
 
@@ -78,8 +89,6 @@ def test_what_is_wrong_with_a_sign_up_is_said(
     db: Any, visit: Any, changes: dict[str, str], reason: str
 ) -> None:
     """A sign-up that can't be taken is shown again with the reason, and makes nobody."""
-    from winosmith.web.people.models import Person
-
     answer = visit().post("/people/join/", TYPED | changes)
     assert answer.status_code == 422
     assert reason in answer.content.decode()
@@ -88,8 +97,6 @@ def test_what_is_wrong_with_a_sign_up_is_said(
 
 def test_who_wrote_without_an_account_keeps_it_when_signing_up(db: Any, visit: Any) -> None:
     """The person without an account becomes the account: the same row, so the same sentences."""
-    from winosmith.web.people.models import Document, Person
-
     browser = visit()
     shown = list(Document.objects.values_list("pk", flat=True))
     browser.post("/people/consent/", {"agree": "yes", "shown": shown})
@@ -104,9 +111,6 @@ def test_what_was_written_before_log_in_is_never_judged_by_its_writer(
     db: Any, visit: Any, person: Any, twin: Any
 ) -> None:
     """Who logs in takes over what they wrote in this browser; the queue never gives it to them."""
-    from winosmith.web.judge.turns import go_on
-    from winosmith.web.people.models import Document, Person
-
     ann, bob = person("ann", is_judge=True), person("bob", is_judge=True)
     browser = visit()
     shown = list(Document.objects.values_list("pk", flat=True))
@@ -120,11 +124,6 @@ def test_what_was_written_before_log_in_is_never_judged_by_its_writer(
 
 def test_what_its_writer_has_judged_in_secret_is_withdrawn(db: Any, person: Any, twin: Any) -> None:
     """Where an account read, as a judge, what it wrote without one, the twin is withdrawn."""
-    from winosmith.web.judge.turns import go_on
-    from winosmith.web.people.accounts import adopt
-    from winosmith.web.people.models import Person
-    from winosmith.web.problems.models import Problem
-
     ann, hidden = person("ann", is_judge=True), Person.objects.create_anonymous()
     twin(hidden)
     assert go_on(ann) is not None
@@ -134,8 +133,6 @@ def test_what_its_writer_has_judged_in_secret_is_withdrawn(db: Any, person: Any,
 
 def test_a_log_in_gives_a_new_session(db: Any, visit: Any, person: Any) -> None:
     """The session's key from before the log-in is worth nothing after it."""
-    from winosmith.web.people.models import Document
-
     person("ann")
     browser = visit()
     shown = list(Document.objects.values_list("pk", flat=True))
@@ -209,8 +206,6 @@ def test_logging_out_everywhere_ends_every_session(db: Any, visit: Any, person: 
 
 def test_a_link_makes_one_account_with_its_roles(db: Any, visit: Any) -> None:
     """A link works once; to look at it uses it up for nobody."""
-    from winosmith.web.people.accounts import invite
-
     path = invite(["admin"], 30)
     assert visit().get(path).status_code == 200
     assert visit().get(path).status_code == 200
@@ -222,9 +217,6 @@ def test_a_link_makes_one_account_with_its_roles(db: Any, visit: Any) -> None:
 
 def test_a_link_says_for_whom_it_is(db: Any, visit: Any, person: Any) -> None:
     """Its label is in the list of who makes links, and goes with whoever used the link."""
-    from winosmith.web.people.models import Invitation
-    from winosmith.web.people.privacy import data_about, erase
-
     eva = person("eva", is_moderator=True)
     form = {"role": "judge", "days": "1", "label": "Ann of the Tuesday class"}
     made = visit(eva).post("/people/invitations/", form).content.decode()
@@ -240,9 +232,6 @@ def test_a_link_says_for_whom_it_is(db: Any, visit: Any, person: Any) -> None:
 
 def test_a_link_is_stored_as_a_digest_alone(db: Any) -> None:
     """No column of the database holds what the link holds."""
-    from winosmith.web.people.accounts import invite
-    from winosmith.web.people.models import Invitation
-
     token = invite(["judge"], 30).split("/")[-2]
     row = Invitation.objects.values().get()
     assert token not in str(row)
@@ -251,9 +240,6 @@ def test_a_link_is_stored_as_a_digest_alone(db: Any) -> None:
 
 def test_a_link_that_ran_out_or_was_taken_back_works_no_more(db: Any, visit: Any) -> None:
     """After its minutes, or taken back, a link is over."""
-    from winosmith.web.people.accounts import end_invitation, invitation_of, invite
-    from winosmith.web.people.models import Invitation
-
     path, other = invite(["judge"], 30), invite(["judge"], 30)
     found = invitation_of(other.split("/")[-2])
     assert found is not None
@@ -267,54 +253,30 @@ def test_a_link_that_ran_out_or_was_taken_back_works_no_more(db: Any, visit: Any
 
 def test_a_link_used_by_sixteen_at_once_makes_one_admin(database: Any) -> None:
     """Of sixteen people who use one link in the same moment one becomes an admin, no more."""
-    from django.db import connection
-
-    from winosmith.web.people.accounts import invitation_of, invite, sign_up
-    from winosmith.web.people.models import Person
-
     invitation = invitation_of(invite(["admin"], 30).split("/")[-2])
 
-    def join(number: int) -> bool:
-        try:
-            sign_up(f"somebody-{number}", PASSWORD, invitation=invitation)
-        except InputError:
-            return False
-        finally:
-            connection.close()
-        return True
+    def join(number: int) -> Any:
+        return sign_up(f"somebody-{number}", PASSWORD, invitation=invitation)
 
-    with ThreadPoolExecutor(16) as threads:
-        joined = list(threads.map(join, range(16)))
-    assert sum(joined) == 1
+    joined = at_once(join, range(16), but=InputError)
+    assert sum(isinstance(one, Person) for one in joined) == 1
     assert Person.objects.count() == Person.objects.filter(is_superuser=True).count() == 1
 
 
-def test_a_name_taken_by_sixteen_at_once_is_one_persons(database: Any) -> None:
-    """Of sixteen sign-ups with one name one succeeds, and the others are told."""
-    from django.db import connection
-
-    from winosmith.web.people.accounts import sign_up
-    from winosmith.web.people.models import Person
-
-    def join(number: int) -> bool:
-        try:
-            sign_up("Ann" if number % 2 else "ann", PASSWORD)
-        except InputError as error:
-            assert "taken" in str(error)  # noqa: PT017
-            return False
-        finally:
-            connection.close()
-        return True
-
-    with ThreadPoolExecutor(16) as threads:
-        assert sum(threads.map(join, range(16))) == 1
+@pytest.mark.parametrize("names", [("Ann", "ann"), ("ann", "аnn", "ɑnn", "αnn")])
+def test_a_name_taken_by_sixteen_at_once_is_one_persons(
+    database: Any, names: tuple[str, ...]
+) -> None:
+    """Of sixteen sign-ups with one name, or one look, one succeeds, and the others are told."""
+    joined = at_once(
+        lambda number: sign_up(names[number % len(names)], PASSWORD), range(16), but=InputError
+    )
+    assert sum("taken" in str(one) for one in joined) == 15
     assert Person.objects.count() == 1
 
 
 def test_by_invitation_alone(db: Any, visit: Any, rules: Callable[..., None]) -> None:
     """Where the site asks for an invitation, signing up without one makes nobody."""
-    from winosmith.web.people.models import Person
-
     rules(signup="invited")
     assert "by a link" in visit().post("/people/join/", TYPED).content.decode()
     assert not Person.objects.exists()
@@ -322,8 +284,6 @@ def test_by_invitation_alone(db: Any, visit: Any, rules: Callable[..., None]) ->
 
 def test_moderators_invite_judges_and_no_moderators(db: Any, visit: Any, person: Any) -> None:
     """The page makes a moderator links for contributors and judges alone."""
-    from winosmith.web.people.models import Invitation
-
     browser = visit(person("eva", is_moderator=True))
     refused = browser.post("/people/invitations/", {"role": "admin", "days": 7})
     assert refused.status_code == 422
@@ -353,9 +313,6 @@ def test_a_lost_password_is_set_anew_by_a_link(db: Any, visit: Any, person: Any)
 
 def test_passwords_are_kept_by_argon2id(db: Any, person: Callable[..., Any]) -> None:
     """A password is kept as Argon2id with 19 MiB and two passes, and opens the account."""
-    from django.conf import settings
-    from django.test import override_settings
-
     with override_settings(PASSWORD_HASHERS=settings.PASSWORD_HASHERS[1:]):
         ann = person("ann")
     assert ann.password.startswith("argon2$argon2id$v=19$m=19456,t=2,p=1$")
@@ -370,8 +327,6 @@ def test_passwords_are_kept_by_argon2id(db: Any, person: Callable[..., Any]) -> 
 )
 def test_no_name_looks_like_a_taken_one(db: Any, person: Any, name: str) -> None:
     """Beside "ann" nobody is called by letters of another alphabet that look the same."""
-    from winosmith.web.people.accounts import sign_up
-
     person("ann")
     with pytest.raises(InputError, match="taken"):
         sign_up(name, PASSWORD)
@@ -379,35 +334,12 @@ def test_no_name_looks_like_a_taken_one(db: Any, person: Any, name: str) -> None
 
 def test_whole_names_of_another_alphabet_are_compared(db: Any) -> None:
     """A name all in Cyrillic is refused beside the Latin one it looks like, in either order."""
-    from winosmith.web.people.accounts import sign_up
-
     for first, second in (("асе", "ace"), ("poc", "рос"), ("οХο", "oxo"), ("pau1", "paul")):
         sign_up(first, PASSWORD)
         with pytest.raises(InputError, match="taken"):
             sign_up(second, PASSWORD)
     for other in ("Анна", "Ωmega", "李雷", "さくら子", "Émile", "علي"):
         assert sign_up(other, PASSWORD).name == other
-
-
-def test_a_look_taken_by_sixteen_at_once_is_one_persons(database: Any) -> None:
-    """Of sixteen sign-ups in the same moment whose names look alike one succeeds."""
-    from django.db import connection
-
-    from winosmith.web.people.accounts import sign_up
-    from winosmith.web.people.models import Person
-
-    def join(number: int) -> bool:
-        try:
-            sign_up(("ann", "аnn", "ɑnn", "αnn")[number % 4], PASSWORD)
-        except InputError:
-            return False
-        finally:
-            connection.close()
-        return True
-
-    with ThreadPoolExecutor(16) as threads:
-        assert sum(threads.map(join, range(16))) == 1
-    assert Person.objects.count() == 1
 
 
 @pytest.mark.parametrize(
@@ -432,16 +364,12 @@ def test_a_look_taken_by_sixteen_at_once_is_one_persons(database: Any) -> None:
 )
 def test_what_no_account_is_called(db: Any, name: str, reason: str) -> None:
     """Dots alone, signs in front, slashes, unseen characters and the site's own names are none."""
-    from winosmith.web.people.accounts import sign_up
-
     with pytest.raises(InputError, match=reason):
         sign_up(name, PASSWORD)
 
 
 def test_a_pseudonym_leads_to_whose_it_is(db: Any, visit: Any, person: Any) -> None:
     """Where an account from before is called by another's pseudonym, the pseudonym wins."""
-    from winosmith.web.people.models import pseudonym
-
     ann, adam = person("ann"), person("adam", is_superuser=True)
     eve = person(pseudonym(ann))
     found = visit(adam).get("/moderate/people/", {"who": eve.name})
@@ -453,8 +381,6 @@ def test_an_admin_erases_whatever_somebody_is_called(
     db: Any, visit: Any, person: Any, name: str
 ) -> None:
     """An account from before, whatever its name, is erased by a link on its page."""
-    from winosmith.web.people.models import pseudonym
-
     one, browser = person(name), visit(person("adam", is_superuser=True))
     page = browser.get(f"/moderate/people/{pseudonym(one)}/").content.decode()
     found = re.search(r'href="(/people/erase/[^"]+)"', page)
@@ -467,8 +393,6 @@ def test_an_admin_erases_whatever_somebody_is_called(
 @pytest.mark.parametrize("password", ["margaret-smith", "Margaret-Smith1", "margaretsmith"])
 def test_no_password_is_the_name(db: Any, visit: Any, person: Any, password: str) -> None:
     """A password that is the name, or much like it, is refused at sign-up, change and reset."""
-    from winosmith.web.people.accounts import reset
-
     typed = {"password": password, "again": password}
     joined = visit().post("/people/join/", {"name": "margaret-smith", **typed})
     one = person("Margaret-Smith")

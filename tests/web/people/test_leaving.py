@@ -6,16 +6,30 @@ import json
 from typing import Any
 
 import pytest
+from django.apps import apps
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from winosmith.errors import InputError
+from winosmith.web.judge.turns import answer, answer_local, go_on, needs_local
+from winosmith.web.people import accounts, gates, news, privacy
+from winosmith.web.people.accounts import adopt
+from winosmith.web.people.gates import new_key, once
+from winosmith.web.people.models import Person, pseudonym
+from winosmith.web.people.privacy import _pointing, agree, data_about, erase, hide
+from winosmith.web.predict.models import Model, Prediction
+from winosmith.web.problems.family import path_to
+from winosmith.web.problems.models import Problem, Version
+from winosmith.web.problems.records import as_problem, as_public
+from winosmith.web.problems.states import public_problems
+from winosmith.web.write import rules
+from winosmith.web.write.models import Draft
 
 PASSWORD = "twins-and-cups"
 
 
 def _everything() -> str:
     """Return every row of every table of the site, as text."""
-    from django.apps import apps
-
     return "\n".join(
         str(row)
         for model in apps.get_models()
@@ -26,8 +40,6 @@ def _everything() -> str:
 
 def _judge(person: Any, **more: Any) -> None:
     """Let a person judge the next problem."""
-    from winosmith.web.judge.turns import answer, answer_local, go_on, needs_local
-
     slot = go_on(person)
     if needs_local(slot):
         answer_local(person, slot.ref, 0)
@@ -36,10 +48,6 @@ def _judge(person: Any, **more: Any) -> None:
 
 def _all_about(person: Any, other: Any, twin: Any) -> list[Any]:
     """Let a person write, judge, comment, agree, draft, log in and send a form."""
-    from winosmith.web.people.gates import new_key, once
-    from winosmith.web.people.privacy import agree
-    from winosmith.web.write.models import Draft
-
     agree(person)
     mine = twin(person)
     twin(other)
@@ -72,11 +80,6 @@ def test_telling_takes_as_many_statements_however_much_there_is(
     db: Any, person: Any, twin: Any
 ) -> None:
     """A person's data are read in the same statements for two twins and a vote, and for more."""
-    from django.db import connection
-    from django.test.utils import CaptureQueriesContext
-
-    from winosmith.web.people.privacy import data_about
-
     ann, bob = person("ann", is_judge=True), person("bob")
     counts, votes = [], []
     for _ in range(3):
@@ -93,11 +96,6 @@ def test_telling_takes_as_many_statements_however_much_there_is(
 
 def test_every_table_that_points_at_people_is_told(db: Any) -> None:
     """A table with a column for a person is in the file, or is told in words of its own."""
-    from django.apps import apps
-
-    from winosmith.web.people.models import Person
-    from winosmith.web.people.privacy import _pointing
-
     told = {(model._meta.label, column) for model, column in _pointing()}
     own = {("people.Agreement", "person"), ("problems.Twin", "contributor")}
     own |= {("judge.Slot", "contributor"), ("take.Subject", "person")}
@@ -115,10 +113,6 @@ def test_hiding_takes_everything_off_the_site(
     db: Any, visit: Any, person: Any, twin: Any, key_of: Any
 ) -> None:
     """Hidden twins are withdrawn whatever their state, are judged no more, and only mine are."""
-    from winosmith.web.judge.turns import go_on
-    from winosmith.web.problems.models import Problem
-    from winosmith.web.problems.states import public_problems
-
     ann, bob, judge = person("ann"), person("bob"), person("judge", is_judge=True)
     for state in ("judging", "valid", "held", "rejected"):
         twin(ann, state=state)
@@ -135,8 +129,6 @@ def test_hiding_takes_everything_off_the_site(
 
 def test_erasure_leaves_no_trace_of_the_name(db: Any, visit: Any, person: Any, twin: Any) -> None:
     """After an erasure no row holds name, secrets, session, comments, drafts or unreleased text."""
-    from winosmith.web.people.models import pseudonym
-
     ann, bob = person("ann-the-unmistakable", is_judge=True), person("bob")
     mine = _all_about(ann, bob, twin)
     browser = visit(ann)
@@ -161,10 +153,6 @@ def test_released_text_stays_without_its_writer(db: Any, person: Any, twin: Any)
 
     They keep their topic, and what was not released has none any more.
     """
-    from winosmith.web.people.privacy import agree, erase
-    from winosmith.web.problems.records import as_problem
-    from winosmith.web.problems.states import public_problems
-
     ann = person("ann")
     agree(ann)
     released = twin(ann, state="valid", released=True)
@@ -184,8 +172,6 @@ def test_released_text_stays_without_its_writer(db: Any, person: Any, twin: Any)
 
 def test_who_keeps_their_texts_here_keeps_them_nameless(db: Any, person: Any, twin: Any) -> None:
     """Erased without their texts, somebody leaves them on the site, still being judged."""
-    from winosmith.web.people.privacy import erase
-
     ann = person("ann")
     half = twin(ann)[0]
     erase(ann, texts=False)
@@ -196,9 +182,6 @@ def test_who_keeps_their_texts_here_keeps_them_nameless(db: Any, person: Any, tw
 
 def test_what_an_erased_judge_held_goes_to_others(db: Any, person: Any, twin: Any) -> None:
     """An erased judge's open problem is free at once; their votes stay."""
-    from winosmith.web.judge.turns import go_on
-    from winosmith.web.people.privacy import erase
-
     ann, bob = person("ann", is_judge=True), person("bob", is_judge=True)
     held = twin(None)
     slot = go_on(ann)
@@ -210,8 +193,6 @@ def test_what_an_erased_judge_held_goes_to_others(db: Any, person: Any, twin: An
 
 def test_an_erased_account_lets_nobody_in(db: Any, visit: Any, person: Any) -> None:
     """Neither the old name nor the new one logs in, and the name is free again."""
-    from winosmith.web.people.privacy import erase
-
     ann = person("ann")
     erase(ann, texts=False)
     ann.refresh_from_db()
@@ -226,9 +207,6 @@ def test_what_waited_while_somebody_was_erased_does_nothing(
     db: Any, person: Any, twin: Any, contributor: Any
 ) -> None:
     """A request that began before the erasure, and comes to write after it, leaves no trace."""
-    from winosmith.web.people import accounts, gates, news, privacy
-    from winosmith.web.write import rules
-
     ann = contributor("ann")
     mine = twin(ann)[0].twin
     token = news.address_token(ann, "ann@example.org", True)
@@ -251,8 +229,6 @@ def test_what_waited_while_somebody_was_erased_does_nothing(
 
 def test_the_only_admin_is_not_erased(db: Any, person: Any) -> None:
     """A site keeps an admin: the last one is refused, the last but one not."""
-    from winosmith.web.people.privacy import erase
-
     adam = person("adam", is_superuser=True)
     with pytest.raises(InputError, match="only admin"):
         erase(adam, texts=False)
@@ -286,11 +262,6 @@ def test_an_admin_erases_who_asked_for_it(db: Any, visit: Any, person: Any) -> N
 def test_erasure_leaves_no_word_in_what_others_made_of_it(db: Any, person: Any) -> None:
     """After an erasure no edit, digest or prediction spells the text; trees and depths stay."""
     from tests.web.lineaged import child, root  # type: ignore[import-not-found]
-    from winosmith.web.people.privacy import erase
-    from winosmith.web.predict.models import Model, Prediction
-    from winosmith.web.problems.family import path_to
-    from winosmith.web.problems.models import Version
-    from winosmith.web.problems.records import as_problem, as_public
 
     ann, bob = person("ann"), person("bob")
     top = root(bob)
@@ -318,8 +289,6 @@ def test_erasure_leaves_no_word_in_what_others_made_of_it(db: Any, person: Any) 
 def test_ones_versions_are_hidden_alone(db: Any, person: Any) -> None:
     """Hiding what one wrote takes one's versions away, and leaves what others made of them."""
     from tests.web.lineaged import child, root  # type: ignore[import-not-found]
-    from winosmith.web.people.privacy import hide
-    from winosmith.web.problems.models import Problem
 
     ann, bob = person("ann"), person("bob")
     middle = child(root(bob), ann)
@@ -333,10 +302,6 @@ def test_ones_versions_are_hidden_alone(db: Any, person: Any) -> None:
 def test_versions_written_without_an_account_join_one(db: Any, person: Any) -> None:
     """Adopted versions are the account's: it never judges them, and they keep their place."""
     from tests.web.lineaged import child, root  # type: ignore[import-not-found]
-    from winosmith.web.judge.turns import go_on
-    from winosmith.web.people.accounts import adopt
-    from winosmith.web.people.models import Person
-    from winosmith.web.problems.family import path_to
 
     nobody, ann = Person.objects.create_anonymous(), person("ann", is_judge=True)
     top = root()
@@ -351,7 +316,6 @@ def test_versions_written_without_an_account_join_one(db: Any, person: Any) -> N
 def test_my_data_tell_where_versions_stand(db: Any, person: Any) -> None:
     """The file about oneself has a version's root, parent and depths, not its parent's words."""
     from tests.web.lineaged import child, root  # type: ignore[import-not-found]
-    from winosmith.web.people.privacy import data_about
 
     ann = person("ann")
     middle = child(root(), person("bob"), new=("not fit", "secretly fit"), state="held")

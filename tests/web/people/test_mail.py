@@ -16,10 +16,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
+from django.core import signing
+from django.test import override_settings
 
 from tests.waiting import until  # type: ignore[import-not-found]
 from tests.web.serving import PASSWORD  # type: ignore[import-not-found]
 from winosmith.errors import InputError, RecipeError
+from winosmith.web._site import MAIL_PASSWORD, Mail, SiteRules
+from winosmith.web.people import news
+from winosmith.web.people import news as mail
+from winosmith.web.people.accounts import close_doors, invitation_of, new_password, way_in
+from winosmith.web.people.models import Person
+from winosmith.web.people.news import send_news
+from winosmith.web.people.privacy import data_about, erase
+from winosmith.web.problems.models import Problem
 
 ADDRESS = "ann@example.org"
 
@@ -174,8 +185,6 @@ def test_asking_for_mails_has_a_limit(served: Callable[..., Any], post: Post) ->
 
 def test_mails_of_news_end_at_once(sending: list[Any], visit: Any) -> None:
     """Who is no longer to be mailed needs no mail for that: the address stays, the news do not."""
-    from winosmith.web.people.news import send_news
-
     ann, _zoe = sending
     form = {"email": ann.email, "password": PASSWORD}
     assert visit(ann).post("/people/mail/", form).status_code == 302
@@ -186,8 +195,6 @@ def test_mails_of_news_end_at_once(sending: list[Any], visit: Any) -> None:
 
 def test_without_a_mail_server_there_is_none_of_it(db: Any, person: Any, visit: Any) -> None:
     """No page of mail is there, no address is asked for, and nothing is sent."""
-    from winosmith.web.people.news import send_news
-
     ann = visit(person("ann"))
     for path in ("password/lost/", "mail/", "mail/x/"):
         assert ann.get(f"/people/{path}").status_code == 404
@@ -199,11 +206,7 @@ def test_without_a_mail_server_there_is_none_of_it(db: Any, person: Any, visit: 
 @pytest.fixture
 def sending(db: Any, post: Post, person: Any) -> Iterator[list[Any]]:
     """Return ann and zoe, who have news and wish for them, on a site with a mail server."""
-    from django.conf import settings
-    from django.test import override_settings
-
     from tests.web.judge.making import give, twin  # type: ignore[import-not-found]
-    from winosmith.web._site import Mail
 
     few = {"judges": 1, "gold_every": 0, "training_questions": 0, "training_right": 0}
     with override_settings(
@@ -225,10 +228,6 @@ def sending(db: Any, post: Post, person: Any) -> Iterator[list[Any]]:
 
 def test_news_are_mailed_once_to_those_who_wish(sending: list[Any], post: Post) -> None:
     """A mail says how much is new, and none of it; who has read it, or wants none, gets none."""
-    from winosmith.web.people.news import send_news
-    from winosmith.web.people.privacy import data_about, erase
-    from winosmith.web.problems.models import Problem
-
     ann, zoe = sending
     zoe.mail_news = False
     zoe.save()
@@ -248,8 +247,6 @@ def test_a_refused_mail_keeps_nobody_elses_back(
     sending: list[Any], post: Post, caplog: pytest.LogCaptureFixture
 ) -> None:
     """It is sent again the next day; the log says that it was refused, and not whose it was."""
-    from winosmith.web.people.news import send_news
-
     post.refused = ADDRESS
     assert send_news() == 1
     assert [to for to, _message in post.taken] == [["zoe@example.org"]]
@@ -264,10 +261,6 @@ def test_who_leaves_while_others_are_mailed_gets_none(
     sending: list[Any], post: Post, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An address that is forgotten in between gets no mail, and does not come back."""
-    from winosmith.web.people import news
-    from winosmith.web.people import news as mail
-    from winosmith.web.people.models import Person
-
     zoe = sending[1]
 
     def meanwhile(person: Any, _after: Any) -> list[Any]:
@@ -283,8 +276,6 @@ def test_who_leaves_while_others_are_mailed_gets_none(
 
 def test_an_address_is_confirmed_by_its_owner_alone(db: Any, person: Any) -> None:
     """A token of another person, an altered one, and one from before a change are none."""
-    from winosmith.web.people import news as mail
-
     ann, bob = person("ann"), person("bob")
     token = mail.address_token(ann, ADDRESS, True)
     for who, given in ((bob, token), (ann, token[:-2]), (ann, "x")):
@@ -298,9 +289,6 @@ def test_an_address_is_confirmed_by_its_owner_alone(db: Any, person: Any) -> Non
 
 def test_a_wish_for_news_brings_no_address_back(db: Any, person: Any) -> None:
     """What another request of theirs made of the address meanwhile stays."""
-    from winosmith.web.people import news as mail
-    from winosmith.web.people.models import Person
-
     ann = person("ann", email=ADDRESS)
     mail.forget_address(Person.objects.get(pk=ann.pk))
     mail.choose_news(ann, news=True)
@@ -309,9 +297,6 @@ def test_a_wish_for_news_brings_no_address_back(db: Any, person: Any) -> None:
 
 def test_a_mailed_link_ends_with_all_that_opens_the_account(db: Any, person: Any) -> None:
     """Logging out everywhere, a new password and another address end it; another mail does not."""
-    from winosmith.web.people import news as mail
-    from winosmith.web.people.accounts import close_doors, invitation_of, new_password, way_in
-
     ann = person("ann", email=ADDRESS)
     for end in (
         lambda: close_doors(ann),
@@ -326,10 +311,6 @@ def test_a_mailed_link_ends_with_all_that_opens_the_account(db: Any, person: Any
 
 def test_a_mail_tells_its_reader_nothing_of_the_account(db: Any, person: Any) -> None:
     """What stands in the link to a new address spells neither it, the old one nor what logs in."""
-    from django.core import signing
-
-    from winosmith.web.people import news as mail
-
     ann = person("ann", email="old@example.org")
     tokens = [mail.address_token(ann, ADDRESS, True) for _ in range(2)]
     first, second = (signing.loads(token, salt=mail._SALT) for token in tokens)
@@ -350,8 +331,6 @@ def test_a_mail_tells_its_reader_nothing_of_the_account(db: Any, person: Any) ->
 )
 def test_a_mail_server_that_is_none_is_refused(text: str, said: str, tmp_path: Path) -> None:
     """What is wrong with the table is told by name; a password has no place in it."""
-    from winosmith.web._site import SiteRules
-
     path = tmp_path / "site.toml"
     path.write_text(f"[mail]\n{text}\n")
     with pytest.raises(RecipeError, match=said):
@@ -362,8 +341,6 @@ def test_the_password_comes_from_a_file_or_the_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The file's first line counts before the variable; a file that is missing is named."""
-    from winosmith.web._site import MAIL_PASSWORD, Mail
-
     monkeypatch.setenv(MAIL_PASSWORD, "of the environment")
     mail = Mail("mail.example.org", "a@example.org")
     assert mail.password(tmp_path) == "of the environment"

@@ -6,39 +6,33 @@ import re
 from typing import Any
 
 import pytest
+from django.core.cache import cache
+from django.db import OperationalError, transaction
 
 from tests.web.judge.making import give, gold  # type: ignore[import-not-found]
 from tests.web.judge.making import twin as judged_twin
+from winosmith.web.judge.submissions import enter
+from winosmith.web.judge.trust import contest
+from winosmith.web.judge.trust import settle_contest as settle
+from winosmith.web.judge.turns import go_on
+from winosmith.web.moderate import batches, decisions
+from winosmith.web.moderate.people import appoint, carry_out
+from winosmith.web.people import news
+from winosmith.web.people.privacy import data_about, erase
+from winosmith.web.problems.lookalikes import Half
+from winosmith.web.problems.models import Problem, Twin
 
 pytestmark = pytest.mark.usefixtures("forgotten")
 
 
 @pytest.fixture
-def rules() -> Any:
-    """Return a setter of the site's rules: one judge a problem, and no gold unless asked for."""
-    from dataclasses import replace
-
-    from django.conf import settings
-    from django.test import override_settings
-
-    changed = []
-
-    def change(**changes: Any) -> None:
-        few = {"gold_every": 0, "judges": 1, "training_questions": 0, "training_right": 0}
-        made = override_settings(RULES=replace(settings.RULES, **{**few, **changes}))
-        made.enable()
-        changed.append(made)
-
-    change()
-    yield change
-    for made in reversed(changed):
-        made.disable()
+def usual() -> dict[str, Any]:
+    """Return rules of one judge a problem, without gold and training."""
+    return {"gold_every": 0, "judges": 1, "training_questions": 0, "training_right": 0}
 
 
 def _badge(browser: Any) -> int:
     """Return the number at the top of the first page."""
-    from django.core.cache import cache
-
     cache.clear()
     found = re.search(r'class="unheard">(\d+)', browser.get("/").content.decode())
     return int(found[1]) if found else 0
@@ -70,8 +64,6 @@ def test_an_appeal_is_heard_of_by_moderators_and_its_answer_by_who_wrote(
     db: Any, rules: Any, person: Any, visit: Any
 ) -> None:
     """Who appealed hears that it was declined, and why; their own acts are no news to them."""
-    from winosmith.web.moderate import batches, decisions
-
     ann, bob, eva = person("ann"), person("bob", is_judge=True), person("eva", is_moderator=True)
     (half,) = judged_twin(ann, halves=1)
     give(bob, choice=1)
@@ -96,10 +88,6 @@ def test_a_judge_hears_of_new_problems_and_how_many_are_left(
     db: Any, rules: Any, person: Any, visit: Any
 ) -> None:
     """New problems are one item, however many; who can judge none of them hears of none."""
-    from winosmith.web.judge.submissions import enter
-    from winosmith.web.problems.lookalikes import Half
-    from winosmith.web.problems.models import Twin
-
     rules(review="none")
     ann, bob = person("ann"), person("bob", is_judge=True)
     _news(visit(bob)), _news(visit(ann))
@@ -119,10 +107,6 @@ def test_a_judge_hears_what_became_of_what_they_contested(
     db: Any, rules: Any, person: Any, visit: Any
 ) -> None:
     """A settled contest is news, with the moderator's words, and leads to the question."""
-    from winosmith.web.judge.trust import contest
-    from winosmith.web.judge.trust import settle_contest as settle
-    from winosmith.web.problems.models import Problem
-
     rules(gold_every=1)
     bob, eva = person("bob", is_judge=True), person("eva", is_moderator=True)
     gold(1)
@@ -145,11 +129,6 @@ def test_news_tell_nothing_of_the_question_that_a_judge_holds(
     db: Any, rules: Any, person: Any, visit: Any
 ) -> None:
     """The page is the same, whether the one that they hold is gold or the last that is left."""
-    from winosmith.web.judge.submissions import enter
-    from winosmith.web.judge.turns import go_on
-    from winosmith.web.problems.lookalikes import Half
-    from winosmith.web.problems.models import Twin
-
     pages = []
     gold(1)
     for every, name in enumerate(("bob", "eva")):
@@ -168,8 +147,6 @@ def test_news_tell_nothing_of_the_question_that_a_judge_holds(
 
 def test_who_is_erased_leaves_no_time_of_their_news(db: Any, person: Any, visit: Any) -> None:
     """When somebody looked is in their own data, and is forgotten with them."""
-    from winosmith.web.people.privacy import data_about, erase
-
     ann = person("ann")
     _news(visit(ann))
     ann.refresh_from_db()
@@ -183,9 +160,6 @@ def test_news_are_read_while_nobody_can_write(
     ready_site: Any, person: Any, visit: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A page that can't note that it was looked at is shown all the same."""
-    from django.db import OperationalError, transaction
-
-    from winosmith.web.people import news
 
     def locked() -> Any:
         raise OperationalError("database is locked")
@@ -202,8 +176,6 @@ def test_a_judge_hears_what_was_decided_about_their_votes(
     db: Any, rules: Any, person: Any, visit: Any
 ) -> None:
     """Held, let count, taken out: each is news for the judge, without the words for the log."""
-    from winosmith.web.moderate.people import appoint, carry_out
-
     rules(judges=3)
     bob, eva = person("bob", is_judge=True), person("eva", is_moderator=True)
     judged_twin(halves=1)

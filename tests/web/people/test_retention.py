@@ -5,21 +5,21 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
+from django.utils import timezone
+
+from winosmith.web.judge.models import Slot
+from winosmith.web.people.accounts import invite
+from winosmith.web.people.gates import new_key, once, rate_limit
+from winosmith.web.people.models import Done, Hits, Invitation, Person, Session
+from winosmith.web.people.privacy import tidy
+from winosmith.web.problems.models import Problem
+from winosmith.web.write.models import Draft
+
 
 def test_what_is_old_goes_and_what_is_not_stays(
     db: Any, visit: Any, person: Any, twin: Any, rules: Any
 ) -> None:
     """Hits go after a day, sessions when they end, all else after the days of the setting."""
-    from django.utils import timezone
-
-    from winosmith.web.judge.models import Slot
-    from winosmith.web.people.accounts import invite
-    from winosmith.web.people.gates import new_key, once, rate_limit
-    from winosmith.web.people.models import Done, Hits, Invitation, Person, Session
-    from winosmith.web.people.privacy import tidy
-    from winosmith.web.problems.models import Problem
-    from winosmith.web.write.models import Draft
-
     rules(retention_days=30)
     ann = person("ann")
     twin(ann)

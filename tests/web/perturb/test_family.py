@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from django.db import transaction
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
@@ -20,7 +21,10 @@ from tests.web.perturb.conftest import (  # type: ignore[import-not-found]
 from winosmith import Dataset
 from winosmith.lineage import apply_edits, check_lineages, depths
 from winosmith.problem import BLANK
-from winosmith.text import tokens
+from winosmith.text import changes, tokens
+from winosmith.web.people.privacy import erase
+from winosmith.web.problems.family import dataset_of, digest_of, path_to, place
+from winosmith.web.problems.models import Problem
 
 WORDS = st.sampled_from("cup jug fell quickly not because the so old . , doesn't".split())
 
@@ -43,11 +47,6 @@ def test_depths_are_those_of_the_whole_family(
     db: Any, original: Callable[..., Any], root: str, tree: list[tuple[str, int]]
 ) -> None:
     """Row by row, what the site stores is what winosmith.lineage says of the family at once."""
-    from django.db import transaction
-
-    from winosmith.web.problems.family import dataset_of, place
-    from winosmith.web.problems.models import Problem
-
     with transaction.atomic():
         rows = [original("root", root)]
         for at, (sentence, above) in enumerate(tree):
@@ -69,8 +68,6 @@ def test_what_is_entered_is_a_true_lineage(
     db: Any, contributor: Callable[..., Any], original: Callable[..., Any]
 ) -> None:
     """The edits that are stored, applied to the parent, give the child; nothing contradicts."""
-    from winosmith.web.problems.family import dataset_of
-
     ann, root = contributor(), original()
     child = send(ann, root, typed(declared="3"))
     grandchild = send(ann, child, typed(GRANDCHILD))
@@ -94,8 +91,6 @@ def test_the_path_costs_what_it_is_long(
     at_most: Callable[..., Any],
 ) -> None:
     """A family of a hundred is not read for a path of three."""
-    from winosmith.web.problems.family import path_to, place
-
     root = original()
     for at in range(100):
         place(original(f"side-{at}", f"{ROOT[:-1]} {at}."), root)
@@ -114,9 +109,6 @@ def test_below_what_was_erased_no_depth_is_made_up(
     db: Any, contributor: Callable[..., Any], original: Callable[..., Any]
 ) -> None:
     """The lineage depth hangs on every step, the edit depth on the root; the rest is still told."""
-    from winosmith.web.people.privacy import erase
-    from winosmith.web.problems.models import Problem
-
     ann, bob, root = contributor(), contributor("bob"), original()
     child = send(bob, root)
     Problem.objects.filter(pk=child.pk).update(state="valid")
@@ -132,9 +124,6 @@ def test_everybody_sees_their_part_of_a_tree(
     db: Any, contributor: Callable[..., Any], original: Callable[..., Any]
 ) -> None:
     """Public versions, and one's own that stand; a hidden parent's words are told by no edit."""
-    from winosmith.web.problems.family import dataset_of
-    from winosmith.web.problems.models import Problem
-
     ann, bob, root = contributor(), contributor("bob"), original()
     child = send(ann, root)
     grandchild = send(ann, child, typed(GRANDCHILD))
@@ -159,8 +148,6 @@ def test_everybody_sees_their_part_of_a_tree(
 @given(before=sentences(), after=sentences())
 def test_marked_changes_are_the_new_sentence(before: str, after: str) -> None:
     """What is not taken out is the new sentence, what is not put in the old one, spaces aside."""
-    from winosmith.text import changes
-
     found = changes(before, after)
 
     def joined(*without: str) -> str:
@@ -174,8 +161,6 @@ def test_marked_changes_are_the_new_sentence(before: str, after: str) -> None:
 
 def test_options_in_another_order_make_no_other_version() -> None:
     """The digest is of the sentence and the set of options."""
-    from winosmith.web.problems.family import digest_of
-
     assert digest_of(CHILD, OPTIONS) == digest_of(CHILD, OPTIONS[::-1])
     assert digest_of(CHILD, OPTIONS) != digest_of(CHILD, ("the cup", "the suitcase"))
     assert digest_of(CHILD, OPTIONS) != digest_of(ROOT, OPTIONS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from typing import Any
@@ -18,6 +19,9 @@ from tests.web.perturb.conftest import (  # type: ignore[import-not-found]
     text,
     typed,
 )
+from winosmith.web.predict.asking import ask
+from winosmith.web.predict.models import Prediction
+from winosmith.web.problems.models import Problem
 
 
 def test_a_model_that_is_away_blocks_nobody(desk: Any, models: Any) -> None:
@@ -36,11 +40,8 @@ def test_a_model_that_is_away_blocks_nobody(desk: Any, models: Any) -> None:
 
 def test_a_prediction_appears_with_probabilities(desk: Any, models: Any) -> None:
     """The chosen model stands first; bars, who was fooled, what it made of the parent."""
-    import math
-
     one, other = models("one", "other")
     ann, client, root = desk
-    from winosmith.web.predict.asking import ask
 
     ask(root)
     answer_as(other, root, [0.0, -1.0])
@@ -160,8 +161,6 @@ def test_a_model_that_fails_is_shown_as_such(
     desk: Any, models: Any, stand: str, words: str
 ) -> None:
     """A model that took too long or failed says so, and nobody waits for it."""
-    from winosmith.web.predict.models import Prediction
-
     models("one")
     ann, client, root = desk
     made = send(ann, root)
@@ -202,8 +201,6 @@ def test_the_way_from_the_root_is_shown_as_far_as_one_may(
     desk: Any, contributor: Any, visit: Any
 ) -> None:
     """Each step marks its edits; what is not public is a gap, told by no edit of the next."""
-    from winosmith.web.problems.models import Problem
-
     ann, client, root = desk
     child = send(ann, root, typed(CHILD.replace("suitcase", "secret suitcase")))
     grandchild = send(ann, child, typed(GRANDCHILD))
@@ -235,8 +232,6 @@ def test_only_those_who_may_see_a_version_see_its_page(
     desk: Any, contributor: Callable[..., Any], visit: Any
 ) -> None:
     """To all others it does not exist, as if nothing had that id."""
-    from winosmith.web.problems.models import Problem
-
     ann, client, root = desk
     made = send(ann, root)
     eva = contributor("eva", is_moderator=True)
@@ -268,8 +263,6 @@ def test_only_those_who_may_see_a_version_see_its_page(
 
 def test_a_version_is_revised_on_the_same_form(desk: Any) -> None:
     """Filled with what was sent, it replaces the version once; afterwards its address says so."""
-    from winosmith.web.problems.models import Problem
-
     ann, client, root = desk
     old = send(ann, root, typed(declared="2"))
     where = f"/perturb/{old.ref}/revise/"

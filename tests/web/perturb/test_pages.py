@@ -20,12 +20,15 @@ from tests.web.perturb.conftest import (  # type: ignore[import-not-found]
     text,
     typed,
 )
+from winosmith.web.judge.models import Seen
+from winosmith.web.people import gates
+from winosmith.web.people.models import Person
+from winosmith.web.people.privacy import publish
+from winosmith.web.problems.models import Problem
 
 
 def test_the_first_page_explains_and_lists(desk: Any, original: Callable[..., Any]) -> None:
     """Examples with their edits, and the originals, each with a link; perturbed ones on request."""
-    from winosmith.web.problems.models import Problem
-
     ann, client, root = desk
     original("other", "The cup hit the jug, so the _ broke.")
     child = send(ann, root)
@@ -116,8 +119,6 @@ def test_the_form_starts_as_the_parent_without_its_answer(desk: Any) -> None:
 
 def test_a_good_sentence_leads_to_its_page_once(desk: Any, models: Any) -> None:
     """Sent again, by a double click or the back button, the same form leads to the same page."""
-    from winosmith.web.problems.models import Problem
-
     _ann, client, _root = desk
     first = client.post("/perturb/root/", form())
     again = client.post("/perturb/root/", form(GRANDCHILD))
@@ -152,8 +153,6 @@ def test_a_refusal_keeps_everything(desk: Any, models: Any) -> None:
 
 def test_checks_need_no_script(desk: Any) -> None:
     """The button "Check" answers with the form as it was, the edits marked, and writes nothing."""
-    from winosmith.web.problems.models import Problem
-
     _ann, client, _root = desk
     page = text(client.post("/perturb/root/", {**form(), "do": "check"}))
     assert f">{CHILD}</textarea>" in page
@@ -168,8 +167,6 @@ def test_checks_need_no_script(desk: Any) -> None:
 
 def test_live_checks_write_nothing(desk: Any) -> None:
     """A check answers with its part of the page and the line that is read out."""
-    from winosmith.web.problems.models import Problem
-
     _ann, client, _root = desk
     page = text(client.post("/perturb/root/check/", form(), headers={"HX-Request": "true"}))
     assert "<html" not in page
@@ -195,8 +192,6 @@ def test_too_many_keeps_what_was_typed(desk: Any) -> None:
 
 def test_typing_is_checked_so_often_and_no_more(desk: Any, monkeypatch: Any) -> None:
     """The live check and the button are counted as one; sending is not."""
-    from winosmith.web.people import gates
-
     _ann, client, _root = desk
     monkeypatch.setattr(gates, "TYPED", 2)
     with rules(perturbs_per_hour=1):
@@ -208,10 +203,6 @@ def test_typing_is_checked_so_often_and_no_more(desk: Any, monkeypatch: Any) -> 
 
 def test_a_text_that_changed_keeps_what_was_typed(desk: Any, visit: Any) -> None:
     """What is sent without the consent that holds now comes back; nobody is made up for it."""
-    from winosmith.web.people.models import Person
-    from winosmith.web.people.privacy import publish
-    from winosmith.web.problems.models import Problem
-
     _ann, client, _root = desk
     publish("consent", "Everything is different now.")
     before = Person.objects.count()
@@ -226,8 +217,6 @@ def test_a_text_that_changed_keeps_what_was_typed(desk: Any, visit: Any) -> None
 
 def test_who_reads_a_half_to_perturb_it_never_judges_the_other(desk: Any, original: Any) -> None:
     """The page notes that the twin was read where its other half is still being judged."""
-    from winosmith.web.judge.models import Seen
-
     ann, client, root = desk
     original("half", CHILD, twin=root.twin, state="judging")
     client.get("/perturb/root/")
@@ -237,8 +226,6 @@ def test_who_reads_a_half_to_perturb_it_never_judges_the_other(desk: Any, origin
 @pytest.mark.long
 def test_hostile_texts_run_nowhere(desk: Any) -> None:
     """Through the form, its checks, the result and the path each text stays text."""
-    from winosmith.web.problems.models import Problem
-
     _ann, client, _root = desk
     for n, hostile in enumerate(TEXTS):
         sentence = f"The trophy number {n} and {hostile} went into the suitcase since _ was wide."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -18,7 +17,19 @@ from tests.web.perturb.conftest import (  # type: ignore[import-not-found]
     send,
     typed,
 )
+from tests.web.together import at_once  # type: ignore[import-not-found]
 from winosmith.errors import InputError
+from winosmith.web.judge.models import Seen, Slot, note_seen
+from winosmith.web.judge.submissions import withdraw
+from winosmith.web.people.gates import TooMany, rate_limit
+from winosmith.web.people.models import Done
+from winosmith.web.perturb.rules import Place, Typed, _length, examine, measured, revisable, write
+from winosmith.web.predict.models import Prediction
+from winosmith.web.problems.checks import Refused
+from winosmith.web.problems.family import may_perturb, path_to
+from winosmith.web.problems.lookalikes import remember, remember_published
+from winosmith.web.problems.models import Remembered, Version
+from winosmith.web.problems.records import as_problem
 
 KEY = "k" * 32
 
@@ -36,11 +47,6 @@ def test_what_is_sent_is_a_problem_of_its_own(
     models: Callable[..., Any],
 ) -> None:
     """It is a single under its own twin: judged, remembered, placed; every model is asked."""
-    from winosmith.web.judge.models import Slot
-    from winosmith.web.predict.models import Prediction
-    from winosmith.web.problems.models import Remembered, Version
-    from winosmith.web.problems.records import as_problem
-
     one, other = models("one", "other")
     ann, root = contributor(), original()
     made = send(ann, root, typed(against="other"))
@@ -109,8 +115,6 @@ def test_what_breaks_a_rule_is_refused(
     words: str,
 ) -> None:
     """The refusal says what to do, by the field, and nothing is written."""
-    from winosmith.web.people.models import Done
-    from winosmith.web.problems.checks import Refused
     from winosmith.web.problems.models import Problem, Version
 
     ann, root = contributor(), original()
@@ -126,9 +130,6 @@ def test_a_family_holds_no_version_twice(
     db: Any, contributor: Callable[..., Any], original: Callable[..., Any]
 ) -> None:
     """Nobody enters it again, anywhere in the family, unless it was withdrawn or rejected."""
-    from winosmith.web.judge.submissions import withdraw
-    from winosmith.web.problems.checks import Refused
-
     ann, bob, root = contributor(), contributor("bob"), original()
     child = send(ann, root)
     for somebody, parent, sentence, words in (
@@ -156,8 +157,6 @@ def test_the_other_half_of_the_twin_is_no_perturbation(
     db: Any, contributor: Callable[..., Any], original: Callable[..., Any]
 ) -> None:
     """It is refused where the writer can read it, and says nothing where they can't."""
-    from winosmith.web.problems.checks import Refused
-
     ann, root = contributor(), original()
     half = original("half", CHILD, twin=root.twin, answer=1)
     with pytest.raises(Refused, match="other half"):
@@ -184,8 +183,6 @@ def test_who_may_perturb_what(
     db: Any, contributor: Callable[..., Any], original: Callable[..., Any]
 ) -> None:
     """Public problems everybody, one's own while they wait, nothing else; moderators like all."""
-    from winosmith.web.problems.family import may_perturb
-
     ann, bob = contributor(), contributor("bob")
     eva = contributor("eva", is_moderator=True)
     own = original("own", contributor=ann)
@@ -216,7 +213,6 @@ def test_consent_and_limits_come_first(
     original: Callable[..., Any],
 ) -> None:
     """Who has not agreed is refused; what is spent is spent for what was written alone."""
-    from winosmith.web.people.gates import TooMany, rate_limit
     from winosmith.web.problems.models import Problem
 
     root = original()
@@ -253,8 +249,6 @@ def test_who_looks_first(
     state: str,
 ) -> None:
     """The site's rule decides; models are asked whatever it says."""
-    from winosmith.web.judge.models import Slot
-
     with rules(review=review):
         made = send(contributor(anonymous=anonymous), original())
     assert made.state == state
@@ -266,7 +260,6 @@ def test_kin_is_no_hint_and_strangers_are(
 ) -> None:
     """What is near for being near the root is none; what was copied from elsewhere is."""
     from winosmith import Dataset, Problem
-    from winosmith.web.problems.lookalikes import remember, remember_published
 
     ann, root = contributor(), original()
     remember(root, original("half", ROOT.replace("large", "wide"), twin=root.twin))
@@ -285,26 +278,14 @@ def test_ten_threads_with_one_sentence_enter_it_once(
     database: Any, contributor: Callable[..., Any], original: Callable[..., Any]
 ) -> None:
     """Of ten at once one enters and nine are told, though nobody perturbed the root before."""
-    from django.db import connections
-
-    from winosmith.web.problems.checks import Refused
     from winosmith.web.problems.models import Problem, Version
 
     people, root = [contributor(f"person {n}") for n in range(10)], original()
 
-    def one(somebody: Any) -> str:
-        try:
-            return str(send(somebody, root).ref)
-        except Refused as refused:
-            return str(refused)
-        finally:
-            connections.close_all()
-
-    with ThreadPoolExecutor(10) as pool:
-        found = list(pool.map(one, people))
+    found = at_once(lambda somebody: send(somebody, root), people, but=Refused)
     made = Problem.objects.exclude(pk=root.pk).get()
-    assert sorted(found).count(made.ref) == 1
-    assert sum("Somebody has sent" in text for text in found) == 9
+    assert found.count(made) == 1
+    assert sum("Somebody has sent" in str(one) for one in found) == 9
     assert Version.objects.filter(parent=None).count() == 1
 
 
@@ -312,27 +293,14 @@ def test_a_double_click_of_ten_threads_perturbs_once(
     database: Any, contributor: Callable[..., Any], original: Callable[..., Any]
 ) -> None:
     """All of them get the same problem."""
-    from django.db import connections
-
     ann, root = contributor(), original()
-
-    def one(_n: int) -> str:
-        try:
-            return str(send(ann, root, key=KEY).ref)
-        finally:
-            connections.close_all()
-
-    with ThreadPoolExecutor(10) as pool:
-        assert len(set(pool.map(one, range(10)))) == 1
+    assert len(set(at_once(lambda _: send(ann, root, key=KEY), range(10)))) == 1
 
 
 def test_a_revision_takes_the_place(
     database: Any, contributor: Callable[..., Any], original: Callable[..., Any]
 ) -> None:
     """It hangs below the same parent; who read the old one knows it; children stay put."""
-    from winosmith.web.judge.models import Seen, Slot, note_seen
-    from winosmith.web.perturb.rules import Place, revisable, write
-    from winosmith.web.problems.family import path_to
     from winosmith.web.problems.models import Problem
 
     ann, bob, root = contributor(), contributor("bob"), original()
@@ -364,8 +332,6 @@ def test_a_revision_under_embargo_stays_so(
     db: Any, contributor: Callable[..., Any], original: Callable[..., Any], models: Any
 ) -> None:
     """What replaces an embargoed version is embargoed, and no model sees it."""
-    from winosmith.web.perturb.rules import Place, write
-    from winosmith.web.predict.models import Prediction
     from winosmith.web.problems.models import Problem
 
     models("one")
@@ -393,8 +359,6 @@ def test_one_edit_beside_a_glued_blank_is_one_edit(
     database: Any, contributor: Callable[..., Any], original: Callable[..., Any]
 ) -> None:
     """One changed word is depth 1, though the blank was typed against a word; the page says so."""
-    from winosmith.web.perturb.rules import Place, Typed, examine, measured
-
     ann, root = contributor(), original()
     glued = Typed.of(form(CHILD.replace("_ was", "_was")), 2)
     place = Place(ann, [root])
@@ -408,8 +372,6 @@ def test_one_edit_beside_a_glued_blank_is_one_edit(
 
 def test_a_sentence_without_spaces_is_not_counted_in_words(site: Any) -> None:
     """A Japanese sentence is no word too short, and no number of words is told of it."""
-    from winosmith.web.perturb.rules import Typed, _length
-
     japanese = _length(Typed("茶碗が急須に当たって_が割れた。", ("茶碗", "急須")))
     assert (japanese.verdict, japanese.figure) == ("pass", "")
     assert _length(Typed("The _ fell.", ("cup", "jug"))).verdict == "fail"
@@ -417,8 +379,6 @@ def test_a_sentence_without_spaces_is_not_counted_in_words(site: Any) -> None:
 
 def test_what_is_stated_comes_back_as_it_was_typed(site: Any) -> None:
     """A declared depth and a model's name are never cut, however long they are."""
-    from winosmith.web.perturb.rules import Typed
-
     long = {"declared": "9" * 60, "against": "x" * 60}
     stated = Typed.of(long, 2)
     assert (stated.declared, stated.against) == (long["declared"], long["against"])

@@ -9,12 +9,14 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from tests.web.predict.making import asked, row  # type: ignore[import-not-found]
+from winosmith.web.predict import asking, worker
+from winosmith.web.predict.asking import announce, ask, of
+from winosmith.web.predict.models import Model
+from winosmith.web.problems.models import Problem
 
 
 def test_each_current_model_is_asked_by_two_statements(models: Any) -> None:
     """A prediction waits for every model, in the order of site.toml, after two statements."""
-    from winosmith.web.predict.asking import ask, of
-
     problem = row(1)
     with CaptureQueriesContext(
         connection,
@@ -28,8 +30,6 @@ def test_each_current_model_is_asked_by_two_statements(models: Any) -> None:
 
 def test_asked_again_only_the_urgency_changes(models: Any) -> None:
     """A problem that waits in the background becomes urgent; what is predicted stays so."""
-    from winosmith.web.predict.asking import ask, of
-
     problem = row(1)
     ask(problem, urgent=False)
     done = problem.predictions.get(model__name="alpha")
@@ -45,11 +45,6 @@ def test_asked_again_only_the_urgency_changes(models: Any) -> None:
 @pytest.mark.parametrize("hidden", [{"embargo": True}, {"gold": True}])
 def test_what_is_hidden_is_shown_to_no_model(models: Any, hidden: dict[str, bool]) -> None:
     """No model is asked about what is under embargo, nor about attention questions."""
-    from winosmith.web.predict import asking, worker
-    from winosmith.web.predict.asking import of
-    from winosmith.web.predict.models import Model
-    from winosmith.web.problems.models import Problem
-
     problem = asked(1, **hidden)
     assert of(problem) == []
     model = Model.objects.get(name="zeta")
@@ -61,7 +56,5 @@ def test_what_is_hidden_is_shown_to_no_model(models: Any, hidden: dict[str, bool
 
 def test_a_problem_without_models_costs_one_statement(models: Any) -> None:
     """A site without models stores problems all the same."""
-    from winosmith.web.predict.asking import announce, of
-
     announce(())
     assert of(asked(1)) == []

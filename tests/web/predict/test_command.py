@@ -8,6 +8,10 @@ from typing import Any
 from click.testing import CliRunner
 
 from tests.web.predict.making import asked  # type: ignore[import-not-found]
+from winosmith.errors import InputError
+from winosmith.web.predict.asking import NOT_LOADED, announce, blame
+from winosmith.web.predict.models import Model
+from winosmith.web.predict.process import fault_file
 
 
 def _run(site: Any, *arguments: str) -> Any:
@@ -18,10 +22,6 @@ def _run(site: Any, *arguments: str) -> Any:
 
 def test_the_command_tells_how_each_model_stands(db: Any) -> None:
     """State, progress and troubles of each model, and why one can't be loaded, in full."""
-    from winosmith.web.predict.asking import NOT_LOADED, announce, blame
-    from winosmith.web.predict.models import Model
-    from winosmith.web.predict.process import fault_file
-
     announce(db.rules.models)
     asked(1).predictions.filter(model__name="hunting").update(stand="failed")
     blame("association", NOT_LOADED)
@@ -38,9 +38,6 @@ def test_the_command_tells_how_each_model_stands(db: Any) -> None:
 
 def test_the_command_lets_a_model_try_again(db: Any) -> None:
     """What failed waits again; a model that there is not is told with those that there are."""
-    from winosmith.errors import InputError
-    from winosmith.web.predict.asking import announce
-
     announce(db.rules.models)
     problem = asked(1)
     problem.predictions.update(stand="late")

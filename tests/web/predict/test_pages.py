@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.web.predict.making import asked, row  # type: ignore[import-not-found]
+from winosmith.web.urls import AREAS
 
 
 def _failed(number: int) -> Any:
@@ -65,8 +66,6 @@ def test_a_moderator_lets_a_model_try_again_once(
 
 def test_no_address_writes_a_prediction(models: Any, visit: Callable[..., Any]) -> None:
     """The addresses of models take no form but the one that asks for another try."""
-    from winosmith.web.urls import AREAS
-
     problem = asked(1)
     for path in ("/models/", "/models/zeta/"):
         assert visit().post(path, {"choice": "1", "right": "true"}).status_code == 405

@@ -7,6 +7,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ import pytest
 from tests.waiting import LONGEST, until  # type: ignore[import-not-found]
 from tests.web.predict.making import ASKED, STANDS  # type: ignore[import-not-found]
 from tests.web.serving import BUILT_IN  # type: ignore[import-not-found]
+from winosmith.testing import chat_server
+from winosmith.web.predict.process import ModelLock, is_held, look
 
 
 def stands(site: Any, number: int) -> dict[str, list[Any]]:
@@ -36,8 +39,6 @@ def settled(site: Any, number: int) -> dict[str, list[Any]]:
 
 def processes(folder: Path) -> dict[str, int]:
     """Return the ids of the processes that predict for a site, by the name of the model."""
-    from winosmith.web.predict.process import is_held, look
-
     names = [path.stem for path in (folder / "models").glob("*.lock")]
     held = [name for name in names if is_held(folder, name)]
     return {name: look(folder, name).process for name in held if look(folder, name).process}
@@ -130,8 +131,6 @@ def test_workers_come_and_go_and_models_stay(served: Callable[..., Any]) -> None
 @pytest.fixture
 def slow_server() -> Iterator[tuple[str, threading.Event]]:
     """Give the address of a chat server that answers nothing until the event is set."""
-    from winosmith.testing import chat_server
-
     free = threading.Event()
 
     def author(messages: Any) -> str:
@@ -189,9 +188,6 @@ def test_a_process_that_hangs_is_ended_by_others(served: Callable[..., Any]) -> 
 from winosmith.web.predict.models import Prediction
 result = Prediction.objects.get(problem_id=result).pk
 """)  # fmt: skip
-    from dataclasses import replace
-
-    from winosmith.web.predict.process import ModelLock, look
 
     doing = look(site.folder, "still")
     number = os.open(site.folder / "models" / "still.lock", os.O_RDWR)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,8 +10,15 @@ from typing import Any
 import pytest
 
 from tests.web.predict.making import asked, row  # type: ignore[import-not-found]
+from tests.web.together import at_once  # type: ignore[import-not-found]
+from winosmith import study
 from winosmith.errors import DataError
 from winosmith.solver_rule import SolverRule
+from winosmith.web.predict import asking, worker
+from winosmith.web.predict.asking import ask_about, of
+from winosmith.web.predict.models import Model
+from winosmith.web.predict.worker import LONGEST_BATCH, MOST_AT_ONCE, Pace
+from winosmith.web.problems.models import Version
 
 RULE = SolverRule("one", "random")
 
@@ -20,9 +26,6 @@ RULE = SolverRule("one", "random")
 @pytest.fixture
 def model(database: Any) -> Any:
     """Return a model that is registered, without a process."""
-    from winosmith import study
-    from winosmith.web.predict import asking
-
     asking.announce([RULE])
     return asking.register(RULE, study.made_solver(RULE, database.folder))
 
@@ -49,9 +52,6 @@ class Told:
 
 def _predict(model: Any, solver: Any, most: int = 10, limit: float = 20.0) -> list[int]:
     """Take up and predict a batch; return how large each call's batch was."""
-    from winosmith import study
-    from winosmith.web.predict import worker
-
     tasks = worker.claim(model, most, 60)
     made, sizes = study.MadeSolver(solver, "d", "r"), []
     found = worker.outcomes(made, tasks, limit, lambda batch: sizes.append(len(batch)))
@@ -145,9 +145,6 @@ def test_an_error_after_the_limit_is_lateness(model: Any) -> None:
 
 def test_urgent_work_goes_before_what_waits_longer(model: Any) -> None:
     """Urgent rows are taken up first, alone, and background work after them."""
-    from winosmith.web.predict import worker
-    from winosmith.web.predict.asking import ask_about
-
     for number in (1, 2):
         ask_about([row(number).pk], [model.pk], urgent=False)
     asked(3)
@@ -157,26 +154,15 @@ def test_urgent_work_goes_before_what_waits_longer(model: Any) -> None:
 
 def test_what_is_leased_is_taken_up_by_nobody_else(model: Any) -> None:
     """Eight that take up rows at once never get the same one."""
-    from django.db import connection
-
-    from winosmith.web.predict import worker
-
     for number in range(24):
         asked(number)
     taken: list[int] = []
 
-    def take() -> None:
-        try:
-            while tasks := worker.claim(model, 3, 60):
-                taken.extend(task.prediction for task in tasks)
-        finally:
-            connection.close()
+    def take(_: int) -> None:
+        while tasks := worker.claim(model, 3, 60):
+            taken.extend(task.prediction for task in tasks)
 
-    threads = [threading.Thread(target=take) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(take, range(8))
     assert len(taken) == len(set(taken))
     taken += [task.prediction for task in worker.claim(model, 99, 60)]
     assert sorted(taken) == [one.pk for one in _rows(model)]
@@ -184,8 +170,6 @@ def test_what_is_leased_is_taken_up_by_nobody_else(model: Any) -> None:
 
 def test_what_a_process_ended_over_is_tried_alone_and_then_given_up(model: Any) -> None:
     """After an end in the middle of a batch each row is alone, and has failed after three."""
-    from winosmith.web.predict import asking, worker
-
     rows = [asked(number).predictions.get().pk for number in (1, 2)]
     for expected in (rows, [rows[0]], [rows[1]], [rows[0]], [rows[1]]):
         tasks = worker.claim(model, 10, 60)
@@ -197,8 +181,6 @@ def test_what_a_process_ended_over_is_tried_alone_and_then_given_up(model: Any) 
 
 def test_a_row_that_a_process_was_late_with_is_late(model: Any) -> None:
     """Alone it is late; among others it is tried again, alone."""
-    from winosmith.web.predict import asking, worker
-
     rows = [asked(number).predictions.get().pk for number in (1, 2)]
     worker.claim(model, 10, 60)
     asking.left_behind(rows, late=True)
@@ -209,8 +191,6 @@ def test_a_row_that_a_process_was_late_with_is_late(model: Any) -> None:
 
 def test_a_late_answer_changes_nothing(model: Any) -> None:
     """What was given up meanwhile is not overwritten by an answer that comes after all."""
-    from winosmith.web.predict import asking, worker
-
     asked(1)
     [task] = worker.claim(model, 10, 60)
     asking.left_behind([task.prediction], late=True)
@@ -220,11 +200,6 @@ def test_a_late_answer_changes_nothing(model: Any) -> None:
 
 def test_a_new_revision_sees_the_past_again(model: Any, database: Any) -> None:
     """Another digest is another row; the old predictions stay, and all of it waits again."""
-    from winosmith import study
-    from winosmith.web.predict import asking
-    from winosmith.web.predict.asking import of
-    from winosmith.web.predict.models import Model
-
     problem = row(1)
     assert asking.fill(model) == 1
     assert asking.fill(model) == 0
@@ -245,9 +220,6 @@ def test_a_new_revision_sees_the_past_again(model: Any, database: Any) -> None:
 
 def test_back_fill_is_of_what_may_be_seen(model: Any) -> None:
     """Public problems and versions that are not withdrawn wait; unfinished originals don't."""
-    from winosmith.web.predict import asking
-    from winosmith.web.problems.models import Version
-
     public, unfinished = row(1), row(2, state="judging")
     version, withdrawn = row(3, state="judging"), row(4, state="withdrawn")
     for one in (version, withdrawn):
@@ -260,8 +232,6 @@ def test_back_fill_is_of_what_may_be_seen(model: Any) -> None:
 
 def test_batches_grow_while_they_are_quick_and_shrink_when_not() -> None:
     """The size of a batch follows how long the last one took, and never goes below its least."""
-    from winosmith.web.predict.worker import LONGEST_BATCH, MOST_AT_ONCE, Pace
-
     pace = Pace()
     for _ in range(20):
         pace.note(0.01, pace.size)
@@ -278,7 +248,6 @@ def test_batches_grow_while_they_are_quick_and_shrink_when_not() -> None:
 
 def test_what_determines_a_score_is_in_the_digest(database: Any) -> None:
     """Each built-in kind gives the same digest twice, and another one for other options."""
-    from winosmith import study
 
     def digest(rule: SolverRule) -> str:
         return study.made_solver(rule, database.folder).digest

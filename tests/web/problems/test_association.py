@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from winosmith import Dataset, Problem, solve
+from winosmith.web.problems.association import Pairs, Reading, reading
+from winosmith.web.problems.lookalikes import Half
 
 SENTENCE = "They dropped the cup and the jug and the _ {}."
 
@@ -19,23 +21,17 @@ BROKEN = [
 
 
 def _half(sentence: str, options: tuple[str, ...], answer: int | None) -> Any:
-    from winosmith.web.problems.lookalikes import Half
-
     return Half(sentence, options, answer)
 
 
 @pytest.fixture
 def pairs(site: Any) -> Any:
     """Return pairs that know cups as what breaks and jugs as what stays unhurt."""
-    from winosmith.web.problems.association import Pairs
-
     return Pairs.learnt_from(BROKEN)
 
 
 def test_a_half_that_its_words_give_away_is_read_so(pairs: Any) -> None:
     """What was always right with a word gets most of the share, and the word is named."""
-    from winosmith.web.problems.association import reading
-
     given_away = reading(_half("The _ broke.", ("cup", "jug"), 0), pairs)
     assert given_away.share is not None
     assert given_away.share > 0.8
@@ -47,16 +43,12 @@ def test_a_half_that_its_words_give_away_is_read_so(pairs: Any) -> None:
 
 def test_the_order_of_the_options_tells_nothing(pairs: Any) -> None:
     """The reading is the same whichever option stands first."""
-    from winosmith.web.problems.association import reading
-
     first = reading(_half("The _ broke.", ("cup", "jug"), 0), pairs)
     assert reading(_half("The _ broke.", ("jug", "cup"), 1), pairs) == first
 
 
 def test_words_that_nobody_knows_tell_nothing(pairs: Any) -> None:
     """Unknown words leave the options even."""
-    from winosmith.web.problems.association import Reading, reading
-
     assert reading(_half("A _ sings.", ("lark", "owl"), 1), pairs) == Reading(0.5, ())
 
 
@@ -75,15 +67,11 @@ def test_an_unfinished_half_has_no_share(
     pairs: Any, options: tuple[str, ...], answer: int | None
 ) -> None:
     """Without two options and an answer among them there is nothing to read."""
-    from winosmith.web.problems.association import Reading, reading
-
     assert reading(_half("The _ broke.", options, answer), pairs) == Reading(None, ())
 
 
 def test_the_share_is_that_of_the_solver(pairs: Any) -> None:
     """The scores behind the share are those that `WordAssociation.score` gives."""
-    from winosmith.web.problems.association import reading
-
     solver = solve.WordAssociation.trained_on(Dataset(BROKEN), features="pairs", smoothing=1)
     problem = Problem("x", "They dropped the cup and the _ broke.", ("old cup", "jug"), 0)
     (scores,) = solver.score([problem])

@@ -12,21 +12,31 @@ import numpy as np
 import pytest
 
 from winosmith import practice, solve
+from winosmith.web.problems import association
+from winosmith.web.problems.association import (
+    EVERY,
+    FILE,
+    SMOOTHING,
+    TURN,
+    Learning,
+    Pairs,
+    learn,
+    reading,
+)
+from winosmith.web.problems.lookalikes import Half
+from winosmith.web.problems.models import Problem as Row
+from winosmith.web.problems.models import Twin
 
 SHIPPED = len(practice.handwritten())
 
 
 def _half(sentence: str, options: tuple[str, ...], answer: int | None) -> Any:
-    from winosmith.web.problems.lookalikes import Half
-
     return Half(sentence, options, answer)
 
 
 @pytest.fixture
 def learning(database: Any) -> Iterator[Any]:
     """Return how a worker of a site learns that has never learnt."""
-    from winosmith.web.problems import association
-
     (database.folder / association.FILE).unlink(missing_ok=True)
     made = association.Learning()
     yield made
@@ -35,9 +45,6 @@ def learning(database: Any) -> Iterator[Any]:
 
 
 def _write(ref: str, **fields: Any) -> None:
-    from winosmith.web.problems.models import Problem as Row
-    from winosmith.web.problems.models import Twin
-
     twin = Twin.objects.create(ref=f"t-{ref}")
     kept = {"state": "valid", "answer": 0, "options": ["vicar", "monk"]} | fields
     Row.objects.create(ref=ref, twin=twin, sentence="The vicar and the monk: the _ fenced.", **kept)
@@ -63,8 +70,6 @@ def _age(path: Path, seconds: float) -> None:
 )
 def test_only_what_is_public_is_learnt_from(db: Any, fields: dict[str, Any], learnt: bool) -> None:
     """The words of a problem that is not public are never named: the meter did not read it."""
-    from winosmith.web.problems.association import learn, reading
-
     for number in range(3):
         _write(f"p{number}", **fields)
     pairs = learn()
@@ -75,8 +80,6 @@ def test_only_what_is_public_is_learnt_from(db: Any, fields: dict[str, Any], lea
 
 def test_a_file_holds_the_weights_of_the_solver(site: Any, tmp_path: Path) -> None:
     """Each pair has to the last bit the weight that `WordAssociation` gives; others have none."""
-    from winosmith.web.problems.association import SMOOTHING, Pairs
-
     problems = list(practice.handwritten())
     Pairs.learnt_from(problems).save(tmp_path / "pairs.npy")
     pairs = Pairs.read(tmp_path / "pairs.npy")
@@ -89,8 +92,6 @@ def test_a_file_holds_the_weights_of_the_solver(site: Any, tmp_path: Path) -> No
 
 def test_where_nothing_was_learnt_nothing_is_known(site: Any, tmp_path: Path) -> None:
     """A file of no problems is one too."""
-    from winosmith.web.problems.association import Pairs
-
     Pairs.learnt_from([]).save(tmp_path / "pairs.npy")
     pairs = Pairs.read(tmp_path / "pairs.npy")
     assert (pairs.weights(["the cup"]), pairs.problems) == ({}, 0)
@@ -100,8 +101,6 @@ def test_a_site_learns_in_the_background_and_not_again_too_soon(
     learning: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A meter is made in the background; once it is there, later calls learn nothing."""
-    from winosmith.web.problems import association
-
     monkeypatch.setattr(association, "_LEARNING", learning)
     for number in range(3):
         _write(f"p{number}")
@@ -120,8 +119,6 @@ def test_a_site_learns_in_the_background_and_not_again_too_soon(
 
 def test_what_is_new_is_learnt_when_it_is_time(learning: Any, database: Any) -> None:
     """After ten minutes the old weights are shown once more, while the new ones are learnt."""
-    from winosmith.web.problems.association import EVERY, FILE
-
     learning.latest()
     learning.background.wait()
     assert learning.latest().problems == SHIPPED
@@ -135,8 +132,6 @@ def test_what_is_new_is_learnt_when_it_is_time(learning: Any, database: Any) -> 
 
 def test_workers_share_what_one_of_them_learns(learning: Any, database: Any) -> None:
     """A worker that starts later has it at once; when it is old, who learnt it has a minute to."""
-    from winosmith.web.problems.association import EVERY, FILE, TURN, Learning
-
     learning.latest()
     learning.background.wait()
     other = Learning()
@@ -167,8 +162,6 @@ def test_a_file_that_cannot_be_read_is_learnt_anew(
     learning: Any, database: Any, spoil: Any
 ) -> None:
     """What was learnt before stays until then."""
-    from winosmith.web.problems.association import FILE, Pairs
-
     learning.latest()
     learning.background.wait()
     assert learning.latest().problems == SHIPPED
@@ -183,8 +176,6 @@ def test_a_learning_that_fails_leaves_what_was_learnt(
     learning: Any, database: Any, monkeypatch: pytest.MonkeyPatch, caplog: Any
 ) -> None:
     """When the database can't be read the last meter stays, and the failure goes to the log."""
-    from winosmith.web.problems import association
-
     learning.latest()
     learning.background.wait()
     assert learning.latest().problems == SHIPPED

@@ -8,7 +8,16 @@ from typing import Any
 import pytest
 
 from tests.web.lineaged import child, root  # type: ignore[import-not-found]
+from winosmith import Dataset
 from winosmith.errors import InputError
+from winosmith.lineage import perturbed
+from winosmith.web import hosting
+from winosmith.web._lock import writing
+from winosmith.web.moderate.decisions import ACTIONS, decide, last_event, undo
+from winosmith.web.problems.family import lift, put_under
+from winosmith.web.problems.models import Problem
+from winosmith.web.problems.records import as_problem
+from winosmith.web.problems.states import public_problems
 
 
 def _flags(*problems: Any) -> list[tuple[bool, bool]]:
@@ -20,8 +29,6 @@ def _flags(*problems: Any) -> list[tuple[bool, bool]]:
 
 
 def _decide(moderator: Any, problem: Any, action: str) -> Any:
-    from winosmith.web.moderate.decisions import ACTIONS, decide, last_event
-
     seen = last_event([problem]).get(problem.pk, 0)
     return decide(moderator, ACTIONS[action], problem, reason="so", seen=seen, batch="b1")
 
@@ -49,8 +56,6 @@ def test_an_embargo_goes_down_the_tree(db: Any, person: Callable[..., Any]) -> N
 
 def test_what_is_covered_has_no_embargo_to_lift(db: Any, person: Callable[..., Any]) -> None:
     """Lifting is refused where the parent is under embargo; one's own set on top falls to that."""
-    from winosmith.web.moderate.decisions import undo
-
     mod = person("mod", is_moderator=True)
     top = root()
     made = child(top)
@@ -70,9 +75,6 @@ def test_what_is_covered_has_no_embargo_to_lift(db: Any, person: Callable[..., A
 
 def test_new_versions_come_under_the_embargo_of_their_parent(db: Any) -> None:
     """Written or imported after the embargo, a version is covered from its first moment."""
-    from winosmith.web._lock import writing
-    from winosmith.web.problems.family import lift, put_under
-
     top = root()
     with writing():
         put_under(top)
@@ -87,15 +89,6 @@ def test_new_versions_come_under_the_embargo_of_their_parent(db: Any) -> None:
 
 def test_imported_versions_come_under_the_embargo_of_the_site(db: Any) -> None:
     """A file of public versions of a root that is under embargo here brings nothing public."""
-    from winosmith import Dataset
-    from winosmith.lineage import perturbed
-    from winosmith.web import hosting
-    from winosmith.web._lock import writing
-    from winosmith.web.problems.family import put_under
-    from winosmith.web.problems.models import Problem
-    from winosmith.web.problems.records import as_problem
-    from winosmith.web.problems.states import public_problems
-
     top = root()
     with writing():
         put_under(top)
@@ -110,9 +103,6 @@ def test_nothing_tells_of_a_family_under_embargo(
     db: Any, visit: Callable[..., Any], person: Callable[..., Any]
 ) -> None:
     """Pages, searches, counts, files and guessed addresses are those of a site without it."""
-    from winosmith.web._lock import writing
-    from winosmith.web.problems.family import put_under
-
     root(word="mug")
     eve = person("eve")
     client = visit(eve)

@@ -8,8 +8,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
+from django.test import override_settings
 
-from winosmith import formats, practice
+from winosmith import Dataset, Problem, formats, practice
+from winosmith.web.problems.checks import (
+    contact_data,
+    flagged_words,
+    foreign_lookalikes,
+    full_names,
+    hints,
+    invisible,
+    live_hints,
+    shouting,
+    text_hints,
+)
+from winosmith.web.problems.lookalikes import Half, remember, remember_published
+from winosmith.web.problems.models import Problem as Row
+from winosmith.web.problems.models import Twin
 
 pytestmark = pytest.mark.usefixtures("site")
 
@@ -29,23 +45,17 @@ pytestmark = pytest.mark.usefixtures("site")
 )
 def test_a_listed_word_is_found_however_it_is_spelt(text: str) -> None:
     """Capitals, foreign letters, invisible and mathematical characters hide no listed word."""
-    from winosmith.web.problems.checks import flagged_words
-
     assert flagged_words(text, ["idiot"]) == ["idiot"]
 
 
 @pytest.mark.parametrize("text", ["idiotic", "It was idiosyncratic.", "", "an id iot"])
 def test_a_listed_word_is_no_part_of_another(text: str) -> None:
     """A word of the list does not stand for words that hold it."""
-    from winosmith.web.problems.checks import flagged_words
-
     assert flagged_words(text, ["idiot"]) == []
 
 
 def test_phrases_and_beginnings_can_be_listed() -> None:
     """A listed phrase is met over any space, a word with a star by all that begin with it."""
-    from winosmith.web.problems.checks import flagged_words
-
     text = "The old  geezer babbled (a*b)."
     assert flagged_words(text, ["Old Geezer", "babb*", "a*b", "*", " "]) == [
         "Old Geezer",
@@ -68,16 +78,12 @@ def test_phrases_and_beginnings_can_be_listed() -> None:
 )
 def test_contact_data_is_named(text: str, found: list[str]) -> None:
     """E-mail and web addresses, telephone numbers and names in social media are found."""
-    from winosmith.web.problems.checks import contact_data
-
     assert contact_data(text) == found
 
 
 @pytest.mark.parametrize("many", ["x", "a-", "1"])
 def test_contact_data_is_looked_for_once_along_a_text(many: str) -> None:
     """A text of half a million letters is read through, not again from each of them: for hours."""
-    from winosmith.web.problems.checks import contact_data
-
     assert contact_data(f"{many * 500_000} ann@example.org") == ["ann@example.org"]
 
 
@@ -92,8 +98,6 @@ def test_contact_data_is_looked_for_once_along_a_text(many: str) -> None:
 )
 def test_numbers_of_other_things_are_no_contact_data(text: str) -> None:
     """Years, dates, prices, hours and scores are left alone."""
-    from winosmith.web.problems.checks import contact_data
-
     assert contact_data(text) == []
 
 
@@ -108,8 +112,6 @@ def test_numbers_of_other_things_are_no_contact_data(text: str) -> None:
 )
 def test_full_names_are_named(text: str, options: list[str], found: list[str]) -> None:
     """Two capitalised words in a row that are no option are told as what may be a person's name."""
-    from winosmith.web.problems.checks import full_names
-
     assert full_names(text, options) == found
 
 
@@ -126,8 +128,6 @@ def test_full_names_are_named(text: str, options: list[str], found: list[str]) -
 )
 def test_first_names_titles_and_places_are_left_alone(text: str, options: list[str]) -> None:
     """What Winograd sentences are made of gives no hint."""
-    from winosmith.web.problems.checks import full_names
-
     assert full_names(text, options) == []
 
 
@@ -142,15 +142,11 @@ def test_first_names_titles_and_places_are_left_alone(text: str, options: list[s
 )
 def test_shouting_is_named(text: str, found: list[str]) -> None:
     """Several words in capitals and repeated marks are shouting; abbreviations are not."""
-    from winosmith.web.problems.checks import shouting
-
     assert shouting(text) == found
 
 
 def test_characters_are_named() -> None:
     """Invisible and foreign characters are told by their names; other scripts are at home."""
-    from winosmith.web.problems.checks import foreign_lookalikes, invisible
-
     assert invisible("a\u200b\u202eb\x07\ufeff") == [
         "RIGHT-TO-LEFT OVERRIDE",
         "U+0007",
@@ -165,23 +161,17 @@ def test_characters_are_named() -> None:
 
 def test_what_is_written_with_care_gets_no_hint(db: Any) -> None:
     """None of the twins that ship gives a hint of its text."""
-    from winosmith.web.problems.checks import text_hints
-
     for problem in practice.handwritten():
         assert text_hints([problem]) == []
 
 
 def test_hints_are_rare_on_published_data(db: Any, data_dir: Path) -> None:
     """Of WinoGrande's development set fewer than 1 % of the problems give a hint of their text."""
-    from winosmith.web.problems.checks import text_hints
-
     data = formats.read(data_dir / "winogrande" / "dev.jsonl")
     assert sum(bool(text_hints([problem])) for problem in data) < 0.01 * len(data)
 
 
 def _half(sentence: str) -> Any:
-    from winosmith.web.problems.lookalikes import Half
-
     return Half(sentence, ("cup", "jug"), 0)
 
 
@@ -190,11 +180,6 @@ TEXT = "The cup hit the jug on the table near the window, and because it was thi
 
 def test_a_hint_names_what_was_found_once(db: Any) -> None:
     """Both halves hold the same: one hint a kind, with three findings at most."""
-    from django.conf import settings
-    from django.test import override_settings
-
-    from winosmith.web.problems.checks import hints
-
     text = f"{TEXT} Call 555-0134, 555-0135, 555-0136 or 555-0137, you clod."
     with override_settings(RULES=replace(settings.RULES, words_to_flag=("clod",))):
         assert hints([_half(text), _half(text + " ")]) == [
@@ -206,9 +191,6 @@ def test_a_hint_names_what_was_found_once(db: Any) -> None:
 
 def test_a_full_name_as_an_option_is_named(db: Any) -> None:
     """Options with a first and a last name give a hint; those with a first name do not."""
-    from winosmith.web.problems.checks import hints
-    from winosmith.web.problems.lookalikes import Half
-
     text = "{0} met {1} and _ smiled."
     full, first = ("Ada Lovelace", "Alan Turing"), ("Ada", "Alan")
     assert hints([Half(text.format(*full), full, 0)]) == [
@@ -219,12 +201,6 @@ def test_a_full_name_as_an_option_is_named(db: Any) -> None:
 
 def test_near_duplicates_are_hints(db: Any, person: Callable[..., Any]) -> None:
     """Published, public and hidden near-duplicates are told, each as far as its reader may know."""
-    from winosmith import Dataset, Problem
-    from winosmith.web.problems.checks import hints, live_hints
-    from winosmith.web.problems.lookalikes import remember, remember_published
-    from winosmith.web.problems.models import Problem as Row
-    from winosmith.web.problems.models import Twin
-
     ann = person("ann")
     remember_published(Dataset([Problem("w-1", TEXT, ("cup", "jug"))]), "WinoGrande")
     for ref, fields in (
@@ -265,8 +241,5 @@ def test_near_duplicates_are_hints(db: Any, person: Callable[..., Any]) -> None:
 )
 def test_what_is_half_written_does_no_harm(db: Any, halves: list[Any]) -> None:
     """Unfinished and absurd input gives a list of hints, and no error."""
-    from winosmith.web.problems.checks import hints, live_hints
-    from winosmith.web.problems.lookalikes import Half
-
     assert isinstance(live_hints([Half(*half) for half in halves]), list)
     assert isinstance(hints([Half(*half) for half in halves]), list)

@@ -10,6 +10,8 @@ import pytest
 from tests.web.lineaged import child, root  # type: ignore[import-not-found]
 from winosmith import Dataset, formats
 from winosmith.lineage import UNVALIDATED, Depths, check_lineages, depths
+from winosmith.web.problems.records import as_problem, as_public
+from winosmith.web.problems.states import public_problems
 
 
 def _family(person: Any, **states: str) -> tuple[Any, Any, Any]:
@@ -22,8 +24,6 @@ def _family(person: Any, **states: str) -> tuple[Any, Any, Any]:
 
 def test_a_family_is_exported_with_its_lineage(db: Any, person: Any) -> None:
     """The data of a public family hold every edit, and no lineage contradicts another."""
-    from winosmith.web.problems.records import as_public
-
     data = Dataset(as_public(_family(person)))
     assert check_lineages(data) == {}
     assert [datum.root for datum in data] == [data[0].id] * 3
@@ -33,8 +33,6 @@ def test_a_family_is_exported_with_its_lineage(db: Any, person: Any) -> None:
 @pytest.mark.parametrize("state", ["held", "judging", "rejected", "withdrawn", "revised"])
 def test_no_word_of_a_hidden_parent_is_told(db: Any, person: Any, state: str) -> None:
     """Where the parent is not public, its id stays and the edits, which would spell it, do not."""
-    from winosmith.web.problems.records import as_public
-
     top, middle, last = _family(person, middle=state)
     (datum,) = as_public([last])
     assert (datum.lineage.root, datum.lineage.parent) == (top.ref, middle.ref)
@@ -44,9 +42,6 @@ def test_no_word_of_a_hidden_parent_is_told(db: Any, person: Any, state: str) ->
 
 def test_the_distance_to_a_hidden_root_is_published(db: Any, person: Any) -> None:
     """Without a public root, the data contain the depths that the site measured."""
-    from winosmith.web.problems.records import as_public
-    from winosmith.web.problems.states import public_problems
-
     _top, middle, last = _family(person, root="withdrawn")
     data = as_public(list(public_problems().order_by("pk")))
     assert [datum.id for datum in data] == [middle.ref, last.ref]
@@ -56,8 +51,6 @@ def test_the_distance_to_a_hidden_root_is_published(db: Any, person: Any) -> Non
 
 def test_a_declared_depth_is_the_one_that_is_told(db: Any, person: Any) -> None:
     """What its contributor declared stays, with what the site measured of a hidden root beside."""
-    from winosmith.web.problems.records import as_public
-
     top = root(person("ann"), state="withdrawn")
     (datum,) = as_public([child(top, declared=4)])
     assert depths(Dataset([datum])) == (Depths(4, 1, 1),)
@@ -70,9 +63,6 @@ def test_depths_below_a_hidden_version_are_those_of_the_site(
 
     They say so in every format that keeps them, and nothing is added where all is public.
     """
-    from winosmith.web.problems.records import as_public
-    from winosmith.web.problems.states import public_problems
-
     for state, hidden in (("valid", False), ("judging", True), ("withdrawn", True)):
         top, _middle, last = _family(lambda name, state=state: person(name + state), middle=state)
         under = child(child(last, new=("shelf", "board")), new=("big", "large"))
@@ -96,8 +86,6 @@ def test_depths_below_a_hidden_version_are_those_of_the_site(
 ])  # fmt: skip
 def test_the_mark_of_generated_problems(db: Any, validated: bool, state: str, marked: bool) -> None:
     """A generated problem loses its mark in the data once judges found it valid, and only then."""
-    from winosmith.web.problems.records import as_problem
-
     made = child(root(), state=state, extra={UNVALIDATED: True, "chat.turn": 2})
     made.record["validated"] = validated
     datum = as_problem(made)

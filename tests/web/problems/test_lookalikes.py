@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,6 +17,21 @@ from tests.web.conftest import BOTH  # type: ignore[import-not-found]
 from winosmith import Dataset, Problem, formats
 from winosmith.errors import InputError
 from winosmith.testing import made_twins
+from winosmith.web.problems.lookalikes import (
+    LEAST,
+    STORED,
+    Half,
+    compared,
+    forget,
+    lookalikes,
+    remember,
+    remember_published,
+    shared,
+    shingles,
+    sketch,
+)
+from winosmith.web.problems.models import Problem as Row
+from winosmith.web.problems.models import Remembered, Shingle, Twin
 
 OPTIONS = ["treasurer", "secretary"]
 TEXT = (
@@ -26,9 +43,6 @@ TEXT = (
 @pytest.fixture
 def problem() -> Callable[..., Any]:
     """Return a maker of problems on the site, remembered: `problem("a", state="valid")`."""
-    from winosmith.web.problems.lookalikes import remember
-    from winosmith.web.problems.models import Problem as Row
-    from winosmith.web.problems.models import Twin
 
     def make(ref: str, sentence: str = TEXT, *, by: Any = None, revises: Any = None, **has: Any):  # type: ignore[no-untyped-def]
         twin = Twin.objects.create(ref=f"t-{ref}", contributor=by, revises=revises)
@@ -41,8 +55,6 @@ def problem() -> Callable[..., Any]:
 
 
 def _near(sentence: str = TEXT, options: Any = OPTIONS, **has: Any) -> list[Any]:
-    from winosmith.web.problems.lookalikes import Half, lookalikes
-
     return lookalikes([Half(sentence, options)], **has)
 
 
@@ -80,8 +92,6 @@ def test_what_is_found_is_the_same_on_both_databases(
     database: Any, problem: Callable[..., Any]
 ) -> None:
     """On SQLite and on PostgreSQL the nearest of the site and of a publication come, in order."""
-    from winosmith.web.problems.lookalikes import remember_published
-
     problem("a", TEXT.replace("long", "short").replace("careful", "neat"))
     published = Problem("w-1", TEXT.replace("long", "short"), tuple(OPTIONS), 0)
     assert remember_published(Dataset([published]), "WinoGrande train_xl") == 1
@@ -90,8 +100,6 @@ def test_what_is_found_is_the_same_on_both_databases(
 
 def test_a_frame_that_thousands_share_hides_no_copy(db: Any) -> None:
     """Among 800 sentences of one frame, more than are looked at for one number, a copy is found."""
-    from winosmith.web.problems.lookalikes import remember_published
-
     made = made_twins(400)
     remember_published(made, "made")
     for twin in made[600:620]:
@@ -102,8 +110,6 @@ def test_a_frame_that_thousands_share_hides_no_copy(db: Any) -> None:
 @pytest.mark.parametrize("number", range(3))
 def test_planted_changes_are_found_as_by_brute_force(db: Any, data_dir: Path, number: int) -> None:
     """Of WinoGrande's sentences with one to three words changed, 99 % lead back to theirs."""
-    from winosmith.web.problems.lookalikes import LEAST, compared, remember_published, shared
-
     data = formats.read(data_dir / "winogrande" / "train_l.jsonl")[:4000]
     remember_published(data, "train_l")
     rng = random.Random(number)  # noqa: S311 - draws test data
@@ -156,9 +162,6 @@ def test_the_text_of_a_problem_that_is_not_public_stays_hidden(
 
 def test_a_public_half_is_told_beside_a_hidden_one(db: Any, problem: Callable[..., Any]) -> None:
     """Of a twin with a public and a hidden half only the public one's text and share are told."""
-    from winosmith.web.problems.lookalikes import remember
-    from winosmith.web.problems.models import Problem as Row
-
     public = problem("a", TEXT.replace("missed", "led"))
     hidden = Row.objects.create(
         ref="b", twin=public.twin, sentence=TEXT, options=OPTIONS, answer=1, state="valid",
@@ -189,9 +192,6 @@ def test_a_revision_is_not_compared_with_what_it_revises(
 
 def test_remembering_twice_changes_nothing(db: Any, problem: Callable[..., Any]) -> None:
     """A problem that is remembered again, or with others, has one entry."""
-    from winosmith.web.problems.lookalikes import remember
-    from winosmith.web.problems.models import Remembered, Shingle
-
     first, second = problem("a"), problem("b", TEXT.replace("long", "short"))
     before = Shingle.objects.count()
     remember(first)
@@ -201,9 +201,6 @@ def test_remembering_twice_changes_nothing(db: Any, problem: Callable[..., Any])
 
 def test_what_is_forgotten_is_not_found(db: Any, problem: Callable[..., Any]) -> None:
     """After `forget` nothing of the sentence is left in the index; others stay."""
-    from winosmith.web.problems.lookalikes import forget
-    from winosmith.web.problems.models import Remembered, Shingle
-
     gone, stays = problem("a"), problem("b", TEXT.replace("long", "short"))
     forget(gone)
     assert [one.ref for one in _near()] == ["b"]
@@ -213,8 +210,6 @@ def test_what_is_forgotten_is_not_found(db: Any, problem: Callable[..., Any]) ->
 
 def test_a_publication_is_added_once_and_goes_on_where_it_stopped(db: Any) -> None:
     """What is there already is not added again; progress is told to the end."""
-    from winosmith.web.problems.lookalikes import remember_published
-
     made, told = made_twins(300), []
     assert remember_published(made[:250], "made") == 250
     assert remember_published(made, "made", on_progress=told.append) == 350
@@ -226,8 +221,6 @@ def test_a_publication_is_added_once_and_goes_on_where_it_stopped(db: Any) -> No
 @pytest.mark.parametrize("name", ["", " ", "x" * 81])
 def test_a_publication_has_a_name(db: Any, name: str) -> None:
     """A data set without a name, or with one that no column holds, is refused."""
-    from winosmith.web.problems.lookalikes import remember_published
-
     with pytest.raises(InputError, match="1 to 80 characters"):
         remember_published(Dataset(), name)
 
@@ -251,8 +244,6 @@ def test_a_sentence_that_is_hardly_begun_has_no_lookalikes(
 @given(st.lists(st.sampled_from("the cup _ broke because ann it too was red".split()), max_size=40))
 def test_what_is_stored_is_asked_for(words: list[str]) -> None:
     """A sentence is stored under numbers that it is asked for by, each once, of 64 bits."""
-    from winosmith.web.problems.lookalikes import STORED, compared, shingles, sketch
-
     asked = shingles(compared(" ".join(words), ["cup"]))
     assert set(sketch(compared(" ".join(words), ["cup"]))) <= set(asked)
     assert len(set(asked)) == len(asked)
@@ -265,9 +256,6 @@ def test_few_different_statements_are_compiled(db: Any, problem: Callable[..., A
 
     A connection keeps what it has compiled, so that many statements are much memory.
     """
-    from django.db import connection
-    from django.test.utils import CaptureQueriesContext
-
     statements = set()
     for number in range(20):
         problem(f"p{number}", TEXT.replace("long", f"{'l' * (number + 1)}ong"))

@@ -10,10 +10,31 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from django.db import connection
+from django.utils import timezone
 
 from tests.web import growing  # type: ignore[import-not-found]
 from tests.web.api.calling import Program  # type: ignore[import-not-found]
 from tests.web.conftest import BOTH  # type: ignore[import-not-found]
+from winosmith.web import _background, hosting
+from winosmith.web._lock import writing
+from winosmith.web.families import lists, views
+from winosmith.web.families.lists import entries, families
+from winosmith.web.families.measuring import _due, answered_by, kinds_over_all
+from winosmith.web.families.models import EditKind
+from winosmith.web.families.trees import _stamp, tree_of
+from winosmith.web.judge.models import Slot, Verdict
+from winosmith.web.judge.votes import agreement as judges_agree
+from winosmith.web.people.privacy import agree
+from winosmith.web.predict.models import Model
+from winosmith.web.problems.models import Problem, Twin, Version
+from winosmith.web.problems.states import public_problems, settle, visible_to
+from winosmith.web.read import downloads
+from winosmith.web.read.downloads import FILES
+from winosmith.web.read.public import agreement, figures
+from winosmith.web.rounds.models import Round
+from winosmith.web.rounds.running import handed_over
+from winosmith.web.write.page import counts
 
 STATES = ("held", "judging", "valid", "rejected", "revised", "withdrawn")
 
@@ -90,8 +111,6 @@ _numbers = count(1)
 
 def _half(twin: Any, word: str, n: int, **columns: Any) -> Any:
     """Return a row that is not stored yet."""
-    from winosmith.web.problems.models import Problem
-
     return Problem(
         ref=f"r{word}",
         twin=twin,
@@ -104,12 +123,6 @@ def _half(twin: Any, word: str, n: int, **columns: Any) -> Any:
 
 def twins(cases: Iterable[Case], author: Any) -> Iterator[tuple[Case, Any, Any]]:
     """Store the halves of each case; yield it with both rows, None for one that is not there."""
-    from django.utils import timezone
-
-    from winosmith.web._lock import writing
-    from winosmith.web.problems.models import Problem, Twin
-    from winosmith.web.problems.states import settle
-
     decided = {late: timezone.now() - timedelta(days=15 if late else 1) for late in (False, True)}
     for case in cases:
         number = next(_numbers)
@@ -128,11 +141,6 @@ def twins(cases: Iterable[Case], author: Any) -> Iterator[tuple[Case, Any, Any]]
 
 
 def _world(author: Any, judge: Any) -> World:
-    from django.utils import timezone
-
-    from winosmith.web.judge.models import Slot, Verdict
-    from winosmith.web.problems.models import Version
-
     alpha = growing.made_model("alpha")
     root = growing.made_version(None, "The zq0000r cup hit the jug so the _ broke.", by=author)
     words, public, versions = {"zq0000r": root}, {"zq0000r"}, set()
@@ -171,10 +179,6 @@ def world(
     db: Any, person: Callable[..., Any], forgotten: None, monkeypatch: pytest.MonkeyPatch
 ) -> World:
     """Return the site with each case; lists are counted anew, and nobody downloads too much."""
-    from winosmith.web import _background
-    from winosmith.web.families import lists, views
-    from winosmith.web.read import downloads
-
     monkeypatch.setattr(_background, "QUICK", 3600.0)
     for module in (downloads, views):
         monkeypatch.setattr(module, "MOST", 10_000)
@@ -231,11 +235,6 @@ def _of(rows: Iterable[Any]) -> set[str]:
 
 def _lists(client: Any, reader: Any, world: World, folder: Path) -> Iterator[tuple[str, set[str]]]:
     """Yield each surface that shows problems of any kind, with the words that it shows."""
-    from winosmith.web import hosting
-    from winosmith.web.read.downloads import FILES
-    from winosmith.web.rounds.models import Round
-    from winosmith.web.rounds.running import handed_over
-
     yield "browse", _pages(client, "/problems/")
     yield "search", _pages(client, "/problems/?q=cup")
     yield "judged", _pages(client, "/problems/?agreement=all")
@@ -261,10 +260,6 @@ def _lists(client: Any, reader: Any, world: World, folder: Path) -> Iterator[tup
 
 def _versions(client: Any, world: World) -> Iterator[tuple[str, set[str]]]:
     """Yield each surface of families and models, with the words of versions that it shows."""
-    from winosmith.web.families.measuring import _due, answered_by
-    from winosmith.web.families.trees import tree_of
-    from winosmith.web.predict.models import Model
-
     tree = tree_of(world.root, None)
     words = {row.pk: word for word, row in world.words.items()}
     yield "tree", {words[row] for row in tree.rows.tolist()}
@@ -281,18 +276,6 @@ def _versions(client: Any, world: World) -> Iterator[tuple[str, set[str]]]:
 
 def _counts(client: Any, world: World) -> Iterator[tuple[str, int, int]]:
     """Yield each count that everyone sees: its name, what it is, and what the law says."""
-    from django.db import connection
-
-    from winosmith.web.families.lists import entries, families
-    from winosmith.web.families.measuring import kinds_over_all
-    from winosmith.web.families.models import EditKind
-    from winosmith.web.families.trees import _stamp
-    from winosmith.web.judge.votes import agreement as judges_agree
-    from winosmith.web.predict.models import Model
-    from winosmith.web.problems.models import Problem
-    from winosmith.web.read.public import agreement, figures
-    from winosmith.web.write.page import counts
-
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM read_search WHERE read_search MATCH 'cup'")
         (indexed,) = cursor.fetchone()
@@ -333,8 +316,6 @@ def test_every_surface_shows_what_is_public(
     Over every state with embargo and gold, and beside another half in every state, before and
     after it has waited long enough.
     """
-    from winosmith.web.people.privacy import agree
-
     bob, client = person("bob"), visit()
     agree(bob)
     shown = dict(_lists(client, visit(bob), world, tmp_path))
@@ -355,9 +336,6 @@ def test_the_database_says_what_the_condition_says(
     database: Any, person: Callable[..., Any]
 ) -> None:
     """The column, the query and the rule for one person say the same, on both databases."""
-    from winosmith.web.problems.models import Problem
-    from winosmith.web.problems.states import public_problems, visible_to
-
     halves = {}
     for case, one, two in twins(CASES, person("ann")):
         halves[one.ref] = case

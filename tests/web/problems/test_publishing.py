@@ -11,6 +11,9 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.conf import settings as site
+from django.db import connection, transaction
+from django.db.models import F
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
@@ -18,6 +21,16 @@ from tests.conftest import examples
 from tests.waiting import LONGEST  # type: ignore[import-not-found]
 from tests.web.conftest import BOTH  # type: ignore[import-not-found]
 from tests.web.problems.test_public import STATES, Case, twins
+from winosmith.errors import InputError
+from winosmith.web import hosting
+from winosmith.web._lock import writing
+from winosmith.web.judge.models import Contest, Gold, Judge, Slot
+from winosmith.web.judge.trust import add_gold, askable
+from winosmith.web.judge.trust import settle_contest as settle
+from winosmith.web.problems.family import lift, put_under
+from winosmith.web.problems.models import Problem as Row
+from winosmith.web.problems.models import State
+from winosmith.web.problems.states import _due, move, public_problems, publish_due, waits_until
 
 
 def _judged(author: Any = None, **columns: Any) -> list[Any]:
@@ -30,18 +43,11 @@ def _judged(author: Any = None, **columns: Any) -> list[Any]:
 
 def _to(half: Any, state: str) -> None:
     """Move a half, as a verdict or a moderator would."""
-    from winosmith.web.problems.models import State
-    from winosmith.web.problems.states import move
-
     move(half, State(state), by=None, kind="verdict")
 
 
 def _later(halves: Iterable[Any], **time: float) -> None:
     """Let time pass for a twin, and the hourly look come round."""
-    from django.db.models import F
-
-    from winosmith.web.problems.states import publish_due
-
     rows = type(next(iter(halves))).objects.filter(pk__in=[half.pk for half in halves])
     rows.update(decided=F("decided") - timedelta(**time))
     publish_due()
@@ -102,8 +108,6 @@ def test_a_half_that_waited_long_enough_is_public(db: Any) -> None:
 
 def test_the_days_of_waiting_are_a_setting(db: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """With `wait_days` 2 a half waits for two days, with 0 not at all."""
-    from django.conf import settings as site
-
     monkeypatch.setattr(site, "RULES", replace(site.RULES, wait_days=2))
     one, two = _judged()
     _to(one, "valid")
@@ -138,9 +142,6 @@ def test_what_was_published_stays(db: Any) -> None:
 
 def test_an_attention_question_stalls_nothing(db: Any) -> None:
     """A half that was an attention question, and is retired, is waited for by nobody."""
-    from winosmith.web.judge.models import Gold
-    from winosmith.web.judge.trust import add_gold
-
     one, two = _judged()
     add_gold(two, "A small jug holds little.")
     Gold.objects.update(retired=True)
@@ -152,11 +153,6 @@ def test_what_tells_the_answer_of_an_attention_question_is_not_public(
     db: Any, person: Callable[..., Any], visit: Callable[..., Any]
 ) -> None:
     """The other half of one that is asked waits; it is public with the question's end."""
-    from winosmith.web.judge.models import Contest, Judge, Slot
-    from winosmith.web.judge.trust import add_gold
-    from winosmith.web.judge.trust import settle_contest as settle
-    from winosmith.web.problems.states import publish_due, waits_until
-
     one, two = _judged(person("ann"))
     add_gold(two, "A small jug holds little.")
     _to(one, "valid")
@@ -179,10 +175,6 @@ def test_what_tells_the_answer_of_an_attention_question_is_not_public(
 
 def test_no_attention_question_is_asked_beside_what_is_public(db: Any) -> None:
     """If one half is public, the other can't become a question, and isn't asked if it is one."""
-    from winosmith.errors import InputError
-    from winosmith.web.judge.models import Gold
-    from winosmith.web.judge.trust import add_gold, askable
-
     one, two = _judged()
     _to(one, "valid")
     _later([one], days=15)
@@ -199,9 +191,6 @@ def test_lifting_an_embargo_publishes_no_half_ahead_of_the_other(
     db: Any, person: Callable[..., Any]
 ) -> None:
     """A half whose embargo ends while judges hold the other waits like one just found valid."""
-    from winosmith.web._lock import writing
-    from winosmith.web.problems.family import lift, put_under
-
     one, two = _judged()
     _to(one, "valid")
     _to(two, "valid")
@@ -225,8 +214,6 @@ def test_lifting_an_embargo_publishes_no_half_ahead_of_the_other(
 def test_imported_halves_wait_for_nothing_but_those_that_are_judged(db: Any) -> None:
     """Imported as valid, a twin is public at once; beside a half that is judged, it waits."""
     from winosmith import Dataset, Problem
-    from winosmith.web import hosting
-    from winosmith.web.problems.models import Problem as Row
 
     one, two = (
         Problem(
@@ -248,10 +235,6 @@ def test_verdicts_on_both_halves_at_once_publish_the_twin(
     database: Any, person: Callable[..., Any]
 ) -> None:
     """Of two verdicts at once the later sees the earlier: neither half is left to wait."""
-    from django.db import connection
-
-    from winosmith.web._lock import writing
-
     one, two = _judged(person("ann"))
     started = threading.Event()
 
@@ -274,10 +257,7 @@ def test_verdicts_on_both_halves_at_once_publish_the_twin(
 
 def test_what_is_public_and_what_waits_is_found_by_small_indexes(db: Any) -> None:
     """SQLite, which has no statistics, walks the public problems and those that wait, not all."""
-    from django.db import connection
-
     from winosmith.web.problems.models import Problem
-    from winosmith.web.problems.states import _due, public_problems
 
     with connection.cursor() as cursor:  # what ran before on this site may have left some
         cursor.execute("ANALYZE sqlite_master")
@@ -295,8 +275,6 @@ def test_what_is_public_and_what_waits_is_found_by_small_indexes(db: Any) -> Non
 
 def test_lifting_an_embargo_that_is_not_there_hides_nothing(db: Any) -> None:
     """A public half stays public when its other half is judged again and "lift" is pressed."""
-    from winosmith.web.problems.family import lift
-
     one, other = _judged()
     for half in (one, other):
         _to(half, "valid")
@@ -323,11 +301,6 @@ def test_no_half_is_ever_published_ahead_of_the_other(
     A half that becomes public has no other half with the judges or a moderator, unless it was
     decided 14 days ago; and what is valid waits only while the other half does.
     """
-    from django.db import transaction
-
-    from winosmith.errors import InputError
-    from winosmith.web.problems.family import lift, put_under
-
     with transaction.atomic():
         halves = dict(zip("ab", _judged(), strict=True))
         days = dict.fromkeys("ab", 0)

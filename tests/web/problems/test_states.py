@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 from tests.web.conftest import BOTH  # type: ignore[import-not-found]
+from tests.web.together import at_once  # type: ignore[import-not-found]
 from winosmith.errors import InputError
+from winosmith.web.people.gates import Reused, new_key, once
+from winosmith.web.people.models import Person
+from winosmith.web.problems.models import Event, Problem, State, Twin
+from winosmith.web.problems.states import move
 
 
 def _problem() -> Any:
-    from winosmith.web.problems.models import Problem, State, Twin
-
     return Problem.objects.create(
         ref="p1",
         twin=Twin.objects.create(ref="t1"),
@@ -27,9 +29,6 @@ def _problem() -> Any:
 
 def test_a_move_is_written_down(db: Any, person: Callable[..., Any]) -> None:
     """A move changes the state and adds one event that tells who, from where, to where and why."""
-    from winosmith.web.problems.models import Problem, State
-    from winosmith.web.problems.states import move
-
     ann = person("ann", is_moderator=True)
     problem = _problem()
     event = move(problem, State.WITHDRAWN, by=ann, kind="withdraw", reason="a copy")
@@ -44,9 +43,6 @@ def test_a_move_is_written_down(db: Any, person: Callable[..., Any]) -> None:
 
 def test_a_move_that_is_none_is_refused(db: Any) -> None:
     """A problem can't go where its state does not lead, and then nothing is written."""
-    from winosmith.web.problems.models import Event, State
-    from winosmith.web.problems.states import move
-
     problem = _problem()
     with pytest.raises(InputError, match="can't become 'judging'"):
         move(problem, State.JUDGING, by=None, kind="reopen")
@@ -55,8 +51,6 @@ def test_a_move_that_is_none_is_refused(db: Any) -> None:
 
 def test_a_key_is_good_for_one_form(db: Any, person: Callable[..., Any]) -> None:
     """Another form with the same key is refused, and does nothing; the first one is repeated."""
-    from winosmith.web.people.gates import Reused, new_key, once
-
     ann, key = person("ann"), new_key()
     assert once(ann, key, "/a/", lambda: {"n": 1}) == ({"n": 1, "form": "/a/"}, True)
     assert once(ann, key, "/a/", lambda: {"n": 2}) == ({"n": 1, "form": "/a/"}, False)
@@ -69,11 +63,6 @@ def test_a_key_is_good_for_one_form(db: Any, person: Callable[..., Any]) -> None
 @BOTH
 def test_a_form_sent_by_many_threads_acts_once(database: Any, person: Callable[..., Any]) -> None:
     """Sixteen threads that send the same form act once, and all get the same result."""
-    from django.db import connection
-
-    from winosmith.web.people.gates import new_key, once
-    from winosmith.web.people.models import Person
-
     ann, key, acted = person("ann"), new_key(), []
 
     def send(number: int) -> tuple[dict[str, Any], bool]:
@@ -82,13 +71,9 @@ def test_a_form_sent_by_many_threads_acts_once(database: Any, person: Callable[.
             Person.objects.create_user(f"made-{number}")
             return {"number": number}
 
-        try:
-            return once(ann, key, "/x/", act)
-        finally:
-            connection.close()
+        return once(ann, key, "/x/", act)
 
-    with ThreadPoolExecutor(16) as threads:
-        results = list(threads.map(send, range(16)))
+    results = at_once(send, range(16))
     assert len({result["number"] for result, _ in results}) == 1
     assert [len(acted), sum(new for _, new in results)] == [1, 1]
     assert Person.objects.filter(name__startswith="made").count() == 1

@@ -13,9 +13,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from winosmith import Dataset, formats
+from winosmith.errors import InputError
 from winosmith.practice import handwritten
+from winosmith.validate import read_votes
+from winosmith.web._export import export
+from winosmith.web.judge.models import Slot
+from winosmith.web.people.models import pseudonym
+from winosmith.web.problems import records
+from winosmith.web.problems.models import Problem, State, Twin
+from winosmith.web.problems.records import as_problem, row_fields, twin_fields
+from winosmith.web.problems.states import public_problems
+from winosmith.web.read import downloads
+from winosmith.web.read.downloads import Aside, Sent, gzipped
+from winosmith.web.rounds.models import Round
+from winosmith.web.rounds.running import handed_over
 
 
 def _body(answer: Any) -> bytes:
@@ -25,9 +40,6 @@ def _body(answer: Any) -> bytes:
 @pytest.fixture
 def handmade(db: Any, person: Callable[..., Any]) -> Any:
     """Import the twins written by hand as public problems."""
-    from winosmith.web.problems.models import Problem, State, Twin
-    from winosmith.web.problems.records import row_fields, twin_fields
-
     for pair in handwritten().twins:
         halves = [handwritten()[row] for row in pair]
         made = Twin.objects.create(ref=halves[0].twin_id, **twin_fields(halves[0]))
@@ -38,9 +50,6 @@ def handmade(db: Any, person: Callable[..., Any]) -> Any:
 
 def test_an_import_comes_out_as_it_went_in(handmade: Any) -> None:
     """Problems that were put into the site come out as the same data set, field by field."""
-    from winosmith.web.problems.records import as_problem
-    from winosmith.web.problems.states import public_problems
-
     assert Dataset(map(as_problem, public_problems().order_by("pk"))) == handmade
 
 
@@ -57,9 +66,6 @@ def test_each_format_is_what_the_library_writes(
     handmade: Any, visit: Callable[..., Any], tmp_path: Path, file: str
 ) -> None:
     """A file, of none too, is as `winosmith.formats.write` has it; what does not fit is shown."""
-    from winosmith.web.problems.models import Problem
-    from winosmith.web.read import downloads
-
     assert {name: known.name for name, known in downloads.FILES.items()} == FILES
     third = Problem.objects.order_by("pk").last()
     third.options = [*third.options, "the third"]
@@ -80,9 +86,6 @@ def test_each_format_is_what_the_library_writes(
 
 def test_a_program_that_is_refused_gets_no_page(handmade: Any, visit: Callable[..., Any]) -> None:
     """Whoever does not accept HTML gets a refusal as a line of text; a browser gets a page."""
-    from winosmith.web.problems.models import Problem
-    from winosmith.web.read import downloads
-
     program, browser = {"Accept": "*/*"}, {"Accept": "text/html,*/*;q=0.8"}
     row = Problem.objects.order_by("pk").last()
     row.options = [*row.options, "the third"]
@@ -106,9 +109,6 @@ def test_tables_of_many_chunks_have_one_header(
     handmade: Any, monkeypatch: pytest.MonkeyPatch, visit: Callable[..., Any], tmp_path: Path
 ) -> None:
     """Written in chunks whose columns differ, a table is the one that is written at once."""
-    from winosmith.web.problems import records
-    from winosmith.web.problems.models import Problem
-
     row = Problem.objects.order_by("id")[70]
     row.record = {**row.record, "extra": {"csv.colour": "red"}, "pronoun": "it"}
     row.options = [*row.options, "the third"]
@@ -144,8 +144,6 @@ def test_gzip_and_checksum(handmade: Any, visit: Callable[..., Any]) -> None:
 
 def test_an_unchanged_file_is_not_sent_again(handmade: Any, visit: Callable[..., Any]) -> None:
     """With the ETag of before, an answer is 304; a change of the data or of the form is not."""
-    from winosmith.web.problems.models import Problem
-
     client = visit()
     tag = client.get("/download/problems.csv")["ETag"]
     again = client.get("/download/problems.csv", headers={"If-None-Match": tag})
@@ -161,10 +159,6 @@ def test_a_withdrawal_during_a_download_ends_it(
     handmade: Any, visit: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A file is never other than its digest: withdrawn meanwhile, the download breaks off."""
-    from winosmith.errors import InputError
-    from winosmith.web.problems import records
-    from winosmith.web.problems.models import Problem
-
     monkeypatch.setattr(records, "CHUNK", 10)
     answer = visit().get("/download/problems.jsonl")
     parts = iter(answer.streaming_content)
@@ -184,8 +178,6 @@ def test_there_are_no_other_files(db: Any, visit: Callable[..., Any], name: str)
 @pytest.mark.long
 def test_memory_does_not_grow_with_the_rows(db: Any, visit: Callable[..., Any]) -> None:
     """Four times the rows take no more memory than the numbers of the rows themselves."""
-    from winosmith.web.problems.models import Problem, State, Twin
-
     made = Twin.objects.create(ref="t")
 
     def add(first: int, last: int) -> None:
@@ -220,9 +212,6 @@ def test_a_download_asks_the_database_a_fixed_number_of_times(
     handmade: Any, visit: Callable[..., Any]
 ) -> None:
     """A file of 144 problems takes as many queries as one of 2: nothing is asked row by row."""
-    from django.db import connection
-    from django.test.utils import CaptureQueriesContext
-
     _body(visit().get("/download/problems.csv"))  # the hour's first visit is counted anew
     counts = []
     for query in ("", "?q=umbrella"):
@@ -240,10 +229,6 @@ def test_votes_are_a_file_of_their_own(
     tmp_path: Path,
 ) -> None:
     """The judges' answers to public problems come out as `winosmith.validate` reads them."""
-    from winosmith.validate import read_votes
-    from winosmith.web.judge.models import Slot
-    from winosmith.web.people.models import pseudonym
-
     bob = person("bob", is_judge=True)
     public, hidden = twin(states=("valid", "judging"))
     now = public.created
@@ -291,8 +276,6 @@ def test_what_is_not_sent_is_let_go(handmade: Any, visit: Callable[..., Any]) ->
 
 def test_a_reader_who_leaves_keeps_nothing_open() -> None:
     """A response that ends before its first byte lets go of the file that it would have sent."""
-    from winosmith.web.read.downloads import Aside, Sent, gzipped
-
     with tempfile.TemporaryFile() as file:
         source = Aside(b"first", file)
         Sent(gzipped(source), source).close()
@@ -303,12 +286,6 @@ def test_look_alikes_stay_singles_in_every_file(
     db: Any, monkeypatch: pytest.MonkeyPatch, visit: Callable[..., Any], tmp_path: Path
 ) -> None:
     """Downloads in any number of chunks, a round's pool and an export are read without twins."""
-    from winosmith.web._export import export
-    from winosmith.web.problems import records
-    from winosmith.web.problems.models import Problem, State, Twin
-    from winosmith.web.rounds.models import Round
-    from winosmith.web.rounds.running import handed_over
-
     for half in handwritten()[:6]:
         fields = records.row_fields(half)
         fields["record"] = {**fields.get("record", {}), "single": True}

@@ -9,19 +9,20 @@ from typing import Any
 
 import pytest
 
+from winosmith.web.judge.models import Verdict
+from winosmith.web.people import models
+from winosmith.web.people.models import person_of, pseudonym
+from winosmith.web.people.privacy import erase
+from winosmith.web.problems.models import Twin
+from winosmith.web.read.public import Filters, sealed, unsealed
+
 
 def _refs(**query: str) -> set[str]:
-    from winosmith.web.read.public import Filters
-
     return set(Filters(query).apply().values_list("ref", flat=True))
 
 
 def test_each_filter_narrows(db: Any, twin: Callable[..., Any], person: Callable[..., Any]) -> None:
     """Domain, twins or singles, contributor, days and agreement each leave what they say."""
-    from winosmith.web.judge.models import Verdict
-    from winosmith.web.people.models import pseudonym
-    from winosmith.web.problems.models import Twin
-
     ann = person("ann")
     social = twin(domain="social", by=ann)
     single = twin(domain="physical", states=("valid", "rejected"))[:1]
@@ -48,8 +49,6 @@ def test_a_pseudonym_tells_of_nobody_who_wrote_nothing_public(
     db: Any, visit: Callable[..., Any], twin: Callable[..., Any], person: Callable[..., Any]
 ) -> None:
     """Asked for by their pseudonym they are nobody; a moderator finds them all the same."""
-    from winosmith.web.people.models import person_of, pseudonym
-
     ann = person("ann")
     twin(by=ann, states=("judging", "held"))
     pages = [
@@ -64,9 +63,6 @@ def test_who_guesses_pseudonyms_has_not_all_of_them_made(
     db: Any, person: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Once made, only those of who came since are made anew, and of the erased."""
-    from winosmith.web.people import models
-    from winosmith.web.people.privacy import erase
-
     monkeypatch.setattr(models, "_known", {})
     old, gone = person("old"), person("gone")
     assert models.person_of(models.pseudonym(old)) == old
@@ -128,8 +124,6 @@ def test_pages_lead_on_and_back(
 
 def test_a_page_mark_tells_nothing(db: Any) -> None:
     """A mark is undone by this site alone, and another text is none."""
-    from winosmith.web.read.public import sealed, unsealed
-
     assert [unsealed(sealed(n)) for n in (1, 2, 10**12)] == [1, 2, 10**12]
     mark = sealed(5)
     assert len(mark) == 32

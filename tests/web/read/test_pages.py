@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from winosmith.web.judge.models import Verdict
+
 
 @pytest.mark.parametrize(
     "path", ["/", "/problems/", "/download/", "/guidelines/", "/card/", "/card/data-card.md"]
@@ -25,7 +27,6 @@ def test_the_first_page_shows_what_people_agreed_on_most(
     db: Any, visit: Callable[..., Any], twin: Callable[..., Any], forgotten: None
 ) -> None:
     """The twin with most votes, all alike, is shown; never the newest, nor one nobody judged."""
-    from winosmith.web.judge.models import Verdict
 
     def told() -> str:
         return str(visit().get("/").content.decode())

@@ -7,13 +7,15 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from tests.web.conftest import BOTH  # type: ignore[import-not-found]
+from winosmith.web.problems.models import Problem
+from winosmith.web.problems.search import ensure
+from winosmith.web.read.public import Filters
 
 
 def _found(text: str) -> set[str]:
-    from winosmith.web.read.public import Filters
-
     return set(Filters({"q": text}).apply().values_list("ref", flat=True))
 
 
@@ -61,8 +63,6 @@ def test_words_are_found(
 @BOTH
 def test_the_index_follows_every_change(database: Any, twin: Callable[..., Any]) -> None:
     """A row is found from when it becomes public until it stops being so, by any statement."""
-    from winosmith.web.problems.models import Problem
-
     first, second = twin("trophy", states=("judging", "valid"))
     assert _found("trophy") == {second.ref}
     Problem.objects.filter(pk=first.pk).update(state="valid")
@@ -86,9 +86,6 @@ def test_the_index_comes_back_after_the_table_was_rebuilt(
 
     One that ends before SQLite's index is filled leaves none.
     """
-    from django.db import connection
-
-    from winosmith.web.problems.search import ensure
 
     def stop(execute: Callable[..., Any], query: str, *rest: Any) -> Any:
         if "FROM problems_problem p" in query:

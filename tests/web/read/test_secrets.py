@@ -8,6 +8,11 @@ from typing import Any
 
 import pytest
 
+from winosmith.web.judge.models import has_seen
+from winosmith.web.people.models import pseudonym
+from winosmith.web.read import downloads
+from winosmith.web.read.downloads import FILES, VOTES
+
 HIDDEN: dict[str, dict[str, Any]] = {
     "held": {"states": ("held", "held")},
     "judging": {"states": ("judging", "judging")},
@@ -40,8 +45,6 @@ def _queries(author: str) -> list[str]:
 
 def _answers(client: Any, author: str) -> dict[str, tuple[Any, ...]]:
     """Return all that a visitor can get: status, body and what the headers tell of the data."""
-    from winosmith.web.read.downloads import FILES, VOTES
-
     files = [f"/download/{name}?fitting=1" for name in (*FILES, *VOTES)]
     narrowed = [
         f"{path}{query}"
@@ -69,9 +72,6 @@ def test_what_is_hidden_changes_nothing(
     who: str,
 ) -> None:
     """With hidden twins beside the public ones, every answer is the same, byte for byte."""
-    from winosmith.web.people.models import pseudonym
-    from winosmith.web.read import downloads
-
     monkeypatch.setattr(downloads, "MOST", 10_000)
     ann, eve = person("ann"), person("eve")
     twin("trophy", by=ann)
@@ -119,8 +119,6 @@ def test_a_judge_who_read_a_half_is_not_asked_about_the_other(
     db: Any, visit: Callable[..., Any], twin: Callable[..., Any], person: Callable[..., Any]
 ) -> None:
     """A page that shows a public half whose other half is being judged is noted for an account."""
-    from winosmith.web.judge.models import has_seen
-
     bob, eve, ann = person("bob"), person("eve"), person("ann")
     shown, waiting = twin("trophy", states=("valid", "judging"))
     visit(bob).get("/problems/")

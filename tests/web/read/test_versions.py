@@ -10,6 +10,9 @@ import pytest
 
 from tests.web.lineaged import child, root  # type: ignore[import-not-found]
 from winosmith import formats
+from winosmith.lineage import check_lineages
+from winosmith.web.read.downloads import FILES
+from winosmith.web.read.public import figures
 
 pytestmark = pytest.mark.usefixtures("db")
 
@@ -41,8 +44,6 @@ def test_no_page_or_file_tells_a_word_of_a_hidden_parent(
     visit: Callable[..., Any], person: Callable[..., Any], state: str
 ) -> None:
     """Pages, lists and every file hold the version, and no word that its parent alone has."""
-    from winosmith.web.read.downloads import FILES
-
     ann, eve = person("ann"), person("eve")
     top = root(ann)
     hidden = child(top, ann, new=("not fit", "secretly fit"), state=state)
@@ -99,8 +100,6 @@ def test_the_family_of_a_hidden_root_is_found_by_its_id(visit: Callable[..., Any
 
 def test_figures_count_versions_apart() -> None:
     """Perturbed problems are no singles: figures count them and their families by themselves."""
-    from winosmith.web.read.public import figures
-
     top = root()
     child(child(top), new=("fit", "belong"))
     child(root(state="rejected"))
@@ -111,8 +110,6 @@ def test_figures_count_versions_apart() -> None:
 
 def test_a_family_is_downloaded_with_its_lineage(visit: Callable[..., Any], tmp_path: Path) -> None:
     """A table of versions has their roots and declared depths; no lineage contradicts itself."""
-    from winosmith.lineage import check_lineages
-
     top, other = root(), root(word="mug")
     made = [child(top, new=("fit", "belong")), child(other), child(top)]
     made.append(child(made[0], declared=7))

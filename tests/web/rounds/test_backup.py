@@ -14,6 +14,7 @@ import pytest
 from tests.conftest import everything  # type: ignore[import-not-found]
 from tests.web.rounds.conftest import Carried  # type: ignore[import-not-found]
 from winosmith.errors import InputError
+from winosmith.web import Site, _backup
 
 
 @pytest.fixture
@@ -34,8 +35,6 @@ def kept(prepared_site: Path, carried: Carried, tmp_path: Path) -> Path:
 
 def test_finished_rounds_and_recipes_come_back(kept: Path, tmp_path: Path) -> None:
     """Every file of a finished round is there again, byte for byte; what is under way is not."""
-    from winosmith.web import Site, _backup
-
     _backup.backup(Site.open(kept), tmp_path / "site.tar.gz")
     _backup.restore(tmp_path / "site.tar.gz", tmp_path / "again")
     again = tmp_path / "again"
@@ -60,8 +59,6 @@ def test_finished_rounds_and_recipes_come_back(kept: Path, tmp_path: Path) -> No
 )  # fmt: skip
 def test_a_file_elsewhere_is_refused(kept: Path, tmp_path: Path, name: str) -> None:
     """An archive whose manifest names a file that no backup of ours holds is none."""
-    from winosmith.web import Site, _backup
-
     _backup.backup(Site.open(kept), tmp_path / "site.tar")
     with (
         tarfile.open(tmp_path / "site.tar") as old,

@@ -13,6 +13,12 @@ import pytest
 from tests.web.rounds.conftest import CHANCE, TWINS, WORDS  # type: ignore[import-not-found]
 from tests.web.rounds.making import SMALL, fill  # type: ignore[import-not-found]
 from winosmith.report import percent
+from winosmith.web.people.models import Person, pseudonym
+from winosmith.web.problems.models import Problem, State
+from winosmith.web.rounds import running
+from winosmith.web.rounds import running as rules
+from winosmith.web.rounds.models import Place, Round
+from winosmith.web.rounds.running import carried_out, handed_over, store
 
 
 def _records(path: Path) -> list[dict[str, Any]]:
@@ -32,8 +38,6 @@ class BreakError(BaseException):
 
 def _break_off(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """Let the round break off when its step begins."""
-    from winosmith.web.rounds import running
-
     place = running.Teller._place
 
     def broken(self: Any, title: str) -> int:
@@ -48,11 +52,6 @@ def test_a_round_goes_on_after_a_break_and_accounts_for_its_pool(
     db: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Broken off before its solvers, it keeps pool and vectors, ends, and places every problem."""
-    from winosmith.web.problems.models import Problem
-    from winosmith.web.rounds import running as rules
-    from winosmith.web.rounds.models import Place
-    from winosmith.web.rounds.running import carried_out
-
     refs = fill(TWINS)
     hidden = Problem.objects.filter(ref__in=refs[:6])
     hidden.update(embargo=True)
@@ -92,10 +91,6 @@ def test_a_round_goes_on_after_a_break_and_accounts_for_its_pool(
 @pytest.mark.long
 def test_a_round_by_the_mirror_filter_is_carried_out_and_shown(db: Any, visit: Any) -> None:
     """Whole twins go, each with its margin, and the page names the filter and what is left."""
-    from winosmith.web.rounds import running as rules
-    from winosmith.web.rounds.models import Place, Round
-    from winosmith.web.rounds.running import carried_out
-
     fill(TWINS)
     recipe = {**SMALL, "filter": {"method": "mirror", "aim": "chance"}, "solvers": [CHANCE]}
     made = rules.start("one", recipe)
@@ -114,9 +109,6 @@ def test_what_came_of_a_round_is_stored_once(
     database: Any, carried: Any, stored: Callable[..., Any]
 ) -> None:
     """Stored again, as after an interrupt, no place and no figure changes."""
-    from winosmith.web.rounds.models import Place, Round
-    from winosmith.web.rounds.running import store
-
     made = stored("one")
     before = list(Place.objects.order_by("pk").values())
     assert len(before) == 2 * TWINS
@@ -132,11 +124,6 @@ def test_what_came_of_a_round_is_stored_once(
 @pytest.mark.long
 def test_the_second_round_is_compared_with_the_first(db: Any, stored: Callable[..., Any]) -> None:
     """Its solvers answer the last round's dev, and each figure stands beside the last one."""
-    from winosmith.web.problems.models import Problem
-    from winosmith.web.rounds import running as rules
-    from winosmith.web.rounds.models import Round
-    from winosmith.web.rounds.running import carried_out
-
     first = stored("one")
     shutil.copytree(first.carried_in, first.folder / "results")
     Problem.objects.filter(pk__in=Problem.objects.values("pk")[:6]).update(embargo=True)
@@ -160,11 +147,6 @@ def test_the_second_round_is_compared_with_the_first(db: Any, stored: Callable[.
 
 def test_the_pool_is_what_downloads_have(database: Any, person: Callable[..., Any]) -> None:
     """Nobody's name and nothing that is not public is handed over; votes stand under pseudonyms."""
-    from winosmith.web.people.models import Person, pseudonym
-    from winosmith.web.problems.models import Problem, State
-    from winosmith.web.rounds import running as rules
-    from winosmith.web.rounds.running import handed_over
-
     refs = fill(14)
     Problem.objects.filter(ref=refs[0]).update(embargo=True)
     Problem.objects.filter(ref=refs[1]).update(gold=True)
@@ -188,10 +170,6 @@ def test_why_a_round_failed_is_told_and_it_can_go_on(
     db: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What a solver lacks is told before anything is built; put right, the round goes on."""
-    from winosmith.web.rounds import running as rules
-    from winosmith.web.rounds.models import Round
-    from winosmith.web.rounds.running import carried_out
-
     fill(TWINS, votes=False)
     away = {"name": "away", "solver": "hunting", "collection": "texts-of-mine"}
     made = rules.start("one", {**SMALL, "solvers": [away]})
@@ -212,11 +190,6 @@ def test_why_a_round_failed_is_told_and_it_can_go_on(
 
 def test_a_cancelled_round_stores_nothing(db: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Cancelled while a step is at work, a round goes no further, and says nothing of an error."""
-    from winosmith.web.rounds import running
-    from winosmith.web.rounds import running as rules
-    from winosmith.web.rounds.models import Place
-    from winosmith.web.rounds.running import carried_out
-
     fill(TWINS, votes=False)
     made = rules.start("one", {**SMALL, "solvers": [WORDS]})
     noted = running.Teller._noted

@@ -10,6 +10,10 @@ import pytest
 from click.testing import CliRunner
 
 from tests.web.rounds.making import fill  # type: ignore[import-not-found]
+from winosmith.locks import FileLock
+from winosmith.web.rounds import running as rules
+from winosmith.web.rounds.models import Round
+from winosmith.web.rounds.running import lock_file
 
 
 @pytest.fixture
@@ -76,9 +80,6 @@ def test_a_round_that_was_broken_off_goes_on_or_is_given_up(
     db: Any, run: Callable[..., str], carry_out: Callable[..., str]
 ) -> None:
     """The command without a name takes it up; cancelled, it says how it goes on."""
-    from winosmith.web.rounds import running as rules
-    from winosmith.web.rounds.models import Round
-
     fill(10, votes=False)
     rules.start("one", {"solvers": [{"name": "none", "solver": "encoder", "model": "not-there"}]})
     assert "no process is at it" in run("show", "one")
@@ -92,10 +93,6 @@ def test_a_round_that_was_broken_off_goes_on_or_is_given_up(
 
 def test_a_recipe_of_the_sites_folder_is_named(db: Any, carry_out: Callable[..., str]) -> None:
     """A file in recipes/ goes by its name, and its paths are seen from there."""
-    from winosmith.locks import FileLock
-    from winosmith.web.rounds.models import Round
-    from winosmith.web.rounds.running import lock_file
-
     fill(10, votes=False)
     folder = db.folder / "recipes"
     folder.mkdir(exist_ok=True)

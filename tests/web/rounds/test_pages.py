@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Callable
+from html import unescape
 from typing import Any, get_args
 
 import pytest
+
+from winosmith.build._recipe import Method
+from winosmith.web.people.models import Person
+from winosmith.web.people.privacy import erase
+from winosmith.web.problems.models import Event, Problem, Twin
+from winosmith.web.rounds.models import Place, Round
+from winosmith.web.rounds.results import forget_what_is_left, stage
+from winosmith.web.rounds.running import publish
 
 
 def _text(answer: Any) -> str:
@@ -27,8 +37,6 @@ def test_a_round_is_everyones_once_it_is_published(
     db: Any, stored: Callable[..., Any], person: Callable[..., Any], visit: Callable[..., Any]
 ) -> None:
     """Before, moderators alone find it, by name or in the list; a visitor gets the usual 404."""
-    from winosmith.web.rounds.running import publish
-
     made = stored(published=False)
     moderator, visitor = visit(person("eva", is_moderator=True)), visit()
     paths = [f"/rounds/round/one/{part}" for part in ("", "report/", "kept.jsonl", "progress/")]
@@ -80,9 +88,6 @@ def test_a_round_whose_vectors_see_nothing_says_so(
 
 def test_each_filter_of_a_recipe_has_words(db: Any) -> None:
     """The funnel names whatever filter a recipe can choose in the reader's language."""
-    from winosmith.build._recipe import Method
-    from winosmith.web.rounds.results import stage
-
     assert all(stage(method).startswith("filter (") for method in get_args(Method))
 
 
@@ -91,8 +96,6 @@ def test_no_accuracy_is_told_of_what_a_solver_was_taught(
 ) -> None:
     """The page says how many problems a solver may have seen; others are told, and the best too."""
     from tests.web.rounds import visits  # type: ignore[import-not-found]
-    from winosmith.web.people.models import Person
-    from winosmith.web.problems.models import Problem, Twin
 
     admin = Person.objects.create_user("root")
     for half in "ba":
@@ -134,9 +137,6 @@ def test_what_is_no_longer_public_is_in_nothing_that_a_round_shows(
     change: dict[str, Any],
 ) -> None:
     """Report, page, files, wanted roots and flags lose a problem as soon as it is not public."""
-    from winosmith.web.problems.models import Problem
-    from winosmith.web.rounds.models import Place
-
     made = stored()
     root = Place.objects.filter(round=made, root=0).get().problem
     flagged = Place.objects.filter(round=made).exclude(stage="").first().problem
@@ -159,8 +159,6 @@ def _words(problem: Any) -> str:
 
 def _plain(page: str) -> str:
     """Return the text of a page."""
-    from html import unescape
-
     return " ".join(unescape(re.sub(r"<[^>]+>", "", page)).split())
 
 
@@ -186,8 +184,6 @@ def test_contributors_see_the_flags_of_their_own_problems_alone(
     visit: Callable[..., Any],
 ) -> None:
     """With score, guesses, reason, and that nothing was deleted; others see none of it."""
-    from winosmith.web.rounds.models import Place
-
     made = stored()
     left_out = Place.objects.filter(round=made).exclude(stage="").select_related("problem__twin")
     place = left_out.order_by("stage", "-score", "problem").first()
@@ -217,8 +213,6 @@ def test_flags_wait_until_the_round_is_published(
     visit: Callable[..., Any],
 ) -> None:
     """Before, moderators see them beside the problem, and its contributor nothing."""
-    from winosmith.web.rounds.models import Place
-
     made = stored(published=False)
     place = Place.objects.filter(round=made).exclude(stage="").first()
     twin = f"/write/mine/{place.problem.twin.ref}/"
@@ -230,8 +224,6 @@ def test_flags_wait_until_the_round_is_published(
 
 def test_a_round_moves_and_deletes_nothing(db: Any, stored: Callable[..., Any]) -> None:
     """States, embargoes and the audit log are after a published round what they were before."""
-    from winosmith.web.problems.models import Event, Problem
-
     stored()
     states = set(Problem.objects.values_list("state", "embargo", "released", "gold"))
     assert states == {("valid", False, False, False)}
@@ -242,14 +234,6 @@ def test_an_erased_person_leaves_the_files_of_rounds(
     db: Any, stored: Callable[..., Any], wren: Callable[[], Any], visit: Callable[..., Any]
 ) -> None:
     """Their sentences go from all files of rounds, also of a later one that had none of them."""
-    import json
-    import shutil
-
-    from winosmith.web.people.privacy import erase
-    from winosmith.web.problems.models import Problem
-    from winosmith.web.rounds.models import Place, Round
-    from winosmith.web.rounds.results import forget_what_is_left
-
     made = stored()
     source = made.folder
     shutil.copytree(_found(made), source / "results")
@@ -276,13 +260,7 @@ def test_an_erased_person_leaves_the_pool_of_a_round_that_came_to_nothing(
     db: Any, wren: Callable[[], Any], state: str
 ) -> None:
     """A round that failed or was cancelled has no results, and forgets the sentences, too."""
-    import shutil
-
     from tests.web.rounds.making import fill  # type: ignore[import-not-found]
-    from winosmith.web.people.privacy import erase
-    from winosmith.web.problems.models import Problem
-    from winosmith.web.rounds.models import Round
-    from winosmith.web.rounds.results import forget_what_is_left
 
     fill(2, votes=False)
     folder = Round.objects.create(name=state, state=state, busy=False, recipe={}).folder

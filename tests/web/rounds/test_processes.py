@@ -16,6 +16,7 @@ from tests.waiting import LONGEST, until  # type: ignore[import-not-found]
 from tests.web.rounds.making import FILL  # type: ignore[import-not-found]
 from tests.web.serving import PASSWORD  # type: ignore[import-not-found]
 from winosmith.testing import chat_server
+from winosmith.web.rounds.running import look
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 
@@ -41,8 +42,6 @@ def test_an_admin_watches_a_round_and_publishes_it(
     site: Any, served: Callable[..., Any], browser: Any, axe_source: str, tmp_path: Path
 ) -> None:
     """On a phone the page tells of the step at work; killed -9, the round goes on by a command."""
-    from winosmith.web.rounds.running import look
-
     free = threading.Event()
 
     def author(messages: Any) -> str:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Any, get_args, get_type_hints
 
 import pytest
 
 from tests.web.rounds.making import SMALL, fill  # type: ignore[import-not-found]
+from tests.web.together import at_once  # type: ignore[import-not-found]
+from winosmith.build import FilterRecipe
 from winosmith.errors import InputError, RecipeError
+from winosmith.web.problems.models import Problem
+from winosmith.web.rounds import running as rules
+from winosmith.web.rounds.models import Place, Round
+from winosmith.web.rounds.results import stage, told
+from winosmith.web.rounds.running import BusyError, start
 
 
 def _start(name: str = "one", **table: Any) -> Any:
-    from winosmith.web.rounds.running import start
-
     return start(name, {**SMALL, **table})
 
 
@@ -33,11 +37,6 @@ def test_a_round_is_started_with_what_the_site_takes_for_granted(db: Any) -> Non
 
 def test_each_filter_of_a_recipe_has_words_on_the_site(db: Any) -> None:
     """Authors read why theirs was left out, and the funnel what did it, by every filter."""
-    from winosmith.build import FilterRecipe
-    from winosmith.web.problems.models import Problem
-    from winosmith.web.rounds.models import Place
-    from winosmith.web.rounds.results import stage, told
-
     for method in {*get_args(get_type_hints(FilterRecipe)["method"])} - {"none"}:
         assert stage(method) != method
         assert told(Place(stage=method, reason="as it stands"), Problem()).reason != "as it stands"
@@ -52,8 +51,6 @@ def test_files_that_a_recipe_names_for_its_pool_are_not_read(db: Any) -> None:
 
 def test_admins_alone_publish(db: Any, person: Callable[..., Any]) -> None:
     """A moderator, and an admin who was paused, are refused."""
-    from winosmith.web.rounds import running as rules
-
     fill(10)
     made = _start()
     for who in (
@@ -78,8 +75,6 @@ def test_what_can_not_be_used_is_refused_at_once(
     db: Any, name: str, table: dict[str, Any], why: str
 ) -> None:
     """A bad name or recipe is told before anything is written."""
-    from winosmith.web.rounds.models import Round
-
     fill(10)
     with pytest.raises((InputError, RecipeError), match=why):
         _start(name, **table)
@@ -95,8 +90,6 @@ def test_a_pool_that_is_too_small_is_refused(db: Any) -> None:
 
 def test_there_is_one_round_at_a_time(db: Any) -> None:
     """A second one is refused while the first waits, and starts once that is cancelled."""
-    from winosmith.web.rounds import running as rules
-
     fill(10)
     first = _start()
     with pytest.raises(rules.BusyError, match="one is not over"):
@@ -109,37 +102,14 @@ def test_there_is_one_round_at_a_time(db: Any) -> None:
 
 def test_of_many_at_once_one_starts(database: Any) -> None:
     """Of eight that start rounds in the same moment one succeeds, the others are told of it."""
-    from django.db import connection
-
-    from winosmith.web.rounds.models import Round
-    from winosmith.web.rounds.running import BusyError
-
     fill(10, votes=False)
-    came: list[str] = []
-    barrier = threading.Barrier(8)
-
-    def try_one(number: int) -> None:
-        barrier.wait()
-        try:
-            came.append(_start(name=f"round-{number}").name)
-        except BusyError:
-            came.append("")
-        finally:
-            connection.close()
-
-    threads = [threading.Thread(target=try_one, args=(n,)) for n in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(map(bool, came)) == [False] * 7 + [True]
-    assert [row.name for row in Round.objects.all()] == [name for name in came if name]
+    came = at_once(lambda number: _start(name=f"round-{number}"), range(8), but=BusyError)
+    (made,) = [one for one in came if not isinstance(one, BusyError)]
+    assert list(Round.objects.all()) == [made]
 
 
 def test_a_round_ends_once(db: Any) -> None:
     """What is over can't be cancelled; what is not done can't be published, nor twice."""
-    from winosmith.web.rounds import running as rules
-
     fill(10)
     made = _start()
     with pytest.raises(InputError, match="not done"):

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import sqlite3
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection
+
+from winosmith.web.run import backups, deeds
+from winosmith.web.run.deeds import THREAD
+from winosmith.web.run.models import Deed
 
 
 def _deed(answer: Any) -> Any:
-    from winosmith.web.run.models import Deed
-
     assert answer.status_code == 302, answer.content.decode()
     return Deed.objects.get(mark=answer["Location"].split("/")[-2])
 
@@ -21,8 +25,6 @@ def test_a_backup_is_made_on_the_server_and_sent_to_nobody(
     database: Any, adam: Any, send: Callable[..., Any], kept: Path, visit: Callable[..., Any]
 ) -> None:
     """The form leads to a page that waits; the archive lies in the folder, for its owner alone."""
-    from winosmith.web.run.deeds import THREAD
-
     deed = _deed(send("/admin/backups/"))
     THREAD.wait()
     deed.refresh_from_db()
@@ -42,8 +44,6 @@ def test_the_newest_backups_are_kept(
     db: Any, adam: Any, kept: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Beyond seven the oldest go, and what is of an interrupted one; other files stay."""
-    from winosmith.web.run import backups
-
     folder = kept / "backups"
     folder.mkdir()
     for day in range(10, 19):
@@ -62,12 +62,6 @@ def test_a_restored_site_neither_shows_nor_makes_the_backup_that_it_came_from(
     database: Any, send: Callable[..., Any], kept: Path, tmp_path: Path
 ) -> None:
     """An archive holds its own deed as one that runs; where it is restored, that ends at once."""
-    import sqlite3
-
-    from django.db import connection
-
-    from winosmith.web.run import deeds
-
     deed = _deed(send("/admin/backups/"))
     deeds.THREAD.wait()
     deed.refresh_from_db()

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
 
 from tests.web.run.visits import choices  # type: ignore[import-not-found]
 from winosmith.errors import RecipeError
 from winosmith.web import Site, SiteRules
-from winosmith.web._site import CHOOSABLE, CHOSEN, Unfit
+from winosmith.web._background import hourly
+from winosmith.web._site import CHOOSABLE, CHOSEN, Unfit, is_site_file, site_files
+from winosmith.web.pages import renew_rules
+from winosmith.web.people.gates import new_key
+from winosmith.web.run.choices import COMING, GROUPS, REFUSED, WORDS
+from winosmith.web.run.log import told
+from winosmith.web.run.models import Deed
 
 
 def _chosen(folder: Path) -> Any:
@@ -24,11 +32,6 @@ def test_what_is_saved_holds_at_once_and_after_a_start(
     database: Any, send: Callable[..., Any], kept: Path
 ) -> None:
     """The next page shows it, a site opened anew goes by it, and the log says who chose it."""
-    from django.conf import settings
-
-    from winosmith.web.run.log import told
-    from winosmith.web.run.models import Deed
-
     words = "brat\n  fool \nbrat"
     answer = send("/admin/settings/", **choices(title="Graz", judges=5, words_to_flag=words))
     assert answer.status_code == 302
@@ -64,8 +67,6 @@ def test_a_file_that_cannot_be_used_changes_nothing(
     db: Any, visit: Callable[..., Any], kept: Path, text: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A server that is running goes on with what holds, and says so; one that starts refuses it."""
-    from django.conf import settings
-
     before = settings.RULES
     (kept / CHOSEN).write_text(text)
     assert visit().get("/guidelines/").status_code == 200
@@ -87,8 +88,6 @@ def test_what_site_toml_sets_cannot_be_sent(
     database: Any, send: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, kept: Path
 ) -> None:
     """The field is shown without being open to change, and what is sent for it is not looked at."""
-    from django.conf import settings
-
     monkeypatch.setattr(settings, "SITE", replace(settings.SITE, fixed=frozenset({"judges"})))
     assert send("/admin/settings/", **choices(judges=9, title="Graz")).status_code == 302
     assert _chosen(kept) == {"title": "Graz"}
@@ -118,8 +117,6 @@ def test_what_does_not_go_together_comes_back_filled(
     db: Any, send: Callable[..., Any], kept: Path, typed: dict[str, Any], told: str
 ) -> None:
     """The form says what is wrong, holds all that was typed, and nothing is saved."""
-    from winosmith.web.run.models import Deed
-
     answer = send("/admin/settings/", **choices(**typed))
     page = answer.content.decode()
     assert answer.status_code == 422
@@ -137,10 +134,6 @@ def test_a_refused_setting_is_named_by_its_label(
     db: Any, send: Callable[..., Any], typed: dict[str, Any]
 ) -> None:
     """What is wrong stands at the one field, in words without the name that programs use."""
-    import re
-
-    from django.conf import settings
-
     page = send("/admin/settings/", **choices(**typed)).content.decode()
     (wrong,) = re.findall(r'class="field wrong">.*?<ul class="errorlist".*?</ul>', page, re.DOTALL)
     (name,) = typed
@@ -153,8 +146,6 @@ def test_a_refused_setting_is_named_by_its_label(
 
 def test_each_setting_stands_in_one_part_of_the_form() -> None:
     """The parts hold what may be chosen, each once, in the order in which it is kept."""
-    from winosmith.web.run.choices import GROUPS, REFUSED, WORDS
-
     names = tuple(name for _at, _heading, names in GROUPS for name in names)
     assert names == CHOOSABLE
     assert set(WORDS) == set(CHOOSABLE) >= set(REFUSED)
@@ -171,9 +162,6 @@ def test_what_is_as_built_in_is_not_kept(
 
 def test_a_form_sent_twice_is_one_deed(database: Any, adam: Any, visit: Callable[..., Any]) -> None:
     """A double click changes the settings once, and is noted once."""
-    from winosmith.web.people.gates import new_key
-    from winosmith.web.run.models import Deed
-
     form, browser = {"key": new_key(), **choices(title="Graz")}, visit(adam)
     assert [browser.post("/admin/settings/", form).status_code for _ in "12"] == [302, 302]
     assert Deed.objects.count() == 1
@@ -183,8 +171,6 @@ def test_of_two_admins_neither_takes_back_what_the_other_chose(
     database: Any, send: Callable[..., Any], kept: Path
 ) -> None:
     """A form that was opened before another one was saved changes what was changed in it alone."""
-    from winosmith.web.run.models import Deed
-
     later = choices(judges=5, open_judging="")
     send("/admin/settings/", **choices(title="Graz"))
     assert send("/admin/settings/", **later).status_code == 302
@@ -208,11 +194,6 @@ def test_what_cannot_be_written_is_not_noted(
     database: Any, send: Callable[..., Any], kept: Path
 ) -> None:
     """Where the file can't be written the form says so; no setting changes, and the log is true."""
-    from django.conf import settings
-
-    from winosmith.web.run.choices import COMING
-    from winosmith.web.run.models import Deed
-
     before = settings.RULES
     (kept / COMING).mkdir()
     try:
@@ -241,16 +222,11 @@ def test_a_file_that_cannot_be_read_is_read_once_it_can(
 
 def test_a_process_to_which_nobody_comes_goes_by_what_was_chosen() -> None:
     """Before what time brings about is done, the settings are taken up."""
-    from winosmith.web._background import hourly
-    from winosmith.web.pages import renew_rules
-
     assert hourly[0] is renew_rules
 
 
 def test_a_backup_has_what_was_chosen(kept: Path) -> None:
     """The file of choices is among those that every backup holds, and that a restore takes."""
-    from winosmith.web._site import is_site_file, site_files
-
     assert CHOSEN not in site_files(kept)
     (kept / CHOSEN).write_text("{}")
     assert CHOSEN in site_files(kept)

@@ -6,13 +6,25 @@ import os
 import re
 import time
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import OperationalError, connection
+from django.utils import timezone
 
 from tests.web.run.visits import CUPS, HEAD  # type: ignore[import-not-found]
 from winosmith.errors import InputError
+from winosmith.web import _import
+from winosmith.web.judge.trust import askable
+from winosmith.web.people.gates import new_key
+from winosmith.web.people.privacy import tidy
+from winosmith.web.problems.models import Problem, Remembered
+from winosmith.web.run import deeds, files, human_tests
+from winosmith.web.run.deeds import AT_ONCE, THREAD, file_of, note
+from winosmith.web.run.models import Deed
 
 GOLD = (
     f"{HEAD},gold.explanation\n"
@@ -25,8 +37,6 @@ BAD = f"{CUPS}No blank is here.,cup,jug,1\nThe _ and the _ fell.,cup,jug,2\n"
 
 def _proposed(send: Callable[..., Any], **form: Any) -> Any:
     """Send a file; return the deed that is to be confirmed."""
-    from winosmith.web.run.models import Deed
-
     answer = send("/admin/import/", **{"as_": "judging", "new_ids": "on", **form})
     assert answer.status_code == 302, answer.content.decode()
     return Deed.objects.get(mark=answer["Location"].split("/")[-2])
@@ -36,9 +46,6 @@ def test_nothing_comes_in_before_it_is_confirmed(
     db: Any, send: Callable[..., Any], kept: Path, done: Callable[[Any], Any]
 ) -> None:
     """The preview counts and names lines; once confirmed, the sound ones wait to be judged."""
-    from winosmith.web.problems.models import Problem
-    from winosmith.web.run.deeds import file_of
-
     deed = _proposed(send, file=BAD)
     assert (deed.state, deed.came["new"], deed.came["refused"]) == ("shown", 2, 2)
     assert deed.came["told"] == [
@@ -58,8 +65,6 @@ def test_gold_comes_in_as_the_command_lets_it(
     db: Any, send: Callable[..., Any], done: Callable[[Any], Any]
 ) -> None:
     """A question without a reason is left out by its line; the other is asked of judges."""
-    from winosmith.web.judge.trust import askable
-
     deed = _proposed(send, file=GOLD, as_="gold")
     assert [line.partition(" does")[0].split(": ")[0] for line in deed.came["told"]] == [
         "cups.csv:3"
@@ -72,8 +77,6 @@ def test_published_sentences_are_only_compared(
     db: Any, send: Callable[..., Any], done: Callable[[Any], Any]
 ) -> None:
     """They are remembered under the file's name, and are no problems of the site."""
-    from winosmith.web.problems.models import Problem, Remembered
-
     assert done(_proposed(send, file=CUPS, as_="published")).came["added"] == 2
     assert not Problem.objects.exists()
     assert set(Remembered.objects.values_list("source", flat=True)) == {"cups"}
@@ -83,8 +86,6 @@ def test_the_same_file_comes_in_once(
     db: Any, send: Callable[..., Any], done: Callable[[Any], Any]
 ) -> None:
     """Sent again it is shown as known, and adds nothing; under its own ids others are refused."""
-    from winosmith.web.problems.models import Problem
-
     done(_proposed(send, file=CUPS))
     again = _proposed(send, file=CUPS)
     assert (again.came["new"], again.came["known"]) == (0, 2)
@@ -115,8 +116,6 @@ def test_a_file_that_cannot_be_used_brings_the_form_back(
     db: Any, send: Callable[..., Any], kept: Path, file: str, told: str
 ) -> None:
     """What is wrong stands at the field, what else was typed is there, and nothing is kept."""
-    from winosmith.web.run.models import Deed
-
     answer = send("/admin/import/", file=file, as_="valid", source="My own set", embargo="on")
     page = answer.content.decode()
     assert answer.status_code == 422
@@ -131,11 +130,6 @@ def test_an_interrupt_loses_nothing(
     db: Any, send: Callable[..., Any], done: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A thread that ended in the middle leaves a deed that the next one goes on with."""
-    from winosmith.web import _import
-    from winosmith.web.problems.models import Problem
-    from winosmith.web.run import deeds, files
-    from winosmith.web.run.models import Deed
-
     monkeypatch.setattr(_import, "CHUNK", 1)
     real = files.import_problems
 
@@ -162,7 +156,6 @@ def test_a_fault_is_told_without_its_inside(
     db: Any, send: Callable[..., Any], done: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What the program did not expect ends the deed, is logged, and lets the next one begin."""
-    from winosmith.web.run import files
 
     def broken(*_: Any, **__: Any) -> None:
         raise KeyError("/srv/secret")
@@ -180,14 +173,6 @@ def test_what_nobody_confirms_is_dropped(
     db: Any, send: Callable[..., Any], kept: Path, done: Callable[[Any], Any]
 ) -> None:
     """After a day the file is gone, and it can be confirmed no more; a younger one stays."""
-    from datetime import timedelta
-
-    from django.utils import timezone
-
-    from winosmith.web.people.privacy import tidy
-    from winosmith.web.run.deeds import file_of
-    from winosmith.web.run.models import Deed
-
     old, young = _proposed(send, file=CUPS), _proposed(send, file=GOLD, as_="gold")
     Deed.objects.filter(pk=old.pk).update(at=timezone.now() - timedelta(hours=25))
     assert tidy()["run"] == 1
@@ -198,8 +183,6 @@ def test_what_nobody_confirms_is_dropped(
 
 def test_a_file_without_a_deed_is_dropped(db: Any, kept: Path) -> None:
     """What is left of a form that was never noted goes after a day."""
-    from winosmith.web.people.privacy import tidy
-
     (kept / "uploads").mkdir()
     for name, hours in (("old", 25), ("young", 1)):
         (kept / "uploads" / name).write_text("x")
@@ -212,10 +195,6 @@ def test_others_write_while_a_file_is_looked_at(
     database: Any, send: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Neither a file of problems nor that of a test is read within a transaction."""
-    from django.db import connection
-
-    from winosmith.web.run import files, human_tests
-
     within = []
     real = files.look_at
 
@@ -234,10 +213,6 @@ def test_a_file_that_is_sent_twice_is_kept_once(
     database: Any, adam: Any, visit: Callable[..., Any], kept: Path
 ) -> None:
     """A double click leads to one deed, and leaves one file."""
-    from django.core.files.uploadedfile import SimpleUploadedFile
-
-    from winosmith.web.people.gates import new_key
-
     key, browser = new_key(), visit(adam)
     to = {
         browser.post("/admin/import/", {
@@ -262,8 +237,6 @@ def test_a_problem_with_nul_is_left_out(db: Any, send: Callable[..., Any], as_: 
 
 def test_no_option_of_a_command_is_named(db: Any, send: Callable[..., Any]) -> None:
     """A form says what is wrong in words of its own."""
-    from winosmith.web.problems.models import Problem
-
     page = send("/admin/import/", file="one,two\n1,2\n", as_="valid").content.decode()
     assert "cups.csv: no known format fits its content<" in page
     assert "--" not in page.partition("<main")[2]
@@ -272,9 +245,6 @@ def test_no_option_of_a_command_is_named(db: Any, send: Callable[..., Any]) -> N
 
 def test_a_dropped_file_is_gone(db: Any, send: Callable[..., Any]) -> None:
     """Whoever drops it is told so; confirmed afterwards, it is refused."""
-    from winosmith.web.run.deeds import file_of
-    from winosmith.web.run.models import Deed
-
     deed = _proposed(send, file=CUPS)
     path = f"/admin/deeds/{deed.mark}/confirm/"
     assert send(path, do="drop").status_code == 302
@@ -285,9 +255,6 @@ def test_a_dropped_file_is_gone(db: Any, send: Callable[..., Any]) -> None:
 
 def test_a_confirmed_file_comes_in_by_a_thread(database: Any, send: Callable[..., Any]) -> None:
     """The form leads to a page that says how far it is, and then what came of it."""
-    from winosmith.web.problems.models import Problem
-    from winosmith.web.run.deeds import THREAD
-
     deed = _proposed(send, file=CUPS)
     assert send(f"/admin/deeds/{deed.mark}/confirm/", do="confirm").status_code == 302
     THREAD.wait()
@@ -324,11 +291,6 @@ def test_a_large_file_comes_in_pieces_and_is_read_by_a_thread(
     database: Any, send: Callable[..., Any], kept: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """More than one request holds is kept, read, shown and let in as a small file is."""
-    from winosmith.web.people.gates import new_key
-    from winosmith.web.problems.models import Problem
-    from winosmith.web.run.deeds import THREAD
-    from winosmith.web.run.models import Deed
-
     data, mark = _large(20), new_key()
     monkeypatch.setattr("winosmith.web.run.files.PIECE", piece := 1000)
     assert send("/admin/import/", file=data.decode(), as_="judging").status_code == 422
@@ -351,8 +313,6 @@ def test_a_piece_that_is_sent_again_changes_nothing(
     db: Any, send: Callable[..., Any], kept: Path
 ) -> None:
     """After a lost answer the same piece is taken again; one after a gap is refused."""
-    from winosmith.web.people.gates import new_key
-
     data, mark = CUPS.encode(), new_key()
     assert _pieces(send, data, 50, mark) == [204] * -(-len(data) // 50)
     assert send(f"/admin/files/{mark}/?at=50", body=data[50:100]).status_code == 204
@@ -379,8 +339,6 @@ def test_no_file_grows_beyond_the_bound(
     db: Any, send: Callable[..., Any], kept: Path, rules: Callable[..., Any]
 ) -> None:
     """A piece that reaches beyond what the operator allows is refused, and not written."""
-    from winosmith.web.people.gates import new_key
-
     rules(upload_mb=1)
     mark = new_key()
     assert _pieces(send, bytes(1_000_000), 500_000, mark) == [204, 204]
@@ -398,9 +356,6 @@ def test_all_files_together_have_a_bound(
 
     Where there is none, what was cancelled makes room.
     """
-    from winosmith.web.people.gates import new_key
-    from winosmith.web.run.deeds import AT_ONCE
-
     rules(upload_mb=1)
     marks = [new_key() for _ in range(AT_ONCE)]
     for mark in marks:
@@ -427,12 +382,6 @@ def test_how_much_of_a_file_is_read_is_told(
 
     What can't be told, for others have the database, is left out.
     """
-    from django.db import OperationalError
-
-    from winosmith.web.people.gates import new_key
-    from winosmith.web.run import deeds
-    from winosmith.web.run.models import Deed
-
     monkeypatch.setattr(deeds, "EVERY", 0.0)
     monkeypatch.setattr("winosmith.formats._read.EVERY", 10)
     monkeypatch.setattr(deeds, "go_on", lambda: None)
@@ -462,8 +411,6 @@ def test_how_much_of_a_file_is_read_is_told(
 
 def test_the_log_tells_long_texts_in_short(db: Any, send: Callable[..., Any], adam: Any) -> None:
     """A text of pages stands whole where its deed is told, and in the log with its first words."""
-    from winosmith.web.run.deeds import note
-
     text = "You answer questions. " * 40 + "The end."
     deed = note(adam, "test", {"name": "spring", "consent": text})
     log = send("/admin/log/", method="get").content.decode()
@@ -476,9 +423,6 @@ def test_a_file_that_did_not_come_whole_is_not_read(
     db: Any, send: Callable[..., Any], kept: Path
 ) -> None:
     """Neither one of another size nor one that nobody sent makes a deed."""
-    from winosmith.web.people.gates import new_key
-    from winosmith.web.run.models import Deed
-
     data, mark = CUPS.encode(), new_key()
     _pieces(send, data[:-1], 900, mark)
     for form in (_sent(mark, data), _sent(new_key(), data)):
@@ -490,10 +434,6 @@ def test_a_file_that_did_not_come_whole_is_not_read(
 
 def test_nothing_is_put_into_a_file_that_was_shown(database: Any, send: Callable[..., Any]) -> None:
     """Once there is a deed its file stays as it is; the form sent again leads to that deed."""
-    from winosmith.web.people.gates import new_key
-    from winosmith.web.run.deeds import THREAD, file_of
-    from winosmith.web.run.models import Deed
-
     data, mark = CUPS.encode(), new_key()
     _pieces(send, data, 900, mark)
     to = {send("/admin/import/", **_sent(mark, data))["Location"] for _ in "12"}
@@ -505,10 +445,6 @@ def test_nothing_is_put_into_a_file_that_was_shown(database: Any, send: Callable
 
 def test_what_is_wrong_with_a_large_file_is_told(database: Any, send: Callable[..., Any]) -> None:
     """Read by a thread, a file of which nothing can come in fails with its lines, and is gone."""
-    from winosmith.web.people.gates import new_key
-    from winosmith.web.run.deeds import THREAD, file_of
-    from winosmith.web.run.models import Deed
-
     data, mark = f"{HEAD}\nNo blank is here.,cup,jug,1\n".encode(), new_key()
     _pieces(send, data, 900, mark)
     send("/admin/import/", **_sent(mark, data))
@@ -523,12 +459,6 @@ def test_an_import_is_stopped_and_gone_on_with(
     db: Any, send: Callable[..., Any], done: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What came in before the stop stays; the same file, sent again, brings the rest."""
-    from winosmith.web import _import
-    from winosmith.web.problems.models import Problem
-    from winosmith.web.run import files
-    from winosmith.web.run.deeds import file_of
-    from winosmith.web.run.models import Deed
-
     monkeypatch.setattr(_import, "CHUNK", 1)
     four = _large(2).decode()
     deed, real = _proposed(send, file=four), files.import_problems
@@ -558,9 +488,6 @@ def test_what_waits_to_be_read_can_be_stopped(
     db: Any, send: Callable[..., Any], adam: Any, kept: Path
 ) -> None:
     """Its file goes, and no thread takes it up; what is shown, or ended, can't be stopped."""
-    from winosmith.web.run import deeds
-    from winosmith.web.run.models import Deed
-
     deed = Deed.objects.create(actor=adam, kind="import", asked={"file": "x"}, state="reading")
     (kept / "uploads").mkdir(exist_ok=True)
     deeds.file_of(deed).write_text(CUPS)
@@ -577,9 +504,6 @@ def test_who_decided_is_in_the_log_beside_who_asked(
     db: Any, send: Callable[..., Any], person: Callable[..., Any], visit: Callable[..., Any]
 ) -> None:
     """What one admin proposed and another one confirmed is both's; alone, nobody stands twice."""
-    from winosmith.web.people.gates import new_key
-    from winosmith.web.run.models import Deed
-
     first, second = _proposed(send, file=CUPS), _proposed(send, file=GOLD, as_="gold")
     other = visit(person("berta", is_superuser=True))
     other.post(f"/admin/deeds/{first.mark}/confirm/", {"key": new_key(), "do": "confirm"})
@@ -602,9 +526,6 @@ def test_nothing_is_confirmed_that_nobody_confirmed(
 
 def test_a_file_that_is_gone_is_told_as_gone(db: Any, send: Callable[..., Any], adam: Any) -> None:
     """A site that was restored while a file was to be read has the deed, and asks for the file."""
-    from winosmith.web.run import deeds
-    from winosmith.web.run.models import Deed
-
     asked = {"file": "x", "as": "judging", "format": "", "new_ids": True}
     deed = Deed.objects.create(actor=adam, kind="import", asked=asked, state="reading")
     deeds.carry_out()
@@ -616,9 +537,6 @@ def test_a_file_that_is_picked_takes_the_place_of_pieces_before(
     db: Any, send: Callable[..., Any], kept: Path
 ) -> None:
     """A form that came back knows its pieces; whoever picks another file then sends that one."""
-    from winosmith.web.people.gates import new_key
-    from winosmith.web.run.models import Deed
-
     data, mark = GOLD.encode(), new_key()
     _pieces(send, data, 900, mark)
     send("/admin/import/", **_sent(mark, data), file=CUPS)
@@ -630,10 +548,6 @@ def test_pieces_outlive_a_moment_in_which_nothing_can_be_written(
     db: Any, send: Callable[..., Any], kept: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where the database was taken, the form sent again finds what was sent before it."""
-    from django.db import OperationalError
-
-    from winosmith.web.people.gates import new_key
-    from winosmith.web.run.models import Deed
 
     def taken(*_: Any, **__: Any) -> None:
         raise OperationalError("database is locked")

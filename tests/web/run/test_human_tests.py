@@ -6,8 +6,15 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from tests.web.run.visits import HEAD  # type: ignore[import-not-found]
+from winosmith.web.problems.models import Event, Problem
+from winosmith.web.run.deeds import carry_out
+from winosmith.web.run.models import Deed
+from winosmith.web.take import results, rounds
+from winosmith.web.take.models import Round
+from winosmith.web.take.sheets import enrol
 
 SCHEMAS = HEAD + "".join(
     f"\nThe {one} hit the {two} and the _ broke because it was {word}.,{one},{two},{answer}"
@@ -19,8 +26,6 @@ TEST = {"name": "spring", "title": "Which one?", "orders": "1", "new_ids": "on"}
 
 
 def _deed(answer: Any) -> Any:
-    from winosmith.web.run.models import Deed
-
     assert answer.status_code == 302, answer.content.decode()
     return Deed.objects.get(mark=answer["Location"].split("/")[-2])
 
@@ -29,9 +34,6 @@ def test_a_test_is_opened_once_its_sheets_were_shown(
     db: Any, send: Callable[..., Any], done: Callable[[Any], Any]
 ) -> None:
     """The preview writes nothing; confirmed, the round is there, under embargo, and its address."""
-    from winosmith.web.problems.models import Problem
-    from winosmith.web.take.models import Round
-
     deed = _deed(send("/admin/tests/", file=SCHEMAS, **TEST, consent="Read on.\r\n"))
     assert not Round.objects.exists()
     assert not Problem.objects.exists()
@@ -52,10 +54,6 @@ def test_a_test_that_was_opened_before_the_plug_was_pulled_is_open(
     db: Any, send: Callable[..., Any], done: Callable[[Any], Any]
 ) -> None:
     """Carried out again after its last step, the deed ends as done, and there is one round."""
-    from winosmith.web.run.deeds import carry_out
-    from winosmith.web.run.models import Deed
-    from winosmith.web.take.models import Round
-
     deed = done(_deed(send("/admin/tests/", file=SCHEMAS, **TEST)))
     Deed.objects.filter(pk=deed.pk).update(state="running", came={})
     carry_out()
@@ -68,8 +66,6 @@ def test_of_two_tests_of_one_name_one_is_opened(
     db: Any, send: Callable[..., Any], done: Callable[[Any], Any]
 ) -> None:
     """Both may be shown; whoever confirms later is told that the name is taken, and by no other."""
-    from winosmith.web.take.models import Round
-
     first = _deed(send("/admin/tests/", file=SCHEMAS, **TEST))
     second = _deed(send("/admin/tests/", file=SCHEMAS, **{**TEST, "title": "Mine"}))
     assert done(second).state == "done"
@@ -92,9 +88,6 @@ def test_a_test_that_cannot_be_opened_brings_the_form_back(
     db: Any, send: Callable[..., Any], file: str, others: dict[str, str], told: str
 ) -> None:
     """All of a file makes a test, or nothing; what was typed stays in the form."""
-    from winosmith.web.run.models import Deed
-    from winosmith.web.take.models import Round
-
     Round.objects.create(name="taken", title="x", data="x", seed=0, consent="x")
     answer = send("/admin/tests/", file=file, **{**TEST, "consent": "Read on.", **others})
     page = answer.content.decode()
@@ -108,10 +101,6 @@ def test_a_test_is_closed_when_its_sheets_are_in(
     db: Any, send: Callable[..., Any], done: Callable[[Any], Any], person: Callable[..., Any]
 ) -> None:
     """With a sheet out it stays open, and says so; when those count as given up, it closes."""
-    from winosmith.web.run.models import Deed
-    from winosmith.web.take.models import Round
-    from winosmith.web.take.sheets import enrol
-
     done(_deed(send("/admin/tests/", file=SCHEMAS, **TEST)))
     enrol(person("ann"), Round.objects.get(), {})
     refused = send("/admin/tests/spring/close/")
@@ -134,12 +123,7 @@ def test_others_write_while_results_are_found(
 
     Whoever looks where these were interrupted finds the answers all the same.
     """
-    from django.db import connection
-
     from tests.web.take.conftest import fill  # type: ignore[import-not-found]
-    from winosmith.web.take import results, rounds
-    from winosmith.web.take.models import Round
-    from winosmith.web.take.sheets import enrol
 
     done(_deed(send("/admin/tests/", file=SCHEMAS, **TEST)))
     ann, within, real = person("ann"), [], rounds.figures_of
@@ -162,10 +146,6 @@ def test_a_test_is_published_once_it_was_shown_what_that_means(
 ) -> None:
     """The preview counts and changes nothing; confirmed, what was asked is public, by its admin."""
     from tests.web.take.conftest import fill  # type: ignore[import-not-found]
-    from winosmith.web.problems.models import Event, Problem
-    from winosmith.web.run.deeds import carry_out
-    from winosmith.web.take.models import Round
-    from winosmith.web.take.sheets import enrol
 
     done(_deed(send("/admin/tests/", file=SCHEMAS, **TEST)))
     assert send("/admin/tests/spring/publish/").status_code == 409

@@ -8,20 +8,29 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.conf import settings
+from django.test import override_settings
 
 from tests.web.run.visits import choices  # type: ignore[import-not-found]
+from winosmith.testing import made_twins
+from winosmith.web._import import import_problems
+from winosmith.web.hosting import first_admin_path
+from winosmith.web.judge.models import Slot, Verdict
+from winosmith.web.judge.trust import add_gold
+from winosmith.web.problems.models import Event, Problem, Twin
+from winosmith.web.run.choices import Choices, choose
+from winosmith.web.run.dashboard import count, funnel, plots
+from winosmith.web.run.deeds import note
+from winosmith.web.run.models import Deed
+from winosmith.web.run.steps import left, steps
 
 
 def _standing() -> dict[str, bool]:
-    from winosmith.web.run.steps import steps
-
     return {step.act: step.done for step in steps()}
 
 
 def test_a_new_site_has_everything_before_it(db: Any, adam: Any) -> None:
     """With nothing but its admin no step is done, and five of them are needed."""
-    from winosmith.web.run.steps import left, steps
-
     assert left(steps()) == 5
     assert not any(done for act, done in _standing().items() if act != "Models")
 
@@ -30,16 +39,6 @@ def test_each_step_is_done_by_what_it_asks_for(
     db: Any, adam: Any, person: Callable[..., Any]
 ) -> None:
     """A name and a contact, rules that were looked at, problems, gold, people, a backup."""
-    from django.conf import settings
-    from django.test import override_settings
-
-    from winosmith.testing import made_twins
-    from winosmith.web._import import import_problems
-    from winosmith.web.judge.trust import add_gold
-    from winosmith.web.problems.models import Problem, Twin
-    from winosmith.web.run.choices import choose
-    from winosmith.web.run.deeds import note
-
     named = replace(settings.RULES, title="Graz", contact="a@b.example", training_questions=1,
                     training_right=1)  # fmt: skip
     with override_settings(RULES=named):
@@ -64,12 +63,6 @@ def test_more_gold_than_is_needed_is_told_as_a_number(
     db: Any, adam: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of fewer it says of how many; of more than the training takes, how many there are."""
-    from django.conf import settings
-
-    from winosmith.web.judge.trust import add_gold
-    from winosmith.web.problems.models import Problem, Twin
-    from winosmith.web.run.steps import steps
-
     for n in range(2):
         half = Problem.objects.create(ref=f"g{n}", twin=Twin.objects.create(ref=f"t{n}"), answer=0,
                                       sentence=f"The _ fell {n}.", options=["cup", "jug"],
@@ -87,8 +80,6 @@ def test_a_site_toml_without_rules_is_no_look_at_them(
     db: Any, adam: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A file that names the site alone, or a mail server, leaves the step to be done."""
-    from django.conf import settings
-
     for fixed, done in (({"title", "mail"}, False), ({"judges"}, True)):
         monkeypatch.setattr(settings, "SITE", replace(settings.SITE, fixed=frozenset(fixed)))
         assert _standing()["Rules"] is done
@@ -96,9 +87,6 @@ def test_a_site_toml_without_rules_is_no_look_at_them(
 
 def test_an_old_backup_is_none(db: Any, adam: Any) -> None:
     """After a week the step is to be done again."""
-    from winosmith.web.run.deeds import note
-    from winosmith.web.run.models import Deed
-
     note(adam, "backup", {})
     Deed.objects.update(at=datetime.now(UTC) - timedelta(days=8))
     assert not _standing()["Backups"]
@@ -106,8 +94,6 @@ def test_an_old_backup_is_none(db: Any, adam: Any) -> None:
 
 def test_the_first_admin_comes_to_the_steps(db: Any, visit: Callable[..., Any]) -> None:
     """The link of the first start makes an account, and leads to what is to be done next."""
-    from winosmith.web.hosting import first_admin_path
-
     sent = {"name": "adam", "password": "cups-jugs", "again": "cups-jugs"}
     answer = visit().post(first_admin_path(30), sent)
     assert answer["Location"] == "/admin/"
@@ -128,8 +114,6 @@ NOW = datetime(2026, 3, 31, 15, tzinfo=UTC)
 
 def _made(n: int, day: int, *moves: tuple[int, str]) -> Any:
     """Make a problem that came in on a day of March, and went on to states on later ones."""
-    from winosmith.web.problems.models import Event, Problem, Twin
-
     at = datetime(2026, 3, day, 12, tzinfo=UTC)
     twin = Twin.objects.create(ref=f"t{n}", created=at)
     state = moves[-1][1] if moves else "judging"
@@ -146,8 +130,6 @@ def _made(n: int, day: int, *moves: tuple[int, str]) -> Any:
 
 def test_what_came_in_is_followed_until_it_is_decided(db: Any) -> None:
     """Each day counts what came, what was found valid and what not, and what waited at its end."""
-    from winosmith.web.run.dashboard import count, funnel
-
     _made(1, 20, (25, "valid"))
     _made(2, 20, (25, "rejected"))
     _made(3, 21, (23, "withdrawn"))
@@ -169,10 +151,6 @@ def test_what_came_in_is_followed_until_it_is_decided(db: Any) -> None:
 
 def test_votes_agreement_and_people_are_counted(db: Any, person: Callable[..., Any]) -> None:
     """Votes by their day, agreement by the verdict's, people once however much they do."""
-    from winosmith.web.judge.models import Slot, Verdict
-    from winosmith.web.problems.models import Twin
-    from winosmith.web.run.dashboard import count
-
     people = [person(name) for name in ("ann", "bob")]
     problem = _made(1, 20, (25, "valid"))
     for n, who in enumerate(people):
@@ -199,8 +177,6 @@ def test_every_plot_has_its_table_and_its_words(
     db: Any, adam: Any, visit: Callable[..., Any]
 ) -> None:
     """What is drawn stands in a table with a row a day, and in the drawing's name."""
-    from winosmith.web.run.dashboard import count, plots
-
     _made(1, 20, (25, "valid"))
     shown = plots(count("days", NOW))
     assert len(shown) == 6
@@ -217,8 +193,6 @@ def test_every_plot_has_its_table_and_its_words(
 
 def test_the_settings_form_is_the_sites(db: Any) -> None:
     """The form begins with what holds, so that saving it unchanged changes nothing."""
-    from winosmith.web.run.choices import Choices
-
     form = Choices(choices())
     assert form.is_valid(), form.errors
     assert form.changed() == {}

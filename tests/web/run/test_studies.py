@@ -7,14 +7,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.apps import apps
+from django.core.files.uploadedfile import SimpleUploadedFile
 
 from tests.web.market import making as m  # type: ignore[import-not-found]
 from tests.web.run.visits import STUDY  # type: ignore[import-not-found]
+from winosmith.web.market.models import Study
+from winosmith.web.market.providers import digest_of
+from winosmith.web.market.studies import find_study, may_come, study_named
+from winosmith.web.market.workers import finish
+from winosmith.web.people.gates import new_key
+from winosmith.web.run.deeds import file_of
+from winosmith.web.run.log import told
+from winosmith.web.run.models import Deed
 
 
 def _deed(answer: Any) -> Any:
-    from winosmith.web.run.models import Deed
-
     assert answer.status_code == 302, answer.content.decode()
     return Deed.objects.get(mark=answer["Location"].split("/")[-2])
 
@@ -23,11 +31,6 @@ def test_a_studys_link_is_shown_once_and_kept_nowhere(
     db: Any, adam: Any, visit: Callable[..., Any]
 ) -> None:
     """The page of the form that made it has the link; sent again, and in every table, it is not."""
-    from django.apps import apps
-
-    from winosmith.web.market.studies import find_study
-    from winosmith.web.people.gates import new_key
-
     form, browser = {"key": new_key(), **STUDY}, visit(adam)
     page = browser.post("/admin/studies/", form).content.decode()
     token = page.partition("/study/")[2].partition("/")[0]
@@ -42,7 +45,6 @@ def test_a_studys_link_is_shown_once_and_kept_nowhere(
 
 def test_a_new_link_ends_the_one_before(db: Any, send: Callable[..., Any]) -> None:
     """What was shown first leads nowhere then; a closed study gets no link."""
-    from winosmith.web.market.studies import find_study
 
     def token(answer: Any) -> str:
         return str(answer.content.decode().partition("/study/")[2].partition("/")[0])
@@ -58,9 +60,6 @@ def test_a_new_link_ends_the_one_before(db: Any, send: Callable[..., Any]) -> No
 
 def test_a_currency_may_be_typed_in_small_letters(db: Any, send: Callable[..., Any]) -> None:
     """A study made with "gbp" pays in GBP, and the log says so."""
-    from winosmith.web.market.studies import study_named
-    from winosmith.web.run.models import Deed
-
     assert send("/admin/studies/", **{**STUDY, "currency": "gbp"}).status_code == 200
     assert study_named("pilot").currency == "GBP"
     assert Deed.objects.get().asked["currency"] == "GBP"
@@ -80,8 +79,6 @@ def test_a_study_that_cannot_be_made_brings_the_form_back(
     db: Any, send: Callable[..., Any], others: dict[str, str], told: str
 ) -> None:
     """The form says what is wrong, holds what was typed, and there is no study."""
-    from winosmith.web.market.models import Study
-
     answer = send("/admin/studies/", **{**STUDY, "market_study": "kept", **others})
     page = answer.content.decode()
     assert answer.status_code == 422
@@ -91,8 +88,6 @@ def test_a_study_that_cannot_be_made_brings_the_form_back(
 
 
 def _upload(text: str | bytes, name: str = "list.csv") -> Any:
-    from django.core.files.uploadedfile import SimpleUploadedFile
-
     return SimpleUploadedFile(name, text if isinstance(text, bytes) else text.encode())
 
 
@@ -117,9 +112,6 @@ def test_each_form_of_a_study_is_for_itself(
     db: Any, adam: Any, visit: Callable[..., Any], kept: Path
 ) -> None:
     """What one of them did is not taken for what another of the same page asks."""
-    from winosmith.web.people.gates import new_key
-    from winosmith.web.run.models import Deed
-
     made, _ = m.study()
     browser, key = visit(adam), new_key()
     path = f"/admin/studies/{made.name}/"
@@ -154,9 +146,6 @@ def test_the_log_tells_numbers_as_numbers(
     db: Any, send: Callable[..., Any], done: Callable[[Any], Any]
 ) -> None:
     """One place is no mere yes, and a setting that was emptied is told as well."""
-    from winosmith.web.run.log import told
-    from winosmith.web.run.models import Deed
-
     made, _ = m.study(places=10)
     form = {"do": "places", "places-places": "1"}
     deed = _deed(send(f"/admin/studies/{made.name}/", **form))
@@ -170,10 +159,6 @@ def test_a_list_says_who_may_come(
     db: Any, send: Callable[..., Any], done: Callable[[Any], Any], allowed: str, may: list[bool]
 ) -> None:
     """Of a table the rows that hold what is required are on it; no id is kept, nor shown."""
-    from winosmith.web.market.providers import digest_of
-    from winosmith.web.market.studies import may_come
-    from winosmith.web.run.deeds import file_of
-
     made, _ = m.study()
     table = f"worker,approval rate\n{m.worker(1)},99.5 %\n{m.worker(2)},80\n"
     form = {"list-file": _upload(table), "list-allowed": allowed,
@@ -194,8 +179,6 @@ def test_what_the_market_says_holds_once_it_was_shown(
     db: Any, send: Callable[..., Any], done: Callable[[Any], Any], rules: Any, tmp_path: Path
 ) -> None:
     """The preview names pseudonyms and votes; confirmed, votes count; again, nothing changes."""
-    from winosmith.web.market.workers import finish
-
     rules(judges=1, gold_every=0, local_first=False)
     made, _ = m.study(1)
     half = m.twin(halves=1)[0]
@@ -239,8 +222,6 @@ def test_a_file_that_says_nothing_of_a_study_is_refused(
     db: Any, send: Callable[..., Any], kept: Path, form: dict[str, Any], told: str
 ) -> None:
     """What is wrong stands at the field, by the name of the file; nothing is kept of it."""
-    from winosmith.web.run.models import Deed
-
     made, _ = m.study()
     typed = {k: _upload(v) if isinstance(v, bytes) else v for k, v in form.items()}
     answer = send(f"/admin/studies/{made.name}/", **typed)

@@ -10,6 +10,14 @@ import pytest
 
 from tests.web import hostile  # type: ignore[import-not-found]
 from tests.web.take.conftest import fill, twins  # type: ignore[import-not-found]
+from winosmith.humans import Declared
+from winosmith.web import hosting
+from winosmith.web.judge.models import Slot
+from winosmith.web.people.gates import new_key
+from winosmith.web.people.privacy import agree, has_agreed, publish
+from winosmith.web.take.models import Sitting
+from winosmith.web.take.rounds import close_round
+from winosmith.web.take.sheets import enrol, mark_shown, seconds_seen, sheet_of
 
 pytestmark = pytest.mark.usefixtures("db")
 
@@ -19,8 +27,6 @@ Maker = Callable[..., Any]
 @pytest.fixture
 def ann(person: Maker, visit: Maker) -> Any:
     """Return a browser of somebody who agreed to the texts of the site; `ann.person` is she."""
-    from winosmith.web.people.privacy import agree
-
     who = person("ann")
     agree(who)
     browser = visit(who)
@@ -41,8 +47,6 @@ def _hidden(page: Any, *names: str) -> dict[str, str]:
 
 def _begin(browser: Any, made: Any, **told: str) -> Any:
     """Begin a test; return the sitting."""
-    from winosmith.web.take.models import Sitting
-
     page = browser.get(f"/tests/round/{made.name}/")
     form = {**_hidden(page, "key"), "agree": "yes", **told}
     answer = browser.post(f"/tests/round/{made.name}/", form)
@@ -106,10 +110,6 @@ def test_texts_are_agreed_to_once_and_before_anything_is_typed(
     Refused for want of it, or because a text has changed meanwhile, the form is shown as it was,
     without a tick that was for another text.
     """
-    from winosmith.humans import Declared
-    from winosmith.web.people.privacy import has_agreed, publish
-    from winosmith.web.take.models import Sitting
-
     made = opened(twins(6), declared=[Declared("home", "Where do you live?")])
     new, url = person("new"), f"/tests/round/{made.name}/"
     browser = visit(new)
@@ -136,8 +136,6 @@ def test_texts_are_agreed_to_once_and_before_anything_is_typed(
 
 def test_a_new_text_interrupts_nobody_on_a_sheet(ann: Any, opened: Maker) -> None:
     """Who began before a text changed goes on under what they agreed to; no answer is lost."""
-    from winosmith.web.people.privacy import publish
-
     sitting = _begin(ann, opened())
     publish("consent", "You take part in something else.")
     answer = _send(ann, sitting, 1, letter="A", word="to mow")
@@ -146,16 +144,12 @@ def test_a_new_text_interrupts_nobody_on_a_sheet(ann: Any, opened: Maker) -> Non
 
 
 def _send_blindly(browser: Any, sitting: Any, number: int, **form: str) -> Any:
-    from winosmith.web.people.gates import new_key
-
     url = f"/tests/sheet/{sitting.ref}/{number}/"
     return browser.post(url, {"key": new_key(), "shown": "", "seconds": "1", **form})
 
 
 def test_a_question_stands_as_on_paper(ann: Any, opened: Maker) -> None:
     """The blank or bold word, the snippet, letters in order, X, the label; no id and no answer."""
-    from winosmith.web.take.sheets import sheet_of
-
     data = twins(6)
     sitting = _begin(ann, opened(data))
     for item in sheet_of(sitting.sheet).items:
@@ -172,8 +166,6 @@ def test_a_question_stands_as_on_paper(ann: Any, opened: Maker) -> None:
 
 def test_time_is_measured_without_a_script_too(ann: Any, opened: Maker) -> None:
     """What passed between page and form counts; a script's seconds do, but never more than that."""
-    from winosmith.web.take.sheets import mark_shown, seconds_seen
-
     sitting = _begin(ann, opened())
     _send(ann, sitting, 1, letter="A", seconds="")
     _send(ann, sitting, 2, letter="A", seconds="9999")
@@ -205,8 +197,6 @@ def test_a_form_that_is_sent_twice_counts_once(ann: Any, opened: Maker) -> None:
 
 def test_a_script_is_told_where_to_go(ann: Any, opened: Maker) -> None:
     """For a script the next address comes as JSON; what it leaves behind gets an empty answer."""
-    from winosmith.web.people.gates import new_key
-
     sitting = _begin(ann, opened())
     url = f"/tests/sheet/{sitting.ref}/1/"
     form = {"key": new_key(), "letter": "B", "seconds": "1", "shown": ""}
@@ -221,8 +211,6 @@ def test_a_sheet_is_its_subjects_alone(
     ann: Any, opened: Maker, person: Maker, visit: Maker
 ) -> None:
     """Others, moderators and admins too, find nothing at its addresses; visitors log in first."""
-    from winosmith.web.people.privacy import agree
-
     sitting = _begin(ann, opened())
     eve, eva = person("eve"), person("eva", is_moderator=True, is_superuser=True)
     for who in (eve, eva):
@@ -263,10 +251,6 @@ def test_a_test_is_given_up_on_its_own_page(ann: Any, opened: Maker) -> None:
 
 def test_judging_waits_for_the_test(ann: Any, opened: Maker) -> None:
     """The page of judging says what comes first, and gives no problem."""
-    from winosmith.web import hosting
-    from winosmith.web.judge.models import Slot
-    from winosmith.web.people.gates import new_key
-
     hosting.import_problems(twins(3, start=40), "judging")
     _begin(ann, opened())
     assert "First the test" in ann.get("/judge/").content.decode()
@@ -279,9 +263,6 @@ def test_moderators_see_how_far_a_round_is_and_then_its_results(
     opened: Maker, person: Maker, visit: Maker, ann: Any
 ) -> None:
     """Progress by code while it is open, figures when it is closed; others see neither."""
-    from winosmith.web.take.rounds import close_round
-    from winosmith.web.take.sheets import enrol
-
     made, eva = opened(twins(6), orders=2), person("eva", is_moderator=True)
     for number in range(4):
         who = person(f"s{number}")

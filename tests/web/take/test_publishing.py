@@ -5,13 +5,27 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from tests.web.take.conftest import asked, fill, twins  # type: ignore[import-not-found]
+from winosmith import formats, humans
 from winosmith.errors import InputError
+from winosmith.humans import CANARY, DECLARED, Declared
+from winosmith.validate import read_votes
+from winosmith.web import hosting
+from winosmith.web.people.privacy import data_about, erase, tidy
+from winosmith.web.problems.models import Problem, Twin
+from winosmith.web.problems.records import as_problem
+from winosmith.web.problems.states import public_problems
+from winosmith.web.take.models import Sitting, Subject
+from winosmith.web.take.results import write_results
+from winosmith.web.take.rounds import close_round, publish_round
+from winosmith.web.take.sheets import Over, answer, enrol, remark, sheet_of
 
 pytestmark = pytest.mark.usefixtures("db")
 
@@ -21,9 +35,6 @@ Maker = Callable[..., Any]
 
 def test_a_round_is_closed_when_all_are_done(opened: Maker, person: Maker) -> None:
     """Sheets that are out keep it open, or are dropped on purpose; nobody comes afterwards."""
-    from winosmith.web.take.rounds import close_round
-    from winosmith.web.take.sheets import Over, answer, enrol
-
     made, ann, bob = opened(), person("ann"), person("bob")
     fill(ann, enrol(ann, made, {}))
     out = enrol(bob, made, {})
@@ -41,13 +52,6 @@ def test_publishing_releases_what_was_asked_with_its_other_halves(
     opened: Maker, person: Maker
 ) -> None:
     """One sheet of a was given: both halves of its twins become public; the rest stays hidden."""
-    from winosmith.humans import CANARY
-    from winosmith.web.problems.models import Problem
-    from winosmith.web.problems.records import as_problem
-    from winosmith.web.problems.states import public_problems
-    from winosmith.web.take.rounds import close_round, publish_round
-    from winosmith.web.take.sheets import enrol
-
     data = twins(4, singles=11)
     made, ann = opened(data), person("ann")
     sitting = enrol(ann, made, {})
@@ -70,9 +74,6 @@ def test_publishing_releases_what_was_asked_with_its_other_halves(
 
 def test_nothing_is_published_that_another_round_asks(opened: Maker, person: Maker) -> None:
     """Problems of a round that is open stay hidden until it is closed."""
-    from winosmith.web.take.rounds import close_round, publish_round
-    from winosmith.web.take.sheets import enrol
-
     data, ann = twins(4), person("ann")
     first, second = opened(data), opened(data, seed=1)
     fill(ann, enrol(ann, first, {}))
@@ -85,12 +86,6 @@ def test_results_are_those_of_the_same_answers_in_forms(
     opened: Maker, person: Maker, tmp_path: Path
 ) -> None:
     """What the round's files give is what the HTML forms' files of the same answers give."""
-    from winosmith import formats, humans
-    from winosmith.validate import read_votes
-    from winosmith.web.take.results import write_results
-    from winosmith.web.take.rounds import close_round
-    from winosmith.web.take.sheets import enrol
-
     made = opened(twins(6, singles=11), orders=2)
     by_hand: list[tuple[Any, dict[int, str]]] = []
     for number in range(8):
@@ -129,8 +124,6 @@ def test_results_are_those_of_the_same_answers_in_forms(
     ledger = humans.read_ledger(out / "ledger.json")
     assert Counter(given.state for given in ledger.given) == {"done": 8}
 
-    from winosmith.web import hosting
-
     whole = hosting.export(tmp_path / "all")
     assert whole.counts[f"private/tests/{made.name}"] == counts["answers"]
     held = tmp_path / "all/private/tests" / made.name
@@ -148,12 +141,6 @@ def test_results_are_those_of_the_same_answers_in_forms(
 
 def test_erasing_somebody_leaves_their_answers_to_nobody(opened: Maker, person: Maker) -> None:
     """The code leads to no one any more; letters and choices stay, words and times go."""
-    from winosmith.humans import DECLARED, Declared
-    from winosmith.web.people.privacy import erase
-    from winosmith.web.take.models import Sitting, Subject
-    from winosmith.web.take.rounds import close_round
-    from winosmith.web.take.sheets import enrol, remark
-
     made = opened(declared=(*DECLARED, Declared("home", "Where do you live?")))
     ann, bob = person("ann"), person("bob")
     for who in (ann, bob):
@@ -177,13 +164,6 @@ def test_an_erased_text_leaves_the_sheets_and_the_results(
     opened: Maker, person: Maker, tmp_path: Path
 ) -> None:
     """A contributor's unreleased sentence is blanked on sheets that asked it; results go on."""
-    from winosmith import formats, humans
-    from winosmith.validate import read_votes
-    from winosmith.web.people.privacy import erase
-    from winosmith.web.problems.models import Twin
-    from winosmith.web.take.results import write_results
-    from winosmith.web.take.sheets import enrol, sheet_of
-
     data, eve, ann = twins(4), person("eve"), person("ann")
     made = opened(data)
     Twin.objects.filter(ref=data[0].twin_id).update(contributor=eve)
@@ -206,14 +186,6 @@ def test_an_erased_text_leaves_the_sheets_and_the_results(
 
 def test_times_are_forgotten_when_the_site_forgets_them(opened: Maker, person: Maker) -> None:
     """After the retention of the site seconds and hours are gone, and letters are not."""
-    from datetime import timedelta
-
-    from django.utils import timezone
-
-    from winosmith.web.people.privacy import tidy
-    from winosmith.web.take.rounds import close_round
-    from winosmith.web.take.sheets import enrol
-
     made, ann = opened(), person("ann")
     sitting = enrol(ann, made, {})
     fill(ann, sitting)
@@ -229,9 +201,6 @@ def test_times_are_forgotten_when_the_site_forgets_them(opened: Maker, person: M
 
 def test_the_file_about_oneself_holds_ones_answers(opened: Maker, person: Maker) -> None:
     """All that a test stores about somebody is in their own file, and no problem's id."""
-    from winosmith.web.people.privacy import data_about
-    from winosmith.web.take.sheets import enrol
-
     data, ann = twins(4), person("ann")
     sitting = enrol(ann, opened(data), {"native": "yes"})
     given = fill(ann, sitting)

@@ -5,43 +5,33 @@ from __future__ import annotations
 import contextlib
 from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 from tests.web.take.conftest import twins  # type: ignore[import-not-found]
+from tests.web.together import at_once  # type: ignore[import-not-found]
 from winosmith.errors import InputError
+from winosmith.web import hosting
+from winosmith.web.judge.models import Slot
+from winosmith.web.judge.turns import go_on
+from winosmith.web.people.gates import new_key, once
+from winosmith.web.problems.models import Problem
+from winosmith.web.take.models import Sitting, Subject
+from winosmith.web.take.sheets import answer, enrol
 
 pytestmark = pytest.mark.long
 
 Maker = Callable[..., Any]
 
 
-def _at_once(act: Callable[[Any], Any], among: list[Any]) -> list[Any]:
-    """Do something for each at once; return what came of it."""
-    from django.db import connection
-
-    def alone(one: Any) -> Any:
-        try:
-            return act(one)
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(16) as threads:
-        return list(threads.map(alone, among))
-
-
 def test_forty_people_at_once_get_balanced_sheets(
     database: Any, opened: Maker, person: Maker
 ) -> None:
     """Each of two orders of two tests is given to ten, however many windows each person has."""
-    from winosmith.web.take.models import Sitting, Subject
-    from winosmith.web.take.sheets import enrol
-
     made = opened(twins(8), orders=2)
     people = [person(f"s{number}") for number in range(40)]
-    found = _at_once(lambda who: (who.pk, enrol(who, made, {}).ref), people * 2)
+    found = at_once(lambda who: (who.pk, enrol(who, made, {}).ref), people * 2)
     assert len(set(found)) == 40
     assert Sitting.objects.count() == Subject.objects.count() == 40
     assert set(Counter(Sitting.objects.values_list("sheet", flat=True)).values()) == {10}
@@ -49,13 +39,6 @@ def test_forty_people_at_once_get_balanced_sheets(
 
 def test_two_windows_never_bring_two_halves(database: Any, opened: Maker, person: Maker) -> None:
     """People who judge in one window and begin a test in the other read no twin's both halves."""
-    from winosmith.web import hosting
-    from winosmith.web.judge.models import Slot
-    from winosmith.web.judge.turns import go_on
-    from winosmith.web.problems.models import Problem
-    from winosmith.web.take.models import Sitting
-    from winosmith.web.take.sheets import enrol
-
     data = twins(6, singles=11)
     hosting.import_problems(data, "judging")
     made = opened(data)
@@ -71,7 +54,7 @@ def test_two_windows_never_bring_two_halves(database: Any, opened: Maker, person
         return None if slot is None else (who.pk, slot.problem.ref)
 
     tasks = [(turn, who) for who in people for turn in (0, 1)]
-    judged = [found for found in _at_once(act, tasks) if found is not None]
+    judged = [found for found in at_once(act, tasks) if found is not None]
     twin_of = dict(Problem.objects.values_list("ref", "twin"))
     asked = {
         sitting.subject.person_id: {twin_of[i["problem"]] for i in sitting.sheet.record["items"]}
@@ -88,9 +71,6 @@ def test_answers_of_two_tabs_at_once_are_all_kept(
     database: Any, opened: Maker, person: Maker
 ) -> None:
     """Two tabs that send different questions, each twice, lose nothing and count nothing twice."""
-    from winosmith.web.people.gates import new_key, once
-    from winosmith.web.take.sheets import answer, enrol
-
     made, ann = opened(twins(10)), person("ann")
     sitting = enrol(ann, made, {})
     forms = [(number, new_key()) for number in range(1, 11)]
@@ -102,6 +82,6 @@ def test_answers_of_two_tabs_at_once_are_all_kept(
 
         once(ann, form[1], "/tests/", act)
 
-    _at_once(send, forms * 3)
+    at_once(send, forms * 3)
     rows = sitting.answers.order_by("number").values_list("number", "letter", "seconds")
     assert list(rows) == [(number, "A", 2.0) for number in range(1, 11)]

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from tests.web.take.conftest import asked, fill, twins  # type: ignore[import-not-found]
 from winosmith.errors import InputError
+from winosmith.humans import DECLARED, Declared
+from winosmith.web import hosting
+from winosmith.web.judge.turns import current, go_on
+from winosmith.web.people.models import Person, pseudonym
+from winosmith.web.problems.models import Event, Problem, State, Twin, Version
+from winosmith.web.problems.states import public_problems
+from winosmith.web.take import rounds
+from winosmith.web.take.models import Round
+from winosmith.web.take.rounds import close_round
+from winosmith.web.take.sheets import enrol, finish, give_up, known
 
 pytestmark = pytest.mark.usefixtures("db")
 
@@ -23,9 +34,6 @@ def _halves(problem_ids: set[str]) -> set[str]:
 
 def test_a_round_brings_its_problems_under_embargo(opened: Maker) -> None:
     """What was not on the site is valid there, and in nothing public; each half is on one test."""
-    from winosmith.web.problems.models import Problem
-    from winosmith.web.problems.states import public_problems
-
     data = twins(6, singles=12)
     made = opened(data, orders=2)
     rows = Problem.objects.filter(ref__in=data.ids)
@@ -41,9 +49,6 @@ def test_a_round_brings_its_problems_under_embargo(opened: Maker) -> None:
 
 def test_a_round_takes_no_problem_that_people_can_read_already(opened: Maker) -> None:
     """Public problems are refused unless they are asked for; then they stay public."""
-    from winosmith.web import hosting
-    from winosmith.web.problems.models import Problem
-
     data = twins(4)
     hosting.import_problems(data, "valid")
     with pytest.raises(InputError, match="public on this site"):
@@ -54,9 +59,6 @@ def test_a_round_takes_no_problem_that_people_can_read_already(opened: Maker) ->
 
 def test_problems_that_are_being_judged_go_under_embargo_with_a_note(opened: Maker) -> None:
     """What judges are at work on may be asked, and is kept from the public from then on."""
-    from winosmith.web import hosting
-    from winosmith.web.problems.models import Event, Problem
-
     data = twins(4)
     hosting.import_problems(data, "judging")
     opened(data)
@@ -68,10 +70,6 @@ def test_problems_that_are_being_judged_go_under_embargo_with_a_note(opened: Mak
 @pytest.mark.parametrize("state", ["withdrawn", "rejected", "held"])
 def test_what_the_site_turned_down_is_not_asked(opened: Maker, state: str) -> None:
     """Problems that are withdrawn, rejected or held are refused by name, and nothing is made."""
-    from winosmith.web import hosting
-    from winosmith.web.problems.models import Problem
-    from winosmith.web.take.models import Round
-
     data = twins(4)
     hosting.import_problems(data, "judging")
     Problem.objects.filter(ref=data.ids[0]).update(state=state)
@@ -92,8 +90,6 @@ def test_nobody_gets_both_halves_and_versions_are_taken_alike_often(
     opened: Maker, person: Maker
 ) -> None:
     """Twelve people take all they may: each version six times, each order thrice, no twin twice."""
-    from winosmith.web.take.sheets import enrol
-
     made = opened(twins(6, singles=12), orders=2)
     given: Counter[str] = Counter()
     for number in range(12):
@@ -113,8 +109,6 @@ def test_nobody_gets_both_halves_and_versions_are_taken_alike_often(
 
 def test_a_second_window_gets_the_same_sheet(opened: Maker, person: Maker) -> None:
     """Whoever has a sheet out is given that one again, and none of another round."""
-    from winosmith.web.take.sheets import enrol
-
     ann, first, other = person("ann"), opened(), opened(twins(5, start=30))
     sitting = enrol(ann, first, {})
     assert enrol(ann, first, {}) == sitting
@@ -124,10 +118,7 @@ def test_a_second_window_gets_the_same_sheet(opened: Maker, person: Maker) -> No
 
 def test_nobody_is_tested_on_what_they_judged_or_wrote(opened: Maker, person: Maker) -> None:
     """A judge of one half, and the contributor of a twin, get no sheet with any half of it."""
-    from winosmith.web import hosting
     from winosmith.web.judge.turns import answer, answer_local, go_on
-    from winosmith.web.problems.models import Twin
-    from winosmith.web.take.sheets import enrol
 
     data = twins(4, singles=11)
     hosting.import_problems(data[:8], "judging")
@@ -145,9 +136,6 @@ def test_nobody_is_tested_on_what_they_judged_or_wrote(opened: Maker, person: Ma
 
 def test_a_version_of_ones_family_counts_as_known(opened: Maker, person: Maker) -> None:
     """Who wrote a perturbation of a problem gets no sheet that asks the problem or its half."""
-    from winosmith.web.problems.models import Problem, State, Twin, Version
-    from winosmith.web.take.sheets import enrol, known
-
     data, ann = twins(4, singles=11), person("ann")
     made = opened(data)
     root = Problem.objects.get(ref=data.ids[0])
@@ -166,10 +154,6 @@ def test_subjects_judge_neither_half_of_what_they_were_asked(
     opened: Maker, person: Maker, rules: Maker, both_halves: bool
 ) -> None:
     """A sheet counts as read at once, with the halves that it does not show."""
-    from winosmith.web import hosting
-    from winosmith.web.judge.turns import go_on
-    from winosmith.web.take.sheets import enrol, give_up
-
     rules(both_halves=both_halves)
     data = twins(4)
     hosting.import_problems(data, "judging")
@@ -182,10 +166,6 @@ def test_subjects_judge_neither_half_of_what_they_were_asked(
 
 def test_whoever_is_in_a_test_gets_nothing_to_judge(opened: Maker, person: Maker) -> None:
     """A judge's problem goes back when they begin a test; the next comes when it is over."""
-    from winosmith.web import hosting
-    from winosmith.web.judge.turns import current, go_on
-    from winosmith.web.take.sheets import enrol, finish
-
     hosting.import_problems(twins(3, start=40), "judging")
     made, ann = opened(), person("ann")
     assert go_on(ann) is not None
@@ -198,9 +178,6 @@ def test_whoever_is_in_a_test_gets_nothing_to_judge(opened: Maker, person: Maker
 
 def test_only_people_with_an_account_take_tests(opened: Maker, person: Maker) -> None:
     """Anonymous, paused and erased people get no sheet."""
-    from winosmith.web.people.models import Person
-    from winosmith.web.take.sheets import enrol
-
     made = opened()
     for who in (Person.objects.create_anonymous(), person("ann", is_active=False)):
         with pytest.raises(InputError, match="account"):
@@ -231,9 +208,6 @@ def test_answers_are_changed_until_the_sheet_is_handed_in(opened: Maker, person:
 
 def test_what_people_tell_of_themselves_is_what_was_asked(opened: Maker, person: Maker) -> None:
     """Choices are held to, other names are dropped, and long texts are refused."""
-    from winosmith.humans import DECLARED, Declared
-    from winosmith.web.take.sheets import enrol
-
     made = opened(declared=(*DECLARED, Declared("age", "How old are you?")))
     ann = person("ann")
     for told in ({"native": "perhaps"}, {"age": "9" * 201}, {"age": "a\u202eb"}):
@@ -246,9 +220,6 @@ def test_what_people_tell_of_themselves_is_what_was_asked(opened: Maker, person:
 
 def test_codes_tell_nothing(opened: Maker, person: Maker) -> None:
     """Codes are random: not the name, not the pseudonym, another in each round."""
-    from winosmith.web.people.models import pseudonym
-    from winosmith.web.take.sheets import enrol, finish
-
     ann, codes = person("ann"), set()
     for made in (opened(), opened(twins(5, start=30))):
         sitting = enrol(ann, made, {})
@@ -262,9 +233,6 @@ def test_a_sheet_filled_in_no_time_is_in_no_figures_until_it_may(
     db: Any, rules: Any, opened: Any, person: Any, visit: Any
 ) -> None:
     """A sheet handed in at once is held; another moderator lets it count, and figures follow."""
-    from winosmith.web.take.rounds import close_round
-    from winosmith.web.take.sheets import enrol
-
     made = opened(twins(8))
     rules(hold_pace_seconds=3)
     ann = person("ann", is_moderator=True)
@@ -291,9 +259,6 @@ def test_a_sheet_that_comes_to_count_while_a_round_is_closed_is_in_its_figures(
     db: Any, rules: Any, opened: Any, person: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Neither one let count just before, nor one let count while the figures are found, is lost."""
-    from winosmith.web.take import rounds
-    from winosmith.web.take.sheets import enrol
-
     open_ = opened(twins(8))
     rules(hold_pace_seconds=3)
     sheets = [enrol(person(name), open_, {}) for name in ("ann", "bob")]
@@ -322,10 +287,6 @@ def test_a_sheet_filled_in_with_care_is_held_by_nobody(
     db: Any, rules: Any, opened: Any, person: Any
 ) -> None:
     """With nine seconds between the answers, by the server's clock, a sheet counts at once."""
-    from datetime import timedelta
-
-    from winosmith.web.take.sheets import enrol, finish
-
     made = opened(twins(8))
     rules(hold_pace_seconds=3)
     sitting = enrol(person("ann"), made, {})

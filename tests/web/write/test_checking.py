@@ -7,13 +7,16 @@ from typing import Any
 import pytest
 
 from tests.web.write.conftest import FORM  # type: ignore[import-not-found]
+from winosmith import Dataset, Origin, Problem
+from winosmith.validate import examine_structure
+from winosmith.web.problems.checks import tidy
+from winosmith.web.write.page import preview
+from winosmith.web.write.rules import Typed, _faults, anchor_of, examine
 
 ANCHORS = ("water", "garden", "hose")
 
 
 def _checks(anchors: Any = ANCHORS, **changes: str) -> dict[tuple[str, Any], Any]:
-    from winosmith.web.write.rules import Typed, examine
-
     return {
         (check.rule, check.half): check for check in examine(Typed.of({**FORM, **changes}), anchors)
     }
@@ -30,9 +33,6 @@ def test_a_whole_twin_passes_every_check(site: Any) -> None:
 
 def test_every_active_structural_rule_is_on_the_list(site: Any) -> None:
     """What `winosmith.validate` checks of a twin is what the contributor sees, and more."""
-    from winosmith import Dataset, Origin, Problem
-    from winosmith.validate import examine_structure
-
     halves = [
         Problem(
             name,
@@ -53,8 +53,6 @@ def test_every_active_structural_rule_is_on_the_list(site: Any) -> None:
 
 def test_nothing_fails_before_something_is_written(site: Any) -> None:
     """An empty form has no failed check, and none that passes but the preset answers' ones."""
-    from winosmith.web.write.rules import Typed, examine
-
     found = examine(Typed(), ANCHORS)
     assert {check.verdict for check in found} == {"todo"}
     assert not any("missing" in check.advice for check in found)  # no option that it could name
@@ -111,8 +109,6 @@ def test_both_halves_hold_the_same_anchor_word(site: Any) -> None:
 
 def test_the_anchor_is_what_both_halves_hold(site: Any) -> None:
     """All drawn words that both halves hold make the anchor; else the most frequent one."""
-    from winosmith.web.write.rules import anchor_of
-
     both = [FORM["sentence_1"], FORM["sentence_2"]]
     assert anchor_of(both, ANCHORS) == "water garden"
     assert anchor_of(["A hose.", "Nothing."], ANCHORS) == "hose"
@@ -131,9 +127,6 @@ def test_without_anchors_nothing_asks_for_one(site: Any) -> None:
 
 def test_the_preview_marks_what_differs_and_what_is_right(site: Any) -> None:
     """Each half reads with each option; the differing words are marked, the answer is ticked."""
-    from winosmith.web.write.page import preview
-    from winosmith.web.write.rules import Typed
-
     typed = Typed.of(FORM)
     for half, (sentence, readings) in enumerate(zip(typed.sentences, preview(typed), strict=True)):
         assert [reading.right for reading in readings] == [half == 0, half == 1]
@@ -149,9 +142,6 @@ def test_the_preview_marks_what_differs_and_what_is_right(site: Any) -> None:
 
 def test_what_was_typed_is_tidied(site: Any) -> None:
     """Lines, double spaces, long blanks, NUL and characters that turn the text are mended."""
-    from winosmith.web.problems.checks import tidy
-    from winosmith.web.write.rules import Typed
-
     assert tidy(" a\r\n b\x00  ____ c\u202e ") == "a b _ c"
     assert tidy("e\u0301 \ud800") == "é ?"
     typed = Typed.of(FORM)
@@ -179,7 +169,6 @@ def test_a_twin_without_spaces_can_be_sent(site: Any) -> None:
     rest = {check.verdict for key, check in checks.items() if key not in unchecked}
     assert rest == {"pass"}
     assert {checks[key].figure for key in unchecked if key[0] != "anchor"} == {""}
-    from winosmith.web.write.rules import Typed, _faults
 
     assert _faults(Typed.of({**FORM, **JAPANESE}), ("茶碗",)) == {}
 
@@ -200,8 +189,6 @@ def test_each_half_is_checked_in_its_own_script(site: Any) -> None:
 
 def test_a_blank_against_a_word_is_set_apart_and_said(site: Any) -> None:
     """A half typed with "_was" is the one with "_ was", and its check of the blank says so."""
-    from winosmith.web.write.rules import Typed
-
     glued = FORM["sentence_2"].replace("_ was", "_was")
     assert Typed.of({**FORM, "sentence_2": glued}).sentences[1] == FORM["sentence_2"]
     checks = _checks(sentence_2=glued)

@@ -6,18 +6,19 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.core.cache import cache
 
 from tests.web.write.conftest import (  # type: ignore[import-not-found]
     rules,
     submitted,
 )
+from winosmith.web import _background
+from winosmith.web.problems.models import Problem
+from winosmith.web.write.page import counts
 
 
 def test_counts_are_the_person_s_own(db: Any, contributor: Callable[..., Any]) -> None:
     """What was written today, is judged and is valid is counted in sentences, as on the site."""
-    from winosmith.web.problems.models import Problem
-    from winosmith.web.write.page import counts
-
     ann, bob = contributor(), contributor("bob")
     with rules(review="none"):
         first, _second, third = submitted(ann), submitted(ann), submitted(ann)
@@ -35,11 +36,6 @@ def test_counts_of_many_twins_are_kept_for_their_writer_alone(
     db: Any, contributor: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Who wrote much is told counts of a moment ago; nobody else is told theirs."""
-    from django.core.cache import cache
-
-    from winosmith.web import _background
-    from winosmith.web.write.page import counts
-
     monkeypatch.setattr(_background, "A_SECOND", 2)
     ann, bob = contributor(), contributor("bob")
     submitted(ann)

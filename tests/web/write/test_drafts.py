@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
+from tests.web.together import at_once  # type: ignore[import-not-found]
 from tests.web.write.conftest import (  # type: ignore[import-not-found]
     typed,
 )
 from winosmith.errors import InputError
+from winosmith.web.people.privacy import erase, tidying
+from winosmith.web.write import rules
+from winosmith.web.write.models import Draft
+from winosmith.web.write.rules import Stale, draft_of, save
 
 
 def test_drafts_are_saved_and_never_overwritten_unseen(
     database: Any, contributor: Callable[..., Any], draft: Callable[..., Any]
 ) -> None:
     """Of sixteen windows that save different texts of one version, one wins; the others know."""
-    from django.db import connection
-
-    from winosmith.web.write.rules import Stale, draft_of, save
-
     ann = contributor()
     one = draft(ann)
 
@@ -30,11 +32,8 @@ def test_drafts_are_saved_and_never_overwritten_unseen(
             return str(save(one, typed(option_1=f"kettle {number}"), 0).version)
         except Stale as stale:
             return str(stale.draft.typed["option_1"])
-        finally:
-            connection.close()
 
-    with ThreadPoolExecutor(16) as threads:
-        results = sorted(threads.map(write, range(16)))
+    results = sorted(at_once(write, range(16)))
     now = draft_of(ann, one.ref)
     assert now.version == 1
     assert results == ["1", *[now.typed["option_1"]] * 15]
@@ -44,8 +43,6 @@ def test_drafts_are_their_writer_s_alone(
     db: Any, contributor: Callable[..., Any], draft: Callable[..., Any]
 ) -> None:
     """Nobody else opens a draft; untouched topics are no drafts; there are not too many."""
-    from winosmith.web.write import rules
-
     ann, bob = contributor(), contributor("bob")
     one = draft(ann)
     assert rules.draft_of(bob, one.ref) is None
@@ -63,8 +60,6 @@ def test_other_words_and_another_topic_keep_what_was_typed(
     db: Any, contributor: Callable[..., Any], draft: Callable[..., Any]
 ) -> None:
     """Drawing again changes topic or words and the version, and no text."""
-    from winosmith.web.write import rules
-
     one = rules.save(draft(contributor()), typed(), 0)
     words = rules.redraw(one, "words")
     assert (words.topic, words.version) == ("Water a garden", 2)
@@ -78,13 +73,6 @@ def test_drafts_go_with_retention_and_with_their_writer(
     db: Any, contributor: Callable[..., Any], draft: Callable[..., Any]
 ) -> None:
     """Old drafts are deleted when the site tidies up, and all when somebody is erased."""
-    from datetime import timedelta
-
-    from django.utils import timezone
-
-    from winosmith.web.people.privacy import erase, tidying
-    from winosmith.web.write.models import Draft
-
     ann, bob, now = contributor(), contributor("bob"), timezone.now()
     old, young, other = draft(ann), draft(ann), draft(bob)
     Draft.objects.filter(pk=old.pk).update(saved=now - timedelta(days=91))

@@ -6,18 +6,24 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from django.conf import settings
+from django.test import override_settings
+from django.utils import timezone
+
 from tests.web.write.conftest import FORM, send, text  # type: ignore[import-not-found]
+from winosmith.web.judge.exclusion import change_votes
+from winosmith.web.judge.models import Slot
+from winosmith.web.judge.votes import settle_votes
+from winosmith.web.moderate.models import Appeal
+from winosmith.web.problems.models import Event, Problem, State, Twin
+from winosmith.web.problems.states import move
+from winosmith.web.write.models import Draft
 
 
 def test_votes_are_shown_without_names_once_decided(
     opened: Any, contributor: Callable[..., Any]
 ) -> None:
     """The judges' marks and comments appear with the decision, as Judge 1 to k; no name does."""
-    from django.utils import timezone
-
-    from winosmith.web.judge.models import Slot
-    from winosmith.web.problems.models import Problem
-
     client = opened[0]
     where = send(opened).headers["Location"]
     half = Problem.objects.get(sentence=FORM["sentence_1"])
@@ -39,10 +45,6 @@ def test_votes_are_shown_without_names_once_decided(
 
 def test_an_appeal_reaches_the_moderators_once(opened: Any) -> None:
     """A rejected half can be appealed; sent twice it is one appeal, and the page says it waits."""
-    from winosmith.web.moderate.models import Appeal
-    from winosmith.web.problems.models import Problem, State
-    from winosmith.web.problems.states import move
-
     client = opened[0]
     where = send(opened).headers["Location"]
     half = Problem.objects.get(sentence=FORM["sentence_1"])
@@ -61,9 +63,6 @@ def test_an_appeal_reaches_the_moderators_once(opened: Any) -> None:
 
 def test_an_empty_appeal_is_refused(opened: Any) -> None:
     """An appeal without words is refused with what to do."""
-    from winosmith.web.problems.models import Problem, State
-    from winosmith.web.problems.states import move
-
     client = opened[0]
     where = send(opened).headers["Location"]
     half = Problem.objects.get(sentence=FORM["sentence_1"])
@@ -75,9 +74,6 @@ def test_an_empty_appeal_is_refused(opened: Any) -> None:
 
 def test_withdrawing_and_revising_by_their_buttons(opened: Any) -> None:
     """A revision opens a filled form that replaces the twin; withdrawing twice is one event."""
-    from winosmith.web.problems.models import Event, Twin
-    from winosmith.web.write.models import Draft
-
     client = opened[0]
     where = send(opened).headers["Location"]
     form = client.post(f"{where}revise/").headers["Location"]
@@ -100,9 +96,6 @@ def test_withdrawing_and_revising_by_their_buttons(opened: Any) -> None:
 
 def test_held_twins_say_why(opened: Any) -> None:
     """What made a moderator's look worth while is told to the contributor."""
-    from django.conf import settings
-    from django.test import override_settings
-
     with override_settings(RULES=replace(settings.RULES, words_to_flag=("garden",))):
         where = send(opened).headers["Location"]
         page = text(opened[0].get(where))
@@ -112,8 +105,6 @@ def test_held_twins_say_why(opened: Any) -> None:
 
 def test_my_twins_come_in_pages(opened: Any) -> None:
     """Twenty twins stand on a page; the rest follow, and no attention question is among them."""
-    from winosmith.web.problems.models import Problem, Twin
-
     client, one, _address = opened
     for number in range(22):
         twin = Twin.objects.create(ref=f"t{number}", contributor=one.person)
@@ -137,9 +128,6 @@ def test_what_a_moderator_did_stands_before_the_reason(
     opened: Any, person: Callable[..., Any]
 ) -> None:
     """The history of one's own half says what a moderator made of it, and then why."""
-    from winosmith.web.problems.models import Problem, State
-    from winosmith.web.problems.states import move
-
     where = send(opened).headers["Location"]
     half = Problem.objects.get(sentence=FORM["sentence_1"])
     eva = person("eva", is_moderator=True)
@@ -155,9 +143,6 @@ def test_votes_that_leave_the_count_are_told_without_their_judge(
 
     So it is on the page, in the news and in what the site holds about the contributor.
     """
-    from winosmith.web.judge.exclusion import change_votes
-    from winosmith.web.problems.models import Problem
-
     client = opened[0]
     where = send(opened).headers["Location"]
     half = Problem.objects.get(sentence=FORM["sentence_1"])
@@ -187,11 +172,6 @@ def test_votes_that_leave_the_count_are_told_without_their_judge(
 
 def _vote(half: Any, judge: Any, choice: int) -> None:
     """Let somebody judge a half, whatever is before it in the queue."""
-    from django.utils import timezone
-
-    from winosmith.web.judge.models import Slot
-    from winosmith.web.judge.votes import settle_votes
-
     slot = Slot.objects.filter(problem=half, open=True).order_by("n")[0]
     slot.holder, slot.choice, slot.open = judge, choice, False
     slot.local_choice, slot.shown = 1 - half.answer, [0, 1]
@@ -203,8 +183,6 @@ def _vote(half: Any, judge: Any, choice: int) -> None:
 
 def test_no_reason_is_made_up_for_a_moderators_look(opened: Any) -> None:
     """What is held without a reason that may be told is told as held, and no reason is named."""
-    from winosmith.web.problems.models import Problem, State
-
     where = send(opened).headers["Location"]
     Problem.objects.filter(sentence=FORM["sentence_1"]).update(state=State.HELD)
     page = text(opened[0].get(where))

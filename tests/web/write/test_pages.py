@@ -8,14 +8,25 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from django.conf import settings
+from django.test import override_settings
 
 from tests.web.write.conftest import FORM, send, text  # type: ignore[import-not-found]
+from winosmith import Dataset, Problem
+from winosmith.web.people import gates
+from winosmith.web.people.gates import WRITER, new_key
+from winosmith.web.people.models import Hits, Person
+from winosmith.web.people.privacy import agree, publish
+from winosmith.web.problems.checks import LARGEST
+from winosmith.web.problems.lookalikes import remember_published
+from winosmith.web.problems.models import Problem as Row
+from winosmith.web.problems.models import Twin
+from winosmith.web.write.models import Draft
+from winosmith.web.write.rules import Typed, examine, submit
 
 
 def _key() -> dict[str, str]:
     """Return a form that holds its key alone."""
-    from winosmith.web.people.gates import new_key
-
     return {"key": new_key()}
 
 
@@ -23,8 +34,6 @@ def test_a_topic_is_drawn_and_a_draft_is_opened(
     db: Any, contributor: Callable[..., Any], visit: Callable[..., Any]
 ) -> None:
     """The button leads to a page of its own with a topic, its words and an empty form."""
-    from winosmith.web.write.models import Draft
-
     ann = contributor()
     answer = visit(ann).post("/write/", _key())
     one = Draft.objects.get(person=ann)
@@ -38,9 +47,6 @@ def test_a_topic_is_drawn_once_by_however_many_clicks(
     db: Any, contributor: Callable[..., Any], visit: Callable[..., Any]
 ) -> None:
     """The button's form, sent again, leads to the same draft, and to the start once it is gone."""
-    from winosmith.web.people.models import Hits
-    from winosmith.web.write.models import Draft
-
     ann, form = contributor(), _key()
     shown = visit(ann).get("/write/").content.decode()
     assert re.search(r'name="key" value="[0-9a-f]{32}"', shown)
@@ -56,8 +62,6 @@ def test_a_topic_is_drawn_once_by_however_many_clicks(
 
 def test_a_twin_is_sent_once_by_however_many_clicks(opened: Any) -> None:
     """The same form, sent twice, leads to the same page; the draft's address leads there, too."""
-    from winosmith.web.problems.models import Twin
-
     client, _one, address = opened
     first = send(opened)
     again = client.post(address, {**FORM, "version": "0", "do": "submit"})
@@ -113,9 +117,6 @@ def test_live_checks_write_nothing(opened: Any) -> None:
 
 def test_what_is_too_long_is_read_by_one_rule_and_comes_back_whole(opened: Any) -> None:
     """Of 450,000 characters the length alone is told; nothing is kept, and nothing is cut."""
-    from winosmith.web.problems.checks import LARGEST
-    from winosmith.web.write.rules import Typed, examine
-
     client, one, address = opened
     long = {**FORM, "sentence_1": "word " * 89_999 + "word", "option_2": "x" * LARGEST}
     found = {check.rule: check for check in examine(Typed.of(long), ["x"]) if check.half != 1}
@@ -148,11 +149,6 @@ def test_near_duplicates_are_shown_as_far_as_one_may_see_them(
     opened: Any, contributor: Callable[..., Any]
 ) -> None:
     """One's own sentence is quoted, a published one with its source, another's not at all."""
-    from winosmith import Dataset, Problem
-    from winosmith.web.problems.lookalikes import remember_published
-    from winosmith.web.problems.models import Problem as Row
-    from winosmith.web.write.rules import Typed, submit
-
     client, _one, address = opened
     bob = contributor("bob")
     submit(bob, Typed.of(FORM), "k" * 32, anchors=("water",))
@@ -234,11 +230,6 @@ def test_nobody_else_comes_near_a_draft_or_a_twin(
 
 def test_the_hour_is_counted_by_twins_that_are_sent(opened: Any) -> None:
     """A refused twin costs nothing; one too many gets 429 and is not stored."""
-    from django.conf import settings
-    from django.test import override_settings
-
-    from winosmith.web.problems.models import Twin
-
     client, one, _address = opened
     with override_settings(RULES=replace(settings.RULES, writes_per_hour=1)):
         assert send(opened, domain="").status_code == 422
@@ -258,11 +249,6 @@ def test_typing_is_checked_and_saved_so_often_and_no_more(
 
     Sending is none of them: what was typed can be sent all the same.
     """
-    from django.conf import settings
-    from django.test import override_settings
-
-    from winosmith.web.people import gates
-
     client, one, address = opened
     monkeypatch.setattr(gates, "TYPED", 2)
     form = {**FORM, "version": "0"}
@@ -292,11 +278,6 @@ def test_typing_is_checked_and_saved_so_often_and_no_more(
 
 def test_without_an_account_one_writes_by_the_session(db: Any, visit: Callable[..., Any]) -> None:
     """A session without an account draws, writes, sends and sees its own twin, which is held."""
-    from winosmith.web.people.gates import WRITER
-    from winosmith.web.people.models import Person
-    from winosmith.web.people.privacy import agree
-    from winosmith.web.write.models import Draft
-
     somebody = Person.objects.create_anonymous()
     agree(somebody)
     client = visit()
@@ -316,8 +297,6 @@ def test_consent_is_asked_for_before_anything_is_kept(
     db: Any, person: Callable[..., Any], visit: Callable[..., Any]
 ) -> None:
     """Somebody who has not agreed is led to the texts and back, and no draft is made."""
-    from winosmith.web.write.models import Draft
-
     for somebody in (None, person("bob")):
         answer = visit(somebody).post("/write/", _key())
         assert answer.status_code == 302
@@ -327,8 +306,6 @@ def test_consent_is_asked_for_before_anything_is_kept(
 
 def test_a_new_consent_text_costs_nothing_that_was_typed(opened: Any) -> None:
     """When the texts change while somebody writes, they are asked, and the draft is kept."""
-    from winosmith.web.people.privacy import publish
-
     publish("consent", "A new text.")
     answer = send(opened)
     opened[1].refresh_from_db()

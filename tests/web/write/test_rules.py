@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
+from tests.web.together import at_once  # type: ignore[import-not-found]
 from tests.web.write.conftest import (  # type: ignore[import-not-found]
     ANCHORS,
     FORM,
@@ -16,13 +16,19 @@ from tests.web.write.conftest import (  # type: ignore[import-not-found]
     typed,
 )
 from winosmith.errors import InputError
+from winosmith.web.judge.models import Slot
+from winosmith.web.judge.submissions import may_revise, may_withdraw, withdraw
+from winosmith.web.judge.turns import go_on
+from winosmith.web.moderate.decisions import ACTIONS, actions_for, decide
+from winosmith.web.people.gates import TooMany, new_key, rate_limit
+from winosmith.web.people.models import Done
+from winosmith.web.problems.checks import Refused
+from winosmith.web.problems.models import Problem, Remembered, Twin
+from winosmith.web.write.rules import Typed, _faults, revise, typed_of
 
 
 def test_a_twin_that_is_sent_goes_to_the_judges(db: Any, contributor: Callable[..., Any]) -> None:
     """Both halves are stored with random ids, are being judged in k slots, and are remembered."""
-    from winosmith.web.judge.models import Slot
-    from winosmith.web.problems.models import Remembered
-
     ann = contributor()
     twin = submitted(ann, topic="Water a garden")
     halves = list(twin.problems.all())
@@ -53,21 +59,8 @@ def test_the_order_of_the_halves_tells_nothing(db: Any, contributor: Callable[..
 
 def test_a_key_makes_one_twin(database: Any, contributor: Callable[..., Any]) -> None:
     """Sixteen threads that send the same form make one twin with two halves."""
-    from django.db import connection
-
-    from winosmith.web.people.gates import new_key
-    from winosmith.web.problems.models import Problem, Twin
-
     ann, key = contributor(), new_key()
-
-    def send(_number: int) -> str:
-        try:
-            return str(submitted(ann, key).ref)
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(16) as threads:
-        refs = set(threads.map(send, range(16)))
+    refs = set(at_once(lambda _: submitted(ann, key).ref, range(16)))
     assert [len(refs), Twin.objects.count(), Problem.objects.count()] == [1, 1, 2]
 
 
@@ -75,11 +68,6 @@ def test_a_refusal_writes_nothing_and_names_the_fields(
     db: Any, contributor: Callable[..., Any]
 ) -> None:
     """A twin that breaks rules leaves no row; the same key may send the mended one."""
-    from winosmith.web.people.gates import new_key
-    from winosmith.web.people.models import Done
-    from winosmith.web.problems.checks import Refused
-    from winosmith.web.problems.models import Twin
-
     ann, key = contributor(), new_key()
     with pytest.raises(Refused) as refused:
         submitted(ann, key, typed=typed(sentence_1="Too short, the _ is.", answer_2="0", domain=""))
@@ -91,8 +79,6 @@ def test_a_refusal_writes_nothing_and_names_the_fields(
 
 def test_an_empty_form_is_told_the_first_things_alone(site: Any) -> None:
     """Of a half that is not written, and of both together, nothing more is said than to write."""
-    from winosmith.web.write.rules import Typed, _faults
-
     assert _faults(Typed(), ANCHORS) == {
         "domain": ["Say whether it is about people or about things."],
         "option_1": ["Give both options: the two people or things that the blank may stand for."],
@@ -108,8 +94,6 @@ def test_an_empty_form_is_told_the_first_things_alone(site: Any) -> None:
 
 def test_without_consent_nothing_is_taken(db: Any, person: Callable[..., Any]) -> None:
     """Somebody who has not agreed to the texts can't send a twin."""
-    from winosmith.web.problems.models import Twin
-
     with pytest.raises(InputError, match="Agree to the site"):
         submitted(person("bob"))
     assert not Twin.objects.exists()
@@ -134,8 +118,6 @@ def test_who_looks_first_is_the_site_s_choice(
     state: str,
 ) -> None:
     """A moderator looks first at all, at what is flagged or without an account, or at none."""
-    from winosmith.web.judge.models import Slot
-
     ann = contributor(anonymous=anonymous)
     with rules(review=review, words_to_flag=("garden",) if flagged else ()):
         twin = submitted(ann)
@@ -146,9 +128,6 @@ def test_who_looks_first_is_the_site_s_choice(
 
 def test_a_failed_condition_takes_everything_back(db: Any, contributor: Callable[..., Any]) -> None:
     """What must succeed first (a rate limit) is in the same transaction as the twin."""
-    from winosmith.web.people.gates import TooMany, rate_limit
-    from winosmith.web.problems.models import Twin
-
     ann = contributor()
     for _number in range(2):
         submitted(ann, before=lambda: rate_limit(ann, "write", 2))
@@ -162,8 +141,6 @@ def test_a_full_hour_says_when_to_come_again(
     db: Any, contributor: Callable[..., Any], most: int
 ) -> None:
     """Within two hours, also where the limit is 0 and nothing was ever counted."""
-    from winosmith.web.people.gates import TooMany, rate_limit
-
     ann = contributor()
     for _ in range(most):
         rate_limit(ann, "write", most)
@@ -177,11 +154,6 @@ def test_a_revision_replaces_the_old_halves(db: Any, contributor: Callable[..., 
 
     Nothing of the parent is left to revise, or to withdraw.
     """
-    from winosmith.web.judge.models import Slot
-    from winosmith.web.judge.submissions import may_withdraw
-    from winosmith.web.problems.models import Problem
-    from winosmith.web.write.rules import revise, typed_of
-
     ann = contributor()
     old = submitted(ann)
     Problem.objects.filter(twin=old).update(embargo=True)
@@ -206,9 +178,6 @@ def test_only_the_contributor_revises_or_withdraws(
     db: Any, contributor: Callable[..., Any]
 ) -> None:
     """Somebody else, even a moderator, can do neither by these rules, and nothing changes."""
-    from winosmith.web.judge.submissions import withdraw
-    from winosmith.web.write.rules import revise
-
     twin = submitted(contributor())
     for other in (contributor("bob"), contributor("eva", is_moderator=True)):
         with pytest.raises(InputError):
@@ -222,9 +191,6 @@ def test_only_the_contributor_revises_or_withdraws(
 
 def test_a_withdrawn_twin_is_out_of_judging(db: Any, contributor: Callable[..., Any]) -> None:
     """Withdrawing hides both halves and closes their slots; a second time there is nothing."""
-    from winosmith.web.judge.models import Slot
-    from winosmith.web.judge.submissions import may_revise, may_withdraw, withdraw
-
     ann = contributor()
     twin = submitted(ann)
     withdraw(ann, twin, "a slip")
@@ -241,8 +207,6 @@ def test_who_judged_a_twin_does_not_judge_its_revision(
     db: Any, contributor: Callable[..., Any]
 ) -> None:
     """Whoever has read a version of a twin gets no half of the next one, nor of the one after."""
-    from winosmith.web.judge.turns import go_on
-
     ann, bob = contributor(), contributor("bob")
     first = submitted(ann)
     slot = go_on(bob)
@@ -258,9 +222,6 @@ def test_a_contributor_withdraws_what_a_moderator_withdrew(
     db: Any, contributor: Callable[..., Any], person: Callable[..., Any]
 ) -> None:
     """Withdrawn by its contributor, too, a half can't be brought back by a moderator any more."""
-    from winosmith.web.judge.submissions import may_withdraw, withdraw
-    from winosmith.web.moderate.decisions import ACTIONS, actions_for, decide
-
     ann, eva = contributor(), person("eva", is_moderator=True)
     twin = submitted(ann)
     half = twin.problems.first()
@@ -277,9 +238,6 @@ def test_a_contributor_withdraws_what_a_moderator_withdrew(
 
 def test_what_is_released_or_valid_is_not_revised(db: Any, contributor: Callable[..., Any]) -> None:
     """A twin whose halves are both valid, or that was released, keeps its text."""
-    from winosmith.web.judge.submissions import may_revise
-    from winosmith.web.problems.models import Problem
-
     ann = contributor()
     valid, released = submitted(ann), submitted(ann)
     Problem.objects.filter(twin=valid).update(state="valid")

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from tests.web.lineaged import child, root  # type: ignore[import-not-found]
+from winosmith.web.judge.submissions import withdraw
+from winosmith.web.problems.family import path_to
+from winosmith.web.problems.models import Problem
+from winosmith.web.problems.records import as_problem
+from winosmith.web.problems.states import move
 
 pytestmark = pytest.mark.usefixtures("db")
 
@@ -51,8 +57,6 @@ def test_the_words_of_a_hidden_parent_are_not_shown(
     contributor: Callable[..., Any], visit: Callable[..., Any]
 ) -> None:
     """Once somebody else's parent is withdrawn, one's own version stays, without its words."""
-    from winosmith.web.judge.submissions import withdraw
-
     ann, bob = contributor("ann"), contributor("bob")
     middle = child(root(), bob, new=("not fit", "secretly fit"))
     made = child(middle, ann, new=("secretly fit", "truly fit"))
@@ -66,11 +70,6 @@ def test_the_words_of_a_hidden_parent_are_not_shown(
 
 def test_children_outlive_what_was_withdrawn(contributor: Callable[..., Any]) -> None:
     """Withdrawing a version withdraws it alone: what others made of it stays, its lineage true."""
-    from winosmith.web.judge.submissions import withdraw
-    from winosmith.web.problems.family import path_to
-    from winosmith.web.problems.models import Problem
-    from winosmith.web.problems.records import as_problem
-
     ann, bob = contributor("ann"), contributor("bob")
     top = root()
     middle = child(top, ann, new=("fit", "belong"))
@@ -87,10 +86,6 @@ def test_a_rejected_version_is_appealed(
     contributor: Callable[..., Any], visit: Callable[..., Any]
 ) -> None:
     """The contributor reads the judges' reasons on a version's page, and appeals from there."""
-    import re
-
-    from winosmith.web.problems.states import move
-
     ann = contributor()
     made = child(root(), ann, new=("fit", "belong"), state="judging")
     made.reasons = ["2 of 3 judges found it ambiguous"]
