@@ -127,7 +127,7 @@ def test_bad_records_are_set_aside_when_asked(tmp_path: Path, cli: Cli) -> None:
         path.read_text() + '{"id": "x", "sentence": "no blank", "options": ["a", "b"]}\n'
     )
     assert "made.jsonl:3: " in (error := cli.refused("stats", path))
-    assert "--skip-bad FILE" in error
+    assert "--skip-bad bad.jsonl" in error
     assert cli.told("stats", path, "--skip-bad", bad)["problems"] == 2
     assert "Left out: 1 records" in cli.err
     assert json.loads(bad.read_text())["line"] == 3
