@@ -79,6 +79,7 @@ def test_a_cell_is_one_line_and_no_formula(text: str) -> None:
         ("# title", r"\# title"),
         ("1. first", r"1\. first"),
         ("- item", r"\- item"),
+        ("19.3 %", "19.3 %"),
         ("a|b\nc", r"a\|b c"),
         ("<img src=x onerror=y>", r"\<img src=x onerror=y\>"),
         ("[x](javascript:y)", r"\[x\](javascript:y)"),

@@ -83,7 +83,8 @@ def for_csv(cell: str) -> str:
 
 
 _MARKUP = re.compile(r"[\\`*\[\]<>|$]|(?<!/)~|(?<!\w)_|_(?!\w)|&(?=#?\w+;)")
-_AT_START = re.compile(r"^(\d*)([#+=.)-])")
+_AT_START = re.compile(r"^(\d+(?=[.)](?:\s|$))|(?=[#+=-]))")
+"""What makes a line a heading, a list or a rule: digits only before ". " ("19.3" is a number)."""
 
 
 def for_markdown(text: object) -> str:
@@ -93,7 +94,7 @@ def for_markdown(text: object) -> str:
     a\|b \<script\> # \[x\](y)
     """
     line = _MARKUP.sub(lambda found: "\\" + found[0], one_line(text))
-    return _AT_START.sub(r"\1\\\2", line)
+    return _AT_START.sub(r"\1\\", line)
 
 
 def markdown_code(text: object) -> str:

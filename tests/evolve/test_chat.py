@@ -283,7 +283,7 @@ def test_the_record_holds_what_was_said(tmp_path: Path) -> None:
     }  # fmt: skip
     readable = (folder / "transcript.md").read_text("utf-8")
     assert "\x1b" not in readable
-    assert "\n    <script> [2J" in readable
+    assert "\n    <script>\\x1b[2J" in readable
     assert len(_perturb(lambda _: pytest.fail("asked"), wanted=1, folder=tmp_path)) == 1
 
 

@@ -56,7 +56,7 @@ def test_a_file_is_no_site(tmp_path: Path) -> None:
 )
 def test_a_public_address_is_https_without_a_path(tmp_path: Path, url: str) -> None:
     """Anything but https://host as the public address is refused."""
-    with pytest.raises(InputError, match="give one like .public_url=.https"):
+    with pytest.raises(InputError, match=r"give one like .public_url=.https"):
         Site.open(tmp_path, public_url=url)
 
 
