@@ -136,9 +136,7 @@ def test_a_file_that_was_changed_is_not_finished(tmp_path: Path) -> None:
 def test_another_recipe_is_refused_with_the_differences(tmp_path: Path) -> None:
     """A folder of another recipe is refused, and the message says in what they differ."""
     OutputFolder.open(tmp_path / "out", RECIPE)
-    with pytest.raises(
-        OutputError, match=r"aflite\.threshold is 0\.75 there, 0\.8.*force=True"
-    ):
+    with pytest.raises(OutputError, match=r"aflite\.threshold is 0\.75 there, 0\.8.*force=True"):
         OutputFolder.open(tmp_path / "out", {"command": "build", "aflite": {"threshold": 0.8}})
 
 
