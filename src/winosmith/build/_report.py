@@ -171,7 +171,7 @@ def small_sentences(record: Mapping[str, Any]) -> list[str]:
     >>> for line in small_sentences({"counts": {"dev": 3, "test": 40}, "recipe": shares}):
     ...     print(line)
     dev has 3 problems; where two models differ on 30 % of them, it finds no difference
-    test has 40 problems; where two models differ on 30 % of them, it finds 23.6 points or more
+    test has 40 problems; where two models differ on 30 % of them, it finds 24.2 points or more
     Collect more twins, or raise dev and test under [split] in the recipe
     """
     counts, wanted = record["counts"], record["recipe"]["split"]

@@ -612,7 +612,7 @@ def _quantile(guessers: int, draws: int) -> float:
     """Return how many standard errors an interval reaches to each side.
 
     >>> round(_quantile(3, 100), 3), round(_quantile(1, 10**6), 2)
-    (2.437, 1.96)
+    (2.435, 1.96)
     """
     from scipy.special import stdtrit
 
