@@ -187,7 +187,7 @@ def test_the_page_states_the_number_the_bias_and_accuracies() -> None:
         "Most may be sound items that models miss.",
         "are biased upwards",
         f"On {beyond - 10} more items models agree as strongly",
-        f"--set-aside {beyond} sets them aside too",
+        f"`set_aside={beyond}` sets them aside too",
     ):
         assert sentence in page
     assert record["dropped"]["set aside"] == 10
@@ -255,7 +255,7 @@ def test_too_few_kept_are_refused_before_anything_is_written(tmp_path: Path) -> 
     assert "would be kept, and at least 20 % must be" in message
     assert "rewrite options so that “the longest, in characters” picks another one" in message
     assert not folder.exists()
-    lower = float(message.rpartition("--least-kept ")[2])
+    lower = float(message.rpartition("least_kept=")[2].rstrip("`"))
     found = audit.repair_to_folder(
         data, folder, least_kept=lower, step=steps.append, **HOW
     )  # fmt: skip

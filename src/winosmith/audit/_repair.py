@@ -632,7 +632,7 @@ class Thinning:
             by = f"“{cue}” picks the key of {percent(right[cue])} of the items"
             rewrite = f"rewrite options so that “{cue}” picks another one in about {many:,} items"
         lower = int(100 * kept / of) / 100
-        accept = f"; or accept so few with --least-kept {lower}" if lower else ""
+        accept = f"; or accept so few with `least_kept={lower}`" if lower else ""
         few = f"only {kept:,} of {of:,} items ({percent(kept / of)})" if kept else "no item"
         raise DataError(
             f"{few} would be kept, and at least {percent(least, 0)} must be: {by}. Instead of "

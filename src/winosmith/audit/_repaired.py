@@ -207,7 +207,7 @@ def _concentration(repaired: Repair) -> Iterator[str]:
         f"(95 % interval {low} to {high}): the mean of {found.sets} synthetic sets, which are "
         f"these items ({found.items:,}{some}) with {found.planted:,} wrong keys planted at random. "
         "Cues seldom pick a wrong key, so thinning keeps such items more often."
-        + ("" if repaired.doubts else " Models' answers (--answers) reveal some of them.")
+        + ("" if repaired.doubts else " Models' answers (`answers=`) reveal some of them.")
     )
 
 
@@ -242,8 +242,8 @@ def _set_aside(repaired: Repair) -> Iterator[str]:
         yield (
             f"On {more:,} more items models agree as strongly (from "
             f"{report.percent(found.threshold, 0)}). They were not set aside, as at most "
-            f"{report.percent(AT_MOST, 0)} of the items are by default; --set-aside "
-            f"{found.as_strong} sets them aside too."
+            f"{report.percent(AT_MOST, 0)} of the items are by default; "
+            f"`set_aside={found.as_strong}` sets them aside too."
         )
 
 

@@ -82,7 +82,7 @@ def _write(items: Sequence[Item], file: IO[str]) -> None:
             if problem.blank is not None:
                 what = "can't mark its blank among other '_'"
             raise _base.cannot_write(
-                problem, f"the format {what}; winosmith's own JSON Lines hold it (--to winosmith)"
+                problem, f"the format {what}; winosmith's own JSON Lines hold it"
             )
         record: dict[str, Any] = {
             "qID": problem.id,
