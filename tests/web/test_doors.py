@@ -89,7 +89,7 @@ def world(db: Any) -> Any:
 
 def _live(world: Any) -> dict[str, str]:
     """Return the text of each live door of the site, by what it is."""
-    names = ("token", "api token", "way back", "study", "writing", "hit")
+    names = ("token", "api token", "way back", "study", "writing")
     sessions = [name for name in world.refs if name.startswith("session of ")]
     return {name: world.refs[name] for name in (*names, *sessions)}
 
