@@ -59,7 +59,7 @@ OF_BLIND_VECTORS = {"build", "debias", "round"}
 
 
 def test_every_gate_is_listed() -> None:
-    """The commands whose help mentions code 1 are those of this file, and those of blind vectors."""
+    """Commands whose help mentions code 1 are those of this file, and those of blind vectors."""
     texts = {
         name: " ".join(
             [command.help or "", *(getattr(p, "help", "") or "" for p in command.params)]
