@@ -245,7 +245,7 @@ def test_no_test_needs_django_set_up_before_it_is_collected() -> None:
         for node in ast.parse(file.read_bytes()).body
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("winosmith.web")
     }
-    assert "winosmith.web.hosting" in found
+    assert "winosmith.web" in found
     needed("django")
     told = "".join(f"import {module}\n" for module in sorted(found))
     done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=False)
