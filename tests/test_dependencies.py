@@ -27,12 +27,14 @@ FIXED = {
     "numpy": ("1.22", "CVE-2021-41496"),
     "pillow": ("12.3", "CVE-2026-59200"),
     "pyarrow": ("23.0.1", "CVE-2026-25087"),
+    "requests": ("2.33.0", "CVE-2026-25645"),
     "scikit-learn": ("1.5.0", "CVE-2024-5206"),
     "scipy": ("1.10.0", "CVE-2023-25399"),
     "sqlparse": ("0.5.4", "GHSA-27jp-wm6q-gp25"),
     "torch": ("2.10", "CVE-2026-24747"),
     "tornado": ("6.5.5", "CVE-2026-31958"),
     "transformers": ("5.5", "CVE-2026-5241"),
+    "urllib3": ("2.6.3", "CVE-2026-21441"),
     "waitress": ("3.0.1", "CVE-2024-49768"),
 }
 """By package, the first version without a published vulnerability, and the last advisory for it."""
