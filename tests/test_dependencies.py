@@ -20,6 +20,7 @@ FIXED = {
     "cryptography": ("48.0.1", "GHSA-537c-gmf6-5ccf"),
     "distributed": ("2026.1.0", "CVE-2026-23528"),
     "django": ("5.2.16", "CVE-2026-53877"),
+    "filelock": ("3.20.3", "CVE-2026-22701"),
     "fonttools": ("4.60.2", "CVE-2025-66034"),
     "gunicorn": ("23.0", "CVE-2024-6827"),
     "jinja2": ("3.1.6", "CVE-2025-27516"),
