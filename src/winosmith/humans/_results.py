@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -33,6 +33,7 @@ from winosmith.humans._tally import (
 )
 from winosmith.metrics import Proportion, Reliability
 from winosmith.problem import MAX_OPTIONS, Problem
+from winosmith.records import Recorded
 
 Sheets = Mapping[str, tuple[str, ...]]
 """Subject → the problems in the order in which they were asked."""
@@ -429,7 +430,7 @@ def _item(
 
 
 @dataclass(frozen=True, slots=True)
-class SubjectRow:
+class SubjectRow(Recorded):
     """How one subject did on one test.
 
     Attributes:
@@ -441,6 +442,7 @@ class SubjectRow:
         native: whether English is their first language; None when not declared.
     """
 
+    _computed: ClassVar = ("share",)
     subject: str
     right: int
     asked: int
@@ -452,18 +454,6 @@ class SubjectRow:
     def share(self) -> float:
         """The share right, 0–1."""
         return self.right / self.asked
-
-    def record(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
-        return {
-            "subject": self.subject,
-            "right": self.right,
-            "asked": self.asked,
-            "share": self.share,
-            "ambiguous": self.ambiguous,
-            "empty": self.empty,
-            "native": self.native,
-        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,7 @@ import numpy.typing as npt
 from winosmith.errors import DataError, FormatError
 from winosmith.humans._answers import Noted, Sitting
 from winosmith.humans._tally import Level, histogram_of, levels_record
-from winosmith.records import json_lines, read_text
+from winosmith.records import Recorded, json_lines, read_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,7 +318,7 @@ _DRAWS = 9_999
 
 
 @dataclass(frozen=True, slots=True)
-class Groups:
+class Groups(Recorded):
     """Two groups of subjects on one test.
 
     Attributes:
@@ -330,6 +330,10 @@ class Groups:
         interval: of the difference, 95 %, by Welch; None as `welch`.
     """
 
+    _computed: ClassVar = (
+        "difference",
+        "caution",
+    )
     native: int
     others: int
     means: tuple[float, float]
@@ -352,19 +356,6 @@ class Groups:
             f"other{'s' * (self.others != 1)} only a large difference shows; the absence of a "
             "significant one says little."
         )
-
-    def record(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
-        return {
-            "native": self.native,
-            "others": self.others,
-            "means": list(self.means),
-            "difference": self.difference,
-            "interval": None if self.interval is None else list(self.interval),
-            "welch_p": self.welch,
-            "permutation_p": self.permutation,
-            "caution": self.caution,
-        }
 
 
 def compare_groups(
