@@ -28,7 +28,10 @@ from winosmith.errors import FormatError, InputError, require
 __all__ = ["ClusterExecutor", "connect"]
 
 TIMEOUT = 20.0
-"""Seconds to wait for a scheduler, and for its first worker."""
+"""Seconds to wait for the first worker."""
+
+HANDSHAKE = 10.0
+"""Seconds in which a scheduler must answer, at first and after the connection broke."""
 
 Result = TypeVar("Result")
 
@@ -47,7 +50,7 @@ def connect(
             `dask scheduler --scheduler-file`.
         security: a `distributed.Security` for addresses with tls://; if None, the certificates of
             Dask's own configuration (`distributed.comm.tls`).
-        timeout: seconds to wait for the scheduler, and for its first worker.
+        timeout: seconds to wait for the first worker.
 
     Raises:
         InputError: the scheduler does not answer, or has no worker; or certificates are missing.
@@ -63,7 +66,7 @@ def connect(
     with _quietly(), contextlib.ExitStack() as stack:
         try:
             client = distributed.Client(
-                where, security=security, timeout=timeout, set_as_default=False, name="winosmith"
+                where, security=security, timeout=HANDSHAKE, set_as_default=False, name="winosmith"
             )
         except (OSError, ValueError, TypeError, RuntimeError) as error:
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
@@ -124,8 +127,11 @@ class ClusterExecutor(Executor):
 
     @property
     def workers(self) -> int:
-        """The number of threads of all workers now, 1 or more."""
-        return max(1, sum(map(int, self._client.nthreads().values())))
+        """The number of threads of all workers now, 1 or more; 1 if the scheduler is gone."""
+        try:
+            return max(1, sum(map(int, self._client.nthreads().values())))
+        except OSError:
+            return 1  # the work itself ends with an error
 
     def submit(self, fn: Callable[..., Result], /, *args: Any, **kwargs: Any) -> Future[Result]:
         """Do `fn(*args, **kwargs)` at some worker, with the values for tokens of `hold`."""
