@@ -354,16 +354,7 @@ def record(found: Found, withheld: Mapping[str, str]) -> dict[str, Any]:
     return {
         "systems": {name: [solved.record() for solved in own] for name, own in found.items()},
         "beside": {
-            name: [
-                {
-                    "system": line.system,
-                    "accuracy": line.accuracy,
-                    "table": line.table,
-                    "impossible": line.impossible,
-                    "counts": line.counts or None,
-                }
-                for line in lines
-            ]
+            name: [line.record() for line in lines]
             for name, lines in study.accuracy_lines(found).items()
         },
         "gender": [asdict(line) for line in study.gender_lines(found)],

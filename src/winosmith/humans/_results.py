@@ -253,7 +253,7 @@ def _times(
 
 
 @dataclass(frozen=True)
-class TestResult:
+class TestResult(Recorded):
     """One test and everybody who took it.
 
     Attributes:
@@ -270,6 +270,9 @@ class TestResult:
         alpha: Krippendorff's alpha, the same; answers may be missing.
         course: from the first question to the last; None for a single question.
     """
+
+    _computed: ClassVar = ("above_chance", "same", "ambiguous", "levels")
+    _hidden: ClassVar = ("histogram",)
 
     __test__ = False  # pytest: a result, not a test
 
@@ -301,25 +304,10 @@ class TestResult:
         """How many answers are X."""
         return sum(item.ambiguous for item in self.items)
 
-    def record(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
-        return {
-            "name": self.name,
-            "share": self.share.record(),
-            "deviation": self.deviation,
-            "chance": {"right": self.chance.right, "share": self.chance.share},
-            "above_chance": self.above_chance,
-            "same": self.same,
-            "ambiguous": self.ambiguous,
-            "histogram": levels_record(self.histogram),
-            "groups": self.groups and self.groups.record(),
-            "without_weakest": self.without and self.without.record(),
-            "fleiss_kappa": self.kappa.record(),
-            "krippendorff_alpha": self.alpha.record(),
-            "course": self.course and self.course.record(),
-            "subjects": [row.record() for row in self.people],
-            "items": [row.record() for row in self.items],
-        }
+    @property
+    def levels(self) -> list[dict[str, int]]:
+        """The histogram as JSON can hold it."""
+        return levels_record(self.histogram)
 
 
 def result_of_test(
@@ -457,7 +445,7 @@ class SubjectRow(Recorded):
 
 
 @dataclass(frozen=True, slots=True)
-class ItemRow:
+class ItemRow(Recorded):
     """How people did on one item.
 
     Attributes:
@@ -469,6 +457,9 @@ class ItemRow:
         ambiguous: how many answered X.
         asked: how many were asked.
     """
+
+    _computed: ClassVar = ("right", "same", "flagged", "reading")
+    _hidden: ClassVar = ("row", "options", "answer")
 
     row: int
     problem: str
@@ -510,16 +501,3 @@ class ItemRow:
             return self.options[self.majority]
         most = [o for o, n in zip(self.options, self.choices, strict=True) if n == self.same]
         return " or ".join(most + ["ambiguous (X)"] * (self.ambiguous == self.same))
-
-    def record(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
-        return {
-            "problem": self.problem,
-            "asked": self.asked,
-            "intended": self.right,
-            "same": self.same,
-            "choices": list(self.choices),
-            "ambiguous": self.ambiguous,
-            "flagged": self.flagged,
-            "reading": self.reading,
-        }

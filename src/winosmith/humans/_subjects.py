@@ -420,7 +420,7 @@ def _welch(a: Floats, b: Floats) -> tuple[float | None, tuple[float, float] | No
 
 
 @dataclass(frozen=True, slots=True)
-class Without:
+class Without(Recorded):
     """The same test without its weakest subjects.
 
     Attributes:
@@ -432,21 +432,19 @@ class Without:
             that only the weakest were asked are not counted.
     """
 
+    _computed: ClassVar = ("levels",)
+    _hidden: ClassVar = ("histogram",)
+
     left_out: tuple[str, ...]
     subjects: int
     mean: float
     groups: Groups | None
     histogram: Mapping[Level, int]
 
-    def record(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
-        return {
-            "left_out": list(self.left_out),
-            "subjects": self.subjects,
-            "mean": self.mean,
-            "groups": self.groups and self.groups.record(),
-            "histogram": levels_record(self.histogram),
-        }
+    @property
+    def levels(self) -> list[dict[str, int]]:
+        """The histogram as JSON can hold it."""
+        return levels_record(self.histogram)
 
 
 def without_weakest(
