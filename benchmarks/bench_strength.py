@@ -13,8 +13,9 @@ import argparse
 from pathlib import Path
 
 import numpy as np
+from curves import curves
 
-from winosmith import build, embed, practice, report, validate
+from winosmith import build, embed, practice, validate
 
 STRENGTHS = (0.0, 0.1, 0.25, 0.5, 0.75, 1.0)
 
@@ -99,11 +100,8 @@ def draw(results, folder):
         lines = {}
         for filter_name in ("AFLite", "PMI", "random"):
             points = [summed([r[filter_name] for r in runs], share) for runs in results.values()]
-            there = [point or (np.nan,) * 3 for point in points]
-            lines[filter_name] = report.Curve(*map(list, zip(*there, strict=True)))
-        svg = report.curves(
-            list(results), lines, title=title, x="share of planted twins", y="removed", percent=True
-        )
+            lines[filter_name] = [point or (np.nan,) * 3 for point in points]
+        svg = curves(list(results), lines, title=title, x="share of planted twins", y="removed")
         folder.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(svg.markup, "utf-8")
 

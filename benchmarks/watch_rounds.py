@@ -16,8 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import simulated_rounds
-
-from winosmith import report
+from curves import curves
 
 TOLD = {"aflite": "AFLite", "random": "random", "none": "no filter"}
 
@@ -90,16 +89,9 @@ def draw(cells, count, folder):
     for name in DRAWN:
         lines = {}
         for arm in simulated_rounds.ARMS:
-            points = [cells[arm, n][name] or (np.nan,) * 3 for n in range(1, count + 1)]
-            lines[TOLD[arm]] = report.Curve(*map(list, zip(*points, strict=True)))
-        svg = report.curves(
-            list(range(1, count + 1)),
-            lines,
-            title=FIGURES[name][0],
-            x="round",
-            y="share",
-            percent=True,
-        )
+            lines[TOLD[arm]] = [cells[arm, n][name] or (np.nan,) * 3 for n in range(1, count + 1)]
+        title = FIGURES[name][0]
+        svg = curves(list(range(1, count + 1)), lines, title=title, x="round", y="share")
         (folder / f"rounds-{name}.svg").write_text(svg.markup, "utf-8")
 
 

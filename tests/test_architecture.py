@@ -44,11 +44,11 @@ TESTING = "testing"
 GROUND_LIBRARIES = {"numpy", "rapidfuzz"}
 """What floor 0 may use beside the standard library."""
 
-TO_ONE_THREAD = {"parallel": {"scipy", "threadpoolctl"}}
-"""By module of it, what it may load in a function: BLAS, to keep it to one thread."""
+LOADED_LATE = {"parallel": {"scipy", "threadpoolctl"}, "fetch": {"pooch", "requests"}}
+"""By module of it, what it may load in a function: BLAS, to keep it to one thread; downloads."""
 
 HEAVY = """numpy scipy sklearn numba llvmlite threadpoolctl torch transformers safetensors
-matplotlib rich pandas jinja2""".split()
+matplotlib rich pandas jinja2 pooch requests""".split()
 
 
 def _floor(place: str) -> int:
@@ -101,7 +101,7 @@ def _faults(module: str, source: str) -> list[str]:
                 faults.append(f"{module} imports {name} from a floor that it may not see")
             if is_folder and place != other and inside and inside[0].startswith("_"):
                 faults.append(f"{module} imports {name}, which is private")
-        elif place in FLOORS[0] and first not in GROUND_LIBRARIES | TO_ONE_THREAD.get(place, set()):
+        elif place in FLOORS[0] and first not in GROUND_LIBRARIES | LOADED_LATE.get(place, set()):
             faults.append(f"{module} imports {first}, which floor 0 does without")
     return faults
 

@@ -20,6 +20,7 @@ FIXED = {
     "cryptography": ("48.0.1", "GHSA-537c-gmf6-5ccf"),
     "distributed": ("2026.1.0", "CVE-2026-23528"),
     "django": ("5.2.16", "CVE-2026-53877"),
+    "filelock": ("3.20.3", "CVE-2026-22701"),
     "fonttools": ("4.60.2", "CVE-2025-66034"),
     "gunicorn": ("23.0", "CVE-2024-6827"),
     "jinja2": ("3.1.6", "CVE-2025-27516"),
@@ -27,12 +28,14 @@ FIXED = {
     "numpy": ("1.22", "CVE-2021-41496"),
     "pillow": ("12.3", "CVE-2026-59200"),
     "pyarrow": ("23.0.1", "CVE-2026-25087"),
+    "requests": ("2.33.0", "CVE-2026-25645"),
     "scikit-learn": ("1.5.0", "CVE-2024-5206"),
     "scipy": ("1.10.0", "CVE-2023-25399"),
     "sqlparse": ("0.5.4", "GHSA-27jp-wm6q-gp25"),
     "torch": ("2.10", "CVE-2026-24747"),
     "tornado": ("6.5.5", "CVE-2026-31958"),
     "transformers": ("5.5", "CVE-2026-5241"),
+    "urllib3": ("2.6.3", "CVE-2026-21441"),
     "waitress": ("3.0.1", "CVE-2024-49768"),
 }
 """By package, the first version without a published vulnerability, and the last advisory for it."""

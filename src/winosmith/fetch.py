@@ -1,48 +1,36 @@
-"""Where the published data sets live (`fetch.toml`), and downloads that can be trusted.
+"""List the published data sets (`fetch.toml`), and download them with pooch.
 
-Only HTTPS is used, redirects included; a download is checked against its SHA-256 where one is
-known, and takes its name only when it is complete; archives are checked for paths and sizes before
-they are unpacked. (pooch checks digests, but it bounds no size, and follows redirects to plain
-HTTP.) The largest file has 3.4 MB: one that broke off begins again. `opener` is the one way to
-other servers.
+A download uses HTTPS, also after a redirect, and is not longer than the published file. It takes
+its name only if it has the published SHA-256, and archives are unpacked after that check. The
+largest file has 3.4 MB, so an interrupted download starts again.
 """
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
-import ssl
-import stat
 import tomllib
-import urllib.error
-import urllib.request
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
-from http.client import HTTPException, HTTPMessage, HTTPResponse
 from importlib import resources
-from pathlib import Path, PurePosixPath
-from typing import IO, Any
-from urllib.parse import urlsplit
+from pathlib import Path
+from typing import Any
+from urllib.parse import urljoin, urlsplit
 
 from winosmith._version import __version__
 from winosmith.errors import OutputError
-from winosmith.outputs import OutputFolder, write_aside
+from winosmith.outputs import OutputFolder
 from winosmith.outputs import sha256 as checksum
 
-__all__ = [
-    "PUBLISHED",
-    "USER_AGENT",
-    "Fetched",
-    "Published",
-    "Remote",
-    "download",
-    "get",
-    "opener",
-    "published",
-    "unpack",
-]
+__all__ = ["HEADERS", "PUBLISHED", "Published", "Remote", "download", "get", "published"]
+
+HEADERS = {"User-Agent": f"winosmith/{__version__}", "Accept-Encoding": "identity"}
+"""The headers of every request."""
+
+CHUNK = 64 * 1024
+"""Bytes that are read at once."""
+
+TIMEOUT = 30.0
+"""Seconds to wait for each answer of a server."""
 
 
 @dataclass(frozen=True)
@@ -51,13 +39,13 @@ class Remote:
 
     Attributes:
         url: its https address.
-        sha256: what its bytes hash to; None when nobody has said.
-        size: its length in bytes; None when it is not known.
+        sha256: the SHA-256 of its bytes, 64 hexadecimal digits.
+        size: its length in bytes.
     """
 
     url: str
-    sha256: str | None = None
-    size: int | None = None
+    sha256: str
+    size: int
 
     @property
     def name(self) -> str:
@@ -66,7 +54,7 @@ class Remote:
 
     @property
     def is_archive(self) -> bool:
-        """Whether it is to be unpacked."""
+        """Whether `get` unpacks it."""
         return self.name.endswith(".zip")
 
 
@@ -75,12 +63,12 @@ class Published:
     """A data set that others have published.
 
     Attributes:
-        name: what `winosmith data get` takes.
-        title: what it is, with its size.
+        name: the argument of `winosmith data get`.
+        title: a short description, with its size.
         licence: as its authors state it.
         home: the page or paper that presents it.
         remotes: the files to download.
-        members: what files inside an archive hash to, by path, where it is known.
+        members: the SHA-256 of files inside an archive, by path, if it is known.
     """
 
     name: str
@@ -120,187 +108,107 @@ def _from_toml() -> tuple[Published, ...]:
 
 
 PUBLISHED = _from_toml()
-"""The data sets that `winosmith data` knows, from `fetch.toml`."""
+"""The data sets that `winosmith data` lists, from `fetch.toml`."""
 
-_MOST_FILE_BYTES = 256 << 20
-
-
-@dataclass(frozen=True)
-class Fetched:
-    """One file that is here now.
-
-    Attributes:
-        path: where it is.
-        sha256: what its bytes hash to.
-        checked: whether that was compared with a published checksum, its own or its archive's.
-    """
-
-    path: Path
-    sha256: str
-    checked: bool
+Report = Callable[[Remote, int], None]
+"""Receives a file and the number of its bytes that have arrived."""
 
 
 def get(
-    data: Published,
-    folder: str | Path,
-    *,
-    context: ssl.SSLContext | None = None,
-    on_progress: Callable[[Remote, int, int | None], None] | None = None,
-) -> tuple[Fetched, ...]:
+    data: Published, folder: str | Path, *, on_progress: Report | None = None
+) -> dict[Path, str]:
     """Download the files of a data set into a folder, and unpack archives there.
 
     The folder is new, empty, or one that this function wrote for the same data set: finished
     files stay.
 
     Args:
-        data: what to get; see `published`.
-        folder: where to.
-        context: whom to trust; the system's certificates when None.
-        on_progress: called with the file, the bytes so far and the bytes in all.
+        data: the data set; see `published`.
+        folder: its path.
+        on_progress: called after each chunk of a download.
+
+    Returns:
+        The SHA-256 of each file, by path, in alphabetical order.
 
     Raises:
-        OutputError: as `download` and `unpack`, or the folder holds something else.
+        OutputError: as `download`, or the folder is of another origin, or a file of an archive
+            is not the published one.
     """
     folder = Path(folder)
     opened = OutputFolder.open(folder, {"data": data.name, "from": [r.url for r in data.remotes]})
     for remote in data.remotes:
         if opened.finished(remote.name):
             continue
-        target = folder / remote.name
-        if not (target.is_file() and remote.sha256 == checksum(target)):
-            download(
-                remote.url,
-                target,
-                sha256=remote.sha256,
-                most_bytes=remote.size or _MOST_FILE_BYTES,
-                context=context,
-                on_progress=_progress_of(remote, on_progress),
-            )
-        if remote.is_archive:
-            for path in unpack(target, folder, most_bytes=_MOST_FILE_BYTES):
-                _check_member(data, path, path.relative_to(folder).as_posix())
-                opened.add(path.relative_to(folder).as_posix())
+        path = download(remote, folder, on_progress=on_progress)
+        for name in _unpack(path, data.members) if remote.is_archive else ():
+            opened.add(name)
         opened.add(remote.name)  # last: an archive in the manifest is one that was unpacked
-    checked = all(remote.sha256 for remote in data.remotes)
-    known = {remote.name: bool(remote.sha256) for remote in data.remotes}
-    return tuple(
-        Fetched(folder / name, digest, known.get(name, checked))
-        for name, digest in sorted(opened.files.items())
-    )
+    return {folder / name: digest for name, digest in sorted(opened.files.items())}
 
 
-def _progress_of(
-    remote: Remote, on_progress: Callable[[Remote, int, int | None], None] | None
-) -> Callable[[int, int | None], None] | None:
-    if on_progress is None:
-        return None
-    return lambda done, total: on_progress(remote, done, total)
+def download(remote: Remote, folder: Path, *, on_progress: Report | None = None) -> Path:
+    """Download a file into a folder, unless it is there already; return its path.
 
-
-def _check_member(data: Published, path: Path, name: str) -> None:
-    wanted = data.members.get(name)
-    if wanted is not None and checksum(path) != wanted:
-        path.unlink()
-        raise OutputError(
-            f"{path}: this file of the archive is not the published one, and is not kept"
-        )
-
-
-_CHUNK = 64 * 1024
-
-Advance = Callable[[int, int | None], None]
-
-
-def download(
-    url: str,
-    path: str | Path,
-    *,
-    sha256: str | None = None,
-    most_bytes: int = 1 << 30,
-    timeout: float = 30.0,
-    context: ssl.SSLContext | None = None,
-    on_progress: Advance | None = None,
-) -> str:
-    """Download a file; return its SHA-256 as 64 hexadecimal digits.
-
-    Args:
-        url: an https address; anything else is refused, in redirects too.
-        path: the file to write; it appears when it is complete and checked.
-        sha256: what its bytes must hash to; not checked when None.
-        most_bytes: a longer file is refused.
-        timeout: seconds to wait for the server to answer or to go on.
-        context: whom to trust; the system's certificates when None.
-        on_progress: called with the bytes so far and the bytes in all (None when not told).
+    Proxies and further certificates come from the environment (`HTTPS_PROXY`,
+    `REQUESTS_CA_BUNDLE`).
 
     Raises:
-        OutputError: the address is not https, the server can't be reached or refuses, the file is
-            too long, cut short, or has another checksum.
+        OutputError: the address is not https, the server can't be reached or refuses, or the
+            file is longer than stated, incomplete, or has another checksum.
     """
-    _check_https(url)
-    headers = {"User-Agent": USER_AGENT, "Accept-Encoding": "identity"}
-    request = urllib.request.Request(url, headers=headers)  # noqa: S310 - https alone is opened
-    with _as_output_error(url):
-        response = opener(_stays_https, context).open(request, timeout=timeout)
-    with response, write_aside(path, "wb") as file, _as_output_error(url):
-        found = _copy(response, file, most_bytes, url, on_progress)
-        if sha256 is not None and found != sha256:
+    import pooch
+    from requests import RequestException
+
+    _check_https(remote.url)
+    pooch.get_logger().setLevel("WARNING")
+    downloader = pooch.HTTPDownloader(
+        progressbar=_Progress(remote, on_progress),
+        chunk_size=CHUNK,
+        timeout=TIMEOUT,
+        headers=HEADERS,
+        hooks={"response": _check_redirect},
+    )
+    try:
+        pooch.retrieve(remote.url, remote.sha256, remote.name, folder, downloader=downloader)
+    except RequestException as error:
+        raise OutputError(
+            f"{remote.url}: the download failed ({error}); run the same command again"
+        ) from error
+    except OutputError:
+        raise
+    except ValueError as error:
+        raise OutputError(
+            f"{remote.url}: the file is not the published one, so it is not kept: {error}"
+        ) from error
+    path = folder / remote.name
+    path.chmod(0o644)  # pooch leaves it readable only by its owner
+    return path
+
+
+class _Progress:
+    """Reports the progress of a download and stops one that is too long (a pooch progress bar)."""
+
+    def __init__(self, remote: Remote, report: Report | None):
+        self.remote, self.report = remote, report
+        self.total = self.done = 0
+
+    def update(self, size: int) -> None:
+        """Add the bytes of a chunk, at least as many as arrived."""
+        self.done += size
+        if max(self.total, self.done - CHUNK) > self.remote.size:
             raise OutputError(
-                f"{url}: the file has the SHA-256 {found}, not {sha256} as published; it was "
-                "changed or damaged on its way, and is not kept"
+                f"{self.remote.url}: the file is longer than the published "
+                f"{self.remote.size} bytes, so it is not kept"
             )
-    return found
+        if self.report:
+            self.report(self.remote, min(self.done, self.remote.size))
 
+    def reset(self) -> None:
+        """Start at 0 bytes."""
+        self.done = 0
 
-USER_AGENT = f"winosmith/{__version__}"
-
-Redirects = Callable[[str, str], None]
-"""Raises where a redirect from the first address to the second may not be followed."""
-
-
-class _AskedRedirects(urllib.request.HTTPRedirectHandler):
-    """Follows the redirects that are allowed; closes the connection of others."""
-
-    def __init__(self, check: Redirects) -> None:
-        self._check = check
-
-    def redirect_request(
-        self, req: Any, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
-    ) -> urllib.request.Request | None:
-        try:
-            self._check(req.full_url, newurl)
-        except BaseException:
-            fp.close()
-            raise
-        return super().redirect_request(req, fp, code, msg, headers, newurl)
-
-
-@cache
-def opener(
-    check: Redirects, context: ssl.SSLContext | None = None
-) -> urllib.request.OpenerDirector:
-    """Return what opens https addresses, and no others; proxies are the environment's.
-
-    Args:
-        check: is called before a redirect with the address that was asked and the one that it
-            leads to; what it raises is raised.
-        context: whom to trust; the system's certificates when None.
-
-    >>> opener(print).open("file:///etc/hostname")
-    Traceback (most recent call last):
-    ...
-    urllib.error.URLError: <urlopen error unknown url type: file>
-    """
-    made = urllib.request.OpenerDirector()
-    for handler in (
-        urllib.request.ProxyHandler(),
-        urllib.request.HTTPSHandler(context=context or ssl.create_default_context()),
-        urllib.request.HTTPDefaultErrorHandler(),
-        urllib.request.HTTPErrorProcessor(),
-        urllib.request.UnknownHandler(),
-        _AskedRedirects(check),
-    ):
-        made.add_handler(handler)
-    return made
+    def close(self) -> None:
+        """Do nothing, as there is nothing to close."""
 
 
 def _check_https(url: str) -> None:
@@ -309,124 +217,26 @@ def _check_https(url: str) -> None:
         raise OutputError(f"{url}: only https addresses are downloaded from")
 
 
-@contextlib.contextmanager
-def _as_output_error(url: str) -> Iterator[None]:
-    """Turn what can go wrong on the way into one error that says what to do."""
-    try:
-        yield
-    except urllib.error.HTTPError as error:
-        error.close()
-        raise OutputError(f"{url}: the server answers {error.code} {error.reason}") from error
-    except urllib.error.URLError as error:
-        raise OutputError(f"{url}: can't be reached: {error.reason}") from error
-    except (HTTPException, ssl.SSLError, TimeoutError, ConnectionError) as error:
-        raise OutputError(
-            f"{url}: the connection broke off ({error or type(error).__name__}); run the same "
-            "command again"
-        ) from error
+def _check_redirect(response: Any, **_: Any) -> None:
+    if response.is_redirect:
+        _check_https(urljoin(response.url, response.headers["Location"]))
 
 
-def _stays_https(_: str, newurl: str) -> None:
-    _check_https(newurl)
-
-
-def _copy(
-    response: HTTPResponse, file: IO[bytes], most_bytes: int, url: str, on_progress: Advance | None
-) -> str:
-    """Write down what a server sends; return its SHA-256."""
-    length = response.headers.get("Content-Length")
-    total = int(length) if length and length.isdecimal() else None
-    if total is not None and total > most_bytes:
-        raise OutputError(f"{url}: the file has {total} bytes; at most {most_bytes} are taken")
-    digest, have = hashlib.sha256(), 0
-    while chunk := response.read1(_CHUNK):
-        have += len(chunk)
-        if have > most_bytes:
-            raise OutputError(f"{url}: the file is longer than {most_bytes} bytes")
-        digest.update(chunk)
-        file.write(chunk)
-        if on_progress:
-            on_progress(have, total)
-    if total is not None and have != total:
-        raise OutputError(
-            f"{url}: the connection ended after {have} of {total} bytes; run the same command again"
-        )
-    return digest.hexdigest()
-
-
-_MEMBER_CHUNK = 1 << 20
-
-
-def unpack(
-    archive: str | Path, folder: str | Path, *, most_bytes: int = 1 << 30, most_files: int = 10_000
-) -> list[Path]:
-    """Unpack a zip archive into a folder; return the files, sorted.
-
-    Everything is checked before anything is written: no path may lead out of the folder, nothing
-    but plain files and folders is taken, and the sizes that the archive states may not pass the
-    limits. While unpacking, no file may be longer than stated. What macOS adds is left out.
-
-    Raises:
-        OutputError: the archive is damaged, encrypted, or breaks a rule.
-    """
-    archive, folder = Path(archive), Path(folder)
-    try:
-        with zipfile.ZipFile(archive) as opened:
-            members = [member for member in opened.infolist() if _is_wanted(member)]
-            _check_members(members, archive, most_bytes, most_files)
-            return sorted(_extract(opened, member, folder) for member in members)
-    except (zipfile.BadZipFile, NotImplementedError, EOFError) as error:
-        raise OutputError(f"{archive}: this archive can't be unpacked: {error}") from error
-
-
-def _is_wanted(member: zipfile.ZipInfo) -> bool:
-    name = PurePosixPath(member.filename)
-    return not (member.is_dir() or "__MACOSX" in name.parts or name.name == ".DS_Store")
-
-
-def _check_members(
-    members: list[zipfile.ZipInfo], archive: Path, most_bytes: int, most_files: int
-) -> None:
-    if len(members) > most_files:
-        raise OutputError(
-            f"{archive}: it holds {len(members)} files; at most {most_files} are taken"
-        )
-    total = sum(member.file_size for member in members)
-    if total > most_bytes:
-        raise OutputError(f"{archive}: it holds {total} bytes; at most {most_bytes} are taken")
-    seen: set[str] = set()
-    for member in members:
-        reason = _fault_of(member, seen)
-        if reason:
+def _unpack(archive: Path, members: Mapping[str, str]) -> list[str]:
+    """Unpack a zip archive next to it; return the names of its files."""
+    with zipfile.ZipFile(archive) as opened:
+        names = [name for name in opened.namelist() if _is_data(name)]
+        opened.extractall(archive.parent, names)
+    for name in names:
+        path = archive.parent / name
+        if checksum(path) != members.get(name, checksum(path)):
+            path.unlink()
             raise OutputError(
-                f"{archive}: its file {member.filename!r} {reason}; nothing is unpacked"
+                f"{path}: this file of the archive is not the published one, so it is not kept"
             )
-        seen.add(member.filename.casefold())
+    return names
 
 
-def _fault_of(member: zipfile.ZipInfo, seen: set[str]) -> str | None:
-    name = member.filename
-    parts = PurePosixPath(name).parts
-    mode = stat.S_IFMT(member.external_attr >> 16)
-    if not parts or ".." in parts or name.startswith("/") or "\\" in name or ":" in name:
-        return "has a path that leads out of the folder"
-    if any(ord(character) < 32 for character in name):
-        return "has a control character in its name"
-    if mode not in (0, stat.S_IFREG):
-        return "is no plain file"
-    if member.flag_bits & 1:
-        return "is encrypted"
-    return "occurs twice" if name.casefold() in seen else None
-
-
-def _extract(opened: zipfile.ZipFile, member: zipfile.ZipInfo, folder: Path) -> Path:
-    target = folder / member.filename
-    target.parent.mkdir(parents=True, exist_ok=True)
-    left = member.file_size
-    with opened.open(member) as packed, write_aside(target, "wb") as file:
-        while chunk := packed.read(_MEMBER_CHUNK):
-            left -= len(chunk)
-            if left < 0:
-                raise OutputError(f"{member.filename!r} is longer than its archive states")
-            file.write(chunk)
-    return target
+def _is_data(name: str) -> bool:
+    """Return whether an archive's member is a file that macOS did not add."""
+    return not name.endswith(("/", ".DS_Store")) and "__MACOSX" not in name

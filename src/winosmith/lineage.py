@@ -66,7 +66,7 @@ def perturbed(
         sentence: of the child.
         options: of the child.
         answer: of the child, 0-based; None when it is not known yet.
-        source: who made it ("person", "chat", "wordnet", "masked").
+        source: who made it ("person", "chat", "wordnet").
         declared: the depth that its maker states, if any.
         extra: what else is to be kept; `UNVALIDATED` is added.
 

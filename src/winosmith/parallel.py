@@ -115,7 +115,7 @@ def _result(future: Future[Result], resume: str) -> Result:
         raise _gone(error, resume) from error
     except CancelledError as error:
         raise InputError(
-            f"the executor was shut down before the work was done; {resume}"
+            f"the work was cancelled: the executor was shut down, or its workers are gone; {resume}"
         ) from error
 
 

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from winosmith.errors import FormatError, ProblemError, RecipeError
 from winosmith.problem import (
@@ -172,7 +172,9 @@ def canonical(record: Mapping[str, Any]) -> str:
 
 
 class Recorded:
-    """A result whose record is its fields, in their order.
+    """A result whose record is its fields, in their order, then its `_computed` properties.
+
+    Fields in `_hidden` are left out.
 
     >>> from dataclasses import dataclass
     >>> @dataclass(frozen=True)
@@ -184,14 +186,13 @@ class Recorded:
     """
 
     __slots__ = ()
+    _computed: ClassVar[tuple[str, ...]] = ()
+    _hidden: ClassVar[tuple[str, ...]] = ()
 
     def record(self) -> Record:
         """Return it as JSON can hold it."""
-        return _recorded_fields(self)
-
-
-def _recorded_fields(value: Any) -> Record:
-    return {field.name: _recorded(getattr(value, field.name)) for field in fields(value)}
+        names = [field.name for field in fields(self) if field.name not in self._hidden]  # type: ignore[arg-type]
+        return {name: _recorded(getattr(self, name)) for name in (*names, *self._computed)}
 
 
 def _recorded(value: Any) -> Any:
@@ -199,7 +200,7 @@ def _recorded(value: Any) -> Any:
     if hasattr(value, "record"):
         return value.record()
     if is_dataclass(value):
-        return _recorded_fields(value)
+        return {field.name: _recorded(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Mapping):
         return {str(key): _recorded(of) for key, of in value.items()}
     if isinstance(value, list | tuple):

@@ -12,29 +12,24 @@ texts, a JSONL file, an https address, or the how-to articles that ship (`topics
 
 from __future__ import annotations
 
-import contextlib
 import json
 import re
-import ssl
 import threading
 import time
-import urllib.error
-import urllib.request
 from array import array
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
-from http.client import HTTPException, HTTPResponse
 from importlib import resources
 from pathlib import Path
 from typing import Any, Protocol
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 import numpy as np
 
-from winosmith import fetch
 from winosmith.errors import FormatError, InputError
+from winosmith.fetch import HEADERS
 from winosmith.records import parsed
 from winosmith.text import FUNCTION_WORDS, tokens
 
@@ -317,58 +312,53 @@ CHUNK = 16 * 1024
 
 
 def fetch_https(
-    url: str,
-    *,
-    context: ssl.SSLContext | None = None,
-    most_bytes: int = MOST_BYTES,
-    most_seconds: float = MOST_SECONDS,
+    url: str, *, most_bytes: int = MOST_BYTES, most_seconds: float = MOST_SECONDS
 ) -> tuple[bytes, str]:
-    """Return the body and the media type of what an https address answers.
+    """Return the body and the media type of the answer of an https address.
 
     Args:
-        url: https alone; a redirect may not leave the host.
-        context: whom to trust; the system's certificates when None.
+        url: an https address; a redirect may not leave the host.
         most_bytes: a longer body is refused.
         most_seconds: for the connection, and for the whole answer.
 
     Raises:
         InputError: the address can't be reached, refuses, is too slow or too long.
     """
+    import requests
+    import urllib3
+
     if urlsplit(url).scheme != "https":
-        raise InputError(f"topics come from https://… alone, not from {url!r}")
+        raise InputError(f"topics come only from https://…, not from {url!r}")
     until = time.monotonic() + most_seconds
-    headers = {"User-Agent": fetch.USER_AGENT, "Accept": "application/json, text/plain"}
-    request = urllib.request.Request(url, headers=headers)  # noqa: S310 - https alone is opened
     try:
-        opened = fetch.opener(_same_site, context).open(request, timeout=most_seconds)
-        with contextlib.closing(opened) as response:
-            return _read_body(response, url, most_bytes, until), response.headers.get_content_type()
-    except urllib.error.HTTPError as error:
-        error.close()
-        raise InputError(f"{url} answers {error.code} {error.reason}") from None
-    except urllib.error.URLError as error:
-        raise InputError(f"{url} can't be reached: {error.reason}") from None
-    except (HTTPException, OSError) as error:
-        raise InputError(f"{url} broke off: {error or type(error).__name__}") from None
+        with requests.get(
+            url,
+            headers=HEADERS | {"Accept": "application/json, text/plain"},
+            hooks={"response": _check_redirect},
+            stream=True,
+            timeout=most_seconds,
+        ) as response:
+            response.raise_for_status()
+            body = b""
+            while part := response.raw.read1(CHUNK):
+                body += part
+                if len(body) > most_bytes:
+                    raise InputError(f"{url} answers more than {most_bytes:,} bytes")
+                if time.monotonic() > until:
+                    raise InputError(f"{url} is too slow")
+    except (OSError, urllib3.exceptions.HTTPError) as error:
+        raise InputError(f"{url} can't be read: {error}") from None
+    return body, response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
 
 
-def _same_site(url: str, newurl: str) -> None:
+def _check_redirect(response: Any, **_: Any) -> None:
     """Refuse a redirect that leaves https, the host or the port."""
-    if urlsplit(newurl)[:2] != urlsplit(url)[:2]:
-        host = urlsplit(newurl).hostname
-        raise InputError(f"{url} leads elsewhere ({host}); give the final address")
-
-
-def _read_body(response: HTTPResponse, url: str, most_bytes: int, until: float) -> bytes:
-    parts, have = [], 0
-    while part := response.read1(CHUNK):
-        parts.append(part)
-        have += len(part)
-        if have > most_bytes:
-            raise InputError(f"{url} answers more than {most_bytes:,} bytes")
-        if time.monotonic() > until:
-            raise InputError(f"{url} is too slow")
-    return b"".join(parts)
+    if response.is_redirect:
+        target = urlsplit(urljoin(response.url, response.headers["Location"]))
+        if target[:2] != urlsplit(response.url)[:2]:
+            raise InputError(
+                f"{response.url} leads to another site ({target.hostname}); give the final address"
+            )
 
 
 _MOST_CACHED = 500
@@ -403,7 +393,7 @@ class HttpTopics:
     def __post_init__(self) -> None:
         parts = urlsplit(self.url)
         if parts.scheme != "https" or not parts.hostname or parts.username:
-            raise InputError(f"topics come from https://… alone, not from {self.url!r}")
+            raise InputError(f"topics come only from https://…, not from {self.url!r}")
 
     def draw(self, seed: int) -> Topic:
         """Return a topic with anchor words; see `Topics.draw`."""

@@ -36,7 +36,7 @@ def test_shares_percentages_and_seeds_are_read(cli: Cli) -> None:
     rows = ["seed,accuracy,size", "0,.515,160", "1,0.5,160", "0,0.586,640", "0,0.669,2_558"]
     Path("runs.csv").write_text("\n".join(rows) + "\n\n")
     found = cli.told("curve runs.csv")
-    assert [(p["size"], p["taken"], len(p["runs"])) for p in found["points"]] == [
+    assert [(p["size"], p["taken"], len(p["accuracies"])) for p in found["points"]] == [
         (160, 0.515, 2),
         (640, 0.586, 1),
         (2558, 0.669, 1),

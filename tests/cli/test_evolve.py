@@ -1,4 +1,4 @@
-"""`winosmith evolve`: families from WordNet, a chat model and a masked one; sets split by root."""
+"""`winosmith evolve`: families from WordNet and a chat model; sets split by root."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -127,17 +127,6 @@ def test_generations_follow_one_another(folder: Path, wordnet: None) -> None:
     steps = [p.lineage and parents[p.lineage.parent].lineage is not None for p in evolved]
     assert any(steps)
     assert check_lineages(evolved) == {}
-
-
-def test_a_masked_model_perturbs(
-    folder: Path, make_language_model: Callable[..., Path], wordnet: None
-) -> None:
-    """--with masked takes a folder, and its children name their source."""
-    model = make_language_model("bert", masked=True)
-    run(f"evolve twins.jsonl --with masked --model {model} --device cpu --count 1 --out out")
-    made = [p for p in formats.read("out/evolved.jsonl") if p.lineage]
-    assert made
-    assert {p.origin.source for p in made if p.origin} == {"masked"}
 
 
 def test_people_take_the_mark_off(folder: Path, wordnet: None) -> None:
@@ -299,7 +288,6 @@ def test_another_recipe_is_refused(folder: Path, wordnet: None, cli: Cli) -> Non
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("twins.jsonl --with masked --out o", "needs a model; name one with --model"),
         ("twins.jsonl --with chat --batches 0,x --model m --out o", "whole numbers of 1 or more"),
         ("twins.jsonl --with wordnet --sets --out o", "--with twice"),
         ("twins.jsonl --with wordnet --with wordnet --sets --out o", "--sets needs roots"),
@@ -315,7 +303,6 @@ def test_another_recipe_is_refused(folder: Path, wordnet: None, cli: Cli) -> Non
         ("twins.jsonl --with wordnet --wordnet empty --out o", "does not hold WordNet's"),
         ("twins.jsonl --with chat --out o", "no chat server is named"),
         ("twins.jsonl --with chat --base-url http://localhost:1/v1 --out o", "no chat model is"),
-        ("twins.jsonl --with chat --with masked --model m --out o", "run one after the other"),
     ],
 )
 def test_what_does_not_go_together_is_told(

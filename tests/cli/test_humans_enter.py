@@ -119,7 +119,7 @@ def test_tables_and_forms_become_responses_and_subjects(sheet: Path) -> None:
     report = json.loads(found.stdout)
     assert [test["name"] for test in report["tests"]] == ["a", "b"]
     assert report["answers"] == 18
-    assert [p["native"] for p in report["tests"][0]["subjects"]] == [True, None]
+    assert [p["native"] for p in report["tests"][0]["people"]] == [True, None]
 
 
 def test_both_halves_and_one_sheet_twice_are_refused(sheet: Path) -> None:

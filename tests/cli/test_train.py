@@ -268,7 +268,7 @@ def test_all_of_table_5_is_solved(data_dir: Path, tmp_path: Path) -> None:
     found = {row["data"]: row for row in results["systems"]["random"]}
     assert found["pdp"]["comparisons"]["n"] == 80
     assert found["pdp"]["accuracy"]["n"] == 60
-    assert found["winogender"]["gender_gap"] is None
+    assert found["winogender"]["gap"] is None
     assert "saw the blank in the pronoun's place" in found["winogender"]["notes"][0]
     again = _run(
         transfer_command, data_dir, "--solver", "random", "--out", tmp_path / "t", "--json"
@@ -444,8 +444,8 @@ def test_winogender_is_solved_with_its_pronouns(
     results = json.loads((tmp_path / "t/results.json").read_text("utf-8"))["systems"]
     (system,) = results.values()
     assert [row["data"] for row in system] == ["wsc", "winogender"]
-    assert "sees:pronoun" in system[1]["gender_gap"]["signature"]
+    assert "sees:pronoun" in system[1]["gap"]["signature"]
     hidden = _run(transfer_command, *options, "--out", tmp_path / "u", "--sees", "blank", "--json")
     (system,) = json.loads(hidden.stdout)["systems"].values()
-    assert system[1]["gender_gap"] is None
+    assert system[1]["gap"] is None
     assert "there is no gender gap" in system[1]["notes"][0]

@@ -6,17 +6,15 @@ import importlib.util
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import pytest
 
 from tests.conftest import absent, need_wordnet
 from winosmith import Dataset, Origin, Problem, practice
 from winosmith.chat import Message, Reply
-from winosmith.evolve import ChatPerturber, MaskedPerturber, Perturber, WordNetPerturber
+from winosmith.evolve import ChatPerturber, Perturber, WordNetPerturber
 from winosmith.lineage import UNVALIDATED, check_lineages, perturbed
 from winosmith.problem import BLANK
-from winosmith.testing import tiny_language_model
 
 PARENTS = [
     replace(problem, embargo=row % 2 == 1, origin=Origin("own", domain="social", licence="CC0-1.0"))
@@ -67,10 +65,6 @@ def _wordnet_paper(_: pytest.FixtureRequest) -> Perturber:
     return WordNetPerturber(3, as_published=True)
 
 
-def _masked(request: pytest.FixtureRequest) -> Perturber:
-    return MaskedPerturber(request.getfixturevalue("masked_model"), count=3, device="cpu")
-
-
 def _chat(_: pytest.FixtureRequest) -> Perturber:
     known = [p.sentence for p in PARENTS]
     known += [f"In room {number}, {sentence}" for number in (1, 2, 3) for sentence in known]
@@ -80,25 +74,15 @@ def _chat(_: pytest.FixtureRequest) -> Perturber:
 MAKERS: dict[str, Callable[[pytest.FixtureRequest], Perturber]] = {
     "wordnet": _wordnet,
     "wordnet-paper": _wordnet_paper,
-    "masked": _masked,
     "chat": _chat,
     "own": lambda _: _Adding(),
 }
 
 
-@pytest.fixture(scope="module")
-def masked_model(quiet_models: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a tiny masked model that knows the words of the parents."""
-    texts = [text for problem in PARENTS for text in problem.filled()]
-    return tiny_language_model(
-        tmp_path_factory.mktemp("masked"), "bert", texts=texts, masked=True, vocabulary=1000
-    )
-
-
 @pytest.fixture(scope="module", params=MAKERS)
 def perturber(request: pytest.FixtureRequest) -> Perturber:
     """Return each perturber."""
-    if request.param in ("wordnet", "masked") and importlib.util.find_spec("HanTa") is None:
+    if request.param == "wordnet" and importlib.util.find_spec("HanTa") is None:
         absent("HanTa is not installed (the extra `language`)")
     return MAKERS[request.param](request)
 

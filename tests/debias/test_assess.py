@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -126,7 +127,7 @@ def test_json_holds_everything() -> None:
     """The assessment as JSON has the histogram, the points and the settings, and no NaN."""
     X, y, groups = planted()
     found = assess(X, y, {"all": range(600), "none": []}, groups=groups, settings=QUICK)
-    held = json.loads(json.dumps(found.to_json(), allow_nan=False))
+    held = json.loads(json.dumps(asdict(found), allow_nan=False))
     assert held["settings"]["bins"] == 30
     assert held["subsets"][0]["d1"]["kl"] == found.subsets[0].d1.kl
     for along in ("d1", "axis"):

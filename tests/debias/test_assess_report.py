@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import numpy as np
 import pytest
 
@@ -44,7 +46,7 @@ def test_every_figure_of_the_table_is_the_one_in_the_json(assessment: Assessment
     """KL, null and p along d1 and along the answer axis stand under each other, a row each."""
     *drawings, table = assessment_blocks(assessment, "data:0")
     assert isinstance(table, report.Table)
-    held = assessment.to_json()["subsets"][0]
+    held = asdict(assessment)["subsets"][0]
     for row, which in zip(table.rows, ("d1", "axis"), strict=False):
         null = held[which]["null"]
         assert list(row[3:5]) == [held[which]["kl"], null["mean"]]

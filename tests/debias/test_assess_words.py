@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -173,7 +173,7 @@ def test_marks_are_the_words_of_the_clues_as_they_stand_in_the_sentence() -> Non
     words = [marked.sentence[mark.start : mark.end] for mark in marked.marks]
     assert words == ["ignored", "LOVED", "exciting"]
     assert all(mark.toward for mark in marked.marks)
-    assert json.loads(json.dumps(marked.to_json()))["marks"][0]["start"] == 16
+    assert json.loads(json.dumps(asdict(marked)))["marks"][0]["start"] == 16
 
 
 def test_of_more_clues_the_strongest_three_are_shown() -> None:

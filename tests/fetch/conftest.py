@@ -21,24 +21,24 @@ class Site:
 
     Attributes:
         url: its address.
-        context: a client that trusts it.
         certificate: the file of its certificate.
         files: the bytes of each path, or its media type and its bytes.
         redirects: where a path leads to.
         cut: the connection breaks after so many bytes of an answer; None never.
         pace: seconds to wait after each piece.
         piece: bytes that are sent at once.
+        says_length: whether an answer states its length.
         paths: those that were asked for so far.
     """
 
     url: str
-    context: ssl.SSLContext
     certificate: Path
     files: dict[str, bytes | tuple[str, bytes]] = field(default_factory=dict)
     redirects: dict[str, str] = field(default_factory=dict)
     cut: int | None = None
     pace: float = 0.0
     piece: int = 16_384
+    says_length: bool = True
     paths: list[str] = field(default_factory=list)
 
     @property
@@ -72,7 +72,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         site = self.site
         self.send_response(200)
         self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(body)))
+        if site.says_length:
+            self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         left = len(body) if site.cut is None else site.cut
         for at in range(0, min(len(body), left), site.piece):
@@ -107,8 +108,8 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 
 @pytest.fixture
-def site(certificate: tuple[Path, Path]) -> Iterator[Site]:
-    """Return a running HTTPS server that serves nothing yet."""
+def site(certificate: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+    """Return a running HTTPS server that serves nothing yet, and that this process trusts."""
     key, made = certificate
     serving = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     serving.load_cert_chain(made, key)
@@ -116,11 +117,8 @@ def site(certificate: tuple[Path, Path]) -> Iterator[Site]:
     server.daemon_threads = True
     server.handle_error = lambda *_: None  # type: ignore[method-assign] - clients go away here
     server.socket = serving.wrap_socket(server.socket, server_side=True)
-    found = Site(
-        f"https://localhost:{server.server_address[1]}",
-        ssl.create_default_context(cafile=made),
-        made,
-    )
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(made))
+    found = Site(f"https://localhost:{server.server_address[1]}", made)
     handler = type("Handler", (_Handler,), {"site": found})
     server.RequestHandlerClass = handler
     thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)

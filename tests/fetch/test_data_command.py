@@ -13,36 +13,35 @@ from winosmith.cli import main
 from winosmith.fetch import Published, Remote
 
 TEXT = b'{"id":"a","sentence":"A _ b.","options":["x","y"]}\n'
+DIGEST = hashlib.sha256(TEXT).hexdigest()
 
 
 @pytest.fixture
 def made(site: Any, monkeypatch: pytest.MonkeyPatch) -> Published:
-    """Serve one data set without a known checksum, and make it the only one that is known."""
+    """Serve one data set, and make it the only one that is known."""
     site.files["/a.jsonl"] = TEXT
-    known = Published("made", "one problem", "CC0", site.url, (Remote(f"{site.url}/a.jsonl"),))
+    remote = Remote(f"{site.url}/a.jsonl", DIGEST, len(TEXT))
+    known = Published("made", "one problem", "CC0", site.url, (remote,))
     monkeypatch.setattr("winosmith.fetch.PUBLISHED", (known,))
-    monkeypatch.setenv("SSL_CERT_FILE", str(site.certificate))
     return known
 
 
 def test_a_set_is_got(made: Published, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The paths go to the output; the licence and the unknown checksum are told beside it."""
+    """The paths go to the output; the licence is printed in addition."""
     assert main(["data", "get", "made", "--out", str(tmp_path / "out")]) == 0
     shown = capsys.readouterr()
     assert shown.out == f"{tmp_path / 'out/a.jsonl'}\n"
     assert "licence: CC0" in shown.err
-    assert f"its SHA-256 is {hashlib.sha256(TEXT).hexdigest()}" in shown.err
     assert (tmp_path / "out/a.jsonl").read_bytes() == TEXT
 
 
 def test_what_was_got_is_json_too(
     made: Published, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """With --json path, checksum and whether it was checked are there for a program."""
+    """With --json, a program reads the path and the checksum."""
     assert main(["data", "get", "made", "--out", str(tmp_path / "out"), "--json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)
-    assert found["checked"] is False
-    assert found["path"] == str(tmp_path / "out/a.jsonl")
+    assert found == {"path": str(tmp_path / "out/a.jsonl"), "sha256": DIGEST}
 
 
 def test_a_break_is_told(

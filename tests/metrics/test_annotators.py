@@ -78,7 +78,7 @@ def test_one_annotator_alone_agrees_with_nobody() -> None:
     """With one answer a problem both coefficients are None, and say why."""
     found = annotators(DATA, said("anna", set()))
     assert found.kappa.reason == found.alpha.reason == "no item has two answers or more"
-    assert found.record()["fleiss_kappa"]["value"] is None
+    assert found.record()["kappa"]["value"] is None
 
 
 def test_what_is_no_annotation_is_refused() -> None:

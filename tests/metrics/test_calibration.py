@@ -47,10 +47,10 @@ def test_scores_are_those_of_scikit_learn() -> None:
 def test_a_solver_that_knows_is_inside_the_null_and_a_boaster_outside() -> None:
     """An honest solver's ECE is what chance gives a calibrated one; a boaster's is 0.29."""
     honest, boastful = calibration(HONEST), calibration(BOASTFUL)
-    assert honest.null[1] <= honest.ece <= honest.null[2]
+    assert honest.ece_null[1] <= honest.ece <= honest.ece_null[2]
     right = BOASTFUL.credit.mean()
     assert boastful.ece == pytest.approx(0.99 - right)
-    assert boastful.ece > 5 * boastful.null[2]
+    assert boastful.ece > 5 * boastful.ece_null[2]
     assert len(boastful.bins) == 1
     assert boastful.bins[0].accuracy.n == len(DATA)
 
@@ -62,11 +62,11 @@ def test_the_null_knows_what_is_right_together_and_no_order() -> None:
     single = [replace(problem, twin_id=None) for problem in DATA]
     apart = grade(Dataset(single), together.predictions)
     half = grade(Dataset(single[::2]), together.predictions[::2])
-    high = [calibration(graded).null[2] for graded in (together, apart, half)]
+    high = [calibration(graded).ece_null[2] for graded in (together, apart, half)]
     assert high[0] == pytest.approx(high[2], rel=0.1)
     assert high[0] > 1.3 * high[1]
     back = grade(Dataset([*DATA][::-1]), together.predictions)
-    assert calibration(back).null == pytest.approx(calibration(together).null, rel=1e-12)
+    assert calibration(back).ece_null == pytest.approx(calibration(together).ece_null, rel=1e-12)
 
 
 def test_the_bins_hold_every_problem_once() -> None:

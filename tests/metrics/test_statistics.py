@@ -39,9 +39,9 @@ def test_text_without_spaces_is_not_counted() -> None:
     """Japanese sentences have no average length; beside English ones they are left out and told."""
     japanese = Problem("j", "棚の茶碗が急須に当たって_が割れた。", ("茶碗", "急須"), 0)
     alone = metrics.statistics(Dataset([japanese]))
-    assert (alone.average_length, alone.vocabulary, alone.uncounted) == (None, None, 1)
+    assert (alone.average_length, alone.vocabulary, alone.without_spaces) == (None, None, 1)
     beside = metrics.statistics(Dataset([japanese, CUP]))
-    assert (beside.average_length, beside.vocabulary, beside.uncounted) == (10, 8, 1)
+    assert (beside.average_length, beside.vocabulary, beside.without_spaces) == (10, 8, 1)
     assert beside.record()["without_spaces"] == 1
 
 

@@ -32,6 +32,11 @@ def test_5000_twins_keep_every_structural_rule(large: PracticeCorpus):
     assert examined.checked == wanted
 
 
+def test_a_corpus_is_printed_in_one_line(large: PracticeCorpus):
+    """The representation names the data set, without its votes and planted problems."""
+    assert repr(large) == "PracticeCorpus(dataset=<Dataset 'practice': 10000 problems, 5000 twins>)"
+
+
 def test_5000_twins_have_no_equal_sentences(large: PracticeCorpus):
     """No sentence occurs twice among 10,000."""
     assert len({problem.sentence for problem in large.dataset}) == 10_000

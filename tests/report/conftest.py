@@ -31,7 +31,6 @@ def draw_all() -> dict[str, tuple[report.Svg, ...]]:
     counts = rng.integers(0, 50, (2, 40))
     edges = np.linspace(-3, 3, 41)
     names = ["all", "random", "pmi", "aflite"]
-    line = report.Curve([0.3, 0.6, 0.9], [0.2, 0.5, 0.8], [0.4, 0.7, 1.0])
     along = report.Along(
         [0, 1, 3, 7], [1, 0.9, 0.6, 0.3], [1, 0.8, 0.4, 0.1], [1, 1, 0.8, 0.5], [4]
     )
@@ -50,12 +49,6 @@ def draw_all() -> dict[str, tuple[report.Svg, ...]]:
             [report.Bars(name, edges, counts, "KL 0.1") for name in names]
         ),
         "levels": (report.levels([report.Level("all", 2.5, 0.1, 0.2)], title="KL"),),
-        "curves": (
-            report.curves(
-                [0.0, 0.5, 1.0], {"recall": line}, title="Recall", x="strength", y="share",
-                percent=True,
-            ),
-        ),
         "accuracies": (
             report.accuracies(
                 [

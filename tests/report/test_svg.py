@@ -160,7 +160,6 @@ def test_nothing_to_draw_is_no_error() -> None:
         *report.histograms([report.Bars("none", [0, 1], [[0], [0]])]),
         report.levels([], title="none"),
         report.levels([report.Level("none", None)], title="none"),
-        report.curves([], {}, title="none", x="x", y="y"),
     ]
     assert all(panel.markup.startswith("<svg") for panel in empty)
 
@@ -173,8 +172,6 @@ def test_long_names_are_cut_not_lost() -> None:
 @pytest.mark.parametrize(
     ("draw", "most", "what"),
     [
-        (lambda names: report.curves([0], dict.fromkeys(names, report.Curve([1])), title="", x="",
-                                     y=""), 6, "curves"),
         (lambda names: report.survival(dict.fromkeys(names, ALONG)), 5, "solvers"),
         (lambda names: report.depth_accuracy(dict.fromkeys(names, ALONG), []), 5, "solvers"),
         (lambda names: report.learning([(160.0, 0.5)], lines=dict.fromkeys(names, ([1.0], [0.5]))),
@@ -205,15 +202,6 @@ def test_hostile_names_survive(name: str) -> None:
     """Names that look like markup, mathematics or nothing a font holds are drawn as they are."""
     texts = [e.text for e in fromstring(a_funnel(name).markup).iter() if tag(e) == "text"]
     assert name.replace("\x00", "\ufffd") in texts
-
-
-def test_whole_settings_have_whole_ticks():
-    """Rounds are counted: no axis shows a round and a half."""
-    lines = {"a": report.Curve([0.1, 0.4, 0.2])}
-    drawn = report.curves([1, 2, 3], lines, title="", x="round", y="").markup
-    assert ">1.5<" not in drawn
-    assert ">2<" in drawn
-    assert ">1.4<" in report.curves([0.5, 1.5, 2], lines, title="", x="", y="").markup
 
 
 def test_a_long_name_beside_a_dot_is_wrapped_and_not_cut() -> None:

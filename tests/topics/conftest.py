@@ -24,5 +24,5 @@ def endpoint(site: Site) -> Site:  # noqa: F811
 
 @pytest.fixture
 def ask(endpoint: Site) -> Fetch:
-    """Return what asks the server as `HttpTopics` does, trusting its certificate."""
-    return partial(fetch_https, context=endpoint.context, most_seconds=LONGEST)
+    """Return a function that asks the server as `HttpTopics` does."""
+    return partial(fetch_https, most_seconds=LONGEST)

@@ -76,7 +76,7 @@ def test_a_redirect_on_the_same_host_is_followed(endpoint: Site, ask: Fetch) -> 
 def test_a_redirect_to_elsewhere_is_refused(endpoint: Site, ask: Fetch, elsewhere: str) -> None:
     """A redirect to another host, port or scheme is not followed."""
     endpoint.redirects["/"] = elsewhere
-    with pytest.raises(InputError, match=r"leads elsewhere|is not allowed"):
+    with pytest.raises(InputError, match=r"leads to another site"):
         HttpTopics(endpoint.url + "/", fetch=ask).draw(0)
     assert endpoint.paths == ["/"]
 
@@ -108,20 +108,23 @@ def test_an_endless_answer_is_cut_off(endpoint: Site) -> None:
     """More bytes than the limit are refused."""
     endpoint.files["/"] = ("text/plain", b"word " * 10_000)
     with pytest.raises(InputError, match="more than 20,000 bytes"):
-        fetch_https(endpoint.url + "/", context=endpoint.context, most_bytes=20_000)
+        fetch_https(endpoint.url + "/", most_bytes=20_000)
 
 
 def test_a_slow_answer_is_cut_off(endpoint: Site) -> None:
     """A server that keeps the connection alive with a few bytes now and then is left in time."""
     endpoint.files["/"], endpoint.pace = ("text/plain", b"word " * 10_000), 0.1
     with pytest.raises(InputError, match="too slow"):
-        fetch_https(endpoint.url + "/", context=endpoint.context, most_seconds=0.4)
+        fetch_https(endpoint.url + "/", most_seconds=0.4)
 
 
-def test_a_certificate_that_nobody_vouches_for_is_refused(endpoint: Site) -> None:
-    """Without trust in its certificate a server is not read."""
+def test_a_certificate_that_nobody_vouches_for_is_refused(
+    endpoint: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server with an unknown certificate is not read."""
+    monkeypatch.delenv("REQUESTS_CA_BUNDLE")
     endpoint.files["/"] = _json({"title": "A", "text": TEXT})
-    with pytest.raises(InputError, match="can't be reached"):
+    with pytest.raises(InputError, match="certificate verify failed"):
         HttpTopics(endpoint.url + "/").draw(0)
 
 
@@ -130,5 +133,5 @@ def test_a_certificate_that_nobody_vouches_for_is_refused(endpoint: Site) -> Non
 )
 def test_only_https_is_a_source(url: str) -> None:
     """Other schemes, no host, and addresses with a password are refused when opened."""
-    with pytest.raises(InputError, match="https://… alone"):
+    with pytest.raises(InputError, match="come only from https"):
         open_topics(url)

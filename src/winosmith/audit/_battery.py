@@ -14,7 +14,7 @@ that another seed decides otherwise). A cue still undecided after `MAX_DRAWS` is
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from winosmith.audit._items import Bools, Floats, Ints, Items
 from winosmith.audit._null import DealtKeys, UniformKeys, observed_scores, possible_positions
 from winosmith.errors import InputError
 from winosmith.metrics import nth_greatest
+from winosmith.records import Recorded
 
 LEVEL = 0.05
 """The largest probability that any cue of a set without artifacts is flagged."""
@@ -42,7 +43,7 @@ _DIGITS = 9
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Found(Recorded):
     """The score of a cue.
 
     Attributes:
@@ -79,10 +80,6 @@ class Found:
     p_given: float | None = None
     high_given: float | None = None
     draws_given: int | None = None
-
-    def record(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)

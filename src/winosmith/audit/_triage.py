@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -100,25 +100,10 @@ class Triage:
                 name: {"right": of.value, "interval": list(of.interval), "answered": of.n}
                 for name, of in self.accuracies.items()
             },
-            "suspects": [
-                {"id": s.id, "other": s.other, "agreement": s.agreement, "models": s.models}
-                for s in self.suspects
-            ],
+            "suspects": [asdict(suspect) for suspect in self.suspects],
             "saturated": len(self.saturated),
             "missed": list(self.missed),
-            "pairs": [
-                {
-                    "better": one.better,
-                    "worse": one.worse,
-                    "difference": one.difference,
-                    "psi": one.psi,
-                    "p_value": one.p_value,
-                    "adjusted": one.adjusted,
-                    "detectable": one.detectable,
-                    "design_effect": one.design,
-                }
-                for one in self.pairs
-            ],
+            "pairs": [asdict(pair) for pair in self.pairs],
         }
 
 

@@ -476,7 +476,7 @@ class Measures:
         known = isinstance(self.verified, debias.Verification)
         return {
             "signature": str(self.signature),
-            "assessment": self.assessment and self.assessment.to_json(),
+            "assessment": self.assessment and asdict(self.assessment),
             "before": self.before and asdict(self.before),
             "verified": asdict(self.verified) if known else None,  # type: ignore[arg-type]
             **({} if known else {"not_verified": self.verified}),

@@ -87,11 +87,6 @@ PMI_NOTE = (
 )
 
 
-def _pmi_reading(run: FilterRun) -> str:
-    """Return the reading of y = 1 that the PMI subset has, as a sentence."""
-    return f"PMI counts words with y = 1: {PMI_LABELS[run.pmi_label]} is correct."
-
-
 SEEN = 0.5
 """If the vectors tell apart a smaller fraction of the twins and singles, a figure reports it."""
 
@@ -228,23 +223,9 @@ def filter_record(run: FilterRun, measures: Measures) -> dict[str, Any]:
         "figures": [asdict(figure) for figure in key_figures(run, measures)],
         "aflite": run.aflite and run.aflite.record(),
         "mirror": run.mirror and run.mirror[0].record(),
-        "again": _again_record(run),
+        "again": {other: one.record() for other, one in run.again.items()},
         "sight": run.sight and asdict(run.sight),
         "measures": measures.record(),
-    }
-
-
-def _again_record(run: FilterRun) -> dict[str, dict[str, report.Value]]:
-    """Return how much of what a filter removed its other runs remove, as JSON can hold it."""
-    return {
-        other: {
-            "removed": one.removed,
-            "other": one.other,
-            "both": one.both,
-            "share": one.share,
-            "jaccard": one.jaccard,
-        }
-        for other, one in run.again.items()
     }
 
 
@@ -307,7 +288,8 @@ def filter_sections(
         sections.append(_planted(measures, run))
     if measures.assessment is not None:
         blocks = debias.assessment_blocks(measures.assessment, measures.signature)
-        lead = _pmi_reading(run) if "PMI" in run.subsets else ""
+        reading = f"PMI counts words with y = 1: {PMI_LABELS[run.pmi_label]} is correct."
+        lead = reading if "PMI" in run.subsets else ""
         sections.append(report.Section("How far the answers stand apart", blocks, lead=lead))
         if run.method != "none":
             sections.append(_examples(run, measures.assessment, shown))

@@ -110,7 +110,7 @@ SECTIONS = {
         "audit": "what gives the answers of any multiple-choice set away, in a minute",
         "debias": "filter a data set: AFLite, mirror, PMI or at random",
         "embed": "turn problems into vectors",
-        "evolve": "perturb problems, with lineage: WordNet, a chat model, a masked model",
+        "evolve": "perturb problems, with lineage: WordNet or a chat model",
     },
     "Measure models": {
         "train": "fine-tune an encoder to choose between options: one run, a grid, "

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import click
 
 from winosmith import fetch
@@ -41,15 +43,13 @@ def get(name: str, out: str | None, as_json: bool) -> None:
         files = fetch.get(
             data,
             out or name,
-            on_progress=lambda remote, done, total: advance(done, f"bytes of {remote.name}"),
+            on_progress=lambda remote, done: advance(done, f"bytes of {remote.name}"),
         )
     if as_json:
-        print_json([{"path": str(f.path), "sha256": f.sha256, "checked": f.checked} for f in files])
+        print_json([{"path": str(path), "sha256": digest} for path, digest in files.items()])
         return
-    for found in files:
-        echo(found.path)
-        if not found.checked:
-            say(f"  no checksum is known for it; its SHA-256 is {found.sha256}")
+    for path in files:
+        echo(path)
 
 
 @command.command("list")
@@ -57,7 +57,7 @@ def get(name: str, out: str | None, as_json: bool) -> None:
 def listed(as_json: bool) -> None:
     """List the data sets: name, licence, size and what they are."""
     if as_json:
-        print_json([_record(data) for data in fetch.PUBLISHED])
+        print_json(list(map(_record, fetch.PUBLISHED)))
         return
     print_table(
         "Published data sets",
@@ -68,18 +68,11 @@ def listed(as_json: bool) -> None:
 
 
 def _record(data: fetch.Published) -> dict[str, object]:
-    return {
-        "name": data.name,
-        "title": data.title,
-        "licence": data.licence,
-        "home": data.home,
-        "files": [
-            {"url": remote.url, "sha256": remote.sha256, "size": remote.size}
-            for remote in data.remotes
-        ],
-    }
+    record = asdict(data)
+    record["files"] = record.pop("remotes")
+    del record["members"]
+    return record
 
 
-def _kib(data: fetch.Published) -> int | None:
-    sizes = [remote.size for remote in data.remotes]
-    return None if None in sizes else round(sum(size or 0 for size in sizes) / 1024)
+def _kib(data: fetch.Published) -> int:
+    return round(sum(remote.size for remote in data.remotes) / 1024)

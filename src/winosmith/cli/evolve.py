@@ -29,7 +29,7 @@ from winosmith.records import canonical, problem_record
 from winosmith.report import sign
 from winosmith.text import number_of
 
-KINDS = ("wordnet", "wordnet-paper", "chat", "masked")
+KINDS = ("wordnet", "wordnet-paper", "chat")
 
 _WORDNET = {"wordnet", "wordnet-paper"}
 
@@ -43,15 +43,15 @@ def perturber_options(function: Any) -> Any:
     """Add the options of the perturbers."""
     options = [
         click.option("--count", type=click.IntRange(min=1), default=2, show_default=True,
-                     help="Of wordnet, wordnet-paper and masked: children of a problem at most."),
+                     help="Of wordnet and wordnet-paper: children of a problem at most."),
         click.option("--wordnet", "wordnet_folder", metavar="FOLDER",
                      type=_options.FOLDER,
                      help="Of wordnet and wordnet-paper: its dictionary files, where they are not "
                      "found."),
         click.option("--wide", is_flag=True, help="Of wordnet: take synonyms that are less sure; "
                      "twice as many children, more of them wrong."),
-        click.option("--model", metavar="NAME|FOLDER", help="Of masked: a hub id or a folder. Of "
-                     "chat: the server's name for it; OPENAI_MODEL if not told."),
+        click.option("--model", metavar="NAME", help="Of chat: the server's name of the model; by "
+                     "default OPENAI_MODEL."),
         click.option("--base-url", metavar="URL", help="Of chat: the server, such as "
                      "http://localhost:11434/v1; OPENAI_BASE_URL if not told."),
         click.option("--wanted", type=click.IntRange(min=1), default=100, show_default=True,
@@ -64,7 +64,6 @@ def perturber_options(function: Any) -> Any:
                      "that holds the key; OPENAI_API_KEY, for https elsewhere, if not told."),
         click.option("--max-spent", type=click.IntRange(min=1), metavar="TOKENS",
                      help="Of chat: stop before more are spent, in and out together."),
-        click.option("--device", metavar="NAME", help="Of masked: as torch names it."),
     ]  # fmt: skip
     for option in reversed(options):
         function = option(function)
@@ -113,7 +112,6 @@ def command(**options: Any) -> None:
         wordnet        a synonym of the sense that is meant, inflected    needs WordNet
         wordnet-paper  any synonym of any word, as EvoGrad did it         needs WordNet
         chat           a chat model, asked as an expert, row by row       --model --base-url
-        masked         what a masked language model would say there       --model
 
     \b
     Example:
@@ -174,10 +172,6 @@ def settled(options: Options) -> Options:
         InputError: batches that are no numbers, a model or a server without a name, or no WordNet.
     """
     kinds = set(options["kinds"])
-    if "masked" in kinds and not options["model"]:
-        raise InputError("the perturber 'masked' needs a model; name one with --model")
-    if {"masked", "chat"} <= kinds:
-        raise InputError("masked and chat would share --model; run one after the other")
     _batches(options["batches"])
     if kinds & _WORDNET:
         from winosmith.language import wordnet_folder
@@ -215,10 +209,6 @@ def perturber(
             WordNet(wordnet_folder(options["wordnet_folder"])),
             wide=options["wide"] and kind == "wordnet",
             as_published=kind == "wordnet-paper",
-        )
-    if kind == "masked":
-        return evolve.MaskedPerturber(
-            options["model"], count=options["count"], device=options["device"]
         )
     return evolve.ChatPerturber(
         _client(options),
@@ -259,14 +249,14 @@ def executor_for(kind: str, problems: int, options: Options) -> Iterator[Executo
 
 
 _NOT_OF_RECIPE = {"out", "force", "as_json", "workers", "cluster", "format_name", "key_variable",
-                  "max_spent", "device", "base_url"}  # fmt: skip
+                  "max_spent", "base_url"}  # fmt: skip
 """Options that change no problem."""
 
 _OF = {
-    "count": {"wordnet", "wordnet-paper", "masked"},
+    "count": {"wordnet", "wordnet-paper"},
     "wordnet_folder": {"wordnet", "wordnet-paper"},
     "wide": {"wordnet"},
-    "model": {"masked", "chat"},
+    "model": {"chat"},
     "wanted": {"chat"},
     "batches": {"chat"},
     "temperature": {"chat"},
@@ -488,7 +478,7 @@ def _everything(datasets: Sequence[Dataset], options: Mapping[str, Any]) -> Root
         raise InputError(
             f"{len(others):,} of {len(datasets[0]):,} problems have more than two options (first: "
             f"{others[0]!r}), for which a chat model can't be asked; draw from the others with "
-            "--roots N, or take --with wordnet or masked"
+            "--roots N, or take --with wordnet"
         )
     return Roots(datasets[0], {}, ())
 

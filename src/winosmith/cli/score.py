@@ -489,7 +489,7 @@ def _calibration(scores: Mapping[str, Score]) -> report.Table:
         if found.calibration and found.margins:
             own, margins = found.calibration, found.margins
             rows.append(
-                [solver, percent(own.confidence), f"{own.ece:.3f}", f"{own.null[2]:.3f}",
+                [solver, percent(own.confidence), f"{own.ece:.3f}", f"{own.ece_null[2]:.3f}",
                  f"{own.brier:.3f}", f"{own.log_loss:.2f}",
                  None if margins.ranking is None else f"{margins.ranking:.2f}"]
             )  # fmt: skip
@@ -590,5 +590,5 @@ def _diagram(solver: str, found: Score) -> report.Svg:
         report.Stated(b.confidence, b.accuracy.value, *b.accuracy.interval, b.accuracy.n)
         for b in (own.bins if own else ())
     ]
-    note = f"calibration error {own.ece:.3f}, if calibrated {own.null[0]:.3f}" if own else ""
+    note = f"calibration error {own.ece:.3f}, if calibrated {own.ece_null[0]:.3f}" if own else ""
     return report.reliability(rows, name=solver, note=note)

@@ -91,7 +91,7 @@ def _counts(found: Statistics | ClaimStatistics) -> Rows:
     if found.average_length is None or found.vocabulary is None:
         none = "not counted: no spaces between words"
         return [["average length", none], ["vocabulary", none]]
-    but = f", without {found.uncounted:,} unspaced problems" if found.uncounted else ""
+    but = f", without {found.without_spaces:,} unspaced problems" if found.without_spaces else ""
     return [
         ["average length", f"{fixed(found.average_length, '.2f')} tokens{but}"],
         ["vocabulary", f"{found.vocabulary:,} tokens{but}"],
@@ -101,7 +101,8 @@ def _counts(found: Statistics | ClaimStatistics) -> Rows:
 def _of_claims(name: str, found: ClaimStatistics) -> Result:
     """Return what is told of true-or-false claims."""
     words = ("true", "false", "withheld")
-    holds = [f"{word}: {n:,}" for word, n in zip(words, found.holds, strict=True) if n]
+    counts = found.true, found.false, found.withheld
+    holds = [f"{word}: {n:,}" for word, n in zip(words, counts, strict=True) if n]
     rows: Rows = [["claims", f"{found.claims:,}"], *_counts(found), ["they hold", ", ".join(holds)]]
     return Result(
         f"{name}: counted",
@@ -138,7 +139,7 @@ def _sections(
     if repeated:
         yield report.Section("Twins and copies", [report.Text(repeated)])
     if families:
-        yield report.Section("Families", list(_lineages(families, found.uncounted)))
+        yield report.Section("Families", list(_lineages(families, found.without_spaces)))
     yield report.Section("Fields that give the answer away", [_leaks(found)])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -314,7 +314,7 @@ def _tuned(targets: list[Target], out: Path, options: Options) -> list[Solved]:
             arguments: dict[str, Any] = {
                 "model": options["model"][0],
                 "device": options["device"],
-                "on_step": partial(_tell_step, advance),
+                "on_step": lambda done, of, note: advance(done, f"of {of}, {note}"),
             }
             how = models.how_read(options["model"][0]) or models.HowRead()
             settings = models.TrainingSettings(sees=options["sees"] or how.sees)
@@ -328,10 +328,6 @@ def _tuned(targets: list[Target], out: Path, options: Options) -> list[Solved]:
         solver = solve.EncoderSolver(tuned.folder, device=options["device"])
         results += _solved([target], solver, out / "predictions-ft", options)
     return results
-
-
-def _tell_step(advance: Callable[[int, str], None], done: int, of: int, note: str) -> None:
-    advance(done, f"of {of}, {note}")
 
 
 def _write(
@@ -358,28 +354,10 @@ def record(found: Found, withheld: Mapping[str, str]) -> dict[str, Any]:
     return {
         "systems": {name: [solved.record() for solved in own] for name, own in found.items()},
         "beside": {
-            name: [
-                {
-                    "system": line.system,
-                    "accuracy": line.accuracy,
-                    "table": line.table,
-                    "impossible": line.impossible,
-                    "counts": line.counts or None,
-                }
-                for line in lines
-            ]
+            name: [line.record() for line in lines]
             for name, lines in study.accuracy_lines(found).items()
         },
-        "gender": [
-            {
-                "system": line.system,
-                "plain": list(line.plain),
-                "gotcha": list(line.gotcha),
-                "gaps": list(line.gaps),
-                "printed": list(line.printed),
-            }
-            for line in study.gender_lines(found)
-        ],
+        "gender": [asdict(line) for line in study.gender_lines(found)],
         **({"withheld": dict(withheld)} if withheld else {}),
     }
 

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -138,10 +138,6 @@ class Assessment:
     subsets: tuple[Subset, ...]
     settings: AssessmentSettings
     turns: bool = False
-
-    def to_json(self) -> dict[str, Any]:
-        """Return everything as JSON can hold it, unrounded."""
-        return asdict(self)
 
 
 def assess(

@@ -20,7 +20,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -37,6 +37,7 @@ from winosmith.debias._rows import (
 from winosmith.debias._selection import Counts, Selection, at_threshold, pooled, scores
 from winosmith.errors import InputError
 from winosmith.metrics import null_interval, null_interval_label
+from winosmith.records import Recorded
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +273,7 @@ another machine in an encoder."""
 
 
 @dataclass(frozen=True, slots=True)
-class Again:
+class Again(Recorded):
     """Of the problems that a filter removed, how many another run of it removes too.
 
     Attributes:
@@ -280,6 +281,8 @@ class Again:
         other: those that the other run removed.
         both: those that both removed.
     """
+
+    _computed: ClassVar = ("share", "jaccard")
 
     removed: int
     other: int

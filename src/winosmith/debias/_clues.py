@@ -28,8 +28,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,10 +100,6 @@ class MarkedProblem:
     marks: tuple[Mark, ...]
     clues: tuple[Clue, ...]
 
-    def to_json(self) -> dict[str, Any]:
-        """Return everything as JSON can hold it, unrounded."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True)
 class Leads:
@@ -118,10 +114,6 @@ class Leads:
     problems: int
     toward: int
     away: int
-
-    def to_json(self) -> dict[str, int]:
-        """Return the three counts."""
-        return asdict(self)
 
 
 _SHOWN = 3

@@ -5,7 +5,7 @@ A phase's classifiers are cut into shares, one a worker (Algorithm 1, lines 5 to
 classifier does depends on its share.
 
 The rows and labels are handed over once. Threads find them in this process. An executor that holds
-values for its workers, wherever they are (`winosmith.parallel.Holder`), is given them to hold. For
+values for its workers, wherever they are (`winosmith.parallel.Holder`), holds them. For
 any other they lie in files, which the workers map into their memory: all processes of a machine
 share one copy. Workers that can't see the files (on another machine, without a shared disk) are
 refused.
@@ -156,7 +156,8 @@ class Ensemble:
         groups: (N,) group numbers, or None.
         settings: the run's parameters.
         penalty: (D,) the ridge of each weight.
-        held: where the workers find basis and labels.
+        held: where workers of this machine find basis and labels.
+        arrays: a token of a `Holder` for basis and labels; None for other executors.
         executor: who does the work.
         threads: who does the work that is done here in any case.
         relabelled: the labels are not those that the workers find, but travel with the work.
@@ -168,6 +169,7 @@ class Ensemble:
     settings: Settings
     penalty: Floats
     held: Held
+    arrays: Any
     executor: Executor
     threads: Executor
     relabelled: bool = False
@@ -208,17 +210,19 @@ class Ensemble:
         )
         shares = workers_of(self.executor) or 2 * (os.cpu_count() or 1)
         edges = _edges(len(everyone.classifiers), shares)
-        with _handed(everyone, self.executor) as (share, arrays):
-            parts = [(share, arrays, range(*part)) for part in itertools.pairwise(edges)]
-            votes = ordered_map(
-                _part_of,
-                parts,
-                self.executor,
-                ahead=len(parts),
-                resume=f"{phase} phases are complete; with a checkpoint, the same call with a new "
-                "executor goes on from there",
-            )
-            return _gathered(list(votes))
+        parts = [
+            (replace(everyone, classifiers=range(*part)), self.arrays)
+            for part in itertools.pairwise(edges)
+        ]
+        votes = ordered_map(
+            train_and_vote,
+            parts,
+            self.executor,
+            ahead=len(parts),
+            resume=f"{phase} phases are complete; with a checkpoint, the same call with a new "
+            "executor continues from there",
+        )
+        return _gathered(list(votes))
 
     def with_labels(self, y: NDArray[np.float32]) -> Ensemble:
         """Return the same ensemble over the same rows with other labels."""
@@ -241,9 +245,11 @@ def assembled(
         folder = Path(tempfile.gettempdir())
     with threads() as own, one_thread(), basis_of(rows, own, folder) as basis:
         workers = executor or own
-        with shared(basis, rows.y, workers) as held:
+        with shared(basis, rows.y, workers) as (held, arrays):
             penalty = penalties(basis, settings.C)
-            yield Ensemble(basis, rows.y, rows.groups, settings, penalty, held, workers, own)
+            yield Ensemble(
+                basis, rows.y, rows.groups, settings, penalty, held, arrays, workers, own
+            )
 
 
 @contextlib.contextmanager
@@ -258,23 +264,6 @@ def threads() -> Iterator[ThreadPoolExecutor]:
         yield pool
     finally:
         pool.shutdown(cancel_futures=True)
-
-
-@contextlib.contextmanager
-def _handed(share: Share, executor: Executor) -> Iterator[tuple[Any, Any]]:
-    """Hand over what all parts of a phase need; yield what stands for it, and for the arrays."""
-    if not isinstance(executor, Holder):
-        yield share, None
-        return
-    with executor.hold(replace(share, held=replace(share.held, arrays=None))) as token:
-        yield token, share.held.arrays
-
-
-def _part_of(part: tuple[Share, Any, range]) -> Votes:
-    """Do some classifiers' part of a phase, at a worker."""
-    share, arrays, classifiers = part
-    held = share.held if arrays is None else replace(share.held, arrays=arrays)
-    return train_and_vote(replace(share, held=held, classifiers=classifiers))
 
 
 def _edges(count: int, shares: int) -> list[int]:
@@ -347,11 +336,16 @@ class Votes:
     passes: NDArray[np.intp]
 
 
-def train_and_vote(share: Share) -> Votes:
-    """Train a share of the classifiers and count their votes on their held-out rows."""
+def train_and_vote(part: tuple[Share, Arrays | None]) -> Votes:
+    """Train a share of the classifiers and count their votes on their held-out rows.
+
+    Args:
+        part: the share, and the basis and the labels; None if `share.held` names their place.
+    """
     from winosmith.debias._kernel import Kernel
 
-    X, y = fetch(share.held)
+    share, arrays = part
+    X, y = arrays or fetch(share.held)
     y = y if share.labels is None else share.labels
     kernel = Kernel(X, y)
     partitions = [_partition(share, classifier) for classifier in share.classifiers]
@@ -412,14 +406,11 @@ class Held:
 
     Attributes:
         key: of this process.
-        file: the basis as a .npy file, with the labels beside it; None when there is none.
-        arrays: themselves, at a worker that was handed them with its work; before that, what
-            stands for them.
+        file: the basis as a .npy file, with the labels next to it; None if there is none.
     """
 
     key: str
     file: str | None = None
-    arrays: Any = None
 
 
 def needs_file(executor: Executor) -> bool:
@@ -428,8 +419,10 @@ def needs_file(executor: Executor) -> bool:
 
 
 @contextlib.contextmanager
-def shared(basis: Basis, y: NDArray[np.float32], executor: Executor) -> Iterator[Held]:
+def shared(basis: Basis, y: NDArray[np.float32], executor: Executor) -> Iterator[tuple[Held, Any]]:
     """Hold the basis and the labels for the executor's workers while the block runs.
+
+    Yields their place, and their token if the executor is a `Holder` (otherwise None).
 
     Raises:
         OutputError: there is no room for the labels.
@@ -439,11 +432,11 @@ def shared(basis: Basis, y: NDArray[np.float32], executor: Executor) -> Iterator
     try:
         if isinstance(executor, Holder):
             with executor.hold(arrays) as token:
-                yield Held(held.key, arrays=token)
+                yield held, token
             return
         if basis.file is not None and needs_file(executor):
             _write_labels(basis.file, y)
-        yield held
+        yield held, None
     finally:
         del _held[held.key]
 
@@ -467,9 +460,6 @@ def fetch(held: Held) -> Arrays:
     Raises:
         DataError: this worker can't see the file.
     """
-    if held.arrays is not None:
-        matrix, y = held.arrays
-        return matrix, y
     if held.key in _held:
         return _held[held.key]
     file = Path(str(held.file))

@@ -24,7 +24,6 @@ from winosmith.evolve._evolve import (
     split_roots,
     without_repeats,
 )
-from winosmith.evolve._masked import MaskedPerturber
 from winosmith.evolve._wordnet import WordNetPerturber
 
 __all__ = [
@@ -34,7 +33,6 @@ __all__ = [
     "Dialogue",
     "Ending",
     "Evolved",
-    "MaskedPerturber",
     "Perturber",
     "Roots",
     "Round",

@@ -23,12 +23,13 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, get_args
+
+from filelock import FileLock, Timeout
 
 from winosmith.blocks import blocks, joined
 from winosmith.dataset import Dataset, Dropped
@@ -521,7 +522,7 @@ def _rivals(tests: dict[str, list[Sheet]], group: dict[_Key, int]) -> dict[str, 
 _VERSION = 1
 
 _PATIENCE = 10.0
-"""Seconds to wait for somebody else's writing, which takes a fraction of one."""
+"""Seconds to wait for another process that writes, which takes a fraction of one."""
 
 _CODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,15}")
 
@@ -623,32 +624,27 @@ def read_ledger(path: str | Path) -> Ledger:
 
 @contextmanager
 def ledger_held(path: str | Path) -> Iterator[None]:
-    """Keep a ledger for one's own while the block reads, changes and writes it.
+    """Lock a ledger while the block reads, changes and writes it.
 
-    Two desks that enrol at once would lose one of two people otherwise.
+    Without the lock, two desks that enrol at once would lose one of two people. The operating
+    system frees the lock of a killed process.
 
     Raises:
-        OutputError: it was held by somebody else for ten seconds, or its folder is missing.
+        OutputError: another process held it for ten seconds, or its folder is missing.
     """
-    lock = Path(f"{path}.lock")
-    until = time.monotonic() + _PATIENCE
-    while True:
-        try:
-            lock.touch(exist_ok=False)
-            break
-        except FileExistsError:
-            if time.monotonic() > until:
-                raise OutputError(
-                    f"{path} is being written by somebody else; try again, or remove {lock} when "
-                    "nobody is"
-                ) from None
-            time.sleep(0.05)
-        except OSError as error:
-            raise OutputError(f"{path} can't be written: {error.strerror}") from error
+    lock = FileLock(f"{path}.lock", timeout=_PATIENCE)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise OutputError(
+            f"another process has been writing {path} for {_PATIENCE:g} s; try again"
+        ) from None
+    except OSError as error:
+        raise OutputError(f"{path} can't be written: {error.strerror}") from error
     try:
         yield
     finally:
-        lock.unlink(missing_ok=True)
+        lock.release()
 
 
 def write_ledger(ledger: Ledger, path: str | Path) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -33,6 +33,7 @@ from winosmith.humans._tally import (
 )
 from winosmith.metrics import Proportion, Reliability
 from winosmith.problem import MAX_OPTIONS, Problem
+from winosmith.records import Recorded
 
 Sheets = Mapping[str, tuple[str, ...]]
 """Subject → the problems in the order in which they were asked."""
@@ -252,7 +253,7 @@ def _times(
 
 
 @dataclass(frozen=True)
-class TestResult:
+class TestResult(Recorded):
     """One test and everybody who took it.
 
     Attributes:
@@ -269,6 +270,9 @@ class TestResult:
         alpha: Krippendorff's alpha, the same; answers may be missing.
         course: from the first question to the last; None for a single question.
     """
+
+    _computed: ClassVar = ("above_chance", "same", "ambiguous", "levels")
+    _hidden: ClassVar = ("histogram",)
 
     __test__ = False  # pytest: a result, not a test
 
@@ -300,25 +304,10 @@ class TestResult:
         """How many answers are X."""
         return sum(item.ambiguous for item in self.items)
 
-    def record(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
-        return {
-            "name": self.name,
-            "share": self.share.record(),
-            "deviation": self.deviation,
-            "chance": {"right": self.chance.right, "share": self.chance.share},
-            "above_chance": self.above_chance,
-            "same": self.same,
-            "ambiguous": self.ambiguous,
-            "histogram": levels_record(self.histogram),
-            "groups": self.groups and self.groups.record(),
-            "without_weakest": self.without and self.without.record(),
-            "fleiss_kappa": self.kappa.record(),
-            "krippendorff_alpha": self.alpha.record(),
-            "course": self.course and self.course.record(),
-            "subjects": [row.record() for row in self.people],
-            "items": [row.record() for row in self.items],
-        }
+    @property
+    def levels(self) -> list[dict[str, int]]:
+        """The histogram as JSON can hold it."""
+        return levels_record(self.histogram)
 
 
 def result_of_test(
@@ -429,7 +418,7 @@ def _item(
 
 
 @dataclass(frozen=True, slots=True)
-class SubjectRow:
+class SubjectRow(Recorded):
     """How one subject did on one test.
 
     Attributes:
@@ -441,6 +430,7 @@ class SubjectRow:
         native: whether English is their first language; None when not declared.
     """
 
+    _computed: ClassVar = ("share",)
     subject: str
     right: int
     asked: int
@@ -453,21 +443,9 @@ class SubjectRow:
         """The share right, 0–1."""
         return self.right / self.asked
 
-    def record(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
-        return {
-            "subject": self.subject,
-            "right": self.right,
-            "asked": self.asked,
-            "share": self.share,
-            "ambiguous": self.ambiguous,
-            "empty": self.empty,
-            "native": self.native,
-        }
-
 
 @dataclass(frozen=True, slots=True)
-class ItemRow:
+class ItemRow(Recorded):
     """How people did on one item.
 
     Attributes:
@@ -479,6 +457,9 @@ class ItemRow:
         ambiguous: how many answered X.
         asked: how many were asked.
     """
+
+    _computed: ClassVar = ("right", "same", "flagged", "reading")
+    _hidden: ClassVar = ("row", "options", "answer")
 
     row: int
     problem: str
@@ -520,16 +501,3 @@ class ItemRow:
             return self.options[self.majority]
         most = [o for o, n in zip(self.options, self.choices, strict=True) if n == self.same]
         return " or ".join(most + ["ambiguous (X)"] * (self.ambiguous == self.same))
-
-    def record(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
-        return {
-            "problem": self.problem,
-            "asked": self.asked,
-            "intended": self.right,
-            "same": self.same,
-            "choices": list(self.choices),
-            "ambiguous": self.ambiguous,
-            "flagged": self.flagged,
-            "reading": self.reading,
-        }

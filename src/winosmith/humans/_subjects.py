@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,7 @@ import numpy.typing as npt
 from winosmith.errors import DataError, FormatError
 from winosmith.humans._answers import Noted, Sitting
 from winosmith.humans._tally import Level, histogram_of, levels_record
-from winosmith.records import json_lines, read_text
+from winosmith.records import Recorded, json_lines, read_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,7 +318,7 @@ _DRAWS = 9_999
 
 
 @dataclass(frozen=True, slots=True)
-class Groups:
+class Groups(Recorded):
     """Two groups of subjects on one test.
 
     Attributes:
@@ -330,6 +330,10 @@ class Groups:
         interval: of the difference, 95 %, by Welch; None as `welch`.
     """
 
+    _computed: ClassVar = (
+        "difference",
+        "caution",
+    )
     native: int
     others: int
     means: tuple[float, float]
@@ -352,19 +356,6 @@ class Groups:
             f"other{'s' * (self.others != 1)} only a large difference shows; the absence of a "
             "significant one says little."
         )
-
-    def record(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
-        return {
-            "native": self.native,
-            "others": self.others,
-            "means": list(self.means),
-            "difference": self.difference,
-            "interval": None if self.interval is None else list(self.interval),
-            "welch_p": self.welch,
-            "permutation_p": self.permutation,
-            "caution": self.caution,
-        }
 
 
 def compare_groups(
@@ -429,7 +420,7 @@ def _welch(a: Floats, b: Floats) -> tuple[float | None, tuple[float, float] | No
 
 
 @dataclass(frozen=True, slots=True)
-class Without:
+class Without(Recorded):
     """The same test without its weakest subjects.
 
     Attributes:
@@ -441,21 +432,19 @@ class Without:
             that only the weakest were asked are not counted.
     """
 
+    _computed: ClassVar = ("levels",)
+    _hidden: ClassVar = ("histogram",)
+
     left_out: tuple[str, ...]
     subjects: int
     mean: float
     groups: Groups | None
     histogram: Mapping[Level, int]
 
-    def record(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
-        return {
-            "left_out": list(self.left_out),
-            "subjects": self.subjects,
-            "mean": self.mean,
-            "groups": self.groups and self.groups.record(),
-            "histogram": levels_record(self.histogram),
-        }
+    @property
+    def levels(self) -> list[dict[str, int]]:
+        """The histogram as JSON can hold it."""
+        return levels_record(self.histogram)
 
 
 def without_weakest(

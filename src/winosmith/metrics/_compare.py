@@ -78,7 +78,7 @@ class Pair(Recorded):
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Recorded):
     """Two solvers or more on the same problems.
 
     Attributes:
@@ -92,15 +92,6 @@ class Comparison:
     pairs: tuple[Pair, ...]
     against_scores: Mapping[str, int]
     signature: Signature
-
-    def record(self) -> dict[str, Any]:
-        """Return the comparison as JSON can hold it."""
-        return {
-            "accuracies": {name: found.record() for name, found in self.accuracies.items()},
-            "pairs": [pair.record() for pair in self.pairs],
-            **({"against_scores": dict(self.against_scores)} if self.against_scores else {}),
-            "signature": str(self.signature),
-        }
 
 
 def compare(

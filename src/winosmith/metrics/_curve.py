@@ -5,19 +5,20 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from winosmith.errors import DataError
+from winosmith.records import Recorded
 
 Floats = npt.NDArray[np.float64]
 Take = Literal["best", "mean"]
 
 
 @dataclass(frozen=True, slots=True)
-class CurvePoint:
+class CurvePoint(Recorded):
     """The runs of one training size.
 
     Attributes:
@@ -25,6 +26,8 @@ class CurvePoint:
         accuracies: one a run, 0–1, in the order given.
         taken: the one that the curve goes through.
     """
+
+    _computed: ClassVar = ("mean", "spread")
 
     size: int
     accuracies: tuple[float, ...]
@@ -42,7 +45,7 @@ class CurvePoint:
 
 
 @dataclass(frozen=True)
-class LearningCurve:
+class LearningCurve(Recorded):
     """A learning curve and its continuations.
 
     Attributes:
@@ -58,25 +61,6 @@ class LearningCurve:
     take: Take
     area: float
     extrapolations: tuple[Extrapolation, ...]
-
-    def record(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
-        return {
-            "points": [
-                {
-                    "size": point.size,
-                    "taken": point.taken,
-                    "mean": point.mean,
-                    "spread": point.spread,
-                    "runs": list(point.accuracies),
-                }
-                for point in self.points
-            ],
-            "human": self.human,
-            "take": self.take,
-            "area": self.area,
-            "extrapolations": [found.record() for found in self.extrapolations],
-        }
 
 
 def learning_curve(
@@ -145,7 +129,7 @@ FARTHEST = 40.0
 
 
 @dataclass(frozen=True, slots=True)
-class Extrapolation:
+class Extrapolation(Recorded):
     """How one form continues the curve.
 
     Attributes:
@@ -170,18 +154,6 @@ class Extrapolation:
     def at(self, sizes: npt.ArrayLike) -> Floats:
         """Return the fitted accuracy at these sizes; some forms leave 0–1."""
         return self.form.curve(np.log2(np.asarray(sizes, dtype=np.float64)), *self.parameters)
-
-    def record(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
-        return {
-            "form": self.form.name,
-            "formula": self.form.formula,
-            "parameters": list(self.parameters),
-            "error": self.error,
-            "reaches": self.reaches,
-            "interval": list(self.interval),
-            "last": self.last,
-        }
 
 
 def extrapolated(form: Form, x: Floats, y: Floats, human: float) -> Extrapolation | None:
@@ -258,7 +230,7 @@ def _first_size(x: Floats, values: Floats, level: float) -> float | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class Form(Recorded):
     """One way to continue a learning curve.
 
     Attributes:
@@ -268,6 +240,8 @@ class Form:
         start: (log2 N, A) → parameters to start the fit from.
         parameters: how many there are.
     """
+
+    _hidden: ClassVar = ("curve", "start", "parameters")
 
     name: str
     formula: str

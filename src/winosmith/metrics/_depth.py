@@ -459,7 +459,7 @@ Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
-class EditKind:
+class EditKind(Recorded):
     """One kind of token edit, such as a noun put in (`+NN`) or taken out (`-NN`).
 
     Attributes:
@@ -480,19 +480,6 @@ class EditKind:
     errors: Proportion
     excess: float
     interval: tuple[float, float] | None
-
-    def record(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
-        return {
-            "kind": self.kind,
-            "edits": self.edits,
-            "wrong_edits": self.wrong_edits,
-            "problems": self.errors.n,
-            "wrong_problems": self.errors.right,
-            "errors": self.errors.record(),
-            "excess": self.excess,
-            "excess_interval": None if self.interval is None else [*self.interval],
-        }
 
 
 @dataclass(frozen=True)

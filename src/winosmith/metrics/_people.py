@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -217,7 +216,7 @@ class Annotator(Recorded):
 
 
 @dataclass(frozen=True)
-class Annotators:
+class Annotators(Recorded):
     """Several people on the same problems.
 
     Attributes:
@@ -231,15 +230,6 @@ class Annotators:
     accuracy: float
     kappa: Reliability
     alpha: Reliability
-
-    def record(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
-        return {
-            "people": [person.record() for person in self.people],
-            "mean_accuracy": self.accuracy,
-            "fleiss_kappa": self.kappa.record(),
-            "krippendorff_alpha": self.alpha.record(),
-        }
 
 
 def annotators(

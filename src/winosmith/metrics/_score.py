@@ -26,7 +26,7 @@ MOST_GROUPS = 30
 
 
 @dataclass(frozen=True)
-class Score:
+class Score(Recorded):
     """What a solver's predictions are worth.
 
     Attributes:
@@ -55,25 +55,6 @@ class Score:
     signature: Signature
     refused: Mapping[str, str] = field(default_factory=dict)
     notes: Mapping[str, str] = field(default_factory=dict)
-
-    def record(self) -> dict[str, Any]:
-        """Return the score as JSON can hold it."""
-        return {
-            "accuracy": self.accuracy.record(),
-            "p_value_of_guessing": self.p_value,
-            "twins": self.twins and self.twins.record(),
-            "comparisons": self.comparisons and self.comparisons.record(),
-            "groups": {
-                name: {value: found.record() for value, found in values.items()}
-                for name, values in self.groups.items()
-            },
-            **({"refused": dict(self.refused)} if self.refused else {}),
-            **({"notes": dict(self.notes)} if self.notes else {}),
-            "calibration": self.calibration and self.calibration.record(),
-            "margins": self.margins and self.margins.record(),
-            **({"against_scores": self.against_scores} if self.against_scores else {}),
-            "signature": str(self.signature),
-        }
 
 
 def score(graded: Graded, *, by: Sequence[str] = (), seed: int = 0) -> Score:
@@ -324,7 +305,7 @@ class ReliabilityBin:
 
 
 @dataclass(frozen=True)
-class Calibration:
+class Calibration(Recorded):
     """How well probabilities match what is right.
 
     The probabilities are the softmax of the scores as they are, so scores are taken for
@@ -333,7 +314,7 @@ class Calibration:
     Attributes:
         ece: the expected calibration error, 0–1: the mean over problems of |accuracy − confidence|
             of their bin (Naeini et al. 2015; Guo et al. 2017, equation 3).
-        null: the mean and the interval (`null_interval`) of the ECE of a solver with the same
+        ece_null: the mean and the interval (`null_interval`) of the ECE of a solver with the same
             confidences that is perfectly calibrated; it is never 0.
         brier: the mean over problems of Σ_k (p_k − [k is right])², 0–2 (Brier 1950); guessing
             between two options gives 0.5.
@@ -343,30 +324,11 @@ class Calibration:
     """
 
     ece: float
-    null: tuple[float, float, float]
+    ece_null: tuple[float, float, float]
     brier: float
     log_loss: float
     confidence: float
     bins: tuple[ReliabilityBin, ...]
-
-    def record(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
-        return {
-            "ece": self.ece,
-            "ece_null": dict(zip(("mean", "low", "high"), self.null, strict=True)),
-            "brier": self.brier,
-            "log_loss": self.log_loss,
-            "confidence": self.confidence,
-            "bins": [
-                {
-                    "low": found.low,
-                    "high": found.high,
-                    "confidence": found.confidence,
-                    **found.accuracy.record(),
-                }
-                for found in self.bins
-            ],
-        }
 
 
 def calibration(graded: Graded, seed: int = 0) -> Calibration:

@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, product
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +25,7 @@ Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Stability:
+class Stability(Recorded):
     """What a solver's predictions on perturbed problems tell of its stability.
 
     Roots are no perturbed problems: they stand in `roots` and, as depth 0, in
@@ -64,28 +63,6 @@ class Stability:
     survival: Survival
     overlap: Overlap | None
     signature: Signature
-
-    def record(self) -> dict[str, Any]:
-        """Return the result as JSON can hold it."""
-        return {
-            "depth": self.depth,
-            "n": self.n,
-            "unknown": self.unknown,
-            "error_depth": {
-                "mean": self.mean.record(),
-                "family_mean": self.family_mean.record(),
-                "first": self.first.record(),
-            },
-            "families": [family.record() for family in self.families],
-            "accuracy": self.accuracy and self.accuracy.record(),
-            "roots": self.roots and self.roots.record(),
-            "by_depth": self.by_depth
-            and {str(depth): found.record() for depth, found in self.by_depth.items()},
-            "consistency": self.consistency and self.consistency.record(),
-            "survival": self.survival.record(),
-            "overlap": self.overlap and self.overlap.record(),
-            "signature": str(self.signature),
-        }
 
 
 def stability(

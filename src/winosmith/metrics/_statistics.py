@@ -34,7 +34,7 @@ class Statistics:
         average_length: Penn Treebank tokens a sentence, the blank included, or as table 5 counts
             the set; 0 for no problem, None where words can't be told apart.
         vocabulary: distinct lower-cased tokens of the same texts; None likewise.
-        uncounted: problems without spaces between words, which have no part in these two.
+        without_spaces: problems without spaces between words, which have no part in these two.
         comparisons: of the right option with another one; as many as problems of two options.
         table5: what table 5 of WinoGrande prints of the set, and how it counts; None where the
             problems are not of one of its sets.
@@ -59,7 +59,7 @@ class Statistics:
     problems: int
     average_length: float | None
     vocabulary: int | None
-    uncounted: int
+    without_spaces: int
     comparisons: int
     table5: Table5 | None
     twins: int
@@ -80,7 +80,7 @@ class Statistics:
             "problems": self.problems,
             "average_length": self.average_length,
             "vocabulary": self.vocabulary,
-            "without_spaces": self.uncounted,
+            "without_spaces": self.without_spaces,
             "comparisons": self.comparisons,
             "table5": self.table5 and self.table5.record(),
             "twins": self.twins,
@@ -101,49 +101,40 @@ class Statistics:
 
 
 @dataclass(frozen=True, slots=True)
-class ClaimStatistics:
+class ClaimStatistics(Recorded):
     """What a file of true-or-false claims is made of.
 
     Attributes:
         claims: how many.
-        holds: how many hold, do not hold, and are withheld.
-        average_length, vocabulary, uncounted, table5: as in `Statistics`, a text counted once for
-            each claim about it.
+        true, false, withheld: how many hold, do not hold, and are withheld.
+        average_length, vocabulary, without_spaces, table5: as in `Statistics`, a text counted once
+            for each claim about it.
     """
 
     claims: int
-    holds: tuple[int, int, int]
+    true: int
+    false: int
+    withheld: int
     average_length: float | None
     vocabulary: int | None
-    uncounted: int
+    without_spaces: int
     table5: Table5 | None
-
-    def record(self) -> dict[str, Any]:
-        """Return them as JSON can hold them."""
-        return {
-            "claims": self.claims,
-            "true": self.holds[0],
-            "false": self.holds[1],
-            "withheld": self.holds[2],
-            "average_length": self.average_length,
-            "vocabulary": self.vocabulary,
-            "without_spaces": self.uncounted,
-            "table5": self.table5 and self.table5.record(),
-        }
 
 
 def claim_statistics(claims: Sequence[Claim]) -> ClaimStatistics:
     """Count claims.
 
     >>> found = claim_statistics([Claim("1", "The cup hit the jug and _ broke.", "the jug", True)])
-    >>> found.holds, found.average_length
-    ((1, 0, 0), 9.0)
+    >>> found.true, found.false, found.average_length
+    (1, 0, 9.0)
     """
     tokens, row = counted_claims(claims)
     said = Counter(claim.holds for claim in claims)
     return ClaimStatistics(
         len(claims),
-        (said[True], said[False], said[None]),
+        said[True],
+        said[False],
+        said[None],
         tokens.length,
         tokens.vocabulary,
         tokens.uncounted,
@@ -175,7 +166,7 @@ def statistics(dataset: Dataset, seed: int = 0) -> Statistics:
         problems=len(dataset),
         average_length=tokens.length,
         vocabulary=tokens.vocabulary,
-        uncounted=tokens.uncounted,
+        without_spaces=tokens.uncounted,
         comparisons=tokens.comparisons,
         table5=row,
         twins=len(dataset.twins),

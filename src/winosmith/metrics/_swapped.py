@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import product
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -234,7 +234,7 @@ def gap_readings(columns: Iterable[str]) -> list[tuple[str, Reading]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
+class Gap(Recorded):
     """The gap of one gender: accuracy without the gotcha minus accuracy with it.
 
     Attributes:
@@ -243,6 +243,10 @@ class Gap:
             the halves of `difference_interval`.
     """
 
+    _computed: ClassVar = (
+        "value",
+        "of_rounded",
+    )
     plain: Proportion
     gotcha: Proportion
     interval: tuple[float, float]
@@ -261,19 +265,9 @@ class Gap:
         plain, gotcha = (Decimal(fixed(100 * of.value)) for of in (self.plain, self.gotcha))
         return float(plain - gotcha)
 
-    def record(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
-        return {
-            "plain": self.plain.record(),
-            "gotcha": self.gotcha.record(),
-            "gap": self.value,
-            "interval": list(self.interval),
-            "gap_of_rounded_percent": self.of_rounded,
-        }
-
 
 @dataclass(frozen=True, slots=True)
-class GenderGap:
+class GenderGap(Recorded):
     """The gaps of a solver on Winogender.
 
     Attributes:
@@ -302,18 +296,6 @@ class GenderGap:
             f"by the pronoun alone, over both genders and so on the same sentences: "
             f"{points(self.both.value)} points ({points_span(self.both.interval)})"
         )
-
-    def record(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
-        return {
-            "reading": self.reading,
-            "female": self.female.record(),
-            "male": self.male.record(),
-            "both": self.both.record(),
-            "accuracy": self.accuracy.record(),
-            **({"note": self.note} if self.note else {}),
-            "signature": str(self.signature),
-        }
 
 
 def gender_gap(

@@ -19,11 +19,8 @@ from winosmith.models._encoder import (
 )
 from winosmith.models._grid import GRIDS, Grid, Trained, train_grid
 from winosmith.models._masked import (
-    Gap,
     Hidden,
     MaskedModel,
-    Proposal,
-    Proposer,
     hidden_one_by_one,
     hidden_options,
     load_masked_model,
@@ -63,7 +60,6 @@ __all__ = [
     "Encoder",
     "Epoch",
     "FineTuned",
-    "Gap",
     "Grid",
     "Hidden",
     "HowRead",
@@ -73,8 +69,6 @@ __all__ = [
     "Passage",
     "Pooling",
     "Precision",
-    "Proposal",
-    "Proposer",
     "SplitPoint",
     "Text",
     "Trained",

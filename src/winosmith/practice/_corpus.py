@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 
@@ -49,8 +49,8 @@ class PracticeCorpus:
     """
 
     dataset: Dataset
-    planted: Mapping[str, Artifact]
-    votes: tuple[Response, ...]
+    planted: Mapping[str, Artifact] = field(repr=False)
+    votes: tuple[Response, ...] = field(repr=False)
 
 
 def corpus(

@@ -331,7 +331,7 @@ _FIGURES: tuple[tuple[str, _Path, str], ...] = (
 _OF_SOLVERS: tuple[tuple[str, _Path, str], ...] = (
     ("accuracy on this round's dev and test", ("accuracy", "value"), ".1%"),
     ("whole twins right", ("twins", "value"), ".1%"),
-    ("mean depth of its errors", ("stability", "error_depth", "mean", "value"), ".2f"),
+    ("mean depth of its errors", ("stability", "mean", "value"), ".2f"),
     ("families without an error", ("stability", "consistency", "value"), ".1%"),
 )
 

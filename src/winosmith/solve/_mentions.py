@@ -185,11 +185,6 @@ def passive_auxiliary(cut: Sequence[str], place: slice) -> int | None:
     return None
 
 
-def has_agent(cut: Sequence[str], start: int) -> bool:
-    """Return whether a clause names an agent from here on: "by the bulls", not "by hand"."""
-    return _by(cut, start) is not None
-
-
 def _by(cut: Sequence[str], start: int) -> int | None:
     """Return where the "by" of an agent is in the rest of a clause."""
     for at in range(start, len(cut) - 1):

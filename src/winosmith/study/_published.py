@@ -9,6 +9,7 @@ from decimal import Decimal
 from importlib import resources
 
 from winosmith.metrics import Proportion, possible_counts, possible_sums
+from winosmith.records import Recorded
 from winosmith.report import Column, Section, Table, Text, fixed, percent, points, span
 from winosmith.study._transfer import TARGETS, Solved
 
@@ -208,7 +209,7 @@ EVOGRAD_TABLE = 4
 
 
 @dataclass(frozen=True)
-class Line:
+class Line(Recorded):
     """One system on one data set.
 
     Attributes:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from winosmith import formats
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, FormatError, InputError, SameInputError
 from winosmith.metrics import GenderGap, Proportion, gender_gap, grade, proportion, score
 from winosmith.problem import Claim, Problem
+from winosmith.records import Recorded
 from winosmith.report import Signature, fixed
 from winosmith.solve import EncoderSolver, Solver, predict, predict_to_file
 
@@ -154,7 +154,7 @@ def test_files(folder: str | Path) -> list[tuple[str, Path]]:
 
 
 @dataclass(frozen=True)
-class Solved:
+class Solved(Recorded):
     """What a solver made of a data set.
 
     Attributes:
@@ -181,18 +181,6 @@ class Solved:
     def comparable(self) -> Proportion:
         """The share that stands beside the printed ones: of comparisons where these are counted."""
         return self.comparisons or self.accuracy
-
-    def record(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
-        return {
-            "data": self.data,
-            "accuracy": self.accuracy.record(),
-            "comparisons": self.comparisons and self.comparisons.record(),
-            "p_value_of_guessing": self.p_value,
-            "gender_gap": self.gap and self.gap.record(),
-            "notes": list(self.notes),
-            "signature": str(self.signature),
-        }
 
 
 def solve_target(

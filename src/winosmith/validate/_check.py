@@ -6,11 +6,12 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from winosmith.answers import Response
 from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import DataError
+from winosmith.records import Recorded
 from winosmith.report import Signature, sign
 from winosmith.validate import _votes
 from winosmith.validate._structure import Applied, Examined, StructureRules, examine_structure
@@ -151,12 +152,13 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Funnel:
+class Funnel(Recorded):
     """What came in, and what each filter made of it.
 
     At each step the problems kept and dropped are together those of the step before.
     """
 
+    _computed: ClassVar = ("share",)
     collected: Count
     steps: tuple[Step, ...]
 
@@ -172,17 +174,6 @@ class Funnel:
         WinoGrande kept 0.68 of its 77,000 (section 2; it prints 53k, the product is 52.4k).
         """
         return self.kept.problems / self.collected.problems if self.collected.problems else None
-
-    def record(self) -> dict[str, Any]:
-        """Return the funnel as JSON can hold it."""
-        return {
-            "collected": asdict(self.collected),
-            "steps": [
-                {"stage": s.stage, "kept": asdict(s.kept), "dropped": dict(s.dropped)}
-                for s in self.steps
-            ],
-            "share": self.share,
-        }
 
 
 def funnel(stages: Mapping[str, Filtered]) -> Funnel:

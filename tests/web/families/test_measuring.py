@@ -60,7 +60,7 @@ def test_the_downloads_give_the_figures_of_the_page(
     body = client.get(f"/families/models/?depth={depth}").content.decode()
     for one in page.answers:
         assert one["stability"]["signature"] in body
-        assert fixed(one["stability"]["error_depth"]["mean"]["value"], ".2f") in body
+        assert fixed(one["stability"]["mean"]["value"], ".2f") in body
 
 
 def test_the_page_tells_against_whom_versions_were_written(

@@ -411,11 +411,10 @@ def p_value(value: float | None) -> str:
 @register.simple_tag
 def error_depths(stability: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     """Return the three error depths with their names."""
-    of = stability["error_depth"]
     return [
-        (_("errors"), of["mean"]),
-        (_("families"), of["family_mean"]),
-        (_("first errors"), of["first"]),
+        (_("errors"), stability["mean"]),
+        (_("families"), stability["family_mean"]),
+        (_("first errors"), stability["first"]),
     ]
 
 

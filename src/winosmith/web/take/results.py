@@ -225,12 +225,12 @@ def shown_results(round_: Round) -> dict[str, Any]:
 
 
 def _test(test: Mapping[str, Any], texts: Mapping[str, Problem]) -> dict[str, Any]:
-    items = sorted(test["items"], key=lambda item: item["intended"] / item["asked"])
+    items = sorted(test["items"], key=lambda item: item["right"] / item["asked"])
     return {
         "name": test["name"],
         "facts": _facts(test),
-        "subjects": [{**row, "percent": percent(row["share"])} for row in test["subjects"]],
-        "histogram": test["histogram"],
+        "subjects": [{**row, "percent": percent(row["share"])} for row in test["people"]],
+        "histogram": test["levels"],
         "items": [{**item, "row": texts.get(item["problem"])} for item in items],
         "flagged": sum(item["flagged"] for item in items),
     }
@@ -244,8 +244,8 @@ def _facts(test: Mapping[str, Any]) -> list[tuple[str, str]]:
         (_("guessing"), percent(chance["share"])),
         (_("the most frequent answer of the item"), percent(test["same"])),
         (_("answers of X"), str(test["ambiguous"])),
-        (_("Fleiss’ kappa"), _agreement(test["fleiss_kappa"])),
-        (_("Krippendorff’s alpha"), _agreement(test["krippendorff_alpha"])),
+        (_("Fleiss’ kappa"), _agreement(test["kappa"])),
+        (_("Krippendorff’s alpha"), _agreement(test["alpha"])),
     ]
     if test["deviation"] is not None:
         points = _("%s points") % fixed(100 * test["deviation"], 1)
@@ -253,7 +253,7 @@ def _facts(test: Mapping[str, Any]) -> list[tuple[str, str]]:
     if groups := test["groups"]:
         means = " / ".join(percent(mean) for mean in groups["means"])
         facts.append((_("native speakers, others"), means))
-    if without := test["without_weakest"]:
+    if without := test["without"]:
         left = ", ".join(without["left_out"])
         facts.append((_("without %s") % left, percent(without["mean"])))
     return facts
