@@ -181,6 +181,7 @@ def test_own_versions_are_marked(
     says(alpha, mine, False)
     assert _text(visit().get(path)) == before
     hers = _text(visit(ann).get(path))
+    assert _text(visit().get(path)) == _text(visit(person("bob")).get(path)) == before
     assert "yours, not judged yet" in hers
     assert hers.count("✗ wrong") == before.count("✗ wrong") + 1
     assert "1 sentence of your own that nobody has judged yet is counted here" in hers

@@ -55,28 +55,6 @@ def test_the_first_page_explains_and_lists(desk: Any, original: Callable[..., An
     assert 'href="/perturb/root/"' not in found
 
 
-def test_what_is_not_public_is_on_no_list(
-    desk: Any, contributor: Callable[..., Any], visit: Any
-) -> None:
-    """Somebody else's unjudged version is neither listed, counted nor found."""
-    ann, _client, root = desk
-    child = send(ann, root)
-    for query in ("", "?kind=perturbed", "?kind=", "?kind=&q=small"):
-        page = text(visit(contributor(f"bob{query[-3:]}")).get(f"/perturb/{query}"))
-        assert child.ref not in page
-        assert "perturbed one<" not in page
-        assert "family of 2" not in page
-
-
-def test_consent_comes_first(db: Any, person: Any, original: Any, visit: Any) -> None:
-    """Who has not agreed is led to the texts and back; the first page is open to all."""
-    original()
-    assert visit().get("/perturb/").status_code == 200
-    for client in (visit(), visit(person("eva"))):
-        answer = client.get("/perturb/root/")
-        assert answer.headers["Location"] == "/people/consent/?next=%2Fperturb%2Froot%2F"
-
-
 def test_a_newcomer_without_an_account_perturbs(
     db: Any, original: Any, visit: Any, models: Any
 ) -> None:

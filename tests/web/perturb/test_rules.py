@@ -289,14 +289,6 @@ def test_ten_threads_with_one_sentence_enter_it_once(
     assert Version.objects.filter(parent=None).count() == 1
 
 
-def test_a_double_click_of_ten_threads_perturbs_once(
-    database: Any, contributor: Callable[..., Any], original: Callable[..., Any]
-) -> None:
-    """All of them get the same problem."""
-    ann, root = contributor(), original()
-    assert len(set(at_once(lambda _: send(ann, root, key=KEY), range(10)))) == 1
-
-
 def test_a_revision_takes_the_place(
     database: Any, contributor: Callable[..., Any], original: Callable[..., Any]
 ) -> None:

@@ -97,35 +97,3 @@ def test_imported_versions_come_under_the_embargo_of_the_site(db: Any) -> None:
     hosting.import_problems(Dataset([made]), "valid")
     assert Problem.objects.get(ref=made.id).embargo
     assert not public_problems().exists()
-
-
-def test_nothing_tells_of_a_family_under_embargo(
-    db: Any, visit: Callable[..., Any], person: Callable[..., Any]
-) -> None:
-    """Pages, searches, counts, files and guessed addresses are those of a site without it."""
-    root(word="mug")
-    eve = person("eve")
-    client = visit(eve)
-    paths = ["/", "/problems/", "/problems/?q=cup", "/problems/?kind=perturbed", "/card/"]
-    paths += ["/families/", "/families/?q=large", "/families/models/", "/download/problems.jsonl"]
-    paths += ["/download/votes.csv", "/families/data/problems.jsonl", "/perturb/"]
-
-    def told(path: str) -> tuple[int, bytes]:
-        answer = client.get(path)
-        body = b"".join(answer.streaming_content) if answer.streaming else answer.content
-        return answer.status_code, b"".join(
-            line for line in body.splitlines() if b"csrf" not in line and b'name="key"' not in line
-        )
-
-    before = [told(path) for path in paths]
-    top = root()
-    made = child(top)
-    assert [told(path) for path in paths] != before
-    with writing():
-        put_under(top)
-    assert [told(path) for path in paths] == before
-    for ref in (top.ref, made.ref):
-        for page in ("/problems/{}/", "/families/{}/", "/perturb/{}/", "/problems/?family={}"):
-            hidden = told(page.format(ref))
-            none = told(page.format("none"))
-            assert (hidden[0], hidden[1].replace(ref.encode(), b"none")) == none

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.web.lineaged import child, root  # type: ignore[import-not-found]
-from winosmith import formats
-from winosmith.lineage import check_lineages
 from winosmith.web.read.downloads import FILES
 from winosmith.web.read.public import figures
 
@@ -59,19 +56,6 @@ def test_no_page_or_file_tells_a_word_of_a_hidden_parent(
     assert "secretly" in _text(visit(ann), f"/problems/{last.ref}/")
 
 
-def test_hidden_versions_change_nothing(visit: Callable[..., Any]) -> None:
-    """A version that is not public changes neither lists, figures nor the page of its parent."""
-    top = root()
-    paths = ["/", "/problems/", "/card/", "/download/", f"/problems/{top.ref}/"]
-    paths += [f"/problems/?{query}" for query in ("kind=perturbed", f"family={top.ref}")]
-    before = [_text(visit(), path) for path in paths]
-    for state in ("held", "judging", "withdrawn", "revised"):
-        made = child(top, new=("fit", "belong"), state=state)
-        assert [_text(visit(), path) for path in paths] == before
-        nothing = _text(visit(), f"/problems/?family={made.ref}").replace(made.ref, "none")
-        assert nothing == _text(visit(), "/problems/?family=none")
-
-
 def test_lists_are_narrowed_to_a_family(visit: Callable[..., Any]) -> None:
     """`family` finds the public ones of a family by any of them; `kind` parts them from roots."""
     top, other = root(), root(word="mug")
@@ -106,17 +90,3 @@ def test_figures_count_versions_apart() -> None:
     found = figures()
     assert (found.problems, found.twins, found.singles) == (4, 0, 1)
     assert (found.perturbed, found.families) == (3, 2)
-
-
-def test_a_family_is_downloaded_with_its_lineage(visit: Callable[..., Any], tmp_path: Path) -> None:
-    """A table of versions has their roots and declared depths; no lineage contradicts itself."""
-    top, other = root(), root(word="mug")
-    made = [child(top, new=("fit", "belong")), child(other), child(top)]
-    made.append(child(made[0], declared=7))
-    (tmp_path / "a.csv").write_text(_text(visit(), "/download/problems.csv?kind=perturbed"))
-    back = {problem.id: problem for problem in formats.read(tmp_path / "a.csv")}
-    assert {back[row.ref].root for row in (made[0], made[2], made[3])} == {top.ref}
-    assert back[made[1].ref].root == other.ref
-    assert [back[row.ref].lineage.declared for row in made] == [None, None, None, 7]
-    (tmp_path / "c.jsonl").write_text(_text(visit(), "/download/problems.jsonl"))
-    assert check_lineages(formats.read(tmp_path / "c.jsonl")) == {}

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.utils import timezone
 
 from tests.web.together import at_once  # type: ignore[import-not-found]
 from tests.web.write.conftest import (  # type: ignore[import-not-found]
     typed,
 )
 from winosmith.errors import InputError
-from winosmith.web.people.privacy import erase, tidying
 from winosmith.web.write import rules
-from winosmith.web.write.models import Draft
 from winosmith.web.write.rules import Stale, draft_of, save
 
 
@@ -67,16 +63,3 @@ def test_other_words_and_another_topic_keep_what_was_typed(
     other = rules.redraw(words, "topic")
     assert other.topic != "Water a garden"
     assert other.typed == typed().as_form()
-
-
-def test_drafts_go_with_retention_and_with_their_writer(
-    db: Any, contributor: Callable[..., Any], draft: Callable[..., Any]
-) -> None:
-    """Old drafts are deleted when the site tidies up, and all when somebody is erased."""
-    ann, bob, now = contributor(), contributor("bob"), timezone.now()
-    old, young, other = draft(ann), draft(ann), draft(bob)
-    Draft.objects.filter(pk=old.pk).update(saved=now - timedelta(days=91))
-    assert tidying["write"](now, now - timedelta(days=90)) == 1
-    assert set(Draft.objects.all()) == {young, other}
-    erase(ann, texts=False)
-    assert set(Draft.objects.all()) == {other}

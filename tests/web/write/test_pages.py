@@ -212,22 +212,6 @@ def test_a_draft_is_discarded(opened: Any) -> None:
     assert client.get(address).status_code == 404
 
 
-def test_nobody_else_comes_near_a_draft_or_a_twin(
-    opened: Any, contributor: Callable[..., Any], visit: Callable[..., Any]
-) -> None:
-    """Strangers, other people and moderators get the same 404 as for what there is not."""
-    _client, _one, address = opened
-    twin = send(opened).headers["Location"]
-    for other in (None, contributor("bob"), contributor("eva", is_moderator=True)):
-        client = visit(other)
-        for page in (address, twin):
-            assert client.get(page).status_code == 404
-        for action in (f"{address}check/", f"{twin}withdraw/", f"{twin}revise/", f"{twin}appeal/"):
-            assert client.post(action, {"key": "k" * 32}).status_code == 404
-        assert client.get("/write/mine/").status_code == 200
-        assert FORM["sentence_1"] not in text(client.get("/write/mine/"))
-
-
 def test_the_hour_is_counted_by_twins_that_are_sent(opened: Any) -> None:
     """A refused twin costs nothing; one too many gets 429 and is not stored."""
     client, one, _address = opened
@@ -291,17 +275,6 @@ def test_without_an_account_one_writes_by_the_session(db: Any, visit: Callable[.
     assert "you write without an account" in page
     assert "awaits a moderator" in page
     assert visit().get(where).status_code == 404
-
-
-def test_consent_is_asked_for_before_anything_is_kept(
-    db: Any, person: Callable[..., Any], visit: Callable[..., Any]
-) -> None:
-    """Somebody who has not agreed is led to the texts and back, and no draft is made."""
-    for somebody in (None, person("bob")):
-        answer = visit(somebody).post("/write/", _key())
-        assert answer.status_code == 302
-        assert answer.headers["Location"].startswith("/people/")
-    assert not Draft.objects.exists()
 
 
 def test_a_new_consent_text_costs_nothing_that_was_typed(opened: Any) -> None:

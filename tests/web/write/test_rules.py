@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from tests.web.together import at_once  # type: ignore[import-not-found]
 from tests.web.write.conftest import (  # type: ignore[import-not-found]
     ANCHORS,
     FORM,
@@ -55,13 +54,6 @@ def test_the_order_of_the_halves_tells_nothing(db: Any, contributor: Callable[..
         for _number in range(40)
     }
     assert first == {True, False}
-
-
-def test_a_key_makes_one_twin(database: Any, contributor: Callable[..., Any]) -> None:
-    """Sixteen threads that send the same form make one twin with two halves."""
-    ann, key = contributor(), new_key()
-    refs = set(at_once(lambda _: submitted(ann, key).ref, range(16)))
-    assert [len(refs), Twin.objects.count(), Problem.objects.count()] == [1, 1, 2]
 
 
 def test_a_refusal_writes_nothing_and_names_the_fields(
@@ -134,19 +126,6 @@ def test_a_failed_condition_takes_everything_back(db: Any, contributor: Callable
     with pytest.raises(TooMany):
         submitted(ann, before=lambda: rate_limit(ann, "write", 2))
     assert Twin.objects.count() == 2
-
-
-@pytest.mark.parametrize("most", [0, 1])
-def test_a_full_hour_says_when_to_come_again(
-    db: Any, contributor: Callable[..., Any], most: int
-) -> None:
-    """Within two hours, also where the limit is 0 and nothing was ever counted."""
-    ann = contributor()
-    for _ in range(most):
-        rate_limit(ann, "write", most)
-    with pytest.raises(TooMany) as told:
-        rate_limit(ann, "write", most)
-    assert 1 <= told.value.seconds <= 7200
 
 
 def test_a_revision_replaces_the_old_halves(db: Any, contributor: Callable[..., Any]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +12,6 @@ from winosmith.web.judge.submissions import withdraw
 from winosmith.web.problems.family import path_to
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.records import as_problem
-from winosmith.web.problems.states import move
 
 pytestmark = pytest.mark.usefixtures("db")
 
@@ -80,20 +78,3 @@ def test_children_outlive_what_was_withdrawn(contributor: Callable[..., Any]) ->
     assert states == {top.ref: "valid", middle.ref: "withdrawn", made.ref: "valid"}
     assert as_problem(Problem.objects.get(pk=made.pk)) == before
     assert path_to(made) == [top, middle, made]
-
-
-def test_a_rejected_version_is_appealed(
-    contributor: Callable[..., Any], visit: Callable[..., Any]
-) -> None:
-    """The contributor reads the judges' reasons on a version's page, and appeals from there."""
-    ann = contributor()
-    made = child(root(), ann, new=("fit", "belong"), state="judging")
-    made.reasons = ["2 of 3 judges found it ambiguous"]
-    made.save()
-    move(made, "rejected", by=None, kind="verdict", reason="2 of 3 judges found it ambiguous")
-    page = _page(visit(ann), made)
-    assert "found it ambiguous" in page
-    key = re.search(r'name="key" value="(\w+)"', page.split("/appeal/")[1])[1]
-    form = {"key": key, "problem": made.ref, "text": "Look again."}
-    visit(ann).post(f"/write/mine/{made.twin.ref}/appeal/", form)
-    assert made.appeals.get().text == "Look again."
