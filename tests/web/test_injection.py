@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +96,7 @@ def test_there_are_enough_texts() -> None:
 
 
 def test_texts_come_back_as_they_are_from_every_page(
-    filled: list[dict[str, str]], visit: Callable[..., Any]
+    filled: list[dict[str, str]], visit: Any
 ) -> None:
     """Lists, problem pages, drafts and searches show the very text, and nothing that would run."""
     shown: set[str] = set()
@@ -118,7 +118,7 @@ def test_texts_come_back_as_they_are_from_every_page(
 
 
 def test_texts_come_back_as_they_are_from_every_file(
-    filled: list[dict[str, str]], visit: Callable[..., Any], tmp_path: Path
+    filled: list[dict[str, str]], visit: Any, tmp_path: Path
 ) -> None:
     """JSON Lines, CSV and WinoGrande's form hold the very texts when they are read again."""
     for name in ("problems.jsonl", "problems.csv", "problems.winogrande.jsonl"):
@@ -131,7 +131,7 @@ def test_texts_come_back_as_they_are_from_every_file(
         assert found == _expected(filled)
 
 
-def test_addresses_are_no_way_in(db: Any, visit: Callable[..., Any]) -> None:
+def test_addresses_are_no_way_in(db: Any, visit: Any) -> None:
     """A hostile text in any parameter is neither run nor put into a header, nor leads elsewhere.
 
     The list of problems shows what was asked for; the others, which do not, get one text in five.
@@ -148,7 +148,7 @@ def test_addresses_are_no_way_in(db: Any, visit: Callable[..., Any]) -> None:
             assert not any("evil" in value or "ran=1" in value for value in said)
 
 
-def test_a_name_that_attacks_is_no_name(db: Any, visit: Callable[..., Any]) -> None:
+def test_a_name_that_attacks_is_no_name(db: Any, visit: Any) -> None:
     """Accounts have names of letters, digits and a few signs; others are refused."""
     for text in TEXTS:
         form = {"name": text[:60], "password": "twins-and-cups", "again": "twins-and-cups"}
@@ -159,7 +159,7 @@ def test_a_name_that_attacks_is_no_name(db: Any, visit: Callable[..., Any]) -> N
     assert all(allowed.fullmatch(name) for name in Person.objects.values_list("name", flat=True))
 
 
-def test_files_have_names_of_ours(filled: list[dict[str, str]], visit: Callable[..., Any]) -> None:
+def test_files_have_names_of_ours(filled: list[dict[str, str]], visit: Any) -> None:
     """Whatever is asked for, the name of a file is one of a fixed list, and its type is, too."""
     for text in TEXTS[:12]:
         answer = visit().get("/download/problems.jsonl", {"q": text, "name": text})
@@ -178,7 +178,7 @@ def test_no_address_writes_a_line_of_the_log(site: Any, caplog: pytest.LogCaptur
 
 
 def test_no_secret_link_stands_in_the_log(
-    db: Any, visit: Callable[..., Any], caplog: pytest.LogCaptureFixture
+    db: Any, visit: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A fault on a page that a link opens is logged by its route: the link may still work."""
     client, link = visit(), invite(["contributor"], 30)

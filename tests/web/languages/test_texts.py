@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -40,7 +39,7 @@ def test_figures_are_written_as_the_language_does(site: Any, arabic: None) -> No
 
 
 def test_errors_of_rules_come_in_the_language_of_the_page(
-    db: Any, arabic: None, visit: Callable[..., Any], person: Callable[..., Any]
+    db: Any, arabic: None, visit: Any, person: Any
 ) -> None:
     """A name that is taken is refused in the language that the browser asks for."""
     person("ann")

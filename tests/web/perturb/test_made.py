@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -229,7 +228,7 @@ def test_a_long_way_is_folded(desk: Any) -> None:
 
 
 def test_only_those_who_may_see_a_version_see_its_page(
-    desk: Any, contributor: Callable[..., Any], visit: Any
+    desk: Any, contributor: Any, visit: Any
 ) -> None:
     """To all others it does not exist, as if nothing had that id."""
     ann, client, root = desk

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -27,7 +26,7 @@ from winosmith.web.people.privacy import publish
 from winosmith.web.problems.models import Problem
 
 
-def test_the_first_page_explains_and_lists(desk: Any, original: Callable[..., Any]) -> None:
+def test_the_first_page_explains_and_lists(desk: Any, original: Any) -> None:
     """Examples with their edits, and the originals, each with a link; perturbed ones on request."""
     ann, client, root = desk
     original("other", "The cup hit the jug, so the _ broke.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -36,7 +35,7 @@ def _decide(moderator: Any, problem: Any, action: str) -> Any:
 OPEN, OWN, COVERED = (False, False), (True, False), (True, True)
 
 
-def test_an_embargo_goes_down_the_tree(db: Any, person: Callable[..., Any]) -> None:
+def test_an_embargo_goes_down_the_tree(db: Any, person: Any) -> None:
     """It covers all versions below, nothing above; lifted, those with one of their own stay."""
     mod = person("mod", is_moderator=True)
     top = root()
@@ -54,7 +53,7 @@ def test_an_embargo_goes_down_the_tree(db: Any, person: Callable[..., Any]) -> N
     assert _flags(last, under) == [OPEN, OPEN]
 
 
-def test_what_is_covered_has_no_embargo_to_lift(db: Any, person: Callable[..., Any]) -> None:
+def test_what_is_covered_has_no_embargo_to_lift(db: Any, person: Any) -> None:
     """Lifting is refused where the parent is under embargo; one's own set on top falls to that."""
     mod = person("mod", is_moderator=True)
     top = root()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -21,7 +20,7 @@ def _refs(**query: str) -> set[str]:
     return set(Filters(query).apply().values_list("ref", flat=True))
 
 
-def test_each_filter_narrows(db: Any, twin: Callable[..., Any], person: Callable[..., Any]) -> None:
+def test_each_filter_narrows(db: Any, twin: Any, person: Any) -> None:
     """Domain, twins or singles, contributor, days and agreement each leave what they say."""
     ann = person("ann")
     social = twin(domain="social", by=ann)
@@ -46,7 +45,7 @@ def test_each_filter_narrows(db: Any, twin: Callable[..., Any], person: Callable
 
 
 def test_a_pseudonym_tells_of_nobody_who_wrote_nothing_public(
-    db: Any, visit: Callable[..., Any], twin: Callable[..., Any], person: Callable[..., Any]
+    db: Any, visit: Any, twin: Any, person: Any
 ) -> None:
     """Asked for by their pseudonym they are nobody; a moderator finds them all the same."""
     ann = person("ann")
@@ -60,7 +59,7 @@ def test_a_pseudonym_tells_of_nobody_who_wrote_nothing_public(
 
 
 def test_who_guesses_pseudonyms_has_not_all_of_them_made(
-    db: Any, person: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    db: Any, person: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Once made, only those of who came since are made anew, and of the erased."""
     monkeypatch.setattr(models, "_known", {})
@@ -89,7 +88,7 @@ def test_who_guesses_pseudonyms_has_not_all_of_them_made(
     ],
 )
 def test_a_filter_that_is_none_is_told(
-    db: Any, visit: Callable[..., Any], twin: Callable[..., Any], query: dict[str, str]
+    db: Any, visit: Any, twin: Any, query: dict[str, str]
 ) -> None:
     """A filter that can't be used shows no problem and no file, and says so with status 422."""
     twin("trophy")
@@ -98,9 +97,7 @@ def test_a_filter_that_is_none_is_told(
         assert (answer.status_code, b"suitcase" in answer.content) == (422, False)
 
 
-def test_pages_lead_on_and_back(
-    db: Any, visit: Callable[..., Any], twin: Callable[..., Any]
-) -> None:
+def test_pages_lead_on_and_back(db: Any, visit: Any, twin: Any) -> None:
     """Following "Older" shows every problem once, newest first; "Newer" leads the same way back."""
     for _ in range(26):
         twin("trophy")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -14,9 +13,7 @@ from winosmith.web.judge.models import Verdict
     "path", ["/", "/problems/", "/download/", "/guidelines/", "/card/", "/card/data-card.md"]
 )
 @pytest.mark.parametrize("filled", [False, True])
-def test_every_page_is_there(
-    db: Any, visit: Callable[..., Any], twin: Callable[..., Any], path: str, filled: bool
-) -> None:
+def test_every_page_is_there(db: Any, visit: Any, twin: Any, path: str, filled: bool) -> None:
     """Each public page answers on an empty site and on one with data, to anybody."""
     if filled:
         twin()
@@ -24,7 +21,7 @@ def test_every_page_is_there(
 
 
 def test_the_first_page_shows_what_people_agreed_on_most(
-    db: Any, visit: Callable[..., Any], twin: Callable[..., Any], forgotten: None
+    db: Any, visit: Any, twin: Any, forgotten: None
 ) -> None:
     """The twin with most votes, all alike, is shown; never the newest, nor one nobody judged."""
 

@@ -47,7 +47,7 @@ SEARCHES = {
 @pytest.mark.parametrize("rare", [1, 1000])
 @BOTH
 def test_words_are_found(
-    database: Any, twin: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, rare: int
+    database: Any, twin: Any, monkeypatch: pytest.MonkeyPatch, rare: int
 ) -> None:
     """Both databases find the same: whole words in any case, phrases, and not what has a minus.
 
@@ -61,7 +61,7 @@ def test_words_are_found(
 
 
 @BOTH
-def test_the_index_follows_every_change(database: Any, twin: Callable[..., Any]) -> None:
+def test_the_index_follows_every_change(database: Any, twin: Any) -> None:
     """A row is found from when it becomes public until it stops being so, by any statement."""
     first, second = twin("trophy", states=("judging", "valid"))
     assert _found("trophy") == {second.ref}
@@ -79,9 +79,7 @@ def test_the_index_follows_every_change(database: Any, twin: Callable[..., Any])
 
 
 @BOTH
-def test_the_index_comes_back_after_the_table_was_rebuilt(
-    database: Any, twin: Callable[..., Any]
-) -> None:
+def test_the_index_comes_back_after_the_table_was_rebuilt(database: Any, twin: Any) -> None:
     """If a migration dropped the index, the next start makes it again, with what is public.
 
     One that ends before SQLite's index is filled leaves none.
@@ -110,9 +108,7 @@ def test_the_index_comes_back_after_the_table_was_rebuilt(
     assert _found("trophy") == {first.ref, second.ref}
 
 
-def test_what_was_searched_for_is_marked(
-    db: Any, visit: Callable[..., Any], twin: Callable[..., Any]
-) -> None:
+def test_what_was_searched_for_is_marked(db: Any, visit: Any, twin: Any) -> None:
     """The words that were found are marked in the sentence, no parts of words."""
     twin("hat")
     page = visit().get("/problems/?q=hat").content.decode()

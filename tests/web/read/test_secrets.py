@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -64,12 +63,7 @@ def _answer(client: Any, path: str) -> tuple[Any, ...]:
 @pytest.mark.long
 @pytest.mark.parametrize("who", ["visitor", "account"])
 def test_what_is_hidden_changes_nothing(
-    db: Any,
-    visit: Callable[..., Any],
-    twin: Callable[..., Any],
-    person: Callable[..., Any],
-    monkeypatch: pytest.MonkeyPatch,
-    who: str,
+    db: Any, visit: Any, twin: Any, person: Any, monkeypatch: pytest.MonkeyPatch, who: str
 ) -> None:
     """With hidden twins beside the public ones, every answer is the same, byte for byte."""
     monkeypatch.setattr(downloads, "MOST", 10_000)
@@ -89,7 +83,7 @@ def test_what_is_hidden_changes_nothing(
 
 @pytest.mark.parametrize("state", ["held", "judging", "withdrawn", "revised", "rejected"])
 def test_a_hidden_half_stays_hidden_beside_its_public_one(
-    db: Any, visit: Callable[..., Any], twin: Callable[..., Any], state: str
+    db: Any, visit: Any, twin: Any, state: str
 ) -> None:
     """The page of a public half, and the list, keep the other half until it is public."""
     shown, hidden = twin("trophy", states=("valid", state))
@@ -100,9 +94,7 @@ def test_a_hidden_half_stays_hidden_beside_its_public_one(
     assert visit().get(f"/problems/{hidden.ref}/").status_code == 404
 
 
-def test_who_sees_what_is_not_public(
-    db: Any, visit: Callable[..., Any], twin: Callable[..., Any], person: Callable[..., Any]
-) -> None:
+def test_who_sees_what_is_not_public(db: Any, visit: Any, twin: Any, person: Any) -> None:
     """A contributor sees their own, a moderator all; nobody else, and gold no contributor."""
     ann, bob = person("ann"), person("bob", is_judge=True)
     eva, old = person("eva", is_moderator=True), person("old", is_moderator=True, is_active=False)
@@ -116,7 +108,7 @@ def test_who_sees_what_is_not_public(
 
 
 def test_a_judge_who_read_a_half_is_not_asked_about_the_other(
-    db: Any, visit: Callable[..., Any], twin: Callable[..., Any], person: Callable[..., Any]
+    db: Any, visit: Any, twin: Any, person: Any
 ) -> None:
     """A page that shows a public half whose other half is being judged is noted for an account."""
     bob, eve, ann = person("bob"), person("eve"), person("ann")

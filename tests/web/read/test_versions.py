@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -21,7 +20,7 @@ def _text(client: Any, path: str) -> str:
     return str(body.decode())
 
 
-def test_a_version_tells_how_it_came_about(visit: Callable[..., Any]) -> None:
+def test_a_version_tells_how_it_came_about(visit: Any) -> None:
     """The page links root, parent and family, marks the edits, and tells the three depths."""
     top = root()
     middle = child(top, new=("fit", "belong"))
@@ -38,7 +37,7 @@ def test_a_version_tells_how_it_came_about(visit: Callable[..., Any]) -> None:
 
 @pytest.mark.parametrize("state", ["held", "judging", "rejected", "withdrawn", "revised"])
 def test_no_page_or_file_tells_a_word_of_a_hidden_parent(
-    visit: Callable[..., Any], person: Callable[..., Any], state: str
+    visit: Any, person: Any, state: str
 ) -> None:
     """Pages, lists and every file hold the version, and no word that its parent alone has."""
     ann, eve = person("ann"), person("eve")
@@ -56,7 +55,7 @@ def test_no_page_or_file_tells_a_word_of_a_hidden_parent(
     assert "secretly" in _text(visit(ann), f"/problems/{last.ref}/")
 
 
-def test_lists_are_narrowed_to_a_family(visit: Callable[..., Any]) -> None:
+def test_lists_are_narrowed_to_a_family(visit: Any) -> None:
     """`family` finds the public ones of a family by any of them; `kind` parts them from roots."""
     top, other = root(), root(word="mug")
     middle = child(top, new=("fit", "belong"))
@@ -75,7 +74,7 @@ def test_lists_are_narrowed_to_a_family(visit: Callable[..., Any]) -> None:
     assert found(f"kind=perturbed&family={other.ref}") == {stranger.ref}
 
 
-def test_the_family_of_a_hidden_root_is_found_by_its_id(visit: Callable[..., Any]) -> None:
+def test_the_family_of_a_hidden_root_is_found_by_its_id(visit: Any) -> None:
     """The root's id, which the data hold, finds its public versions though it is not public."""
     top = root(state="rejected")
     made = child(top)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -17,7 +16,7 @@ from winosmith.web.write.rules import Stale, draft_of, save
 
 
 def test_drafts_are_saved_and_never_overwritten_unseen(
-    database: Any, contributor: Callable[..., Any], draft: Callable[..., Any]
+    database: Any, contributor: Any, draft: Any
 ) -> None:
     """Of sixteen windows that save different texts of one version, one wins; the others know."""
     ann = contributor()
@@ -35,9 +34,7 @@ def test_drafts_are_saved_and_never_overwritten_unseen(
     assert results == ["1", *[now.typed["option_1"]] * 15]
 
 
-def test_drafts_are_their_writer_s_alone(
-    db: Any, contributor: Callable[..., Any], draft: Callable[..., Any]
-) -> None:
+def test_drafts_are_their_writer_s_alone(db: Any, contributor: Any, draft: Any) -> None:
     """Nobody else opens a draft; untouched topics are no drafts; there are not too many."""
     ann, bob = contributor(), contributor("bob")
     one = draft(ann)
@@ -53,7 +50,7 @@ def test_drafts_are_their_writer_s_alone(
 
 
 def test_other_words_and_another_topic_keep_what_was_typed(
-    db: Any, contributor: Callable[..., Any], draft: Callable[..., Any]
+    db: Any, contributor: Any, draft: Any
 ) -> None:
     """Drawing again changes topic or words and the version, and no text."""
     one = rules.save(draft(contributor()), typed(), 0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -20,9 +19,7 @@ from winosmith.web.problems.states import move
 from winosmith.web.write.models import Draft
 
 
-def test_votes_are_shown_without_names_once_decided(
-    opened: Any, contributor: Callable[..., Any]
-) -> None:
+def test_votes_are_shown_without_names_once_decided(opened: Any, contributor: Any) -> None:
     """The judges' marks and comments appear with the decision, as Judge 1 to k; no name does."""
     client = opened[0]
     where = send(opened).headers["Location"]
@@ -115,9 +112,7 @@ def test_my_twins_come_in_pages(opened: Any) -> None:
     assert client.get("/write/mine/t0/").status_code == 404
 
 
-def test_what_a_moderator_did_stands_before_the_reason(
-    opened: Any, person: Callable[..., Any]
-) -> None:
+def test_what_a_moderator_did_stands_before_the_reason(opened: Any, person: Any) -> None:
     """The history of one's own half says what a moderator made of it, and then why."""
     where = send(opened).headers["Location"]
     half = Problem.objects.get(sentence=FORM["sentence_1"])
@@ -127,9 +122,7 @@ def test_what_a_moderator_did_stands_before_the_reason(
     assert "A moderator rejected your sentence: <bdi>It is too close to another." in page
 
 
-def test_votes_that_leave_the_count_are_told_without_their_judge(
-    opened: Any, person: Callable[..., Any]
-) -> None:
+def test_votes_that_leave_the_count_are_told_without_their_judge(opened: Any, person: Any) -> None:
     """A recount is told as what the votes say, and no word of a moderator's about a judge with it.
 
     So it is on the page, in the news and in what the site holds about the contributor.

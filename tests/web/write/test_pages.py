@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -30,9 +29,7 @@ def _key() -> dict[str, str]:
     return {"key": new_key()}
 
 
-def test_a_topic_is_drawn_and_a_draft_is_opened(
-    db: Any, contributor: Callable[..., Any], visit: Callable[..., Any]
-) -> None:
+def test_a_topic_is_drawn_and_a_draft_is_opened(db: Any, contributor: Any, visit: Any) -> None:
     """The button leads to a page of its own with a topic, its words and an empty form."""
     ann = contributor()
     answer = visit(ann).post("/write/", _key())
@@ -44,7 +41,7 @@ def test_a_topic_is_drawn_and_a_draft_is_opened(
 
 
 def test_a_topic_is_drawn_once_by_however_many_clicks(
-    db: Any, contributor: Callable[..., Any], visit: Callable[..., Any]
+    db: Any, contributor: Any, visit: Any
 ) -> None:
     """The button's form, sent again, leads to the same draft, and to the start once it is gone."""
     ann, form = contributor(), _key()
@@ -146,7 +143,7 @@ def test_a_refused_form_marks_what_is_missing_as_failed(opened: Any) -> None:
 
 
 def test_near_duplicates_are_shown_as_far_as_one_may_see_them(
-    opened: Any, contributor: Callable[..., Any]
+    opened: Any, contributor: Any
 ) -> None:
     """One's own sentence is quoted, a published one with its source, another's not at all."""
     client, _one, address = opened
@@ -260,7 +257,7 @@ def test_typing_is_checked_and_saved_so_often_and_no_more(
         assert send(opened).status_code == 302
 
 
-def test_without_an_account_one_writes_by_the_session(db: Any, visit: Callable[..., Any]) -> None:
+def test_without_an_account_one_writes_by_the_session(db: Any, visit: Any) -> None:
     """A session without an account draws, writes, sends and sees its own twin, which is held."""
     somebody = Person.objects.create_anonymous()
     agree(somebody)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -23,9 +22,7 @@ def _page(client: Any, problem: Any = None) -> str:
     return str(answer.content.decode())
 
 
-def test_versions_stand_among_what_one_wrote(
-    contributor: Callable[..., Any], visit: Callable[..., Any]
-) -> None:
+def test_versions_stand_among_what_one_wrote(contributor: Any, visit: Any) -> None:
     """The list has a version with its parent, its depths and the way to its predictions."""
     ann = contributor()
     top = root()
@@ -37,9 +34,7 @@ def test_versions_stand_among_what_one_wrote(
         assert "<del>" in page
 
 
-def test_a_version_has_no_words_of_twins(
-    contributor: Callable[..., Any], visit: Callable[..., Any]
-) -> None:
+def test_a_version_has_no_words_of_twins(contributor: Any, visit: Any) -> None:
     """The page of a version speaks of no half; revising it leads to the form that perturbs."""
     ann = contributor()
     made = child(root(), ann, new=("fit", "belong"), state="judging")
@@ -51,9 +46,7 @@ def test_a_version_has_no_words_of_twins(
     assert (answer.status_code, answer["Location"]) == (302, f"/perturb/{made.ref}/revise/")
 
 
-def test_the_words_of_a_hidden_parent_are_not_shown(
-    contributor: Callable[..., Any], visit: Callable[..., Any]
-) -> None:
+def test_the_words_of_a_hidden_parent_are_not_shown(contributor: Any, visit: Any) -> None:
     """Once somebody else's parent is withdrawn, one's own version stays, without its words."""
     ann, bob = contributor("ann"), contributor("bob")
     middle = child(root(), bob, new=("not fit", "secretly fit"))
@@ -66,7 +59,7 @@ def test_the_words_of_a_hidden_parent_are_not_shown(
         assert "truly" in page
 
 
-def test_children_outlive_what_was_withdrawn(contributor: Callable[..., Any]) -> None:
+def test_children_outlive_what_was_withdrawn(contributor: Any) -> None:
     """Withdrawing a version withdraws it alone: what others made of it stays, its lineage true."""
     ann, bob = contributor("ann"), contributor("bob")
     top = root()
