@@ -77,22 +77,6 @@ def test_too_few_answers_are_told(tmp_path: Path, cli: Cli) -> None:
     assert "withheld: 100" in shown
 
 
-def test_one_problem_is_no_problems(tmp_path: Path, cli: Cli) -> None:
-    """What is counted once stands in the singular."""
-    formats.write([Problem("1", "The _ fell.", ("cup", "jug"), 0)], tmp_path / "made.jsonl")
-    shown = " ".join(cli("stats", tmp_path / "made.jsonl").split())
-    assert "options 2 in 1 problem copies 0 problems option missing 1 problem (100.0 %)" in shown
-
-
-def test_what_is_in_a_file_can_not_control_the_terminal(tmp_path: Path, cli: Cli) -> None:
-    """Control characters and markup in ids are shown, not obeyed."""
-    problem = Problem("[red]\x1b[31m", "The _ fell.", ("cup", "jug"), 0)
-    formats.write(Dataset([problem]), tmp_path / "made.jsonl")
-    shown = cli("stats", tmp_path / "made.jsonl")
-    assert "\x1b[31m" not in shown
-    assert "[red]" in shown
-
-
 @pytest.mark.parametrize("content", ["", "no format\n", '{"id": "1"}\n'])
 def test_a_file_that_is_none_ends_with_code_2(tmp_path: Path, cli: Cli, content: str) -> None:
     """An empty or unknown file is bad input: code 2, told on the error stream by name."""
