@@ -274,6 +274,49 @@ def contributor(person: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @pytest.fixture
+def twin() -> Callable[..., list[Any]]:
+    """Return a maker of twins: `twin(ann, state=("valid", "held"), embargo=True)` → both halves.
+
+    `word` is in both sentences. With `entered`, the twin is like one that came by the form: its
+    texts are remembered for look-alikes, and its halves in judging have judges' places.
+    """
+    from winosmith.web.judge.votes import open_slots
+    from winosmith.web.problems.lookalikes import remember
+    from winosmith.web.problems.models import Problem, State, Twin
+
+    def make(
+        by: Any = None,
+        *,
+        state: str | tuple[str, str] = "valid",
+        word: str = "trophy",
+        entered: bool = False,
+        **fields: Any,
+    ) -> list[Any]:
+        n = next(_numbers)
+        of = {name: fields.pop(name) for name in ("domain", "topic", "anchor") if name in fields}
+        row = Twin.objects.create(ref=f"t{n}", contributor=by, licence="CC-BY-4.0", **of)
+        halves = []
+        for at, end in enumerate(("large", "small")):
+            half = Problem.objects.create(
+                ref=f"p{n}{'ab'[at]}",
+                twin=row,
+                sentence=f"On day {n} the {word} did not fit on the shelf as the _ was too {end}.",
+                options=[word, "shelf"],
+                answer=at,
+                state=State(state if isinstance(state, str) else state[at]),
+                **fields,
+            )
+            halves.append(half)
+            if entered:
+                remember(half)
+            if entered and half.state == "judging":
+                open_slots(half)
+        return halves
+
+    return make
+
+
+@pytest.fixture
 def visit() -> Callable[..., Any]:
     """Return a maker of browsers without a screen: `visit(ann).get("/")`."""
     from django.test import Client

@@ -54,7 +54,7 @@ def test_a_problem_is_shown_with_all_that_a_decision_needs(
     slot.save()
     answer(bob, slot.ref, None, ambiguous=True, comment="Both fit.")
     page = visit(moderator()).get(f"/moderate/problems/{half.ref}/").content.decode()
-    assert "<mark>big</mark>" in page
+    assert "<mark>large</mark>" in page
     assert "<mark>small</mark>" in page
     assert "Ada Lovelace" in page
     assert near.sentence.split("_")[0].replace("'", "&#x27;") in page

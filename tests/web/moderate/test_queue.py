@@ -54,9 +54,9 @@ def test_each_filter_finds_its_own(
     assert _refs("age=over-month") == _refs("only=embargo") == refs(*old)
     assert _refs("age=day") == refs(*plain, *hinted, *appealed, *gold)
     assert _refs("only=gold") == refs(*gold)
-    assert _refs(f'text="the cup {word}" -small') == refs(hinted[0])
-    assert _refs("hint=LOVE&only=hinted&domain=SOCIAL&text=cup") == refs(*hinted)
-    assert _refs("by=p-000000000000") == _refs("text=-cup") == _refs("text=zebra") == set()
+    assert _refs(f'text="day {word} the" -small') == refs(hinted[0])
+    assert _refs("hint=LOVE&only=hinted&domain=SOCIAL&text=trophy") == refs(*hinted)
+    assert _refs("by=p-000000000000") == _refs("text=-trophy") == _refs("text=zebra") == set()
     assert _refs("only=close") == set()
 
 

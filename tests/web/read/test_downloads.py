@@ -214,7 +214,7 @@ def test_votes_are_a_file_of_their_own(
 ) -> None:
     """The judges' answers to public problems come out as `winosmith.validate` reads them."""
     bob = person("bob", is_judge=True)
-    public, hidden = twin(states=("valid", "judging"))
+    public, hidden = twin(state=("valid", "judging"))
     now = public.created
     for n, problem in enumerate((public, hidden)):
         Slot.objects.create(
