@@ -124,12 +124,6 @@ def test_a_bad_row_is_named_and_the_others_are_read(
     assert reason in str(bad.reason)
 
 
-def test_answers_of_several_kinds_are_refused(tmp_path: Path) -> None:
-    """Where half of the answers are letters and half numbers, nothing is read."""
-    with pytest.raises(FormatError, match="the answers may be"):
-        formats.read(written(tmp_path, rows(["A", "B", 0, 1])))
-
-
 @pytest.mark.parametrize(
     "record",
     [

@@ -544,8 +544,6 @@ REFUSED = {
                        ":1: it has 2 right answers"),
     "several right texts": (jsonl([{"question": "Why?", "Correct Answers": "w; x",
                                     "Incorrect Answers": "y; z"}]), ":1: it has 2 right answers"),
-    "several right ones": (jsonl([{"question": "Why?", "choices": TEXTS[0], "answer": [0, 2]}]),
-                           r":1: it has 2 right answers \(\[0, 2\]\)"),
     "several targets": (jsonl([{"input": "Why?", "target_scores": {"w": 1, "x": 1, "y": 0}}]),
                         r":1: it has 2 right answers \(\['w', 'x'\]\)"),
 }  # fmt: skip

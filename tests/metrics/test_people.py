@@ -66,11 +66,12 @@ def test_problems_with_too_few_subjects_are_left_out_and_counted() -> None:
     assert metrics.human_accuracy(data, responses, subjects=2).problems == 2
 
 
-def test_votes_that_validated_are_no_human_test() -> None:
+@pytest.mark.parametrize("figure", [human_accuracy, person_accuracy])
+def test_votes_that_validated_are_no_human_test(figure: Any) -> None:
     """Votes for validation, right by construction, give no accuracy, with the reason."""
     votes = taken(0, [True] * 3, "validate") + taken(1, [True] * 3, "local")
     with pytest.raises(DataError, match="votes that validated a problem can't serve"):
-        metrics.human_accuracy(DATA, votes)
+        figure(DATA, votes)
 
 
 @pytest.mark.parametrize("purpose", ["validate", "local", "test"])
@@ -79,8 +80,9 @@ def test_a_subject_has_not_met_the_problem_before(purpose: Any) -> None:
     before = Response(DATA[0].id, "ann", purpose, 0)
     test = [Response(DATA[0].id, who, "test", 0) for who in ("ann", "bob", "cy")]
     for responses in ([before, *test], [*test, before]):
-        with pytest.raises(DataError, match=r"'ann' can't be a subject .* answered it before"):
-            metrics.human_accuracy(DATA, responses)
+        for figure in (human_accuracy, person_accuracy):
+            with pytest.raises(DataError, match=r"'ann' can't be a subject .* answered it before"):
+                figure(DATA, responses)
 
 
 def test_an_author_is_no_subject() -> None:
@@ -133,11 +135,3 @@ def test_people_who_differ_widen_the_interval() -> None:
     divided, even = person_accuracy(TEN, said), person_accuracy(TEN, mixed)
     assert divided.accuracy.value == even.accuracy.value
     assert divided.accuracy.design_effect > 3 * even.accuracy.design_effect
-
-
-def test_votes_that_validated_are_no_test() -> None:
-    """Validators give no accuracy, and can't be subjects of what they validated."""
-    with pytest.raises(DataError, match="votes that validated a problem can't serve"):
-        person_accuracy(TEN, [answer(0, "a", True, "validate")])
-    with pytest.raises(DataError, match="had answered it before"):
-        person_accuracy(TEN, [answer(0, "a", True, "validate"), answer(0, "a", True)])

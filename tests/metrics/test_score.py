@@ -120,10 +120,15 @@ def test_comparisons_need_scores(data_dir: Path) -> None:
 
 @pytest.mark.data
 def test_the_published_predictions_for_winogrande_dev(data_dir: Path) -> None:
-    """A published run on dev has 1,005 of 1,267 right, and 168 of 284 twins."""
+    """A public list of labels and logits (Winogrande-Lattice) has 1,005 of 1,267 and 168 of 284.
+
+    Each of its labels is the option with the larger logit.
+    """
     data = formats.read(data_dir / "winogrande/dev.jsonl")
     path = data_dir / "winogrande_predictions/martinalex7_predictions_test_proba.csv"
-    found = score(grade(data, formats.read_predictions(path, data).predictions))
+    graded = grade(data, formats.read_predictions(path, data).predictions)
+    found = score(graded)
+    assert graded.against_scores == 0
     assert (found.accuracy.right, found.accuracy.n) == (1005, 1267)
     assert found.twins is not None
     assert (found.twins.right, found.twins.n) == (168, 284)

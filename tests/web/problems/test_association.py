@@ -38,10 +38,6 @@ BROKEN = [
 ]
 
 
-def _half(sentence: str, options: tuple[str, ...], answer: int | None) -> Any:
-    return Half(sentence, options, answer)
-
-
 @pytest.fixture
 def pairs(site: Any) -> Any:
     """Return pairs that know cups as what breaks and jugs as what stays unhurt."""
@@ -50,24 +46,24 @@ def pairs(site: Any) -> Any:
 
 def test_a_half_that_its_words_give_away_is_read_so(pairs: Any) -> None:
     """What was always right with a word gets most of the share, and the word is named."""
-    given_away = reading(_half("The _ broke.", ("cup", "jug"), 0), pairs)
+    given_away = reading(Half("The _ broke.", ("cup", "jug"), 0), pairs)
     assert given_away.share is not None
     assert given_away.share > 0.8
     assert given_away.words[0] == "broke"
-    against = reading(_half("The _ broke.", ("cup", "jug"), 1), pairs)
+    against = reading(Half("The _ broke.", ("cup", "jug"), 1), pairs)
     assert against.share == pytest.approx(1 - given_away.share)
     assert against.words == ()
 
 
 def test_the_order_of_the_options_tells_nothing(pairs: Any) -> None:
     """The reading is the same whichever option stands first."""
-    first = reading(_half("The _ broke.", ("cup", "jug"), 0), pairs)
-    assert reading(_half("The _ broke.", ("jug", "cup"), 1), pairs) == first
+    first = reading(Half("The _ broke.", ("cup", "jug"), 0), pairs)
+    assert reading(Half("The _ broke.", ("jug", "cup"), 1), pairs) == first
 
 
 def test_words_that_nobody_knows_tell_nothing(pairs: Any) -> None:
     """Unknown words leave the options even."""
-    assert reading(_half("A _ sings.", ("lark", "owl"), 1), pairs) == Reading(0.5, ())
+    assert reading(Half("A _ sings.", ("lark", "owl"), 1), pairs) == Reading(0.5, ())
 
 
 @pytest.mark.parametrize(
@@ -85,7 +81,7 @@ def test_an_unfinished_half_has_no_share(
     pairs: Any, options: tuple[str, ...], answer: int | None
 ) -> None:
     """Without two options and an answer among them there is nothing to read."""
-    assert reading(_half("The _ broke.", options, answer), pairs) == Reading(None, ())
+    assert reading(Half("The _ broke.", options, answer), pairs) == Reading(None, ())
 
 
 def test_the_share_is_that_of_the_solver(pairs: Any) -> None:
@@ -140,7 +136,7 @@ def test_only_what_is_public_is_learnt_from(db: Any, fields: dict[str, Any], lea
         _write(f"p{number}", **fields)
     pairs = learn()
     assert pairs.problems == SHIPPED + 3 * learnt
-    words = reading(_half("The _ fenced.", ("vicar", "monk"), 0), pairs).words
+    words = reading(Half("The _ fenced.", ("vicar", "monk"), 0), pairs).words
     assert words == (("fenced",) if learnt else ())
 
 
@@ -170,7 +166,7 @@ def test_a_site_learns_in_the_background_and_not_again_too_soon(
     monkeypatch.setattr(association, "_LEARNING", learning)
     for number in range(3):
         _write(f"p{number}")
-    halves = [_half("The _ fenced.", ("vicar", "monk"), 0), _half("", (), None)]
+    halves = [Half("The _ fenced.", ("vicar", "monk"), 0), Half("", (), None)]
     association.association(halves)
     learning.background.wait()
     first = association.association(halves)
