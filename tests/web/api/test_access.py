@@ -119,6 +119,23 @@ def test_an_operation_is_open_to_those_alone_who_may(
     assert found == dict(zip(ROLES, expected, strict=True))
 
 
+IDS = """\
+drafts_check_draft drafts_discard_draft drafts_list_drafts drafts_read_draft drafts_redraw
+drafts_save_draft drafts_start_draft drafts_submit families_list_families families_list_versions
+families_read_board families_read_family families_read_stability own_appeal own_list_tokens
+own_list_twins own_read_me own_read_twin own_revise own_revoke_token own_withdraw
+perturbing_check perturbing_check_revision perturbing_perturb perturbing_read_version
+perturbing_revise predictors_list_models predictors_read_model reading_list_downloads
+reading_list_problems reading_read_figures reading_read_problem
+""".split()
+"""Of the operations; programs are made from the description, and call them by these."""
+
+
+def test_operations_keep_their_ids(site: Any) -> None:
+    """Wherever the code stands, an operation is called what it was called before."""
+    assert {told["operationId"] for _path, _method, told in _operations()} == set(IDS)
+
+
 def test_every_operation_has_a_row(site: Any) -> None:
     """An operation that nobody thought about here is a fault, and so is a row without one."""
     known = {(method, path.removeprefix("/api/v1/")) for path, method, _ in _operations()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from django.db import transaction
@@ -43,7 +44,7 @@ TREES = st.lists(st.tuples(sentences(), st.integers(0, 20)), min_size=1, max_siz
 @examples(25, suppress_health_check=list(HealthCheck))
 @given(root=sentences(), tree=TREES)
 def test_depths_are_those_of_the_whole_family(
-    db: Any, original: Any, root: str, tree: list[tuple[str, int]]
+    db: Any, original: Callable[..., Any], root: str, tree: list[tuple[str, int]]
 ) -> None:
     """Row by row, what the site stores is what winosmith.lineage says of the family at once."""
     with transaction.atomic():
@@ -63,7 +64,9 @@ def test_depths_are_those_of_the_whole_family(
         transaction.set_rollback(True)
 
 
-def test_what_is_entered_is_a_true_lineage(db: Any, contributor: Any, original: Any) -> None:
+def test_what_is_entered_is_a_true_lineage(
+    db: Any, contributor: Callable[..., Any], original: Callable[..., Any]
+) -> None:
     """The edits that are stored, applied to the parent, give the child; nothing contradicts."""
     ann, root = contributor(), original()
     child = send(ann, root, typed(declared="3"))
@@ -82,7 +85,10 @@ def test_what_is_entered_is_a_true_lineage(db: Any, contributor: Any, original: 
 
 
 def test_the_path_costs_what_it_is_long(
-    db: Any, contributor: Any, original: Any, at_most: Any
+    db: Any,
+    contributor: Callable[..., Any],
+    original: Callable[..., Any],
+    at_most: Callable[..., Any],
 ) -> None:
     """A family of a hundred is not read for a path of three."""
     root = original()
@@ -100,7 +106,7 @@ def test_the_path_costs_what_it_is_long(
 
 
 def test_below_what_was_erased_no_depth_is_made_up(
-    db: Any, contributor: Any, original: Any
+    db: Any, contributor: Callable[..., Any], original: Callable[..., Any]
 ) -> None:
     """The lineage depth hangs on every step, the edit depth on the root; the rest is still told."""
     ann, bob, root = contributor(), contributor("bob"), original()
@@ -114,7 +120,9 @@ def test_below_what_was_erased_no_depth_is_made_up(
     assert (found.declared, found.lineage, found.edit) == (3, None, 3)
 
 
-def test_everybody_sees_their_part_of_a_tree(db: Any, contributor: Any, original: Any) -> None:
+def test_everybody_sees_their_part_of_a_tree(
+    db: Any, contributor: Callable[..., Any], original: Callable[..., Any]
+) -> None:
     """Public versions, and one's own that stand; a hidden parent's words are told by no edit."""
     ann, bob, root = contributor(), contributor("bob"), original()
     child = send(ann, root)
