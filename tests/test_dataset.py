@@ -17,7 +17,7 @@ from winosmith.testing import made_twins
 
 def a_problem(identity: str, twin_id: str | None = None, **fields: object) -> Problem:
     """Return a problem without an answer."""
-    return Problem(identity, "The _ fell.", ("cup", "jug"), twin_id=twin_id, **fields)  # type: ignore[arg-type]
+    return Problem(identity, "The _ fell.", ("cup", "jug"), twin_id=twin_id, **fields)
 
 
 @st.composite
@@ -152,7 +152,7 @@ TEXT = "The trophy doesn't fit into the brown suitcase because the _ is too larg
 def trophy(**changes: object) -> Problem:
     """Return a sound problem with some fields changed."""
     fields = {"id": "1", "sentence": TEXT, "options": ("trophy", "suitcase"), "answer": 0}
-    return Problem(**{**fields, **changes})  # type: ignore[arg-type]
+    return Problem(**{**fields, **changes})
 
 
 REFUSED = {
@@ -235,14 +235,14 @@ def test_problems_can_be_hashed_and_pickled() -> None:
 def test_extra_holds_finite_scalars_by_format_and_field(items: object, reason: str) -> None:
     """An extra that JSON could not hold, or whose keys are not `format.field`, is refused."""
     with pytest.raises(ProblemError) as told:
-        Extra(items)  # type: ignore[arg-type]
+        Extra(items)
     assert str(told.value) == reason
 
 
 @given(st.permutations([("a.x", 1), ("b.y", "two"), ("a.z", None)]))
 def test_the_order_of_an_extra_does_not_matter(items: list[tuple[str, object]]) -> None:
     """Extras with the same items are equal, hash alike, and list them in the same order."""
-    ordered = Extra(dict(items))  # type: ignore[arg-type]
+    ordered = Extra(dict(items))
     plain = Extra({"a.x": 1, "a.z": None, "b.y": "two"})
     assert ordered == plain
     assert hash(ordered) == hash(plain)
@@ -253,30 +253,30 @@ def test_the_order_of_an_extra_does_not_matter(items: list[tuple[str, object]]) 
     "made",
     [
         lambda: Origin(created="yesterday"),
-        lambda: Origin(created=2026),  # type: ignore[arg-type]
-        lambda: Origin(author=7),  # type: ignore[arg-type]
-        lambda: Edit("replace", 0, "a", "b"),  # type: ignore[arg-type]
+        lambda: Origin(created=2026),
+        lambda: Origin(author=7),
+        lambda: Edit("replace", 0, "a", "b"),
         lambda: Edit("substitute", 0, "a", ""),
         lambda: Edit("substitute", 0, "a", "a"),
         lambda: Edit("insert", 0, "a", "b"),
         lambda: Edit("delete", 0, "", ""),
         lambda: Edit("delete", -1, "a"),
-        lambda: Edit("delete", "1", "a"),  # type: ignore[arg-type]
+        lambda: Edit("delete", "1", "a"),
         lambda: Lineage("", "a"),
         lambda: Lineage("a", "a", declared=-1),
-        lambda: Lineage("a", "a", declared="1"),  # type: ignore[arg-type]
+        lambda: Lineage("a", "a", declared="1"),
         lambda: Claim("", TEXT, "trophy"),
         lambda: Claim("1", "no blank", "trophy"),
         lambda: Claim("1", TEXT, " "),
-        lambda: Claim("1", TEXT, "trophy", holds=1),  # type: ignore[arg-type]
-        lambda: Claim(1, TEXT, "trophy"),  # type: ignore[arg-type]
-        lambda: Claim("1", None, "trophy"),  # type: ignore[arg-type]
+        lambda: Claim("1", TEXT, "trophy", holds=1),
+        lambda: Claim(1, TEXT, "trophy"),
+        lambda: Claim("1", None, "trophy"),
     ],
 )
 def test_the_parts_of_a_problem_are_checked(made: object) -> None:
     """An origin, edit, lineage or claim that makes no sense is refused as a ProblemError."""
     with pytest.raises(ProblemError):
-        made()  # type: ignore[operator]
+        made()
 
 
 def test_a_blank_is_a_place_in_the_text() -> None:

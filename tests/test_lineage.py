@@ -94,7 +94,7 @@ def brute_distance(first: list[str], second: list[str]) -> int:
 def problem(sentence: str, number: int = 0, **changes: object) -> Problem:
     """Return a problem whose id is its number."""
     options = changes.pop("options", ("x", "y"))
-    return Problem(str(number), sentence, options, **changes)  # type: ignore[arg-type]
+    return Problem(str(number), sentence, options, **changes)
 
 
 def chain(*sentences: str) -> Dataset:

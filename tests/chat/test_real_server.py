@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.chat.serving import Served, serving, tiny_chat_model  # type: ignore[import-not-found]
+from tests.chat.serving import Served, serving, tiny_chat_model
 from winosmith.chat import ChatError, Client
 from winosmith.solve._chat import ChatSolver
 from winosmith.testing import made_twins

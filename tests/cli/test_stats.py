@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Cli
-from tests.work import calls  # type: ignore[import-not-found]
+from tests.work import calls
 from winosmith import Claim, Dataset, Problem, formats
 from winosmith.cli import main
 from winosmith.testing import made_twins

@@ -71,7 +71,7 @@ def make(request: pytest.FixtureRequest) -> MakeEmbedder:
         return lambda combine: HashedEmbedder(dimensions=128, combine=combine)
     if request.param in ("options", "letters"):
         features = "words" if request.param == "options" else "letters"
-        return lambda combine: OptionsEmbedder(128, combine, features)  # type: ignore[arg-type]
+        return lambda combine: OptionsEmbedder(128, combine, features)
     if request.param == "own":
         return _Lengths
     folder: Path = request.getfixturevalue("tiny_encoder")
@@ -83,8 +83,8 @@ def make(request: pytest.FixtureRequest) -> MakeEmbedder:
 def _encoder(folder: Path, pooling: str, split_point: str | None, combine: Combine) -> Embedder:
     return EncoderEmbedder(
         folder,
-        pooling=pooling,  # type: ignore[arg-type]
-        split_point=split_point,  # type: ignore[arg-type]
+        pooling=pooling,
+        split_point=split_point,
         combine=combine,
         cache=False,
     )
@@ -93,7 +93,7 @@ def _encoder(folder: Path, pooling: str, split_point: str | None, combine: Combi
 @pytest.fixture(params=["difference", "concat"])
 def combine(request: pytest.FixtureRequest) -> Combine:
     """Return each way to combine."""
-    return request.param  # type: ignore[no-any-return]
+    return request.param
 
 
 def test_there_is_one_finite_vector_a_problem(make: MakeEmbedder, combine: Combine) -> None:

@@ -120,7 +120,7 @@ TWO_ONLY = {"association", "local association"}
 
 
 @pytest.fixture(params=[*SIMPLE, "hunting", "encoder", *LANGUAGE], scope="module")
-def named(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple:  # type: ignore[type-arg]
+def named(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple:
     """Return each solver with its name."""
     if request.param in SIMPLE:
         return request.param, SIMPLE[request.param]()
@@ -242,7 +242,7 @@ def test_what_determines_the_scores_is_told(solver: solve.Solver) -> None:
     import json
 
     if not isinstance(solver, Own):
-        told = solver.parameters  # type: ignore[attr-defined]
+        told = solver.parameters
         assert json.loads(json.dumps(told)) == told
 
 

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tests.conftest import examples
-from tests.debias.rows import SMALL, made, same  # type: ignore[import-not-found]
+from tests.debias.rows import SMALL, made, same
 from winosmith import debias
 from winosmith.errors import DataError, InputError, OutputError
 

@@ -257,7 +257,7 @@ def test_questions_are_invited_first_and_answered_once() -> None:
 def test_settings_are_checked(setting: dict[str, object]) -> None:
     """A setting that is out of its range is named."""
     with pytest.raises(InputError, match=f"^{next(iter(setting))} must be"):
-        Dialogue(SUE, **setting)  # type: ignore[arg-type]
+        Dialogue(SUE, **setting)
 
 
 def test_a_problem_that_no_table_holds_is_refused() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.chat.serving import serving, tiny_chat_model  # type: ignore[import-not-found]
+from tests.chat.serving import serving, tiny_chat_model
 from winosmith import Problem
 from winosmith.chat import Client
 from winosmith.evolve import ChatPerturber

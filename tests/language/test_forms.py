@@ -30,7 +30,7 @@ def written(forms: str) -> list[tuple[str, str, str]]:
     """Return lemma, tag and form of each entry."""
     entries = forms.replace("\n", "|").split("|")
     parts = [entry.replace("+", "\0").split() for entry in entries if entry.strip()]
-    return [tuple(part.replace("\0", " ") for part in entry) for entry in parts]  # type: ignore[misc]
+    return [tuple(part.replace("\0", " ") for part in entry) for entry in parts]
 
 
 @pytest.mark.parametrize(("lemma", "tag", "form"), written(FORMS))

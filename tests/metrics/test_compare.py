@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom, binomtest, multinomial
 from statsmodels.stats.multitest import multipletests
 
-from tests.metrics.answering import right_but  # type: ignore[import-not-found]
+from tests.metrics.answering import right_but
 from winosmith import Dataset, Prediction, formats, metrics
 from winosmith.errors import DataError
 from winosmith.metrics import compare, compare_pair, flipped_signs, grade, holm

@@ -55,7 +55,7 @@ def test_what_can_not_be_an_error_depth_is_refused(
 ) -> None:
     """Rows of different lengths, depths that are none and unknown kinds are errors."""
     with pytest.raises(DataError, match=complaint):
-        error_depth(depths, wrong, kind)  # type: ignore[arg-type]
+        error_depth(depths, wrong, kind)
 
 
 def test_families_and_depths_are_counted() -> None:

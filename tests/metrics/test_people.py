@@ -104,7 +104,7 @@ TEN = made_twins(10)
 def answer(row: int, who: str, right: bool | None, purpose: str = "test") -> Response:
     """Return the response of one person."""
     choice = None if right is None else (TEN[row].answer or 0) ^ (not right)
-    return Response(TEN[row].id, who, purpose, choice)  # type: ignore[arg-type]
+    return Response(TEN[row].id, who, purpose, choice)
 
 
 def test_each_answer_counts_once() -> None:

@@ -58,7 +58,7 @@ def test_neither_the_order_of_cases_nor_the_names_of_clusters_matter(
 ) -> None:
     """Shuffled cases with renamed clusters have the same interval."""
     shuffled = [(right, 7 * label - 3) for right, label in cases]
-    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    random.shuffle(shuffled)
     assert proportion(*zip(*shuffled, strict=True)).interval == pytest.approx(
         proportion(*zip(*cases, strict=True)).interval
     )

@@ -185,7 +185,7 @@ def test_other_models_are_refused(
         load_causal_model(make_language_model("bert", masked=True))
     folder = make_language_model("gpt2")
     with pytest.raises(InputError, match="the dtype is one of float32, bfloat16, float16; not 'x'"):
-        load_causal_model(folder, dtype="x")  # type: ignore[arg-type]
+        load_causal_model(folder, dtype="x")
     with pytest.raises(InputError, match="the device 'cuda:9' can't be used"):
         load_causal_model(folder, device="cuda:9")
     import transformers
@@ -229,7 +229,7 @@ def test_out_of_memory_halves_the_batch(make_language_model: MakeModel) -> None:
 
 def _passages(model: CausalModel, sentence: str, **told: object) -> list[tuple[Passage, Passage]]:
     problem = Problem("1", sentence, ("candle", "drawer"))
-    return passages(model, [problem], **told)[0]  # type: ignore[arg-type]
+    return passages(model, [problem], **told)[0]
 
 
 def _text(model: CausalModel, ids: tuple[int, ...]) -> str:

@@ -20,14 +20,8 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import (  # type: ignore[import-not-found]
-    absent,
-    locked,
-    of_the_run,
-    once_a_run,
-    open_site,
-)
-from tests.web import serving  # type: ignore[import-not-found]
+from tests.conftest import absent, locked, of_the_run, once_a_run, open_site
+from tests.web import serving
 
 PASSWORD = serving.PASSWORD
 """Of everybody whom `person` makes."""
@@ -188,7 +182,7 @@ def trials(
 @pytest.fixture(scope="session")
 def right_to_left(site: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Return the settings under which a site offers the language of `translated`."""
-    from tests.web import translated  # type: ignore[import-not-found]
+    from tests.web import translated
 
     return dict(translated.offered(tmp_path_factory.mktemp("locale")))
 
@@ -241,7 +235,7 @@ def refs(ready_site: Any) -> Iterator[dict[str, str]]:
     from django.db import transaction
     from django.test import override_settings
 
-    from tests.web import visits  # type: ignore[import-not-found]
+    from tests.web import visits
 
     usual = replace(settings.RULES, gold_every=0, open_judging=False)
     with override_settings(RULES=usual), transaction.atomic():

@@ -16,14 +16,14 @@ from django.conf import settings
 from django.test import Client
 from django.urls import NoReverseMatch, reverse
 
-from tests.web import world as w  # type: ignore[import-not-found]
-from tests.web.api import visits as api  # type: ignore[import-not-found]
-from tests.web.forms import form, none, ref  # type: ignore[import-not-found]
-from tests.web.market import visits as market  # type: ignore[import-not-found]
-from tests.web.rounds import visits as rounds  # type: ignore[import-not-found]
-from tests.web.run import visits as run  # type: ignore[import-not-found]
-from tests.web.take import visits as take  # type: ignore[import-not-found]
-from tests.web.visits import routes  # type: ignore[import-not-found]
+from tests.web import world as w
+from tests.web.api import visits as api
+from tests.web.forms import form, none, ref
+from tests.web.market import visits as market
+from tests.web.rounds import visits as rounds
+from tests.web.run import visits as run
+from tests.web.take import visits as take
+from tests.web.visits import routes
 from winosmith.web.judge.turns import answer, answer_local
 from winosmith.web.people.models import Document, Person
 from winosmith.web.predict.asking import announce

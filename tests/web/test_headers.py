@@ -9,7 +9,7 @@ import pytest
 from django.urls import get_resolver
 from django.urls.resolvers import RoutePattern, URLResolver
 
-from tests.web.serving import PASSWORD  # type: ignore[import-not-found]
+from tests.web.serving import PASSWORD
 
 WANTED = {
     "X-Content-Type-Options": "nosniff",

@@ -24,8 +24,8 @@ from django.http import QueryDict
 from django.test import override_settings
 from django.utils import timezone
 
-from tests.web import world as w  # type: ignore[import-not-found]
-from tests.web.hostile import TEXTS, Page  # type: ignore[import-not-found]
+from tests.web import world as w
+from tests.web.hostile import TEXTS, Page
 from winosmith import formats
 from winosmith.outputs import unguarded
 from winosmith.topics import Topic
@@ -314,7 +314,7 @@ def settings_of_the_site(world: Any) -> Shown:
 
 def choices_of_admins(world: Any) -> Shown:
     """Choose names, contacts and words on the page of settings; refused, they come back."""
-    from tests.web.run.visits import choices  # type: ignore[import-not-found]
+    from tests.web.run.visits import choices
 
     pages = []
     for n, text in enumerate(TEXTS):

@@ -11,8 +11,8 @@ import pytest
 from django.db import connection
 from django.test import Client, RequestFactory
 
-from tests.web.hostile import TEXTS, Page  # type: ignore[import-not-found]
-from tests.web.world import taken_back  # type: ignore[import-not-found]
+from tests.web.hostile import TEXTS, Page
+from tests.web.world import taken_back
 from winosmith.topics import Topic
 from winosmith.web.api.door import _failed
 from winosmith.web.people.accounts import invite

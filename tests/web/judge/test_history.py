@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from tests.web.judge.making import give, gold, passes, twin  # type: ignore[import-not-found]
+from tests.web.judge.making import give, gold, passes, twin
 from winosmith.web.judge.models import Gold, Slot
 from winosmith.web.judge.submissions import withdraw
 from winosmith.web.problems.models import Problem
@@ -52,7 +52,7 @@ def test_the_history_is_ones_own_and_in_order(db: Any, rules: Any, person: Any, 
     give(bob, comment="mine alone")
     page = _page(visit(ann))
     found = re.findall(r"jug number (\d+)", page)
-    asked = [re.search(r"jug number (\d+)", row.sentence)[1] for row in problems]  # type: ignore[index]
+    asked = [re.search(r"jug number (\d+)", row.sentence)[1] for row in problems]
     assert found == asked[::-1]
     assert "mine alone" not in page
     chosen = re.findall(r'class="answer"><bdi[^>]*>(\w+)', page)

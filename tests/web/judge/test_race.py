@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.web.judge.making import twin  # type: ignore[import-not-found]
-from tests.web.together import at_once  # type: ignore[import-not-found]
+from tests.web.judge.making import twin
+from tests.web.together import at_once
 from winosmith.web.judge.turns import answer, go_on
 
 pytestmark = pytest.mark.long

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.db.models import F
 
-from tests.web.judge.making import give, twin  # type: ignore[import-not-found]
+from tests.web.judge.making import give, twin
 from winosmith.web.judge.models import Seen, Slot, note_all, note_seen
 from winosmith.web.judge.turns import answer_local, current, go_on, skip
 from winosmith.web.judge.votes import add_slots, close_slots

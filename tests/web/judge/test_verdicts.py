@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from tests.conftest import examples
-from tests.web.judge.making import give, twin  # type: ignore[import-not-found]
+from tests.web.judge.making import give, twin
 from winosmith import Dataset, formats, metrics, validate
 from winosmith.errors import InputError
 from winosmith.web.judge import votes

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.web.judge.making import give  # type: ignore[import-not-found]
-from tests.web.lineaged import child, root  # type: ignore[import-not-found]
+from tests.web.judge.making import give
+from tests.web.lineaged import child, root
 from winosmith import Dataset, Problem
 from winosmith.lineage import UNVALIDATED, perturbed
 from winosmith.web._import import import_problems

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.web.translated import made_up  # type: ignore[import-not-found]
+from tests.web.translated import made_up
 
 HEAD = {"en": "Guidelines", "ar": made_up("Guidelines")}
 

@@ -15,7 +15,7 @@ from django.template import Context, engines
 from django.test import Client, override_settings
 from django.utils import translation
 
-from tests.web.translated import made_up  # type: ignore[import-not-found]
+from tests.web.translated import made_up
 from winosmith import web
 from winosmith.errors import RecipeError
 from winosmith.web._site import SiteRules

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from tests.web.together import at_once  # type: ignore[import-not-found]
+from tests.web.together import at_once
 from winosmith.errors import InputError
 from winosmith.web.judge.turns import go_on
 from winosmith.web.moderate.batches import picked

@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from tests.web.lineaged import child, root  # type: ignore[import-not-found]
+from tests.web.lineaged import child, root
 from winosmith.web.judge.models import has_seen
 from winosmith.web.moderate.batches import all_matching, go_on, stand, take_back
 from winosmith.web.moderate.dossier import rows

@@ -8,16 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.web.perturb.conftest import (  # type: ignore[import-not-found]
-    CHILD,
-    GRANDCHILD,
-    answer_as,
-    form,
-    plain,
-    send,
-    text,
-    typed,
-)
+from tests.web.perturb.conftest import CHILD, GRANDCHILD, answer_as, form, plain, send, text, typed
 from winosmith.web.predict.asking import ask
 from winosmith.web.predict.models import Prediction
 from winosmith.web.problems.models import Problem

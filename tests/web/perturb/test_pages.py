@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.web.hostile import TEXTS, Page  # type: ignore[import-not-found]
-from tests.web.perturb.conftest import (  # type: ignore[import-not-found]
+from tests.web.hostile import TEXTS, Page
+from tests.web.perturb.conftest import (
     CHILD,
     GRANDCHILD,
     ROOT,

@@ -6,17 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.web.perturb.conftest import (  # type: ignore[import-not-found]
-    CHILD,
-    GRANDCHILD,
-    OPTIONS,
-    ROOT,
-    form,
-    rules,
-    send,
-    typed,
-)
-from tests.web.together import at_once  # type: ignore[import-not-found]
+from tests.web.perturb.conftest import CHILD, GRANDCHILD, OPTIONS, ROOT, form, rules, send, typed
+from tests.web.together import at_once
 from winosmith.errors import InputError
 from winosmith.web.judge.models import Seen, Slot, note_seen
 from winosmith.web.judge.submissions import withdraw

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.web.predict.making import asked, row  # type: ignore[import-not-found]
+from tests.web.predict.making import asked, row
 from winosmith.web.urls import AREAS
 
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from tests.waiting import LONGEST, until  # type: ignore[import-not-found]
-from tests.web.predict.making import ASKED, STANDS  # type: ignore[import-not-found]
-from tests.web.serving import BUILT_IN  # type: ignore[import-not-found]
+from tests.waiting import LONGEST, until
+from tests.web.predict.making import ASKED, STANDS
+from tests.web.serving import BUILT_IN
 from winosmith.testing import chat_server
 from winosmith.web.predict.process import ModelLock, is_held, look
 
@@ -220,7 +220,7 @@ def test_another_revision_is_scored_anew(served: Any) -> None:
 @pytest.mark.long
 def test_minilm_predicts_as_an_encoder(served: Any, minilm_folder: Path, tmp_path: Path) -> None:
     """A folder of a real encoder with a head for choices is a model of a site."""
-    from tests.web.predict.encoders import choosing  # type: ignore[import-not-found]
+    from tests.web.predict.encoders import choosing
 
     folder = choosing(minilm_folder, tmp_path / "minilm")
     site = served(models=[{"name": "minilm", "solver": "encoder", "model": str(folder)}])

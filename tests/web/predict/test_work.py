@@ -11,8 +11,8 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from tests.web.predict.making import asked, row  # type: ignore[import-not-found]
-from tests.web.together import at_once  # type: ignore[import-not-found]
+from tests.web.predict.making import asked, row
+from tests.web.together import at_once
 from winosmith import study
 from winosmith.errors import DataError
 from winosmith.solver_rule import SolverRule

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.web.lineaged import child, root  # type: ignore[import-not-found]
+from tests.web.lineaged import child, root
 from winosmith import Dataset
 from winosmith.errors import InputError
 from winosmith.lineage import perturbed

@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.web.conftest import BOTH  # type: ignore[import-not-found]
+from tests.web.conftest import BOTH
 from winosmith import Dataset, Problem, formats
 from winosmith.errors import InputError
 from winosmith.testing import made_twins
@@ -44,7 +44,7 @@ TEXT = (
 def problem() -> Callable[..., Any]:
     """Return a maker of problems on the site, remembered: `problem("a", state="valid")`."""
 
-    def make(ref: str, sentence: str = TEXT, *, by: Any = None, revises: Any = None, **has: Any):  # type: ignore[no-untyped-def]
+    def make(ref: str, sentence: str = TEXT, *, by: Any = None, revises: Any = None, **has: Any):
         twin = Twin.objects.create(ref=f"t-{ref}", contributor=by, revises=revises)
         fields = {"state": "valid", "options": OPTIONS, "answer": 0} | has
         row = Row.objects.create(ref=ref, twin=twin, sentence=sentence, **fields)

@@ -18,8 +18,8 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from tests.conftest import examples
-from tests.waiting import LONGEST  # type: ignore[import-not-found]
-from tests.web.conftest import BOTH  # type: ignore[import-not-found]
+from tests.waiting import LONGEST
+from tests.web.conftest import BOTH
 from tests.web.problems.test_public import STATES, Case, twins
 from winosmith.errors import InputError
 from winosmith.web import hosting

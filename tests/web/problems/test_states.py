@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.web.conftest import BOTH  # type: ignore[import-not-found]
-from tests.web.together import at_once  # type: ignore[import-not-found]
+from tests.web.conftest import BOTH
+from tests.web.together import at_once
 from winosmith.errors import InputError
 from winosmith.web.people.gates import Reused, new_key, once
 from winosmith.web.people.models import Person

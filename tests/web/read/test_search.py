@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from tests.web.conftest import BOTH  # type: ignore[import-not-found]
+from tests.web.conftest import BOTH
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.search import ensure
 from winosmith.web.read.public import Filters

@@ -15,7 +15,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import OperationalError, connection
 from django.utils import timezone
 
-from tests.web.run.visits import CUPS, HEAD  # type: ignore[import-not-found]
+from tests.web.run.visits import CUPS, HEAD
 from winosmith.errors import InputError
 from winosmith.web import _import
 from winosmith.web.judge.trust import askable

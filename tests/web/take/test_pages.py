@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.web import hostile  # type: ignore[import-not-found]
-from tests.web.take.conftest import fill, twins  # type: ignore[import-not-found]
+from tests.web import hostile
+from tests.web.take.conftest import fill, twins
 from winosmith.humans import Declared
 from winosmith.web import hosting
 from winosmith.web.judge.models import Slot

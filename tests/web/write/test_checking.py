@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.web.write.conftest import FORM  # type: ignore[import-not-found]
+from tests.web.write.conftest import FORM
 from winosmith import Dataset, Origin, Problem
 from winosmith.validate import examine_structure
 from winosmith.web.problems.checks import tidy

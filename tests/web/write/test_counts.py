@@ -7,10 +7,7 @@ from typing import Any
 import pytest
 from django.core.cache import cache
 
-from tests.web.write.conftest import (  # type: ignore[import-not-found]
-    rules,
-    submitted,
-)
+from tests.web.write.conftest import rules, submitted
 from winosmith.web import _background
 from winosmith.web.problems.models import Problem
 from winosmith.web.write.page import counts

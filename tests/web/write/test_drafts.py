@@ -6,10 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.web.together import at_once  # type: ignore[import-not-found]
-from tests.web.write.conftest import (  # type: ignore[import-not-found]
-    typed,
-)
+from tests.web.together import at_once
+from tests.web.write.conftest import typed
 from winosmith.errors import InputError
 from winosmith.web.write import rules
 from winosmith.web.write.rules import Stale, draft_of, save

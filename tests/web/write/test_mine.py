@@ -9,7 +9,7 @@ from django.conf import settings
 from django.test import override_settings
 from django.utils import timezone
 
-from tests.web.write.conftest import FORM, send, text  # type: ignore[import-not-found]
+from tests.web.write.conftest import FORM, send, text
 from winosmith.web.judge.exclusion import change_votes
 from winosmith.web.judge.models import Slot
 from winosmith.web.judge.votes import settle_votes

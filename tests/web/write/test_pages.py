@@ -10,7 +10,7 @@ import pytest
 from django.conf import settings
 from django.test import override_settings
 
-from tests.web.write.conftest import FORM, send, text  # type: ignore[import-not-found]
+from tests.web.write.conftest import FORM, send, text
 from winosmith import Dataset, Problem
 from winosmith.web.people import gates
 from winosmith.web.people.gates import WRITER, new_key

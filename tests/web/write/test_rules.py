@@ -6,13 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.web.write.conftest import (  # type: ignore[import-not-found]
-    ANCHORS,
-    FORM,
-    rules,
-    submitted,
-    typed,
-)
+from tests.web.write.conftest import ANCHORS, FORM, rules, submitted, typed
 from winosmith.errors import InputError
 from winosmith.web.judge.models import Slot
 from winosmith.web.judge.submissions import may_revise, may_withdraw, withdraw

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.web.lineaged import child, root  # type: ignore[import-not-found]
+from tests.web.lineaged import child, root
 from winosmith.web.judge.submissions import withdraw
 from winosmith.web.problems.family import path_to
 from winosmith.web.problems.models import Problem
