@@ -261,7 +261,7 @@ def browser(chromium_path: str) -> Iterator[Any]:
             context.set_default_timeout(120_000)  # milliseconds: pages are slow on a busy machine
             return context
 
-        chromium.new_context = patient  # type: ignore[method-assign]
+        chromium.new_context = patient
         yield chromium
         chromium.close()
 
@@ -311,10 +311,10 @@ def open_site(config: pytest.Config) -> Any:
     installed("django")
     if SITE in config.stash:
         return config.stash[SITE]
-    from tests.web.serving import UNWATCHED, settings_text  # type: ignore[import-not-found]
+    from tests.web.serving import UNWATCHED, settings_text
     from winosmith.web import Site
 
-    folder = config._tmp_path_factory.mktemp("site")  # type: ignore[attr-defined]
+    folder = config._tmp_path_factory.mktemp("site")
     (folder / "site.toml").write_text(settings_text(UNWATCHED))
     made = config.stash[SITE] = Site.open(folder)
     (made.folder / "static").mkdir()  # WhiteNoise warns of a folder that is not there
@@ -384,7 +384,7 @@ SPECIAL = {f"{name}_token": f"[{name.upper()}]" for name in ("pad", "unk", "cls"
 """The tokens that are no words, in the order of their numbers."""
 
 
-def _tokeniser(dataset: Dataset):  # type: ignore[no-untyped-def]
+def _tokeniser(dataset: Dataset):
     """Return a WordPiece tokeniser for these problems; other words are spelt letter by letter."""
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast

@@ -102,7 +102,7 @@ def test_a_response_that_makes_no_sense_is_refused(fields: dict[str, object], re
     """A response with an unknown purpose, no ids, or numbers out of range is refused."""
     sound = {"problem_id": "1", "participant": "w1", "purpose": "validate", "choice": 0}
     with pytest.raises(ProblemError) as told:
-        Response(**{**sound, **fields})  # type: ignore[arg-type]
+        Response(**{**sound, **fields})
     assert str(told.value) == reason
 
 

@@ -1,4 +1,4 @@
-"""Data sets: order, twins, singles, families, digest; and what filters return."""
+"""Problems, claims and data sets: well-formed when they exist; order, twins, families, digest."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from winosmith import Dataset, Extra, Lineage, Problem
-from winosmith.errors import DataError
+from winosmith import Claim, Dataset, Edit, Extra, Lineage, Origin, Problem
+from winosmith.errors import DataError, ProblemError
 from winosmith.testing import made_twins
 
 
 def a_problem(identity: str, twin_id: str | None = None, **fields: object) -> Problem:
     """Return a problem without an answer."""
-    return Problem(identity, "The _ fell.", ("cup", "jug"), twin_id=twin_id, **fields)  # type: ignore[arg-type]
+    return Problem(identity, "The _ fell.", ("cup", "jug"), twin_id=twin_id, **fields)
 
 
 @st.composite
@@ -144,3 +144,165 @@ def test_a_data_set_survives_a_worker_process() -> None:
     dataset = Dataset(made_twins(3), "made")
     again = pickle.loads(pickle.dumps(dataset))  # noqa: S301 - our own bytes
     assert (again, again.name) == (dataset, "made")
+
+
+TEXT = "The trophy doesn't fit into the brown suitcase because the _ is too large."
+
+
+def trophy(**changes: object) -> Problem:
+    """Return a sound problem with some fields changed."""
+    fields = {"id": "1", "sentence": TEXT, "options": ("trophy", "suitcase"), "answer": 0}
+    return Problem(**{**fields, **changes})
+
+
+REFUSED = {
+    "the id is empty": {"id": " "},
+    "the id must be text, not 5": {"id": 5},
+    "the sentence must be text, not None": {"sentence": None},
+    "the sentence has no blank": {"sentence": "The trophy fits."},
+    "the sentence has 2 blanks ('_'); 1 is needed": {"sentence": "The _ fits the _."},
+    "there are 1 options; 2 to 26 are needed": {"options": ("trophy",)},
+    "there are 27 options; 2 to 26 are needed": {"options": tuple("abcdefghijklmnopqrstuvwxyz0")},
+    "the blank must be an offset in the sentence or None, not '4'": {"blank": "4"},
+    "the sentence has no blank ('_') at the offset 3": {"sentence": "A _ b _ c.", "blank": 3},
+    "the sentence has no blank ('_') at the offset -9": {"sentence": "A _ b _ c.", "blank": -9},
+    "the question is empty": {"sentence": " ", "blank": None},
+    "a question has no blank": {"blank": None, "pronoun": "it"},
+    "the options must be a tuple of texts, not ['a', 'b']": {"options": ["a", "b"]},
+    "an option must be text, not 2": {"options": ("a", 2)},
+    "an option is empty": {"options": ("a", " ")},
+    "an option holds the blank ('_')": {"options": ("a", "b_")},
+    "two options are equal: 'a', ' a'": {"options": ("a", " a")},
+    "the answer is 2; with 2 options it must be 0 to 1": {"answer": 2},
+    "the answer is -1; with 2 options it must be 0 to 1": {"answer": -1},
+    "the answer must be an index or None, not '1'": {"answer": "1"},
+    "the answer must be an index or None, not True": {"answer": True},
+    "the twin id must be text, not 7": {"twin_id": 7},
+    "the twin id is empty; leave it out for a problem without a twin": {"twin_id": ""},
+    "the pronoun must be text, not 3": {"pronoun": 3},
+    "the sentence holds half a character": {"sentence": "A \ud800 _."},
+}
+
+
+@pytest.mark.parametrize("reason", REFUSED)
+def test_what_is_not_a_problem_is_refused_with_the_reason(reason: str) -> None:
+    """A record that is not a problem is refused, and the message says why."""
+    with pytest.raises(ProblemError) as told:
+        trophy(**REFUSED[reason])
+    assert str(told.value).startswith(reason)
+
+
+def test_two_to_26_options_are_taken() -> None:
+    """A problem has 2 options, as in WinoGrande, up to 26, a letter each."""
+    for number in range(2, 27):
+        options = tuple("abcdefghijklmnopqrstuvwxyz"[:number])
+        assert trophy(options=options, answer=number - 1).options == options
+
+
+def test_filling_puts_the_option_in_verbatim() -> None:
+    """The blank, and nothing else, is replaced by the option as it is written."""
+    problem = trophy(sentence=r"He said: _ \1.", options=(r"\g<0>", "b"))
+    assert problem.filled() == (r"He said: \g<0> \1.", r"He said: b \1.")
+
+
+def test_a_solver_sees_neither_the_answer_nor_the_extra() -> None:
+    """A blind problem has no answer and no extra, and is otherwise the same."""
+    problem = trophy(twin_id="t", pronoun="it", extra=Extra({"wsc.correct": "A"}))
+    assert problem.blind() == trophy(answer=None, twin_id="t", pronoun="it")
+
+
+def test_problems_can_be_hashed_and_pickled() -> None:
+    """A problem works as a key and survives a worker process."""
+    problem = trophy(
+        origin=Origin(source="crowd", created="2026-11-21"),
+        lineage=Lineage("0", "0", (Edit("insert", 3, new="very"),), 1),
+        extra=Extra({"wsc.source": "Winograd 1972"}),
+    )
+    assert {problem: 1}[pickle.loads(pickle.dumps(problem))] == 1  # noqa: S301 - our own bytes
+
+
+@pytest.mark.parametrize(
+    ("items", "reason"),
+    [
+        ({"source": 1}, "the extra key 'source' must read 'format.field'"),
+        ({3: 1}, "the extra key 3 must read 'format.field'"),
+        ({"a.b": [1]}, "the extra value of 'a.b' must be a scalar, not [1]"),
+        ({"a.b": float("nan")}, "the extra value of 'a.b' must be finite, not nan"),
+        ({"a.b": float("inf")}, "the extra value of 'a.b' must be finite, not inf"),
+        (["a.b"], "extra must map keys to values, not ['a.b']"),
+    ],
+)
+def test_extra_holds_finite_scalars_by_format_and_field(items: object, reason: str) -> None:
+    """An extra that JSON could not hold, or whose keys are not `format.field`, is refused."""
+    with pytest.raises(ProblemError) as told:
+        Extra(items)
+    assert str(told.value) == reason
+
+
+@given(st.permutations([("a.x", 1), ("b.y", "two"), ("a.z", None)]))
+def test_the_order_of_an_extra_does_not_matter(items: list[tuple[str, object]]) -> None:
+    """Extras with the same items are equal, hash alike, and list them in the same order."""
+    ordered = Extra(dict(items))
+    plain = Extra({"a.x": 1, "a.z": None, "b.y": "two"})
+    assert ordered == plain
+    assert hash(ordered) == hash(plain)
+    assert list(ordered) == ["a.x", "a.z", "b.y"]
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda: Origin(created="yesterday"),
+        lambda: Origin(created=2026),
+        lambda: Origin(author=7),
+        lambda: Edit("replace", 0, "a", "b"),
+        lambda: Edit("substitute", 0, "a", ""),
+        lambda: Edit("substitute", 0, "a", "a"),
+        lambda: Edit("insert", 0, "a", "b"),
+        lambda: Edit("delete", 0, "", ""),
+        lambda: Edit("delete", -1, "a"),
+        lambda: Edit("delete", "1", "a"),
+        lambda: Lineage("", "a"),
+        lambda: Lineage("a", "a", declared=-1),
+        lambda: Lineage("a", "a", declared="1"),
+        lambda: Claim("", TEXT, "trophy"),
+        lambda: Claim("1", "no blank", "trophy"),
+        lambda: Claim("1", TEXT, " "),
+        lambda: Claim("1", TEXT, "trophy", holds=1),
+        lambda: Claim(1, TEXT, "trophy"),
+        lambda: Claim("1", None, "trophy"),
+    ],
+)
+def test_the_parts_of_a_problem_are_checked(made: object) -> None:
+    """An origin, edit, lineage or claim that makes no sense is refused as a ProblemError."""
+    with pytest.raises(ProblemError):
+        made()
+
+
+def test_a_blank_is_a_place_in_the_text() -> None:
+    """Where a sentence holds several `_`, the offset tells which is filled; the others stay."""
+    found = Problem("p", "Call __init__ on _ now.", ("a_b", "c"), 0, blank=17)
+    assert (found.before, found.after) == ("Call __init__ on ", " now.")
+    assert found.filled() == ("Call __init__ on a_b now.", "Call __init__ on c now.")
+    assert replace(found, options=("x", "y")).blank == 17
+
+
+def test_another_sentence_has_its_blank_found_anew() -> None:
+    """A problem made from another by its sentence alone has the blank of its own sentence."""
+    assert replace(trophy(), sentence="_ fits.").blank == 0
+
+
+@given(
+    st.text(min_size=1).filter(str.strip),
+    st.lists(
+        st.text("ab_ ", min_size=1).filter(str.strip), min_size=2, max_size=26, unique_by=str.strip
+    ),
+)
+def test_a_question_stands_before_its_options(text: str, options: list[str]) -> None:
+    """A question's text may hold anything, as may its options, which come after it."""
+    question = Problem("q", text, tuple(options), blank=None)
+    assert all(
+        filled.startswith(text) and filled.endswith(option) and filled[-len(option) - 1].isspace()
+        for filled, option in zip(question.filled(), options, strict=True)
+    )
+    assert (question.blank, question.after, question.blind()) == (None, "", question)

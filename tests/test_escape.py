@@ -1,4 +1,4 @@
-"""Text from data, as it is written into each kind of output."""
+"""Text from data, as it is written into each kind of output, spreadsheets among them."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from tests.hostile import controls
 from winosmith import escape
+from winosmith.outputs import guarded, unguarded
 
 TEXT = st.text(alphabet=st.characters())
 """Text with any code point, lone surrogates too."""
@@ -92,3 +93,23 @@ def test_a_cell_is_one_line_and_no_formula(text: str) -> None:
 def test_nothing_in_a_line_of_markdown_is_markup(text: str, escaped: str) -> None:
     """Markup is escaped, line ends become spaces, and plain words stay readable."""
     assert escape.for_markdown(text) == escaped
+
+
+@given(st.text(alphabet="'=+-@\t\r\n ab＝"))
+def test_a_guarded_cell_comes_back(cell: str) -> None:
+    """Whatever stands in a cell is the same after guarding and unguarding."""
+    assert unguarded(guarded(cell)) == cell
+
+
+@pytest.mark.parametrize(
+    "cell", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "=\n1", " =1", "=", "＝1"]
+)
+def test_no_formula_is_left(cell: str) -> None:
+    """What a spreadsheet takes for a formula begins with an apostrophe afterwards."""
+    assert guarded(cell) == "'" + cell
+
+
+@pytest.mark.parametrize("cell", ["a=b", "The cup is -1 _.", "", "'tis the _", " a"])
+def test_other_cells_stay(cell: str) -> None:
+    """What is no formula is left as it is."""
+    assert guarded(cell) == cell

@@ -94,7 +94,7 @@ def brute_distance(first: list[str], second: list[str]) -> int:
 def problem(sentence: str, number: int = 0, **changes: object) -> Problem:
     """Return a problem whose id is its number."""
     options = changes.pop("options", ("x", "y"))
-    return Problem(str(number), sentence, options, **changes)  # type: ignore[arg-type]
+    return Problem(str(number), sentence, options, **changes)
 
 
 def chain(*sentences: str) -> Dataset:
@@ -155,13 +155,6 @@ def test_the_papers_depths_stand_beside_ours(
     assert [of.edit for of in found] == [distance for _, _, distance in table]
     assert [of.lineage for of in found] == [distance for _, _, distance in table]
     assert check_lineages(Dataset(rows)) == {}
-
-
-def test_the_printed_depths_follow_neither_rule() -> None:
-    """Table 2 counts more than the tokens that differ, table 3 and the appendix count fewer."""
-    higher = [printed > distance for _, printed, distance in TABLE_2]
-    lower = [printed < distance for _, printed, distance in (*TABLE_3, *APPENDIX)]
-    assert (sum(higher), sum(lower)) == (2, 4)
 
 
 PATHS = [

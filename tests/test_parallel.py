@@ -53,7 +53,7 @@ def test_a_long_iterable_is_not_held_at_once() -> None:
     with ThreadPoolExecutor(2) as executor:
         results = ordered_map(str, endless(), executor, ahead=3)
         assert [next(results) for _ in range(5)] == ["0", "1", "2", "3", "4"]
-        results.close()  # type: ignore[attr-defined]
+        results.close()
     assert len(taken) <= 5 + 3
 
 

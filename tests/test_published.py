@@ -65,8 +65,6 @@ def test_a_set_is_known_when_nearly_all_of_it_is() -> None:
         ("winogrande/test.jsonl", "WinoGrande"),
         ("winogrande/train_s.jsonl", "WinoGrande"),
         ("copa/copa-dev.xml", "COPA"),
-        ("superglue_copa/val.jsonl", "COPA"),
-        ("wsc/wsc273.json", "WSC"),
         ("dpr/train.tsv", "DPR"),
     ],
 )

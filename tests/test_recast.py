@@ -78,10 +78,7 @@ CLAIM = Claim("p", "A _ b.", "x", holds=True)
             "two options are equal: 'x', 'x'",
         ),
         (
-            [
-                replace(CLAIM, candidate=name, holds=name == "a")
-                for name in "abcdefghijklmnopqrstuvwxyz0"
-            ],
+            [replace(CLAIM, candidate=name, holds=name == "a") for name in LETTERS],
             "its problem has 27 claims; a problem has at most 26",
         ),
     ],

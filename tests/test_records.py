@@ -14,14 +14,7 @@ from hypothesis import strategies as st
 
 from winosmith import Claim, Edit, Extra, Lineage, Origin, Problem, records
 from winosmith.errors import ProblemError
-from winosmith.records import (
-    canonical,
-    claim_of,
-    claim_record,
-    problem_of,
-    problem_record,
-    schema,
-)
+from winosmith.records import canonical, claim_of, claim_record, problem_of, problem_record, schema
 
 texts = st.text(st.characters(codec="utf-8", exclude_characters="_"), min_size=1, max_size=12)
 names = texts.filter(str.strip)

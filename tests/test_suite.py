@@ -39,32 +39,6 @@ def _tests_of(text: str, folder: Path, *options: str, afresh: bool = False) -> s
     ).stdout
 
 
-WAITING = """
-import threading
-
-def test_it():
-    bell = threading.Event()
-    thread = threading.Thread(target=waits_elsewhere, args=(bell,), daemon=True)
-    thread.start()
-    waits_here(thread)
-
-def waits_elsewhere(bell):
-    bell.wait()
-
-def waits_here(thread):
-    thread.join()
-"""
-
-
-@pytest.mark.long
-def test_a_test_that_hangs_ends_and_tells_where_each_thread_waits(tmp_path: Path) -> None:
-    """At its time limit the stacks of all threads are printed, and the process is over."""
-    printed = _tests_of(WAITING, tmp_path, "--override-ini", "timeout=2")
-    assert "Timeout" in printed
-    assert "in waits_here" in printed
-    assert "in waits_elsewhere" in printed
-
-
 FORKED = """
 from tests import forking
 

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from tests.conftest import absent  # type: ignore[import-not-found]
+from tests.conftest import absent
 from winosmith.testing import PS, PostgresServer, find_postgres, postgres_server
 
 

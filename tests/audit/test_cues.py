@@ -43,7 +43,7 @@ def test_the_order_of_options_changes_no_content_score(dataset: Dataset, random:
     dealt = []
     for problem in dataset:
         order = list(range(len(problem.options)))
-        random.shuffle(order)  # type: ignore[attr-defined]
+        random.shuffle(order)
         options = tuple(problem.options[at] for at in order)
         dealt.append(replace(problem, options=options, answer=order.index(problem.answer or 0)))
     assert _scores(Dataset(dealt)) == _scores(dataset)
@@ -54,7 +54,7 @@ def test_the_order_of_options_changes_no_content_score(dataset: Dataset, random:
 def test_the_order_of_items_changes_nothing(dataset: Dataset, random: object) -> None:
     """Every figure of the battery is the same for the items in another order."""
     rows = list(range(len(dataset)))
-    random.shuffle(rows)  # type: ignore[attr-defined]
+    random.shuffle(rows)
     one = audit.battery(audit.Items.of(dataset), draws=39)
     assert audit.battery(audit.Items.of(dataset.select(rows)), draws=39) == one
 
@@ -232,7 +232,7 @@ def test_a_cue_of_ones_own_is_one_line() -> None:
 )
 def test_a_cue_whose_scores_do_not_fit_is_named_in_the_error(score: object, message: str) -> None:
     """Too few scores, or none that are numbers, are refused by the cue's name."""
-    cue = Cue("mine", score)  # type: ignore[arg-type]
+    cue = Cue("mine", score)
     with pytest.raises(DataError, match=f"'mine' .*{message}"):
         audit.battery(audit.Items.of(_lengths(10, 0.5)), [cue], draws=19)
 

@@ -185,10 +185,10 @@ def test_order_of_rows_and_options_and_a_row_twice_change_nothing(random: object
     moved = [
         replace(p, options=tuple(options), answer=options.index(p.options[p.answer or 0]))
         for p in data
-        for options in [random.sample(p.options, len(p.options))]  # type: ignore[attr-defined]
+        for options in [random.sample(p.options, len(p.options))]
     ]
     moved += [replace(moved[at], id=f"z{at}") for at in (3, 40)]
-    random.shuffle(moved)  # type: ignore[attr-defined]
+    random.shuffle(moved)
     again = _repaired(Dataset(moved))
     texts = [sorted((p.id, p.options, p.answer) for p in found.dataset) for found in (first, again)]
     assert texts[0] == texts[1]
@@ -283,7 +283,7 @@ def test_an_interrupted_repair_goes_on_and_ends_in_the_same_bytes(tmp_path: Path
     """What all items taught is not learnt again after a stop, and every file is as without one."""
     data = _planted(130, 0.4)
     how = {"cues": LENGTHS, "draws": 39, "probe_draws": 0}
-    audit.repair_to_folder(data, tmp_path / "a" / "whole", **how)  # type: ignore[arg-type]
+    audit.repair_to_folder(data, tmp_path / "a" / "whole", **how)
 
     def stop(told: str) -> None:
         if "half" in told:
@@ -291,10 +291,10 @@ def test_an_interrupted_repair_goes_on_and_ends_in_the_same_bytes(tmp_path: Path
 
     out = tmp_path / "b" / "stopped"
     with pytest.raises(KeyboardInterrupt):
-        audit.repair_to_folder(data, out, step=stop, **how)  # type: ignore[arg-type]
+        audit.repair_to_folder(data, out, step=stop, **how)
     assert not (out / "kept.jsonl").exists()
     steps: list[str] = []
-    audit.repair_to_folder(data, out, step=steps.append, **how)  # type: ignore[arg-type]
+    audit.repair_to_folder(data, out, step=steps.append, **how)
     assert not any("what all" in step for step in steps)
     assert _written(out) == _written(tmp_path / "a" / "whole")
 
@@ -305,7 +305,7 @@ def test_repairs_of_the_same_items_are_counted(tmp_path: Path) -> None:
     how = {"cues": LENGTHS, "draws": 19, "probe_draws": 0}
     one, two = tmp_path / "one", tmp_path / "two"
     tried = [
-        audit.repair_to_folder(items, out, seed=seed, force=force, **how).tried  # type: ignore[arg-type]
+        audit.repair_to_folder(items, out, seed=seed, force=force, **how).tried
         for items, out, seed, force in [
             (data, one, 0, False),
             (data, one, 0, False),
@@ -317,7 +317,7 @@ def test_repairs_of_the_same_items_are_counted(tmp_path: Path) -> None:
     assert tried == [1, 1, 2, 3, 1]
     assert json.loads((two / "report.json").read_text("utf-8"))["tried"] == 3
     with pytest.raises(OutputError, match="another recipe"):
-        audit.repair_to_folder(data, one, seed=5, **how)  # type: ignore[arg-type]
+        audit.repair_to_folder(data, one, seed=5, **how)
 
 
 def test_what_two_splits_hold_stays_in_the_last_one(tmp_path: Path) -> None:
@@ -333,7 +333,7 @@ def test_what_two_splits_hold_stays_in_the_last_one(tmp_path: Path) -> None:
         "test": Dataset([*test, halves[0]], "test"),
     }
     how = {"cues": LENGTHS, "draws": 39, "probe_draws": 0}
-    found = audit.repair_splits(splits, tmp_path / "out", **how)  # type: ignore[arg-type]
+    found = audit.repair_splits(splits, tmp_path / "out", **how)
     left = {e.problem.id: e.reason for e in found["train"].filtered.dropped
             if e.stage == "in a later split"}  # fmt: skip
     assert left.keys() == {"same", "near", "h0", "h1"}
@@ -341,16 +341,16 @@ def test_what_two_splits_hold_stays_in_the_last_one(tmp_path: Path) -> None:
     assert not any(e.stage == "in a later split" for e in found["test"].filtered.dropped)
     assert all(found[name].filtered.input() == splits[name] for name in splits)
     assert all(found[name].proof.bounds for name in splits)
-    alone = audit.repair(splits["test"], **how)  # type: ignore[arg-type]
+    alone = audit.repair(splits["test"], **how)
     assert alone.dataset == found["test"].dataset
     assert "Items that a later split has, left out: 4, as same" in audit.repair_page(found["train"])
     assert (tmp_path / "out" / "train" / "kept.jsonl").exists()
-    again = audit.repair_splits(splits, tmp_path / "b", seed=1, **how)  # type: ignore[arg-type]
+    again = audit.repair_splits(splits, tmp_path / "b", seed=1, **how)
     assert [again[name].tried for name in splits] == [2, 2]
     with pytest.raises(DataError, match="train: nothing is left to repair: q0 is the same as q0"):
         audit.repair_splits(
             {"train": splits["test"], "test": splits["test"]}, tmp_path / "c",
-            **how,  # type: ignore[arg-type]
+            **how,
         )  # fmt: skip
 
 
@@ -379,10 +379,10 @@ def test_where_one_split_can_not_be_repaired_none_is_written(tmp_path: Path) -> 
     splits = {"train": _planted(130, 0.4), "test": _planted(400, 1.0, seed=7)}
     how = {"cues": LENGTHS, "draws": 39, "probe_draws": 0}
     with pytest.raises(DataError, match=r"test: no item .* Nothing was written; leave test out"):
-        audit.repair_splits(splits, tmp_path, **how)  # type: ignore[arg-type]
+        audit.repair_splits(splits, tmp_path, **how)
     assert not any(tmp_path.iterdir())
     (tmp_path / "test").mkdir()
     (tmp_path / "test" / "mine").touch()
     with pytest.raises(OutputError, match="was not written by winosmith"):
-        audit.repair_splits(splits, tmp_path, **how)  # type: ignore[arg-type]
+        audit.repair_splits(splits, tmp_path, **how)
     assert not (tmp_path / "train").exists()

@@ -1,4 +1,4 @@
-"""A build that follows another one, in its folder and on the terminal."""
+"""A build that follows another one: its folder, the terminal, and sides that stay."""
 
 from __future__ import annotations
 
@@ -7,11 +7,16 @@ import shutil
 from dataclasses import replace
 
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
-from winosmith import Dataset, Lineage, formats
+from tests.conftest import examples
+from winosmith import Dataset, Lineage, Origin, Problem, formats
+from winosmith.blocks import Former, former_sides, placed, shuffled_blocks, side_kept
 from winosmith.build import build, finished_build, read_last, read_recipe
+from winosmith.build._split import split
 from winosmith.cli import main
-from winosmith.errors import InputError, OutputError
+from winosmith.errors import DataError, InputError, OutputError
 from winosmith.testing import made_twins
 
 RECIPE = """
@@ -132,3 +137,153 @@ def test_what_is_no_last_build_is_told(first, tmp_path):
     with pytest.raises(InputError, match=r"private/ids\.jsonl is missing"):
         build(recipe, tmp_path / "next", last=folder)
     assert not (tmp_path / "next").exists()
+
+
+SHARES = {"dev": 0.2, "test": 0.3}
+
+
+@st.composite
+def two_pools(draw_from):
+    """Draw a pool, and one that has grown from it: some gone, some new, copies, other kept."""
+    whole = made_twins(draw_from(st.integers(12, 40)), seed=draw_from(st.integers(0, 99)))
+    rng = draw_from(st.randoms(use_true_random=False))
+    cut = rng.randrange(8, len(whole) // 2) * 2
+    before = Dataset(
+        replace(p, origin=Origin(author=rng.choice("abcdefghij"))) for p in whole[:cut]
+    )
+    after = [p for p in (*before, *whole[cut:]) if rng.random() < 0.9]
+    after += [_tying(rng.choice(before), rng.choice(before), at) for at in range(rng.randrange(3))]
+    return before, Dataset(after), [_kept(rng, each) for each in (before, after)]
+
+
+def _kept(rng, problems):
+    return [row for row in range(len(problems)) if rng.random() < 0.7]
+
+
+def _tying(one, other, at):
+    """Return a problem that puts two blocks together: a copy of one in the family of the other."""
+    return replace(one, id=f"tie{at}", twin_id=None, lineage=Lineage(other.root, other.id))
+
+
+def _split(dataset, kept, **more):
+    rows = range(len(dataset))
+    return split(dataset, shuffled_blocks(dataset, 3), pool=rows, kept=kept, **{**SHARES, **more})
+
+
+def _in_turn(before, kept, after, kept_now, **more):
+    """Return the sides of one pool, and how another is split with them; pass what can't be."""
+    try:
+        first = _split(before, kept)
+        former = [Former(p, first.sides[row]) for row, p in enumerate(before)]
+        return former, _split(after, kept_now, former=former, **more)
+    except DataError:
+        assume(False)
+
+
+@examples(60)
+@given(two_pools())
+def test_every_old_block_keeps_its_side(drawn):
+    """What was on one side is there again; of two sides, the one that was told wins."""
+    before, after, (kept, kept_now) = drawn
+    former, second = _in_turn(before, kept, after, kept_now)
+    old = {f.problem.id: f.side for f in former}
+    joined = {row for joint in second.joints for row in joint.rows}
+    for row, problem in enumerate(after):
+        if problem.id in old and row not in joined:
+            assert second.sides[row] == old[problem.id]
+            assert row in second.old
+    for joint in second.joints:
+        assert len(joint.former) > 1
+        assert joint.side == ("train" if "train" in joint.former else "dev")
+        assert {second.sides[row] for row in joint.rows} == {joint.side}
+    parts = (*second.debiased, *second.dev, *second.test)
+    assert sorted(parts) == kept_now
+    told = {f.problem.id for f in former if f.side != "test"}
+    assert not told & {after[row].id for row in (*second.test, *second.withheld)
+                       if second.sides[row] == "test"}  # fmt: skip
+    assert {*second.train}.isdisjoint({*second.dev, *second.test, *second.withheld})
+
+
+@examples(30)
+@given(two_pools(), st.randoms(use_true_random=False))
+def test_sides_depend_on_no_order(drawn, rng):
+    """Permuted, both pools are split the same."""
+    before, after, (kept, kept_now) = drawn
+    former, second = _in_turn(before, kept, after, kept_now)
+    rows = rng.sample(range(len(after)), len(after))
+    rng.shuffle(former)
+    place = {old: new for new, old in enumerate(rows)}
+    other = _split(after.select(rows), [place[row] for row in kept_now], former=former)
+    assert {row: other.sides[place[row]] for row in place} == second.sides
+
+
+@given(two_pools())
+def test_no_contributor_changes_sides_where_that_is_asked_for(drawn):
+    """Who was on one side alone has everything there, what is new, too."""
+    before, after, (kept, _) = drawn
+    before = Dataset(replace(p, origin=Origin(author=p.twin_id)) for p in before)
+    after = Dataset(replace(p, origin=Origin(author=p.twin_id), id=f"new{p.id}", twin_id=None,
+                            sentence=f"So {p.id} says: {p.sentence}", options=(f"x{p.id}", "y"))
+                    for p in made_twins(12))  # fmt: skip
+    former, second = _in_turn(before, kept, after, range(24), disjoint="contributor")
+    old = {f.problem.origin.author: f.side for f in former}
+    for row, problem in enumerate(after):
+        assert second.sides[row] == old.get(problem.origin.author, second.sides[row])
+
+
+def test_new_blocks_go_where_most_is_missing():
+    """Sides come to the shares that are asked for, as nearly as old blocks allow."""
+    data = made_twins(100)
+    former = [Former(data[row], "train" if row < 40 else "dev") for row in range(80)]
+    found = _split(data, range(200), former=former)
+    assert [len(part) for part in (found.debiased, found.dev, found.test)] == [100, 40, 60]
+    crowded = _split(data, range(200), former=[Former(data[row], "dev") for row in range(100)])
+    assert len(crowded.dev) == 100
+    assert abs(len(crowded.debiased) / 100 - len(crowded.test) / 60) < 0.05
+
+
+def test_a_new_block_goes_where_the_least_share_is_there():
+    """One of two is less than three of four."""
+    data = made_twins(0, singles=5)
+    former = [Former(data[row], "dev" if row < 3 else "test") for row in range(4)]
+    found = placed(data, [[row] for row in range(5)], {"dev": 4, "test": 2}, former=former)
+    assert found[4].side == "test"
+
+
+def test_an_old_block_of_which_nothing_is_kept_stays_secret():
+    """What was in test, and is filtered out now, is neither trained on nor published."""
+    data = made_twins(30)
+    former = [Former(problem, "test") for problem in data[:2]]
+    found = _split(data, range(2, 60), former=former)
+    assert {*found.withheld} >= {0, 1}
+    assert {0, 1}.isdisjoint(found.train)
+
+
+@pytest.mark.parametrize(
+    ("now", "stays"),
+    [
+        ({}, True),
+        ({"id": "other"}, True),
+        ({"sentence": "The _ stood near the old red wall of the town, too."}, True),
+        ({"sentence": "Gone is the _."}, True),
+        ({"options": ("pen", "ink")}, True),
+        ({"options": ("cup", "jug", "pen"), "sentence": "Gone is the _."}, False),
+        ({"options": ("pen", "ink"), "sentence": "Nobody knew whose _ it was."}, False),
+        ({"id": "other", "lineage": Lineage("r", "r"), "sentence": "Gone is the _."}, True),
+        ({"id": "other", "lineage": Lineage("z", "z"), "sentence": "Gone is the _."}, False),
+    ],
+)
+def test_a_problem_is_known_again(now, stays):
+    """By its words, its options, its family; not by an id that another problem has now."""
+    old = Problem("r", "The _ stood near the old red wall of the town.", ("cup", "jug"), 0)
+    new = replace(old, **now)
+    (sides,) = former_sides(Dataset([new]), [[0]], [Former(old, "test")])
+    assert (side_kept(sides) == "test") is stays
+
+
+def test_nothing_new_and_a_side_that_is_wanted_is_told():
+    """Where every block has its side and one is empty, the way out is named."""
+    data = made_twins(10)
+    former = [Former(problem, "train") for problem in data]
+    with pytest.raises(DataError, match=r"nothing is left for dev.*redraw=True"):
+        _split(data, range(20), former=former)

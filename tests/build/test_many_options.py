@@ -83,7 +83,7 @@ def test_an_encoder_reads_options_alone_or_in_the_sentence(
         done = debias_to_folder(
             POOL.select(range(60)),
             tmp_path / str(reads),
-            embed=EmbedRecipe(encoder=str(tiny_encoder), reads=reads),  # type: ignore[arg-type]
+            embed=EmbedRecipe(encoder=str(tiny_encoder), reads=reads),
             chosen=FilterRecipe(method="mirror", again=False),
             splits=0,
         )
@@ -192,7 +192,7 @@ def test_questions_of_two_options_are_read_alone_unless_told(tmp_path: Path) -> 
     )
     chosen, signatures = FilterRecipe(method="mirror", again=False), []
     for reads in (None, "sentence"):
-        recipe = EmbedRecipe(dimensions=64, reads=reads)  # type: ignore[arg-type]
+        recipe = EmbedRecipe(dimensions=64, reads=reads)
         done = debias_to_folder(asked, tmp_path / str(reads), embed=recipe, chosen=chosen, splits=0)
         signatures.append(str(done.measures.signature))
     assert ["reads:options" in one for one in signatures] == [True, False]

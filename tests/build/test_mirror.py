@@ -14,13 +14,7 @@ import numpy as np
 import pytest
 
 from winosmith import Dataset, debias, formats, practice
-from winosmith.build import (
-    EmbedRecipe,
-    FilterRecipe,
-    Recipe,
-    debias_to_folder,
-    read_recipe,
-)
+from winosmith.build import EmbedRecipe, FilterRecipe, Recipe, debias_to_folder, read_recipe
 from winosmith.cli import main
 from winosmith.embed import LightEmbedder, save_array
 from winosmith.errors import RecipeError

@@ -1,4 +1,4 @@
-"""A real server with a tiny model, made on the spot, that is killed and started again."""
+"""A real server with a tiny model, made on the spot, that has little to say."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.chat.serving import Served, serving, tiny_chat_model  # type: ignore[import-not-found]
+from tests.chat.serving import Served, serving, tiny_chat_model
+from winosmith import Problem
 from winosmith.chat import ChatError, Client
+from winosmith.evolve import ChatPerturber
 from winosmith.solve._chat import ChatSolver
 from winosmith.testing import made_twins
 
@@ -91,3 +93,20 @@ def test_a_killed_server_costs_nothing(served: Served, tmp_path: Path) -> None:
     disturbed = _solver(served, tmp_path / "a", kill_at(20, restart=True)).ask(DATA)
     again[0].join()
     assert disturbed == undisturbed
+
+
+def test_a_model_that_babbles_ends_cleanly(served: Served, tmp_path: Path) -> None:
+    """Three turns of babble end with a warning of what to do; the turns are kept to be read."""
+    root = Problem("r", "The cup hit the jug, and the _ broke.", ("cup", "jug"), 0)
+    notes: list[str] = []
+    perturber = ChatPerturber(
+        Client(str(served.folder), served.url, max_tokens=40),
+        wanted=5,
+        folder=tmp_path / "kept",
+        on_progress=lambda *state: notes.append(state[2]),
+    )
+    with pytest.warns(UserWarning, match="r: nothing acceptable came in 3 turns .*stronger"):
+        assert list(perturber.perturb(root, 0)) == []
+    assert [note.split(":")[0] for note in notes[1:4]] == ["turn 1", "turn 2", "turn 3"]
+    (kept,) = (tmp_path / "kept").iterdir()
+    assert (kept / "transcript.md").read_text("utf-8").count("The model says:") == 3

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import Any
 
+import click
 import pytest
 
 from winosmith.cli import main
+from winosmith.cli._main import group
 
 
 class Cli:
@@ -50,3 +53,21 @@ class Cli:
 def cli(capsys: pytest.CaptureFixture[str]) -> Cli:
     """Return the command line."""
     return Cli(capsys)
+
+
+@cache
+def ways() -> dict[str, tuple[click.Command, ...]]:
+    """Return, by the name of each command and group, its groups from the outermost, and itself."""
+    found: dict[str, tuple[click.Command, ...]] = {}
+
+    def walk(of: click.Group, name: str, before: tuple[click.Command, ...]) -> None:
+        context = click.Context(of)
+        for word in of.list_commands(context):
+            command = of.get_command(context, word)
+            assert command is not None
+            found[f"{name} {word}".strip()] = (*before, command)
+            if isinstance(command, click.Group):
+                walk(command, f"{name} {word}".strip(), (*before, command))
+
+    walk(group, "", ())
+    return found

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.web import serving  # type: ignore[import-not-found]
-from tests.web.conftest import prepared_site  # type: ignore[import-not-found]  # noqa: F401
+from tests.web import serving
+from tests.web.conftest import prepared_site  # noqa: F401
 from winosmith import formats
 from winosmith.testing import made_twins
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from tests import forking  # type: ignore[import-not-found]
-from tests.conftest import installed  # type: ignore[import-not-found]
-from tests.web import serving  # type: ignore[import-not-found]
+from tests import forking
+from tests.conftest import installed
+from tests.web import serving
 from winosmith import formats, practice
 
 TAKE = """

@@ -14,7 +14,7 @@ import click
 import pytest
 
 import winosmith
-from tests.cli.conftest import Cli
+from tests.cli.conftest import Cli, ways
 from tests.cli.test_release import ABOUT
 from winosmith import formats
 from winosmith.cli import _advice, main
@@ -73,17 +73,7 @@ def _all_texts() -> Iterator[tuple[str, str]]:
             yield f"{path.relative_to(PACKAGE).as_posix()}:{line}", text
 
 
-def _commands(of: click.Group) -> Iterator[click.Command]:
-    context = click.Context(of)
-    for name in of.list_commands(context):
-        command = of.get_command(context, name)
-        assert command is not None
-        yield command
-        if isinstance(command, click.Group):
-            yield from _commands(command)
-
-
-COMMANDS = [*_commands(group)]
+COMMANDS = [way[-1] for way in ways().values()]
 OPTIONS = {option for command in COMMANDS for param in command.params for option in param.opts}
 
 
@@ -179,16 +169,6 @@ def test_a_command_names_its_own_options() -> None:
     assert wrong == []
 
 
-def _command(*names: str) -> click.Command:
-    command: click.Command = group
-    for name in names:
-        assert isinstance(command, click.Group)
-        found = command.get_command(click.Context(command), name)
-        assert found is not None
-        command = found
-    return command
-
-
 @pytest.mark.parametrize(
     ("command", "message", "printed"),
     [
@@ -210,7 +190,7 @@ def test_a_setting_is_printed_as_the_command_takes_it(
     command: str, message: str, printed: str
 ) -> None:
     """A command prints its own option, or that of the command which has it."""
-    assert advised(message, _command(command)) == printed
+    assert advised(message, ways()[command][-1]) == printed
 
 
 def test_python_callers_read_parameters(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ import pytest
 
 from tests import forking
 from tests.cli.conftest import Cli
-from tests.web import serving  # type: ignore[import-not-found]
-from tests.web.conftest import prepared_site  # type: ignore[import-not-found]  # noqa: F401
+from tests.web import serving
+from tests.web.conftest import prepared_site  # noqa: F401
 from winosmith import Problem, formats
 from winosmith.cli import main
 from winosmith.humans import make_sheets

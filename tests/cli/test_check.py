@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Cli
-from winosmith import Dataset, Problem, Response, formats, practice
+from winosmith import Dataset, Problem, Response, formats
 from winosmith.cli import main
 from winosmith.lineage import perturbed
 from winosmith.testing import made_families, made_twins
@@ -194,37 +194,6 @@ def test_bad_options_end_with_code_2(
 ) -> None:
     """A limit out of range or an unknown rule is bad input, told on the error stream."""
     assert told in cli.refused("check", twins, *arguments)
-
-
-def test_a_vote_that_can_not_be_is_told_by_file_and_line(
-    twins: Path, tmp_path: Path, cli: Cli
-) -> None:
-    """A bad row of the votes file ends the check with its file and line."""
-    path = tmp_path / "votes.csv"
-    path.write_text("problem_id,participant,choice\n0-0,ann,0\n")
-    assert f"{path}:2: '0' is not the number of an option" in cli.refused(
-        "check", twins, "--votes", path
-    )
-
-
-def test_the_practice_corpus_passes_and_its_crowd_rejects_a_third(tmp_path: Path, cli: Cli) -> None:
-    """The generated twins obey every rule, and the simulated crowd keeps about two thirds."""
-    made = practice.corpus(200, seed=1)
-    formats.write(made.dataset, tmp_path / "twins.jsonl")
-    write_votes(made.votes, tmp_path / "votes.csv")
-    found = cli.told("check", tmp_path / "twins.jsonl", "--votes", tmp_path / "votes.csv")
-    structure, votes = found["funnel"]["steps"]
-    assert structure["dropped"] == {}
-    assert 0.5 < found["funnel"]["share"] < 0.85
-    assert {"majority", "ambiguity", "word association"} <= set(votes["dropped"])
-    assert found["set_aside"] == {}
-
-
-@pytest.mark.data
-def test_the_released_dev_set_keeps_the_rules(data_dir: Path, cli: Cli) -> None:
-    """Of WinoGrande's dev set, 1,265 of 1,267 problems pass the check."""
-    found = cli.told("check", data_dir / "winogrande/dev.jsonl")
-    assert found["funnel"]["steps"][0]["kept"]["problems"] == 1265
 
 
 def test_a_parent_that_is_gone_is_named(tmp_path: Path, cli: Cli) -> None:

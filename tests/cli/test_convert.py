@@ -46,6 +46,8 @@ def test_what_the_format_can_not_hold_is_told(ours: Path, tmp_path: Path, cli: C
     out = tmp_path / "out.jsonl"
     told = cli.aside("convert", ours, out, "--to", "superglue-wsc", "--recast", "claims")
     assert "changed: problem_id in 4 claims" in told
+    assert "lost: origin author in 2 problems, twin_id in 2" in told
+    assert "lost: nothing" not in told
     told = cli.aside("convert", ours, tmp_path / "winogrande", "--to", "winogrande")
     assert "lost: origin author in 2 problems" in told
 
@@ -196,20 +198,3 @@ def test_a_file_that_fits_two_formats_names_both(tmp_path: Path, cli: Cli) -> No
         "more than one format fits its content; name one with --from (winosmith, winogrande)"
         in cli.refused(*command)
     )
-
-
-def test_the_help_names_every_format(cli: Cli) -> None:
-    """The help lists all formats with a line each."""
-    shown = cli("convert --help")
-    assert all(f"\n    {known.name} " in shown for known in formats.FORMATS)
-
-
-def test_a_recast_into_claims_tells_that_the_twins_are_lost(
-    ours: Path, tmp_path: Path, cli: Cli
-) -> None:
-    """Claims have no place for the twin of their problem, and the command says so."""
-    out = tmp_path / "claims.jsonl"
-    command = ["convert", str(ours), str(out), "--to", "superglue-wsc", "--recast", "claims"]
-    told = cli.aside(*command)
-    assert "lost: origin author in 2 problems, twin_id in 2" in told
-    assert "lost: nothing" not in told

@@ -10,7 +10,6 @@ import pytest
 
 from tests.cli.conftest import Cli
 from winosmith import formats
-from winosmith.cli import main
 from winosmith.embed import LightEmbedder, load_array
 from winosmith.testing import made_twins
 
@@ -37,14 +36,6 @@ def test_the_light_embedder_needs_nothing_but_the_data(data: Path, cli: Cli) -> 
         signature = json.loads(held["signature"].item())
     assert signature["data"] == PROBLEMS.digest
     assert signature["parameters"]["embedder"] == "light"
-
-
-def test_the_same_command_writes_the_same_bytes(data: Path) -> None:
-    """Two runs give files that are equal byte by byte."""
-    outs = [data.with_name(name) for name in ("a.npz", "b.npz")]
-    for out in outs:
-        assert main(["embed", str(data), "--out", str(out)]) == 0
-    assert outs[0].read_bytes() == outs[1].read_bytes()
 
 
 def test_a_file_that_exists_is_not_overwritten(data: Path, cli: Cli) -> None:

@@ -6,10 +6,6 @@ import csv
 import html
 import json
 import re
-import signal
-import subprocess
-import sys
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,8 +13,7 @@ import pytest
 
 from tests.cli.conftest import Cli
 from tests.conftest import installed, need_wordnet
-from tests.waiting import LONGEST
-from winosmith import Dataset, Problem, Response, formats, practice, validate
+from winosmith import Problem, formats, practice
 from winosmith.chat import Message
 from winosmith.cli import main
 from winosmith.lineage import UNVALIDATED, check_lineages
@@ -28,9 +23,6 @@ HALVES = practice.handwritten()
 DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday May June July".split()
 EXAMPLE = "parcel"
 """The first option of the prompt's own worked example."""
-
-CHUNK = 64
-"""Problems that are written at once."""
 
 
 def author(messages: Sequence[Message]) -> str:
@@ -97,27 +89,6 @@ def test_synonyms_make_families(folder: Path, wordnet: None, cli: Cli) -> None:
     assert "|with:wordnet|" in told["signature"]
 
 
-def test_one_is_a_singular(folder: Path, wordnet: None, cli: Cli) -> None:
-    """What is printed is English for one problem, too, and no wider than a terminal."""
-    formats.write(HALVES.problems[:1], "single.jsonl")
-    printed = cli("evolve single.jsonl --with wordnet --count 1 --out out")
-    assert re.match(r"(1 child|0 children) of 1 problem\n", printed)
-    assert max(map(len, printed.splitlines()[:-1])) <= 80
-
-
-def test_workers_make_no_difference(folder: Path, wordnet: None) -> None:
-    """One process and two write the same bytes."""
-    many = Dataset(
-        type(p)(f"{p.id}-{n}", f"Once upon {n} times, {p.sentence}", p.options, p.answer)
-        for n in range(5)
-        for p in HALVES[:110]
-    )
-    formats.write(many, "many.jsonl")
-    run("evolve many.jsonl --with wordnet --out one --workers 1")
-    run("evolve many.jsonl --with wordnet --out two --workers 2")
-    assert published(Path("one")) == published(Path("two"))
-
-
 def test_generations_follow_one_another(folder: Path, wordnet: None) -> None:
     """With two perturbers, the second perturbs the children of the first, too."""
     formats.write(HALVES, "all.jsonl")
@@ -129,18 +100,6 @@ def test_generations_follow_one_another(folder: Path, wordnet: None) -> None:
     assert check_lineages(evolved) == {}
 
 
-def test_people_take_the_mark_off(folder: Path, wordnet: None) -> None:
-    """What judges find valid after evolving is no longer marked."""
-    run("evolve twins.jsonl --with wordnet --out out")
-    evolved = formats.read("out/evolved.jsonl")
-    child = next(p for p in evolved if p.lineage and p.answer is not None)
-    votes = [Response(child.id, f"judge{n}", "validate", child.answer) for n in range(3)]
-    validate.write_votes(votes, "votes.csv")
-    skip = " ".join(f"--skip {rule}" for rule in ("length", "overlap", "edit", "options"))
-    run(f"check out/evolved.jsonl --votes votes.csv {skip} --out judged")
-    [kept] = formats.read("judged/kept.jsonl")
-    assert kept.id == child.id
-    assert UNVALIDATED not in kept.extra
 
 
 @pytest.mark.long
@@ -209,54 +168,6 @@ def test_sets_from_two_data_sets(
         assert f">{shown}</" in page
     for root in (p for p in formats.read("sets/large-dev.jsonl") if p.lineage is None):
         assert root.sentence.partition("_")[0].rstrip() in html.unescape(page)
-
-
-@pytest.mark.long
-def test_an_interrupt_keeps_what_was_made(folder: Path, chat: None) -> None:
-    """Ctrl-C ends with code 130; the same command asks for the rest alone.
-
-    The end is the same as without the interrupt, even where the last line was cut off.
-    """
-    many = [
-        type(p)(f"{p.id}-{n}", f"Once upon {n} times, {p.sentence}", p.options, p.answer)
-        for n in range(2)
-        for p in HALVES[:40]
-    ]
-    formats.write(many, "many.jsonl")
-    asked: list[int] = []
-    reached, going_on = threading.Event(), threading.Event()
-
-    def slow(messages: list[Message]) -> str:
-        asked.append(len(messages))
-        if len(asked) > CHUNK + 4:
-            reached.set()
-            going_on.wait(LONGEST)
-        return author(messages)
-
-    with chat_server(slow) as url:
-        line = f"evolve many.jsonl --with chat --model m --base-url {url} --wanted 1 --batches 1"
-        process = subprocess.Popen(
-            [sys.executable, "-m", "winosmith", *line.split(), "--out", "out"],
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        assert reached.wait(LONGEST)
-        process.send_signal(signal.SIGINT)
-        going_on.set()
-        _, said = process.communicate(timeout=LONGEST)
-        assert process.returncode == 130, said
-        assert "Traceback" not in said
-        [work] = Path("out").rglob("*generation-1*")
-        kept = work.read_bytes()
-        assert kept.count(b"\n") == CHUNK
-        work.write_bytes(kept[:-10])  # as if the machine had crashed while it wrote
-        before = len(asked)
-        assert before < len(many)
-        run(f"{line} --out out")
-        assert len(asked) <= len(many) + 1  # what was under way may be asked for again
-        assert not list(Path("out").rglob("*generation-1*"))
-        run(f"{line} --out whole")
-    assert published(Path("out")) == published(Path("whole"))
 
 
 def test_the_model_of_the_environment_is_in_the_signature(

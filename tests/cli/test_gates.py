@@ -6,15 +6,13 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import click
 import pytest
 
-from tests.cli.conftest import Cli
+from tests.cli.conftest import Cli, ways
 from winosmith import Problem, formats
-from winosmith.cli._main import group
 from winosmith.testing import made_twins
 
 DATA = made_twins(40)
@@ -44,16 +42,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def _commands(of: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[str, click.Command]]:
-    context = click.Context(of)
-    for name in of.list_commands(context):
-        command = of.get_command(context, name)
-        assert command is not None
-        yield " ".join((*path, name)), command
-        if isinstance(command, click.Group):
-            yield from _commands(command, (*path, name))
-
-
 OF_BLIND_VECTORS = {"build", "debias", "round"}
 """End with 1 if the vectors tell no problems apart; `test_build` and `test_round` run these."""
 
@@ -62,9 +50,9 @@ def test_every_gate_is_listed() -> None:
     """Commands whose help mentions code 1 are those of this file, and those of blind vectors."""
     texts = {
         name: " ".join(
-            [command.help or "", *(getattr(p, "help", "") or "" for p in command.params)]
+            [way[-1].help or "", *(getattr(p, "help", "") or "" for p in way[-1].params)]
         )
-        for name, command in _commands(group)
+        for name, way in ways().items()
     }
     found = {name for name, text in texts.items() if re.search(r"code\s+1\b", text)}
     assert found == {*GATES, *OF_BLIND_VECTORS}

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import click
 import pytest
 
 import winosmith.cli
+from tests.cli.conftest import ways
 from tests.hostile import HOSTILE, controls
 from winosmith import Dataset, Prediction, formats
 from winosmith.cli import main
-from winosmith.cli._main import group
 from winosmith.records import problem_of, problem_record
 from winosmith.testing import made_twins
 
@@ -22,23 +21,7 @@ BAD = "".join(HOSTILE.values())
 HEADER = HOSTILE["csi"] + HOSTILE["osc"] + HOSTILE["c1"] + HOSTILE["bidi"]
 """The name of a column, without line ends."""
 
-Way = tuple[tuple[str, click.Command], ...]
-"""The names and commands of groups, then of one that does something."""
-
-
-def _ways(of: click.Group, before: Way = ()) -> Iterator[Way]:
-    """Yield the way to each command."""
-    context = click.Context(of)
-    for name in of.list_commands(context):
-        command = of.get_command(context, name)
-        assert command is not None
-        if isinstance(command, click.Group):
-            yield from _ways(command, (*before, (name, command)))
-        else:
-            yield (*before, (name, command))
-
-
-WAYS = {" ".join(name for name, _ in way): way for way in _ways(group)}
+WAYS = {name: way for name, way in ways().items() if not isinstance(way[-1], click.Group)}
 
 
 SMALL = {"demo": ("--out", f"{BAD}.csv"), "practice": ("--twins", "9")}
@@ -86,12 +69,12 @@ def _value(param: click.Parameter, name: str, extension: str) -> str:
     return name
 
 
-def _arguments(way: Way, name: str, extension: str) -> list[str]:
+def _arguments(command: str, name: str, extension: str) -> list[str]:
     """Return the arguments and the options that a command must have, all of them hostile."""
     words: list[str] = []
-    for called, command in way:
+    for called, one in zip(command.split(), WAYS[command], strict=True):
         words += [called, *SMALL.get(called, ())]
-        for param in command.params:
+        for param in one.params:
             if isinstance(param, click.Argument):
                 words.append(_value(param, name, extension))
             elif param.required:
@@ -113,8 +96,8 @@ def test_hostile_files_reach_no_terminal(
 ) -> None:
     """Names of files, columns and keys are printed with their control characters spelled out."""
     for extension in _tables(name):
-        words = _arguments(WAYS[command], name, extension)
-        as_json = any("--json" in param.opts for param in WAYS[command][-1][1].params)
+        words = _arguments(command, name, extension)
+        as_json = any("--json" in param.opts for param in WAYS[command][-1].params)
         for more in ([], ["--json"] if as_json else ["--no-such-" + name]):
             assert controls(_printed(capsys, [*words, *more])) == [], words
 
@@ -124,9 +107,9 @@ def test_hostile_options_reach_no_terminal(
     command: str, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Values of options are printed with their control characters spelled out."""
-    for param in WAYS[command][-1][1].params:
+    for param in WAYS[command][-1].params:
         if isinstance(param, click.Option) and not param.is_flag:
-            words = [*_arguments(WAYS[command], name, ".csv"), param.opts[-1], name]
+            words = [*_arguments(command, name, ".csv"), param.opts[-1], name]
             assert controls(_printed(capsys, words)) == [], words
 
 

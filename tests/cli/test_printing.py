@@ -21,8 +21,10 @@ def test_a_column_has_one_form_on_a_terminal_and_on_a_page(
 
 
 def test_a_paragraph_prints_no_control_characters(capsys: pytest.CaptureFixture[str]) -> None:
-    """An id with a terminal's escape codes in it is printed with them spelled out."""
-    print_blocks([report.Text(["a \x1b[31mred\x1b[0m id"]), report.Text(["\x1b]0;x"], "list")])
+    """An id with escape codes or markup in it is printed with them spelled out."""
+    print_blocks(
+        [report.Text(["a [red] \x1b[31mred\x1b[0m id"]), report.Text(["\x1b]0;x"], "list")]
+    )
     printed = capsys.readouterr().out
-    assert "\\x1b[31mred" in printed
+    assert "a [red] \\x1b[31mred" in printed
     assert "\x1b" not in printed

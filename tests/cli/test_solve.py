@@ -179,17 +179,6 @@ def test_a_chat_model_is_asked(endpoint: Endpoint, cli: Cli) -> None:
     assert len(endpoint.asked) == 48  # what was said is kept
 
 
-def test_without_a_cache_replies_are_told_of_too(endpoint: Endpoint, cli: Cli) -> None:
-    """Unclear replies, position bias and tokens are those of the run."""
-    asked = f"solve dev.jsonl --solver chat --model m --base-url {endpoint.url} --out new/p.jsonl"
-    command = [*asked.split(), "--swap", "--no-cache"]
-    shown = cli(*command)
-    assert "48, 0 of them unclear" in shown
-    assert "100.0 % name the same place when the options are swapped" in shown
-    assert "2,400 in, 240 out" in shown
-    assert "of this run" not in shown
-
-
 def test_a_chat_model_may_be_asked_less(endpoint: Endpoint, cli: Cli) -> None:
     """Zero-shot and without a cache, and stopped by a budget before more is spent."""
     command = (
@@ -325,15 +314,6 @@ def test_a_stopped_command_goes_on(stop: signal.Signals) -> None:
     assert done.stdout.count("chunk\n") == 2  # two of four were finished
     found = formats.read_predictions("p.jsonl", many)
     assert found.predictions == solve.predict(solve.Random(), many)
-
-
-def test_the_help_names_every_solver(cli: Cli) -> None:
-    """Each solver stands in the help with a line of its own."""
-    shown = cli("solve --help")
-    from winosmith.cli._solvers import SOLVERS
-
-    for name in SOLVERS:
-        assert f"\n      {name} " in shown
 
 
 def told(pronoun: str, count: int = 6) -> list[Problem]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Cli
-from tests.work import calls  # type: ignore[import-not-found]
+from tests.work import calls
 from winosmith import Claim, Dataset, Problem, formats
 from winosmith.cli import main
 from winosmith.testing import made_twins
@@ -75,22 +75,6 @@ def test_too_few_answers_are_told(tmp_path: Path, cli: Cli) -> None:
     assert "Too few answers are known to tell" in shown
     assert "they are needed of 30 blocks" in " ".join(shown.split())
     assert "withheld: 100" in shown
-
-
-def test_one_problem_is_no_problems(tmp_path: Path, cli: Cli) -> None:
-    """What is counted once stands in the singular."""
-    formats.write([Problem("1", "The _ fell.", ("cup", "jug"), 0)], tmp_path / "made.jsonl")
-    shown = " ".join(cli("stats", tmp_path / "made.jsonl").split())
-    assert "options 2 in 1 problem copies 0 problems option missing 1 problem (100.0 %)" in shown
-
-
-def test_what_is_in_a_file_can_not_control_the_terminal(tmp_path: Path, cli: Cli) -> None:
-    """Control characters and markup in ids are shown, not obeyed."""
-    problem = Problem("[red]\x1b[31m", "The _ fell.", ("cup", "jug"), 0)
-    formats.write(Dataset([problem]), tmp_path / "made.jsonl")
-    shown = cli("stats", tmp_path / "made.jsonl")
-    assert "\x1b[31m" not in shown
-    assert "[red]" in shown
 
 
 @pytest.mark.parametrize("content", ["", "no format\n", '{"id": "1"}\n'])

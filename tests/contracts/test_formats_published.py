@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.work import calls  # type: ignore[import-not-found]
+from tests.work import calls
 from winosmith import Dataset, Problem, formats
 from winosmith.errors import FormatError
 

@@ -56,8 +56,8 @@ def _encoder(encoder: Path, folder: Path, sees: Sees) -> solve.Solver:
 
 def _language(architecture: str, kind: str) -> Callable[[Path, Sees], solve.Solver]:
     if architecture == "gpt2":
-        return lambda folder, sees: solve.Causal(folder, kind, sees=sees)  # type: ignore[arg-type]
-    return lambda folder, sees: solve.Masked(folder, kind, sees=sees)  # type: ignore[arg-type]
+        return lambda folder, sees: solve.Causal(folder, kind, sees=sees)
+    return lambda folder, sees: solve.Masked(folder, kind, sees=sees)
 
 
 SIMPLE: dict[str, Callable[[Sees], solve.Solver]] = {
@@ -118,14 +118,14 @@ def apart(one: solve.Scores, other: solve.Scores) -> float:
 def test_another_pronoun_gives_other_scores(solver: solve.Solver, scores: solve.Scores) -> None:
     """To a solver that sees the pronoun, "he" for "she" is another text with other scores."""
     assert apart(solver.score(HE.blind()), scores) > 1e-4
-    assert solver.parameters["sees"] == "pronoun"  # type: ignore[attr-defined]
+    assert solver.parameters["sees"] == "pronoun"
 
 
 def test_to_who_sees_the_blank_two_pronouns_are_one_input(named: tuple[str, Made]) -> None:
     """To a solver that sees the blank, "he" and "she" give the same scores."""
     blank = named[1]("blank")
     assert apart(blank.score(HE.blind()), blank.score(SHE.blind())) <= 1e-4
-    assert blank.parameters["sees"] == "blank"  # type: ignore[attr-defined]
+    assert blank.parameters["sees"] == "blank"
 
 
 @pytest.mark.parametrize("what", ["kept", "flipped", "extra"])
@@ -178,9 +178,9 @@ def test_genders_are_compared_only_where_they_are_seen(named: tuple[str, Made]) 
     """Accuracy by gender is told of a solver that sees the pronoun, and refused otherwise."""
     data = versions()
     for sees in ("blank", "pronoun"):
-        solver = named[1](sees)  # type: ignore[arg-type]
+        solver = named[1](sees)
         found = score(
-            grade(data, solve.predict(solver, data), parameters=solver.parameters),  # type: ignore[attr-defined]
+            grade(data, solve.predict(solver, data), parameters=solver.parameters),
             by=["made.gender"],
         )
         assert ("made.gender" in found.groups) is (sees == "pronoun")
@@ -195,17 +195,17 @@ def test_genders_are_compared_only_where_they_are_seen(named: tuple[str, Made]) 
 def test_who_reads_no_sentence_says_so(solver: solve.Solver) -> None:
     """Chance and the majority give two pronouns the same scores, and claim to see the blank."""
     assert list(solver.score(HE.blind())) == list(solver.score(SHE.blind()))
-    assert solver.parameters["sees"] == "blank"  # type: ignore[attr-defined]
+    assert solver.parameters["sees"] == "blank"
 
 
 def test_an_encoder_sees_what_it_was_trained_to(tiny_encoder: Path, tmp_path: Path) -> None:
     """A model that was trained to see the blank is not asked with the pronoun, nor the reverse."""
     for sees, other in (("blank", "pronoun"), ("pronoun", "blank")):
-        trained = _encoder(tiny_encoder, tmp_path, sees)  # type: ignore[arg-type]
-        asked = replace(trained, sees=other)  # type: ignore[type-var]
+        trained = _encoder(tiny_encoder, tmp_path, sees)
+        asked = replace(trained, sees=other)
         with pytest.raises(InputError, match=f"trained to see the {sees}.*--sees {other}"):
             asked.score(SHE.blind())
-        assert list(replace(trained, sees=sees).score(SHE[:2])) == list(trained.score(SHE[:2]))  # type: ignore[type-var]
+        assert list(replace(trained, sees=sees).score(SHE[:2])) == list(trained.score(SHE[:2]))
 
 
 def test_the_refusal_is_one_of_data() -> None:

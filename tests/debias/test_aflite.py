@@ -1,8 +1,10 @@
-"""AFLite as its callers see it: what it keeps, and what that is independent of."""
+"""AFLite as its callers see it: what it keeps, what it refuses, and where it resumes."""
 
 from __future__ import annotations
 
+import json
 import os
+import pickle
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,10 +17,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from tests.conftest import examples
-from tests.debias.rows import SMALL, made, same  # type: ignore[import-not-found]
+from tests.debias.rows import SMALL, made, same
 from winosmith import debias
+from winosmith.errors import DataError, InputError, OutputError
 
 
 @given(
@@ -120,21 +124,10 @@ def test_the_scale_of_the_numbers_is_taken_up_by_c():
     assert scaled.scores.tobytes() == straight.scores.tobytes()
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda X: X.astype(np.float64),
-        lambda X: np.asfortranarray(X),
-        lambda X: np.repeat(X, 2, axis=0)[::2],
-        lambda X: X.tolist(),
-        lambda X: np.ma.asarray(X).data,
-    ],
-    ids=["float64", "columns first", "strided", "lists", "view"],
-)
-def test_how_the_numbers_are_held_changes_nothing(change):
-    """The same numbers in another type or layout give the same result, without ids too."""
+def test_rows_may_be_lists():
+    """Lists of the same numbers give the same result, without ids too."""
     X, y, _ = made()
-    assert same(debias.aflite(change(X), y, **SMALL), debias.aflite(X, y, **SMALL))
+    assert same(debias.aflite(X.tolist(), y, **SMALL), debias.aflite(X, y, **SMALL))
 
 
 @pytest.mark.parametrize(
@@ -298,3 +291,166 @@ def test_it_runs_where_no_cache_can_be_written():
     run = run_python(FIRST_RUN.format(before=before))
     assert "NUMBA_CACHE_DIR" in run.stderr
     assert run.stdout.strip() == "0"
+
+
+def with_nan(X: NDArray[Any]) -> NDArray[Any]:
+    """Return the rows with a NaN in row 7, column 2."""
+    X = X.copy()
+    X[7, 2] = np.nan
+    return X
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda a: {"X": with_nan(a["X"])}, r"row 7 \(id 'p\d+'\) of X holds nan in column 2"),
+        (lambda a: {"X": a["X"] / 0}, "row 0 .* holds -?inf"),
+        (lambda a: {"X": a["X"][:, 0]}, r"2 dimensions.*\(240,\)"),
+        (lambda a: {"X": a["X"][:0], "y": [], "ids": []}, r"empty.*\(0, 6\)"),
+        (lambda a: {"X": a["X"][:, :0]}, r"empty.*\(240, 0\)"),
+        (lambda a: {"X": a["X"].astype(str)}, "real numbers"),
+        (lambda a: {"X": a["X"] + 1j}, "real numbers"),
+        (lambda a: {"X": a["X"].astype(float) * 1e200}, "divide it"),
+        (lambda a: {"y": a["y"][:-1]}, "240 rows, but y has 239"),
+        (lambda a: {"ids": a["ids"][1:]}, "240 rows, but ids has 239"),
+        (lambda a: {"groups": ["g"]}, "240 rows, but groups has 1"),
+        (lambda a: {"y": a["y"] * 2}, r"row \d+ .*is 2; labels are 0 or 1.*debias\.mirror takes"),
+        (lambda a: {"y": [None, *a["y"][1:]]}, "row 0 .*is None"),
+        (lambda a: {"y": ["1"] * 240}, "row 0 .*is '1'"),
+        (lambda a: {"y": a["y"] * 0}, "all 240 labels are 0"),
+        (lambda a: {"y": a["y"][:, None]}, "1 dimension"),
+        (lambda a: {"y": None}, "1 dimension"),
+        (lambda a: {"ids": ["twice"] * 2 + a["ids"][2:]}, "'twice' occurs twice"),
+        (lambda a: {"ids": [1, *a["ids"][1:]]}, "can't be put in order"),
+        (lambda a: {"groups": ["all"] * 240}, "larger than train_size"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:divide by zero", "ignore:invalid value")
+def test_arrays_that_cannot_be_filtered_are_refused(change, message):
+    """The error says what is wrong, and in which row."""
+    X, y, ids = made()
+    arrays = {"X": X, "y": y, "ids": ids}
+    arrays.update(change(arrays))
+    with pytest.raises(DataError, match=message):
+        debias.aflite(arrays.pop("X"), arrays.pop("y"), **arrays, **SMALL)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "message"),
+    [
+        ({"ensemble_size": 0}, "ensemble_size is 1 or more"),
+        ({"train_size": 1}, "train_size is 2 or more"),
+        ({"train_size": 2.5}, "whole number"),
+        ({"cutoff": 0}, "cutoff is 1 or more"),
+        ({"threshold": 1.5}, "from 0 to 1"),
+        ({"threshold": float("nan")}, "from 0 to 1"),
+        ({"threshold": "high"}, "threshold is a number"),
+        ({"C": 0}, "above 0"),
+        ({"C": float("inf")}, "above 0"),
+        ({"seed": -1}, "seed is 0 or more"),
+    ],
+)
+def test_parameters_out_of_range_are_refused(parameter, message):
+    """The error names the parameter and its range."""
+    X, y, ids = made()
+    with pytest.raises(InputError, match=message):
+        debias.aflite(X, y, ids=ids, **{**SMALL, **parameter})
+
+
+def test_the_papers_sizes_and_their_shares():
+    """47,000 rows and more take the paper's m and k; fewer the same shares, never below 2 and 1."""
+    assert debias.suggested_sizes(47_000) == (10_000, 500)
+    assert debias.suggested_sizes(200_000) == (10_000, 500)
+    assert debias.suggested_sizes(4_700) == (1_000, 50)
+    assert debias.suggested_sizes(3) == (2, 1)
+
+
+def test_problem_labels_refuse_by_name():
+    """Problems with more than two options, or without an answer, are named and counted."""
+    from winosmith import Dataset, Problem
+
+    two = Problem("a", "A _ b.", ("x", "y"), 1)
+    assert debias.problem_labels(Dataset([two])).tolist() == [1]
+    three = Problem("b", "A _ b.", ("x", "y", "z"), 1)
+    with pytest.raises(DataError, match=r"'b' has 3 options.*the 1 that have more"):
+        debias.problem_labels(Dataset([two, three]))
+    with pytest.raises(DataError, match="'a' is withheld"):
+        debias.problem_labels(Dataset([two.blind()]))
+    with pytest.raises(DataError, match="no problems"):
+        debias.problem_labels(Dataset())
+
+
+class StoppedError(Exception):
+    """Stands for whatever ends a run in the middle."""
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, StoppedError])
+def test_a_run_is_taken_up_after_every_phase(tmp_path, error):
+    """A run that is stopped after any phase, and taken up, ends in the same bytes."""
+    X, y, ids = made(columns=20)
+    whole = debias.aflite(X, y, ids=ids, **SMALL)
+    assert len(whole.phases) > 5
+    path = tmp_path / "run.npz"
+
+    def stop(phase: debias.Phase) -> None:
+        raise error
+
+    for done in range(1, len(whole.phases) + 1):
+        with pytest.raises(error):
+            debias.aflite(X, y, ids=ids, checkpoint=path, on_phase=stop, **SMALL)
+        assert [p.name for p in tmp_path.iterdir()] == ["run.npz"]
+        with np.load(path, allow_pickle=False) as file:
+            assert file["removed_in"].max() == done - 1
+    seen: list[debias.Phase] = []
+    again = debias.aflite(X, y, ids=ids, checkpoint=path, on_phase=seen.append, **SMALL)
+    assert same(again, whole)
+    assert seen == []
+
+
+def test_a_checkpoint_is_of_rows_not_of_their_order(tmp_path):
+    """A run can be taken up with the rows in another order."""
+    X, y, ids = made()
+    path = tmp_path / "run.npz"
+    whole = debias.aflite(X, y, ids=ids, checkpoint=path, **SMALL)
+    turned = debias.aflite(X[::-1], y[::-1], ids=ids[::-1], checkpoint=path, **SMALL)
+    assert turned.scores.tobytes() == whole.scores[::-1].tobytes()
+
+
+def test_a_checkpoint_of_another_run_is_refused(tmp_path):
+    """Other data, other parameters or another file are refused, and the difference is named."""
+    X, y, ids = made()
+    path = tmp_path / "run.npz"
+    debias.aflite(X, y, ids=ids, checkpoint=path, **SMALL)
+    before = path.read_bytes()
+    with pytest.raises(OutputError, match="seed 5, not 6"):
+        debias.aflite(X, y, ids=ids, checkpoint=path, **{**SMALL, "seed": 6})
+    with pytest.raises(OutputError, match=r"another run \(data"):
+        debias.aflite(X + 1, y, ids=ids, checkpoint=path, **SMALL)
+    with pytest.raises(OutputError, match="groups False, not True"):
+        debias.aflite(X, y, ids=ids, groups=ids, checkpoint=path, **SMALL)
+    assert path.read_bytes() == before
+    other = tmp_path / "notes.npz"
+    for content in (b"not an archive", b"", b"PK\x03\x04 cut off"):
+        other.write_bytes(content)
+        with pytest.raises(OutputError, match="not a checkpoint"):
+            debias.aflite(X, y, ids=ids, checkpoint=other, **SMALL)
+    np.savez(other, scores=X)
+    with pytest.raises(OutputError, match="not a checkpoint"):
+        debias.aflite(X, y, ids=ids, checkpoint=other, **SMALL)
+    (tmp_path / "file").write_text("no folder")
+    with pytest.raises(OutputError, match="file"):
+        debias.aflite(X, y, ids=ids, checkpoint=tmp_path / "file" / "run.npz", **SMALL)
+
+
+def test_the_record_is_json_and_holds_no_seconds():
+    """What a report takes from a result is JSON, the same for the same run, and tells no times."""
+    X, y, ids = made()
+    result = debias.aflite(X, y, ids=ids, **SMALL)
+    text = json.dumps(result.record(), allow_nan=False)
+    assert "seconds" not in text
+    assert json.loads(text)["parameters"]["train_size"] == SMALL["train_size"]
+    assert result.seconds > 0
+    assert all(0 <= phase.accuracy <= 1 for phase in result.phases)
+    with pytest.raises(ValueError, match="read-only"):
+        result.kept[0] = 1
+    assert same(pickle.loads(pickle.dumps(result)), result)  # noqa: S301 - it was made here

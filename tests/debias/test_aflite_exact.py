@@ -1,9 +1,10 @@
-"""AFLite against Algorithm 1 written down with scikit-learn, and its solver against the optimum."""
+"""AFLite against Algorithm 1 written with scikit-learn, its steps by themselves, and ties."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +19,9 @@ from winosmith import debias
 from winosmith.debias._ensemble import Ensemble, Settings, assembled
 from winosmith.debias._kernel import Kernel
 from winosmith.debias._rows import TIES, aligned, checked_rows, generator, training_rows
+from winosmith.debias._selection import at_threshold, histogram, select
 from winosmith.debias._solver import minimise, newton
+from winosmith.errors import InputError
 
 Floats = NDArray[np.float64]
 
@@ -204,3 +207,257 @@ def test_as_many_rows_as_columns_are_solved_together_too() -> None:
     phase = debias.aflite(X, y, **parameters).phases[0]
     assert phase.polished == 0
     assert 16 < phase.passes < 150
+
+
+def test_scores_are_compared_as_whole_numbers():
+    """Exactly at the threshold is at it: 3 of 4 at 0.75, 7 of 10 at 0.7, 3 of 5 at 0.6."""
+    for right, votes, threshold in ((3, 4, 0.75), (7, 10, 0.7), (3, 5, 0.6), (29, 100, 0.29)):
+        counts = np.array([right, right - 1], np.int32), np.array([votes, votes], np.int32)
+        assert at_threshold(*counts, threshold).tolist() == [True, False]
+    nobody = np.zeros(1, np.int32), np.zeros(1, np.int32)
+    assert at_threshold(*nobody, 0.0).tolist() == [False]
+
+
+def test_ties_at_the_cutoff_are_drawn_and_counted():
+    """Of 1,000 rows with the same score, the 100 that go are spread over all places."""
+    everyone = np.full(1000, 4, np.int32)
+    drawn = [
+        select(everyone, everyone, threshold=0.75, cutoff=100, seed=seed, phase=0)
+        for seed in range(20)
+    ]
+    assert {(s.candidates, s.tied, s.tied_removed) for s in drawn} == {(1000, 1000, 100)}
+    assert len({s.removed.tobytes() for s in drawn}) == 20
+    means = [s.removed.mean() for s in drawn]
+    assert abs(np.mean(means) - 499.5) < 4 * 288.7 / np.sqrt(2000)
+    later = select(everyone, everyone, threshold=0.75, cutoff=100, seed=0, phase=1)
+    assert later.removed.tobytes() != drawn[0].removed.tobytes()
+
+
+def test_the_highest_scores_go_first():
+    """Rows above the score at the cutoff all go; only those at it are drawn for."""
+    total = np.full(9, 8, np.int32)
+    correct = np.array([8, 7, 6, 6, 6, 5, 8, 6, 7], np.int32)
+    chosen = select(correct, total, threshold=0.75, cutoff=5, seed=0, phase=0)
+    assert set(chosen.removed.tolist()) > {0, 1, 6, 8}
+    assert (chosen.candidates, chosen.tied, chosen.tied_removed) == (8, 4, 1)
+    exact = select(correct, total, threshold=0.75, cutoff=4, seed=0, phase=0)
+    assert (exact.removed.tolist(), exact.tied) == ([0, 1, 6, 8], 0)
+    nobody = select(0 * correct, total, threshold=0.75, cutoff=4, seed=0, phase=0)
+    assert (nobody.candidates, nobody.tied, nobody.tied_removed) == (0, 0, 0)
+
+
+def test_a_histogram_counts_whole_numbers():
+    """A score on an edge falls into the bin that begins there; 1 falls into the last."""
+    total = np.full(21, 20, np.int32)
+    assert histogram(np.arange(21, dtype=np.int32), total) == (*[1] * 19, 2)
+    assert [*debias.HISTOGRAM_EDGES] == [number / 20 for number in range(21)]
+
+
+@given(
+    sizes=st.lists(st.integers(1, 5), min_size=2, max_size=40),
+    share=st.floats(0.1, 0.9),
+    seed=st.integers(0, 9),
+)
+def test_whole_groups_fall_on_one_side(sizes, share, seed):
+    """A partition by groups parts none, and what is missing to its size fits no group left."""
+    groups = np.repeat(np.arange(len(sizes)), sizes)
+    size = max(5, round(share * len(groups)))
+    size = min(size, len(groups))
+    T = training_rows(len(groups), size, seed=seed, phase=0, classifier=1, groups=groups)
+    inside = set(groups[T].tolist())
+    assert len(T) == sum(sizes[group] for group in inside) <= size
+    assert all(sizes[group] > size - len(T) for group in set(groups.tolist()) - inside)
+
+
+def test_partitions_are_uniform():
+    """Every row is trained on about equally often, and every set has the size asked for."""
+    counts = np.zeros(30)
+    for classifier in range(4000):
+        T = training_rows(30, 12, seed=1, phase=2, classifier=classifier)
+        assert len(T) == 12
+        counts[T] += 1
+    assert np.abs(counts / 4000 - 0.4).max() < 5 * np.sqrt(0.24 / 4000)
+
+
+SMALL: dict[str, Any] = {"ensemble_size": 8, "train_size": 60, "seed": 5}
+
+
+def made(rows: int = 240, *, seed: int = 0) -> tuple[Any, Any]:
+    """Return rows of which two thirds give their label away, and the labels."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(rows, 6)).astype(np.float32)
+    y = rng.permutation(rows) % 2
+    telling = 2 * rows // 3
+    X[:telling, 0] += np.where(y[:telling], 3, -3)
+    return X, y
+
+
+@given(
+    target=st.integers(1, 260),
+    cutoff=st.one_of(st.integers(1, 90), st.floats(0.001, 0.9)),
+    threshold=st.sampled_from([0.0, 0.6, 0.75]),
+)
+@examples(40)
+def test_no_more_is_removed_than_the_target_takes(target, cutoff, threshold):
+    """A run never goes below its target, and says "target size" just when it is reached."""
+    X, y = made()
+    result = debias.aflite(
+        X, y, target_size=target, cutoff=cutoff, threshold=threshold, ids=range(240), **SMALL
+    )
+    assert len(result.kept) >= min(target, 240)
+    assert (result.stopped == "target size") == (len(result.kept) == target or target >= 240)
+    assert sorted(np.concatenate([result.kept, *result.removed]).tolist()) == list(range(240))
+    for phase in result.phases:
+        assert phase.removed == min(phase.cutoff, phase.candidates)
+        assert phase.cutoff <= phase.size - target
+
+
+def test_up_to_its_last_phase_a_target_changes_nothing():
+    """A run to a target removes what the same run without one removes, cut short."""
+    X, y = made()
+    free = debias.aflite(X, y, cutoff=12, ids=range(240), **SMALL)
+    aimed = debias.aflite(X, y, cutoff=12, target_size=185, ids=range(240), **SMALL)
+    assert [len(rows) for rows in aimed.removed] == [12, 12, 12, 12, 7]
+    for ours, theirs in zip(aimed.removed[:4], free.removed, strict=False):
+        assert ours.tolist() == theirs.tolist()
+    assert set(aimed.removed[4].tolist()) <= set(free.removed[4].tolist())
+
+
+def test_a_target_out_of_reach_is_told_by_the_reason():
+    """Where too few rows are at the threshold, the reason is that and not the target."""
+    X, y = made()
+    turned = np.roll(y, 1)  # labels that mean nothing
+    chosen = {"threshold": 0.9, "ids": range(240), **SMALL}
+    result = debias.aflite(X, turned, cutoff=12, target_size=70, **chosen)
+    assert result.stopped == "cutoff"
+    assert len(result.kept) > 70
+    below = debias.aflite(X, y, cutoff=100, target_size=5, threshold=0.0, ids=range(240), **SMALL)
+    assert (below.stopped, len(below.kept)) == ("train size", 40)
+
+
+def test_a_share_as_cutoff_is_of_the_rows_left():
+    """With 5 % as cutoff each phase may remove 5 % of the rows that it begins with."""
+    X, y = made(400)
+    result = debias.aflite(X, y, cutoff=0.05, ids=range(400), **SMALL)
+    assert len(result.phases) > 4
+    assert [phase.cutoff for phase in result.phases] == [
+        round(0.05 * phase.size) for phase in result.phases
+    ]
+    assert result.phases[0].cutoff == 20 > result.phases[-1].cutoff
+    assert result.parameters["cutoff"] == 0.05
+
+
+def test_a_share_too_small_for_a_row_still_removes_one():
+    """A cutoff that comes to less than one row is one row."""
+    X, y = made(100)
+    result = debias.aflite(X, y, cutoff=1e-6, target_size=97, ids=range(100), **SMALL)
+    assert [phase.removed for phase in result.phases] == [1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("parameter", "message"),
+    [
+        ({"cutoff": 1.0}, "a whole number, not 1.0; or it is a share of the rows left"),
+        ({"cutoff": 0.0}, "or it is a share"),
+        ({"cutoff": float("nan")}, "or it is a share"),
+        ({"cutoff": "1%"}, "or it is a share"),
+        ({"target_size": 0}, "target_size is 1 or more"),
+        ({"target_size": 0.5}, "target_size is a whole number"),
+        ({"remove": "twins"}, "remove is one of rows, groups; not 'twins'"),
+        ({"remove": "groups"}, "no groups are given"),
+        ({"null": "maybe"}, "null is one of off, report; not 'maybe'"),
+        ({"null_draws": 19}, "20 draws or more, not 19"),
+    ],
+)
+def test_what_is_out_of_range_is_refused(parameter, message):
+    """The error names the parameter and what would fit."""
+    X, y = made()
+    with pytest.raises(InputError, match=message):
+        debias.aflite(X, y, **{**SMALL, **parameter})
+
+
+N = 40
+"""Problems of each sort."""
+
+Made = tuple[NDArray[np.float32], NDArray[np.intp], NDArray[np.intp]]
+
+
+def tied(seed: int, sizes: tuple[int, ...], common: float) -> Made:
+    """Return options' vectors, keys and sizes: half of the problems share nothing with any other.
+
+    The first half of the problems have their right options pushed along one direction; an option of
+    the others has a direction of its own. All of it is turned, so that in single precision nothing
+    is orthogonal any more, and shaken by half of the last digit.
+
+    Args:
+        seed: of keys and of how it is shaken.
+        sizes: how many options there are.
+        common: how far all options lie from the origin, in one direction.
+    """
+    rng = np.random.default_rng([seed, 1])
+    options = np.resize(sizes, 2 * N)
+    key = rng.integers(options)
+    width = 1 + int(options.sum())
+    turned = np.linalg.qr(np.random.default_rng(len(sizes)).normal(size=(width + 1, width + 1)))[0]
+    X = np.zeros((2 * N, max(sizes), width + 1))
+    there = np.arange(max(sizes)) < options[:, None]
+    X[there] = np.eye(width + 1)[1:-1]
+    X[:N, :, 1:-1] = 0
+    X[np.arange(N), key[:N], 0] = 1
+    X[there, -1] = common
+    shaken = (X @ turned) * (1 + 2.0**-24 * rng.uniform(-1, 1, X.shape))
+    return shaken.astype(np.float32), key, options
+
+
+@examples(5)
+@given(
+    seed=st.integers(0, 1000),
+    sizes=st.sampled_from([(2,), (3,), (2, 3, 5)]),
+    common=st.sampled_from([0.0, 3.0]),
+)
+def test_of_what_is_in_no_other_problem_nothing_is_guessed(
+    seed: int, sizes: tuple[int, ...], common: float
+) -> None:
+    """It earns one over its options by every path, however the last digits are shaken."""
+    X, key, options = tied(seed, sizes, common)
+    blocks = [(row,) for row in range(len(X))]
+    right = (N + (1 / options[N:]).sum()) / len(X)
+    how = {"options": options, "blocks": blocks, "ids": range(len(X)), "splits": 1, "draws": 20}
+    found = debias.verify(X, key, lambda rows: rows, **how).after["linear"].accuracy
+    assert found == pytest.approx(right, abs=1e-9)
+    assert debias.probe(X, key, blocks, options=options).accuracy == pytest.approx(right, abs=1e-9)
+    there = np.arange(X.shape[1]) < options[:, None]
+    for aim in ("error", "chance"):
+        mirrored = debias.mirror(
+            X[there], items=np.repeat(np.arange(len(X)), options), key=key, aim=aim
+        )
+        assert np.array_equal(mirrored.margins == 0, np.arange(len(X)) >= N)
+
+
+@examples(5)
+@given(seed=st.integers(0, 1000))
+def test_one_vector_for_both_options_ties_alike(seed: int) -> None:
+    """So does the little that two long vectors left of each other, whichever way that points."""
+    X, key, _ = tied(seed, (2,), 0.0)
+    turns, blocks = X[:, 1] - X[:, 0], [(row,) for row in range(len(X))]
+    long = X[np.arange(10), key[:10]]
+    turns[N : N + 10] = np.nextafter(long, 9) - long
+    assert 0 < np.abs(turns[N : N + 10]).max() < 1e-6
+    how = {"blocks": blocks, "ids": range(len(X)), "splits": 1, "draws": 20}
+    found = debias.verify(turns, key, lambda rows: rows, **how).after["linear"].accuracy
+    assert (found, debias.probe(turns, key, blocks).accuracy) == (0.75, 0.75)
+    mirrored = debias.mirror(turns, key=key, aim="chance")
+    assert np.array_equal(mirrored.margins == 0, np.arange(len(X)) >= N)
+
+
+def test_a_vector_far_longer_than_the_others_makes_no_ties_of_theirs() -> None:
+    """Of two options and of three: how far rounding reaches is told by a unit's own length."""
+    rng = np.random.default_rng(0)
+    key = np.arange(600) % 2
+    X = rng.normal(size=(600, 20))
+    X[:, 0] = np.where(key == 1, 1e-3, -1e-3)  # margins that are small but surely theirs
+    X[0] *= 2000
+    assert debias.mirror(X, key=key, aim="chance").ties == 0
+    three = np.stack([X, -X, np.zeros_like(X)], 1)
+    items = np.repeat(np.arange(600), 3)
+    assert debias.mirror(three.reshape(-1, 20), items=items, key=1 - key, aim="chance").ties == 0

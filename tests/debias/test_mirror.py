@@ -321,7 +321,7 @@ def test_what_thinning_finds_is_beyond_what_wrong_guesses_say() -> None:
     rng = np.random.default_rng(4)
     V, key = rng.normal(size=(900, 4)), rng.integers(0, 3, 300)
     V[3 * np.arange(300) + key, 0] += 2
-    found = mirror(V, items=np.arange(900) // 3, key=key, aim="chance")  # type: ignore[arg-type]
+    found = mirror(V, items=np.arange(900) // 3, key=key, aim="chance")
     right, wrong = ((sign * found.margins > 0).sum() for sign in (1, -1))
     assert found.found == round(right - wrong / 2) > 50
 

@@ -1,4 +1,4 @@
-"""Which vectors tell problems apart, and which give no model anything to guess by."""
+"""Which vectors tell problems apart, and what a linear model can guess from them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from winosmith import Dataset, Problem, debias
+from winosmith.debias import probe
 from winosmith.errors import DataError
 from winosmith.testing import made_twins
 
@@ -75,3 +76,84 @@ def test_another_number_of_vectors_is_refused() -> None:
     """Vectors of other problems are an error."""
     with pytest.raises(DataError, match="there are 49 vectors for 50 problems"):
         debias.sight(POOL, np.zeros((49, 2)))
+
+
+def data(signal, rows=2000, seed=0):
+    """Return embeddings in which one direction carries the label with that strength."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(rows) % 2
+    X = rng.standard_normal((rows, 5))
+    X[:, 0] += signal * (2 * y - 1)
+    return X, y, [(row, row + 1) for row in range(0, rows, 2)]
+
+
+def test_signal_is_found():
+    """A direction one deviation from the boundary is guessed as the normal distribution says."""
+    found = probe(*data(1.0))
+    assert found.low < 0.8413 < found.high
+    assert (found.chance, found.n) == (0.5, 2000)
+
+
+def test_noise_is_at_chance_and_the_interval_covers_it():
+    """Over 40 draws of pure noise, the 95 % interval holds one half in most of them."""
+    covered = [p.low <= 0.5 <= p.high for p in (probe(*data(0.0, 200, seed)) for seed in range(40))]
+    assert sum(covered) >= 34
+
+
+def test_without_clusters_the_interval_is_that_of_so_many_problems():
+    """Of single problems it is 1.96 times the standard error of a share to either side."""
+    X, y, _ = data(0.4, rows=200)
+    found = probe(X, y, [(row,) for row in range(200)])
+    error = np.sqrt(found.accuracy * (1 - found.accuracy) / 199)
+    assert found.high - found.accuracy == pytest.approx(1.96 * error, rel=1e-3)
+
+
+def test_twins_are_not_parted():
+    """Two copies with opposite labels in one group teach nothing about each other."""
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.standard_normal((300, 50)), 2, axis=0)
+    y = np.tile([0, 1], 300)
+    groups = [(row, row + 1) for row in range(0, 600, 2)]
+    assert probe(X, y, groups).accuracy == pytest.approx(0.5)
+
+
+def test_every_problem_thrice_is_every_problem_once():
+    """Copies in one block leave the figure where it is, and make its interval no narrower."""
+    X, y, groups = data(0.4, rows=600)
+    once = probe(X, y, groups)
+    thrice = probe(
+        np.tile(X, (3, 1)),
+        np.tile(y, 3),
+        [[row + 600 * copy for row in rows for copy in range(3)] for rows in groups],
+    )
+    assert thrice.accuracy == pytest.approx(once.accuracy, abs=0.01)
+    assert thrice.high - thrice.low > 0.97 * (once.high - once.low)
+
+
+def test_a_tie_is_one_half():
+    """Rows of zeros, of which no model can tell anything, earn one half each."""
+    X, y, groups = data(1.0, rows=100)
+    assert probe(0 * X, y, groups).accuracy == 0.5
+
+
+def test_an_intercept_is_for_vectors_that_do_not_turn():
+    """Where most answers are option 1, only a model with an intercept gains from it."""
+    rng = np.random.default_rng(1)
+    X, y = rng.standard_normal((600, 5)), (np.arange(600) % 4 == 0).astype(int)
+    groups = [(row,) for row in range(600)]
+    free, turned = (probe(X, y, groups, turns=turns) for turns in (False, True))
+    assert free.accuracy == pytest.approx(0.75, abs=0.02)
+    assert (free.chance, turned.chance) == (0.75, 0.5)
+    assert turned.low < 0.5 < turned.high
+
+
+def test_too_few_groups_are_refused():
+    """A probe that can't fill its folds says so."""
+    X, y, groups = data(1.0, rows=6)
+    with pytest.raises(DataError, match="5 folds needs as many groups; there are 3"):
+        probe(X, y, groups)
+
+
+def test_same_seed_same_figure():
+    """A probe repeats itself exactly."""
+    assert probe(*data(0.3), seed=4) == probe(*data(0.3), seed=4)

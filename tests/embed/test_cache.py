@@ -55,7 +55,7 @@ def test_an_array_that_does_not_fit_is_ignored(tmp_path: Path) -> None:
     assert load_cached(tmp_path / "x.npz", (20, 30)) is not None
     assert load_cached(tmp_path / "x.npz", (21, -1)) is None
     assert load_cached(tmp_path / "x.npz", (20, -1, 1)) is None
-    store(tmp_path / "x.npz", X.astype(np.float64))  # type: ignore[arg-type]
+    store(tmp_path / "x.npz", X.astype(np.float64))
     assert load_cached(tmp_path / "x.npz", (20, -1)) is None
     store(tmp_path / "x.npz", np.full((20, 30), np.nan, np.float32))
     assert load_cached(tmp_path / "x.npz", (20, -1)) is None

@@ -38,7 +38,7 @@ def test_a_split_point_is_read_as_in_training(tiny_encoder: Path) -> None:
         tuple(part.strip() for part in p.sentence.replace("_", f"|{p.options[0]}").split("|"))
         for p in PROBLEMS
     ]
-    expected = encoder.vectors(texts, pooling="cls")  # type: ignore[arg-type]
+    expected = encoder.vectors(texts, pooling="cls")
     found = EncoderEmbedder(
         tiny_encoder, pooling="cls", split_point="before_option", combine="concat", cache=False
     ).embed(PROBLEMS)
@@ -56,7 +56,7 @@ def test_what_is_cached_is_not_computed_again(
 
     def counted(self: Encoder, texts: list[str], **settings: object) -> object:
         read.append(len(texts))
-        return real(self, texts, **settings)  # type: ignore[arg-type]
+        return real(self, texts, **settings)
 
     monkeypatch.setattr(Encoder, "vectors", counted)
     assert np.array_equal(replace(embedder).embed(PROBLEMS.blind()), first)

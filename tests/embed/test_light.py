@@ -188,7 +188,7 @@ def test_odd_texts_are_embedded(parts: list[tuple[str, str]]) -> None:
     sentences = ["_".join(part.replace("_", "") for part in both) for both in parts]
     problems = [Problem(str(n), text, ("a b", "é"), 0, "t") for n, text in enumerate(sentences)]
     for combine in ("difference", "concat"):
-        X = LightEmbedder(combine=combine).embed(problems)  # type: ignore[arg-type]
+        X = LightEmbedder(combine=combine).embed(problems)
         assert np.isfinite(X).all()
         assert X.shape[0] == len(problems)
 
@@ -213,7 +213,7 @@ def test_what_can_not_be_embedded_is_refused() -> None:
     with pytest.raises(InputError, match="dimensions must be 2 or more, not 1"):
         LightEmbedder(dimensions=1).embed(made_twins(1))
     with pytest.raises(InputError, match="difference, concat; not 'sum'"):
-        LightEmbedder(combine="sum").embed(made_twins(1))  # type: ignore[arg-type]
+        LightEmbedder(combine="sum").embed(made_twins(1))
 
 
 def test_the_number_of_threads_changes_no_byte() -> None:

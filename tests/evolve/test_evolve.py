@@ -1,18 +1,32 @@
-"""A data set and a perturber in; children, repeats and barren problems out, whoever works."""
+"""A data set and a perturber: roots in; children, repeats, barren problems and split sets out."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from winosmith import Dataset, Problem
-from winosmith.evolve import evolve, resumed_children, without_repeats
+from tests.conftest import examples
+from winosmith import Dataset, Lineage, Problem, practice
+from winosmith.blocks import blocks
+from winosmith.errors import DataError, InputError
+from winosmith.evolve import (
+    PARTS,
+    Sets,
+    assemble,
+    described,
+    draw_roots,
+    evolve,
+    resumed_children,
+    split_roots,
+    without_repeats,
+)
 from winosmith.lineage import check_lineages, perturbed
 from winosmith.testing import made_twins
 
@@ -118,3 +132,220 @@ def test_every_cut_of_the_work_is_gone_on_from(size: int) -> None:
         path.write_bytes(whole[:size])
         assert resumed_children(problems, odd, 0, path) == expected
         assert path.read_bytes() == whole
+
+
+ONE = Dataset(practice.handwritten().problems[:60], "one")
+TWO = Dataset(made_twins(20).problems, "two")
+
+
+def _source(problem: Problem) -> str | None:
+    return problem.origin and problem.origin.source
+
+
+@given(
+    st.tuples(st.integers(0, 7), st.integers(0, 7)),
+    st.sets(st.sampled_from(ONE.ids), max_size=30),
+    st.integers(0, 99),
+)
+def test_roots_are_right_one_of_a_twin_and_everything_is_accounted_for(
+    wanted: tuple[int, int], wrong: set[str], seed: int
+) -> None:
+    """As many as wanted from each; none that a solver gets wrong; the others have a reason."""
+    roots = draw_roots([ONE, TWO], wanted, [frozenset(wrong), frozenset()], seed)
+    assert [len(ids) for ids in roots.sources.values()] == list(wanted)
+    assert not wrong & set(roots.dataset.ids)
+    assert all(problem.twin_id is None for problem in roots.dataset)
+    for dataset, left in zip((ONE, TWO), roots.left_out, strict=True):
+        assert left.input() == dataset
+        drawn = roots.sources[dataset.name]
+        assert left.kept.ids == drawn
+        halves = Counter(dataset[dataset.row(problem_id)].twin_id for problem_id in drawn)
+        assert max(halves.values(), default=1) == 1
+    reasons = {left.problem.id: left.reason for left in roots.left_out[0].dropped}
+    assert all(reasons[problem_id] == "not every solver gets it right" for problem_id in wrong)
+
+
+def test_each_root_says_where_it_comes_from() -> None:
+    """The name of its data set stays with it, so that nobody measures there unwarned."""
+    roots = draw_roots([ONE, TWO], [2, 3])
+    assert [_source(p) for p in roots.dataset] == ["one"] * 2 + ["two"] * 3
+
+
+def test_the_seed_decides_and_the_order_does_not() -> None:
+    """The same seed draws the same roots, however the file is ordered; another draws others."""
+    turned = Dataset(ONE.problems[::-1], "one")
+    first = draw_roots([ONE], [5], seed=4)
+    assert set(first.dataset.ids) == set(draw_roots([turned], [5], seed=4).dataset.ids)
+    assert set(first.dataset.ids) != set(draw_roots([ONE], [5], seed=5).dataset.ids)
+
+
+def test_ids_that_clash_are_told_apart() -> None:
+    """An id that two data sets hold gets the name of its own in front."""
+    again = Dataset((replace(p, sentence=f"Then {p.sentence}") for p in ONE), "again")
+    roots = draw_roots([ONE, again], [3, 3])
+    assert len(set(roots.dataset.ids)) == 6
+    for name, ids in roots.sources.items():
+        own = [p.id for p in roots.dataset if _source(p) == name]
+        assert own == [f"{name}:{problem_id}" for problem_id in ids]
+
+
+def test_what_can_be_no_root_is_not_drawn() -> None:
+    """Neither under embargo, nor without an answer, with options too many, or itself perturbed."""
+    first, second, third, fourth, *_ = (p for p in TWO if p.id.endswith(TWO.ids[0][-1]))
+    unfit = {
+        first.id: replace(first, embargo=True),
+        second.id: replace(second, answer=None),
+        third.id: replace(third, options=(*third.options, "the third thing")),
+        fourth.id: replace(fourth, lineage=Lineage("r", "r")),
+    }
+    mixed = Dataset((unfit.get(p.id, p) for p in TWO), "mixed")
+    for seed in range(5):
+        roots = draw_roots([mixed], [12], seed=seed, options=2)
+        assert not set(unfit) & set(roots.dataset.ids)
+    reasons = {d.problem.id: d.reason for d in roots.left_out[0].dropped}
+    assert [reasons[problem_id] for problem_id in unfit] == [
+        "it is under embargo",
+        "its answer is withheld",
+        "it has 3 options",
+        "it is perturbed itself",
+    ]
+
+
+def test_a_root_may_have_more_options() -> None:
+    """With no number of options told, problems with three are drawn like others."""
+    three = Dataset((replace(p, options=(*p.options, "the third thing")) for p in TWO), "three")
+    assert len(draw_roots([three], [12]).dataset) == 12
+    with pytest.raises(DataError, match="with an answer, 2 options, no embargo"):
+        draw_roots([three], [12], options=2)
+
+
+def test_too_many_roots_and_equal_names_are_refused() -> None:
+    """How many are fit is told, and which data set lacks them."""
+    with pytest.raises(DataError, match=r"30 roots are to be drawn from 'two'; 20 of its 40"):
+        draw_roots([TWO], [30])
+    with pytest.raises(DataError, match="the same name"):
+        draw_roots([TWO, TWO], [1, 1])
+    with pytest.raises(InputError, match="2 data sets and 1 numbers"):
+        draw_roots([ONE, TWO], [1])
+    with pytest.raises(InputError, match="0 or more"):
+        draw_roots([ONE], [-1])
+
+
+HALVES = practice.handwritten()
+ROOTS = Dataset([replace(HALVES[pair[0]], twin_id=None) for pair in HALVES.twins[:14]], "roots")
+
+
+def _children(problems: Sequence[Problem], count: int, word: str) -> Iterator[Problem]:
+    """Yield children that say something in front, each what no other does."""
+    for problem in problems:
+        for number in range(count):
+            sentence = f"{word}{number}, {problem.sentence}"
+            answer = (problem.answer or 0) ^ number % 2
+            yield perturbed(problem, sentence, problem.options, answer, source=word.lower())
+
+
+def _sets(people: int = 12, chat: int = 100, words: int = 2, **options: bool) -> Sets:
+    """Return the sets of 14 roots."""
+    small = Dataset([*ROOTS, *_children(ROOTS, people, "Person")])
+    medium = Dataset([*ROOTS, *_children(ROOTS, chat, "Chat")])
+    parts = split_roots(ROOTS)
+    large = Dataset([*medium, *_children(medium, words, "Word")])
+    return assemble(small, medium, large, parts, **options)
+
+
+def _sizes(parts: dict[str, Dataset]) -> list[int]:
+    return [len(parts[name]) for name in PARTS]
+
+
+def test_the_papers_sizes_come_out() -> None:
+    """EvoGrad's table 1: S 182; M 1010/202/202 of 14 × 101; the test of L is that of M."""
+    sets = _sets()
+    assert len(sets.small) == 182
+    assert _sizes(dict(sets.medium)) == [1010, 202, 202]
+    # the paper's 2963/526 of 1010/202: fewer than two synonyms each came about
+    assert _sizes(dict(sets.large)) == [3030, 606, 202]
+    assert sets.large["test"] == sets.medium["test"]
+    assert sets.dropped == ()
+
+
+def test_synonyms_of_train_and_dev_alone_give_the_papers_large_set() -> None:
+    """2963/526/202: the 1,212 of train and dev grow to 3,489, and the 202 of the test stay."""
+    parts = split_roots(ROOTS)
+    medium = Dataset([*ROOTS, *_children(ROOTS, 100, "Chat")])
+    words: list[Problem] = []
+    for name, found in (("train", 2963 - 1010), ("dev", 526 - 202), ("test", 400)):
+        of_part = [p for p in medium if parts[p.lineage.root if p.lineage else p.id] == name]
+        words += list(_children(of_part, 2, "Word"))[:found]
+    large = Dataset([*medium, *words])
+    assert _sizes(dict(assemble(ROOTS, medium, large, parts).large)) == [2963, 526, 202]
+    grown = assemble(ROOTS, medium, large, parts, test_grows=True)
+    assert _sizes(dict(grown.large)) == [2963, 526, 602]
+
+
+def test_the_other_reading_grows_the_test_too() -> None:
+    """Augmenting all 1,414 is a setting; the paper's sizes show that it was not done."""
+    assert _sizes(dict(_sets(test_grows=True).large)) == [3030, 606, 606]
+
+
+@examples(20)
+@given(st.integers(3, 14), st.tuples(*[st.integers(1, 12)] * 3), st.integers(0, 9))
+def test_no_family_straddles_a_split(count: int, shares: tuple[int, int, int], seed: int) -> None:
+    """Every part has a root, every root one part, and every block of problems, too."""
+    roots = ROOTS[:count]
+    parts = split_roots(roots, shares, seed)
+    assert set(parts) == set(roots.ids)
+    assert set(parts.values()) == set(PARTS)
+    data = Dataset([*roots, *_children(roots, 3, "Chat")])
+    sets = assemble(roots, data, data, parts)
+    where = {p.id: name for name in PARTS for p in sets.medium[name]}
+    assert len(where) + len(sets.dropped) == len(data)
+    for block in blocks(data):
+        assert len({where[data[row].id] for row in block if data[row].id in where}) == 1
+    ids = [p.id for name in PARTS for p in sets.large[name]]
+    assert len(ids) == len(set(ids))
+
+
+def test_shares_are_kept_for_other_counts() -> None:
+    """Of 70 roots, 50 train, 10 are dev and 10 test; of three, one each."""
+    many = Dataset(HALVES[row] for pair in HALVES.twins[:70] for row in pair[:1])
+    assert Counter(split_roots(many).values()) == {"train": 50, "dev": 10, "test": 10}
+    assert Counter(split_roots(ROOTS[:3]).values()) == {"train": 1, "dev": 1, "test": 1}
+    assert split_roots(ROOTS, seed=1) != split_roots(ROOTS, seed=2)
+
+
+def test_children_that_look_like_another_part_leave_the_earlier_one() -> None:
+    """A child of a training root that says what the test says is dropped, with the reason."""
+    parts = split_roots(ROOTS)
+    train = next(p for p in ROOTS if parts[p.id] == "train")
+    test = next(p for p in ROOTS if parts[p.id] == "test")
+    stray = perturbed(train, test.sentence, test.options, 0, source="chat")
+    data = Dataset([*ROOTS, stray])
+    sets = assemble(ROOTS, data, data, parts)
+    assert stray.id not in {p.id for part in sets.medium.values() for p in part}
+    assert {left.problem.id for left in sets.dropped} == {train.id, stray.id}
+    assert {left.reason for left in sets.dropped} == {"it goes together with problems of test"}
+    assert test in sets.medium["test"]
+
+
+def test_too_few_roots_and_shares_that_are_none_are_refused() -> None:
+    """Three parts need three roots and three shares."""
+    with pytest.raises(DataError, match="2 roots can't be split"):
+        split_roots(ROOTS[:2])
+    for shares in ((10, 2), (10, 2, 0)):
+        with pytest.raises(InputError, match="three whole numbers"):
+            split_roots(ROOTS, shares)
+
+
+def test_a_part_is_described_by_counting() -> None:
+    """Size, families, balance, sources, depths and what nobody judged add up to the part."""
+    sets = _sets(people=1, chat=4, words=1)
+    families = Dataset({p.id: p for data in sets.large.values() for p in data}.values())
+    told = described(sets.large["train"], families)
+    assert told["problems"] == len(sets.large["train"]) == 100
+    assert told["families"] == 10
+    assert told["sources"] == {"chat": 40, "root": 10, "word": 50}
+    for key in ("answers", "sources", "edit_depth"):
+        assert sum(told[key].values()) == 100
+    assert told["edit_depth"] == {"0": 10, "2": 50, "4": 40}
+    assert told["mean_edit_depth"] == pytest.approx((50 * 2 + 40 * 4) / 100)
+    assert told["unvalidated"] == 90

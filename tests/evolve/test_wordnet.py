@@ -148,13 +148,6 @@ def _lines(problem: Problem, seed: int) -> str:
     return json.dumps([(child.id, child.sentence, child.options) for child in made])
 
 
-def test_the_answer_is_not_looked_at(roots: list[Problem]) -> None:
-    """Without answers the same sentences are made."""
-    for root in roots[:60]:
-        blind = [child.sentence for child in children(root.blind())]
-        assert blind == [child.sentence for child in children(root)]
-
-
 def test_grandchildren_are_not_their_grandparents(roots: list[Problem]) -> None:
     """The change that made a child is not undone."""
     for root in roots:

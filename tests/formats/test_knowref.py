@@ -28,12 +28,6 @@ def test_the_answer_is_the_text_not_the_index(data_dir: Path, knowref: Dataset) 
         assert problem.options[problem.answer or 0] == right
 
 
-def test_duplicates_are_kept(knowref: Dataset) -> None:
-    """Records that repeat an earlier one are kept, with ids of their own."""
-    texts = [(p.sentence, p.options) for p in knowref]
-    assert len(texts) - len(set(texts)) == 23
-
-
 def test_only_the_pronoun_is_bracketed_away(knowref: Dataset) -> None:
     """The bracketed pronoun is the blank, and the spaces of the tokenised text stay."""
     assert knowref[0].sentence == (

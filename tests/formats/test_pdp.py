@@ -34,12 +34,6 @@ def test_both_files_hold_the_same(data_dir: Path, pdp: Dataset) -> None:
     assert lost.lines("problems") == ["changed: extra wsc.source in 2 problems"]
 
 
-def test_two_pronouns_of_one_text_are_no_twin(data_dir: Path) -> None:
-    """No PDP is taken for half of a twin, in any of the files."""
-    for name in ("PDPChallenge2016.xml", "pdp60.json", "PDP.txt"):
-        assert formats.read(data_dir / f"pdp/{name}").twins == ()
-
-
 def test_sixty_questions_are_eighty_comparisons(data_dir: Path, pdp: Dataset) -> None:
     """A question with k options gives k - 1 comparisons: 80, as WinoGrande's table 5 counts."""
     assert len(to_pairs(pdp)) == 80

@@ -10,16 +10,7 @@ import pytest
 from winosmith import Dataset, formats
 from winosmith.formats._base import tidy
 
-KINDS = {
-    "original": 285,
-    "voice": 220,
-    "tense": 281,
-    "number": 253,
-    "gender": 155,
-    "rel_1": 283,
-    "syn": 283,
-    "adverb": 283,
-}
+KINDS = ("original", "voice", "tense", "number", "gender", "rel_1", "syn", "adverb")
 
 
 @pytest.fixture(scope="module")
@@ -54,10 +45,8 @@ def test_the_table_holds_every_change(table: Dataset) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_table_and_lines_agree(data_dir: Path, table: Dataset, kind: str) -> None:
     """Ids, answers and twins are equal, and the texts but for case and the authors' slips."""
-    lines = jsonl(data_dir, kind)
-    assert len(lines) == KINDS[kind]
     others = 0
-    for problem in lines:
+    for problem in jsonl(data_dir, kind):
         same = table[table.row(problem.id)]
         assert problem.answer == same.answer
         assert (problem.twin_id, problem.lineage) == (same.twin_id, same.lineage)

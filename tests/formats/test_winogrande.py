@@ -63,18 +63,6 @@ def test_bad_labels_are_named(tmp_path: Path) -> None:
         formats.read_submission(tmp_path / "labels.lst")
 
 
-def test_files_without_ids_have_their_twins_by_order(data_dir: Path, tmp_path: Path) -> None:
-    """Without qID, as other hubs export it, all twins of a training file are found."""
-    lines = (data_dir / "winogrande/train_m.jsonl").read_text().splitlines()
-    records = [json.loads(line) for line in lines]
-    for record in records:
-        del record["qID"]
-    (tmp_path / "m.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
-    problems = formats.read(tmp_path / "m.jsonl")
-    assert problems.ids[:3] == ("0", "1", "2")
-    assert len(problems.twins) >= 0.99 * 1279
-
-
 def test_further_keys_are_kept(tmp_path: Path) -> None:
     """What a record holds beside the five keys goes to `extra`, and back."""
     record = {"qID": "A-1", "sentence": "A _ b.", "option1": "x", "option2": "y", "split": 3}

@@ -9,7 +9,6 @@ import pytest
 
 from winosmith import Dataset, Problem, formats
 from winosmith.errors import FormatError
-from winosmith.formats._base import tidy
 
 XML = "wsc/WSCollection.xml"
 
@@ -179,11 +178,6 @@ class TestXML:
         text = f'<?xml version="1.0" encoding="ISO-8859-1"?><collection>{body}</collection>'
         (tmp_path / "wsc.xml").write_bytes(text.encode("latin-1"))
         assert formats.read(tmp_path / "wsc.xml")[0].options == ("Ann", "Zoé")
-
-
-def test_tidy_leaves_one_space() -> None:
-    """Runs of white space of any kind become one space."""
-    assert tidy(" a\u00a0 b\n\tc ") == "a b c"
 
 
 def test_a_letter_that_is_meant_stays(tmp_path: Path) -> None:

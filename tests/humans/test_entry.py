@@ -243,17 +243,6 @@ def test_what_is_wrong_with_subjects_is_named(
     assert told.value.line == line
 
 
-@pytest.mark.parametrize(
-    "record", ["{}", '"S2"', '{"subject": 2}', '{"subject": "S2", "taken": [{"sheet": "a"}]}']
-)
-def test_a_line_that_is_no_subject_is_named(tmp_path: Path, record: str) -> None:
-    """A record without a code, of another kind, or with half a sheet: file:line and the reason."""
-    path = tmp_path / "subjects.jsonl"
-    path.write_text(f'{{"subject": "S1"}}\n{record}\n', "utf-8")
-    with pytest.raises(FormatError, match=r"subjects\.jsonl:2: "):
-        read_subjects(path)
-
-
 def test_a_test_that_ends_before_it_starts_is_refused(tmp_path: Path) -> None:
     """Times in the wrong order are told with their line."""
     path = tmp_path / "subjects.csv"
@@ -328,6 +317,7 @@ def test_every_difference_of_two_entries_is_named() -> None:
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
+        ('"S2"', "the line is not a JSON object"),
         ('{"native": true}', "this is no subject: it has no 'subject'"),
         ('{"subject": 7}', "this is no subject: subject can't be 7"),
         ('{"subject": "S1", "taken": [{}]}', "this is no subject: it has no 'sheet'"),
@@ -336,7 +326,7 @@ def test_every_difference_of_two_entries_is_named() -> None:
 def test_a_damaged_subject_is_told_in_words(tmp_path: Path, line: str, reason: str) -> None:
     """A line that is no subject is named with what it lacks, and by no name of Python's."""
     path = tmp_path / "subjects.jsonl"
-    path.write_text(line + "\n", "utf-8")
+    path.write_text(f'{{"subject": "S1"}}\n{line}\n', "utf-8")
     with pytest.raises(FormatError) as told:
         read_subjects(path)
-    assert str(told.value) == f"{path}:1: {reason}"
+    assert str(told.value) == f"{path}:2: {reason}"

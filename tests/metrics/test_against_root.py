@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.metrics.answering import right_but  # type: ignore[import-not-found]
+from tests.metrics.answering import right_but
 from winosmith import Dataset, Lineage, Prediction, formats
 from winosmith.errors import DataError, SameInputError
 from winosmith.metrics import against_root, grade

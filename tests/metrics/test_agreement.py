@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from tests.metrics.answering import choosing  # type: ignore[import-not-found]
+from tests.metrics.answering import choosing
 from winosmith import Prediction
 from winosmith.errors import DataError
 from winosmith.metrics import agreement, grade

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.metrics.answering import choosing  # type: ignore[import-not-found]
+from tests.metrics.answering import choosing
 from winosmith import Dataset, Prediction, Problem, metrics
 from winosmith.metrics import Graded, carried, grade
 from winosmith.problem import Extra

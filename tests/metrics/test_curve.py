@@ -121,13 +121,13 @@ def test_a_form_finds_its_own_curve_again(form: object) -> None:
         "logistic": (-4.0, 0.3),
         "power law": (0.2, 0.15),
         "power law, asymptote": (0.5, 0.25, 0.08),
-    }[form.name]  # type: ignore[attr-defined]
+    }[form.name]
     sizes = np.array([100, 400, 1600, 6400, 25600, 102400])
-    exact = form.curve(np.log2(sizes), *true)  # type: ignore[attr-defined]
+    exact = form.curve(np.log2(sizes), *true)
     curve = learning_curve({int(s): [float(a)] for s, a in zip(sizes, exact, strict=True)})
     found = next(e for e in curve.extrapolations if e.form is form)
     assert found.parameters == pytest.approx(true, rel=1e-3)
-    ahead = form.curve(np.log2([1e6]), *true)  # type: ignore[attr-defined]
+    ahead = form.curve(np.log2([1e6]), *true)
     assert found.at([1e6]) == pytest.approx(ahead, abs=1e-4)
     assert found.last == pytest.approx(exact[-1], abs=1e-3)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from tests.metrics.answering import choosing  # type: ignore[import-not-found]
+from tests.metrics.answering import choosing
 from winosmith import Dataset, Prediction, Problem
 from winosmith.metrics import clusters, grade, guessing_level, guessing_p_value
 from winosmith.testing import made_twins

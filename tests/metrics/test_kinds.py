@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.metrics.answering import right_but  # type: ignore[import-not-found]
+from tests.metrics.answering import right_but
 from winosmith import Dataset, Lineage, Problem
 from winosmith.errors import DataError
 from winosmith.metrics import EditKinds, edit_kinds

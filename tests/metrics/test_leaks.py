@@ -59,7 +59,7 @@ def found(data: Dataset) -> dict[str, metrics.Leak]:
 
 def with_extra(problem: Problem, value: object) -> Problem:
     """Return the problem with another extra value."""
-    return replace(problem, extra=Extra({**problem.extra, "x.leak": value}))  # type: ignore[dict-item]
+    return replace(problem, extra=Extra({**problem.extra, "x.leak": value}))
 
 
 PLANTED: dict[str, tuple[str, Maker]] = {

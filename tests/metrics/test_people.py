@@ -1,4 +1,4 @@
-"""Human accuracy is that of fresh people, never of those who validated."""
+"""People's accuracy, of the majority and of each, is that of fresh people alone."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
 from winosmith import Dataset, Origin, Response, metrics
 from winosmith.errors import DataError
+from winosmith.metrics import human_accuracy, person_accuracy
 from winosmith.testing import made_twins
 
 DATA = made_twins(5)
@@ -64,11 +66,12 @@ def test_problems_with_too_few_subjects_are_left_out_and_counted() -> None:
     assert metrics.human_accuracy(data, responses, subjects=2).problems == 2
 
 
-def test_votes_that_validated_are_no_human_test() -> None:
+@pytest.mark.parametrize("figure", [human_accuracy, person_accuracy])
+def test_votes_that_validated_are_no_human_test(figure: Any) -> None:
     """Votes for validation, right by construction, give no accuracy, with the reason."""
     votes = taken(0, [True] * 3, "validate") + taken(1, [True] * 3, "local")
     with pytest.raises(DataError, match="votes that validated a problem can't serve"):
-        metrics.human_accuracy(DATA, votes)
+        figure(DATA, votes)
 
 
 @pytest.mark.parametrize("purpose", ["validate", "local", "test"])
@@ -77,8 +80,9 @@ def test_a_subject_has_not_met_the_problem_before(purpose: Any) -> None:
     before = Response(DATA[0].id, "ann", purpose, 0)
     test = [Response(DATA[0].id, who, "test", 0) for who in ("ann", "bob", "cy")]
     for responses in ([before, *test], [*test, before]):
-        with pytest.raises(DataError, match=r"'ann' can't be a subject .* answered it before"):
-            metrics.human_accuracy(DATA, responses)
+        for figure in (human_accuracy, person_accuracy):
+            with pytest.raises(DataError, match=r"'ann' can't be a subject .* answered it before"):
+                figure(DATA, responses)
 
 
 def test_an_author_is_no_subject() -> None:
@@ -92,3 +96,42 @@ def test_responses_to_other_problems_do_not_matter() -> None:
     """A response to a problem that the data do not hold is not counted."""
     other = Response("elsewhere", "ann", "test", 0)
     assert metrics.human_accuracy(DATA, [other, *taken(0, [True] * 3)]).problems == 1
+
+
+TEN = made_twins(10)
+
+
+def answer(row: int, who: str, right: bool | None, purpose: str = "test") -> Response:
+    """Return the response of one person."""
+    choice = None if right is None else (TEN[row].answer or 0) ^ (not right)
+    return Response(TEN[row].id, who, purpose, choice)
+
+
+def test_each_answer_counts_once() -> None:
+    """Three people with two, one and no right answers of two have 3 of 6; silence is wrong."""
+    said = [answer(0, "a", True), answer(2, "a", True), answer(0, "b", True), answer(2, "b", False),
+            answer(0, "c", None), answer(2, "c", False)]  # fmt: skip
+    found = person_accuracy(TEN, said)
+    assert (found.accuracy.right, found.accuracy.n) == (3, 6)
+    assert (found.people, found.problems) == (3, 2)
+    assert found.spread == pytest.approx(np.std([1, 0.5, 0], ddof=1))
+
+
+def test_the_majority_does_better_than_its_people() -> None:
+    """Of people who err apart, the majority of three is right more often than one of them."""
+    said = [answer(row, f"{row % 2}{who}", who != row % 3) for row in range(20) for who in range(3)]
+    assert person_accuracy(TEN, said).accuracy.value == pytest.approx(2 / 3)
+    assert human_accuracy(TEN, said).accuracy == 1.0
+
+
+def test_people_who_differ_widen_the_interval() -> None:
+    """With half of the people always right and half always wrong, the answers tell little."""
+    said = [answer(row, f"p{who}", who % 2 == 0) for row in range(0, 20, 2) for who in range(8)]
+    mixed = [
+        answer(row, f"p{who}", (who + row // 2) % 2 == 0)
+        for row in range(0, 20, 2)
+        for who in range(8)
+    ]
+    divided, even = person_accuracy(TEN, said), person_accuracy(TEN, mixed)
+    assert divided.accuracy.value == even.accuracy.value
+    assert divided.accuracy.design_effect > 3 * even.accuracy.design_effect

@@ -1,4 +1,4 @@
-"""A solver's score: accuracy, twins, comparisons and groups."""
+"""A solver's score: accuracy, twins, comparisons and groups, and what further training loses."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from tests.conftest import examples
 from tests.metrics.answering import right_but  # type: ignore[import-not-found]
-from winosmith import Dataset, Origin, Prediction, formats
+from winosmith import Dataset, Lineage, Origin, Prediction, formats
 from winosmith.errors import DataError
-from winosmith.metrics import compare, grade, margins, score
+from winosmith.metrics import clusters, compare, compare_pair, forgetting, grade, margins, score
 from winosmith.problem import Extra
 from winosmith.recast import to_pairs
 from winosmith.testing import made_twins
@@ -120,10 +120,15 @@ def test_comparisons_need_scores(data_dir: Path) -> None:
 
 @pytest.mark.data
 def test_the_published_predictions_for_winogrande_dev(data_dir: Path) -> None:
-    """A published run on dev has 1,005 of 1,267 right, and 168 of 284 twins."""
+    """A public list of labels and logits (Winogrande-Lattice) has 1,005 of 1,267 and 168 of 284.
+
+    Each of its labels is the option with the larger logit.
+    """
     data = formats.read(data_dir / "winogrande/dev.jsonl")
     path = data_dir / "winogrande_predictions/martinalex7_predictions_test_proba.csv"
-    found = score(grade(data, formats.read_predictions(path, data).predictions))
+    graded = grade(data, formats.read_predictions(path, data).predictions)
+    found = score(graded)
+    assert graded.against_scores == 0
     assert (found.accuracy.right, found.accuracy.n) == (1005, 1267)
     assert found.twins is not None
     assert (found.twins.right, found.twins.n) == (168, 284)
@@ -187,3 +192,90 @@ def test_every_problem_twice_tells_no_more() -> None:
     (pair,), (again,) = once["pair"]["pairs"], twice["pair"]["pairs"]
     assert again["p_value"] == pytest.approx(pair["p_value"])
     assert again["interval"] == pytest.approx(pair["interval"], abs=0.02)
+
+
+BEFORE = made_twins(50)
+
+
+def test_what_was_lost_and_learned_is_counted() -> None:
+    """Three forgotten and one learned are a change of −2 points of 100, with a paired test."""
+    before, after = right_but(BEFORE, {0, 9}), right_but(BEFORE, {9, 20, 31, 40})
+    found = forgetting(before, after)
+    assert (found.before.right, found.after.right) == (98, 96)
+    assert (found.forgotten, found.learned) == (3, 1)
+    assert found.change == pytest.approx(-0.02)
+    assert found.interval[0] < -0.02 < found.interval[1]
+    assert found.p_value == compare_pair(after.credit, before.credit, after.clusters)
+    assert json.loads(json.dumps(found.record(), allow_nan=False)) == found.record()
+
+
+def test_nothing_changes_when_the_answers_stay() -> None:
+    """The same answers before and after are no change, with a p-value of 1."""
+    found = forgetting(right_but(BEFORE, {3}), right_but(BEFORE, {3}))
+    assert (found.change, found.forgotten, found.learned, found.p_value) == (0, 0, 0, 1)
+
+
+def test_forgetting_is_measured_on_one_data_set() -> None:
+    """Answers to different problems are refused."""
+    other = made_twins(50, seed=1)
+    with pytest.raises(DataError, match="measured on one data set"):
+        forgetting(right_but(BEFORE), grade(other, [Prediction(p.id, 0) for p in other]))
+
+
+PAIRS = made_twins(5, singles=2)
+RIGHT = [Prediction(p.id, p.answer or 0, (0.0, 1.0)[:: 2 * (p.answer or 0) - 1]) for p in PAIRS]
+
+
+def test_the_order_of_the_predictions_does_not_matter() -> None:
+    """Predictions are found by id."""
+    assert grade(PAIRS, RIGHT[::-1]).credit.all()
+    assert grade(PAIRS, RIGHT[::-1]).digest == grade(PAIRS, RIGHT).digest
+
+
+def test_a_changed_choice_or_score_changes_the_digest() -> None:
+    """The digest covers choices and scores."""
+    first = grade(PAIRS, RIGHT).digest
+    assert grade(PAIRS, [replace(RIGHT[0], choice=1 - RIGHT[0].choice), *RIGHT[1:]]).digest != first
+    assert grade(PAIRS, [replace(RIGHT[0], scores=(0.5, 0.25)), *RIGHT[1:]]).digest != first
+
+
+@pytest.mark.parametrize(
+    ("data", "predictions", "told"),
+    [
+        (PAIRS, RIGHT[4:], r"4 of 12 problems have no prediction \('0-0', '0-1', '1-0', …\)"),
+        (PAIRS[:6], RIGHT, r"6 predictions have no problem \('3-0', '3-1', '4-0', …\)"),
+        (PAIRS, [*RIGHT, *RIGHT], "12 problems have two predictions or more"),
+        (PAIRS.blind(), RIGHT, "the answers of 12 of 12 problems are withheld .* without them"),
+        (PAIRS, [Prediction("0-0", 3), *RIGHT[1:]], "'0-0' can't be for 2 options: choice 3"),
+        (PAIRS, [Prediction("0-0", 0, (1.0,)), *RIGHT[1:]], "choice 0, 1 scores"),
+        (Dataset(), [], "there is no problem to score"),
+    ],
+)
+def test_what_does_not_fit_is_named(
+    data: Dataset, predictions: list[Prediction], told: str
+) -> None:
+    """Missing, extra, double and unfit predictions are refused, with the first three ids."""
+    with pytest.raises(DataError, match=told):
+        grade(data, predictions)
+
+
+def test_a_family_is_one_cluster() -> None:
+    """What was perturbed from one root shares its cluster, whatever its sentence."""
+    data = made_twins(0, singles=4)
+    perturbed = [replace(p, lineage=Lineage(data[0].id, data[0].id)) for p in data[1:3]]
+    assert clusters(Dataset([data[0], *perturbed, data[3]])).tolist() == [0, 0, 0, 1]
+
+
+def test_a_tie_is_graded_by_its_options() -> None:
+    """Credit is 1, 0 or a share; ties and choices against the scores are counted."""
+    data = made_twins(2)
+    said = [
+        Prediction(data.ids[0], data[0].answer or 0),
+        Prediction(data.ids[1], 0, (0.5, 0.5)),
+        Prediction(data.ids[2], 0, tied=(0, 1)),
+        Prediction(data.ids[3], data[3].answer or 0, (1.0, -1.0) if data[3].answer else (-1.0, 1)),
+    ]
+    found = grade(data, said)
+    assert found.credit.tolist() == [1, 0.5, 0.5, 1]
+    assert found.tied.tolist() == [False, True, True, False]
+    assert (found.ties, found.against_scores) == (2, 1)

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.metrics.answering import right_but  # type: ignore[import-not-found]
+from tests.metrics.answering import right_but
 from winosmith import Dataset, Prediction, Problem, formats
 from winosmith.errors import DataError
 from winosmith.metrics import (
@@ -288,7 +288,7 @@ def test_a_distance_without_a_root_counts() -> None:
 def test_what_has_no_depth_is_refused(data: Dataset, kind: str | None, complaint: str) -> None:
     """Data without perturbed problems, or without the depth that was asked for, are errors."""
     with pytest.raises(DataError, match=complaint):
-        stability(right_but(data), depth=kind)  # type: ignore[arg-type]
+        stability(right_but(data), depth=kind)
 
 
 def test_accuracies_are_withheld_where_training_may_overlap() -> None:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import examples
-from tests.metrics.answering import right_but  # type: ignore[import-not-found]
+from tests.metrics.answering import right_but
 from winosmith import Dataset, Prediction, Problem, formats
 from winosmith.errors import DataError, MissingExtraError, require
 from winosmith.metrics import Graded, compare_survival, grade, stability

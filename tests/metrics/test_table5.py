@@ -45,7 +45,7 @@ def told(capsys: TEXT, tmp_path: Path, *files: Path) -> dict[str, Any]:
     """Return what `winosmith stats` says of some files, as JSON."""
     arguments = [*map(str, files), "--skip-bad", str(tmp_path / "bad.jsonl"), "--json"]
     assert main(["stats", *arguments]) == 0
-    return json.loads(capsys.readouterr().out)  # type: ignore[no-any-return]
+    return json.loads(capsys.readouterr().out)
 
 
 @pytest.mark.long

@@ -86,11 +86,11 @@ def test_the_split_point_matters(tiny_encoder: Path) -> None:
     """Cut before or after the option, the scores differ; another place is refused."""
     before, after = (
         np.stack(new_choice_model(tiny_encoder, seed=0, how=HowRead(at)).scores(PROBLEMS))
-        for at in ("before_option", "after_option")  # type: ignore[arg-type]
+        for at in ("before_option", "after_option")
     )
     assert not np.allclose(before, after)
     with pytest.raises(InputError, match="before_option, after_option; not 'middle'"):
-        new_choice_model(tiny_encoder, seed=0, how=HowRead("middle"))  # type: ignore[arg-type]
+        new_choice_model(tiny_encoder, seed=0, how=HowRead("middle"))
 
 
 def test_dropout_can_be_set(make_encoder: MakeEncoder) -> None:

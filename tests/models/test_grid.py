@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.models.conftest import Steps  # type: ignore[import-not-found]
+from tests.models.conftest import Steps
 from winosmith import Dataset
 from winosmith.errors import InputError, Interrupted
 from winosmith.models import (
@@ -90,10 +90,10 @@ def test_a_stopped_grid_goes_on_as_if_nothing_had_happened(
     steps = Steps(stop=stop_at)
     arguments = {"model": tiny_encoder, "grid": SMALL}
     with pytest.raises(Interrupted, match="run the same again"):
-        train_grid(*learnable, out=tmp_path / "a", on_step=steps, **arguments)  # type: ignore[arg-type]
-    later = train_grid(*learnable, out=tmp_path / "a", on_step=steps, **arguments)  # type: ignore[arg-type]
+        train_grid(*learnable, out=tmp_path / "a", on_step=steps, **arguments)
+    later = train_grid(*learnable, out=tmp_path / "a", on_step=steps, **arguments)
     assert len(steps.told) <= 4 * 20 + 10  # no more than the epoch that was lost was done again
-    whole = train_grid(*learnable, out=tmp_path / "b", **arguments)  # type: ignore[arg-type]
+    whole = train_grid(*learnable, out=tmp_path / "b", **arguments)
     assert later.runs == whole.runs
     assert weights_digest(later.folder) == weights_digest(whole.folder)
 
@@ -104,13 +104,13 @@ def test_what_was_lost_is_made_again(tiny_encoder: Path, learnable: Split, tmp_p
     """A finished grid takes no step; when its model is damaged, the best run alone is run again."""
     steps = Steps()
     run = {"model": tiny_encoder, "out": tmp_path, "grid": SMALL, "on_step": steps}
-    first = train_grid(*learnable, **run)  # type: ignore[arg-type]
+    first = train_grid(*learnable, **run)
     digest = weights_digest(first.folder)
     assert len(steps.told) == 80
-    assert train_grid(*learnable, **run) == first  # type: ignore[arg-type]
+    assert train_grid(*learnable, **run) == first
     assert len(steps.told) == 80
     (first.folder / "model.safetensors").write_bytes(b"damaged")
-    assert train_grid(*learnable, **run) == first  # type: ignore[arg-type]
+    assert train_grid(*learnable, **run) == first
     assert len(steps.told) == 100
     assert weights_digest(first.folder) == digest
 

@@ -13,7 +13,7 @@ TEXTS = st.lists(
 ).map(sorted)
 
 
-def _paths(tree) -> list[tuple[int, ...]]:  # type: ignore[no-untyped-def]
+def _paths(tree) -> list[tuple[int, ...]]:
     """Return the tokens from the root to each node, by its parents."""
     paths: list[tuple[int, ...]] = []
     for token, parent in zip(tree.tokens, tree.parents, strict=True):

@@ -53,7 +53,7 @@ def test_a_batch_that_does_not_fit_is_halved(tiny_encoder: Path, learnable: Spli
     whole, short = _run(tiny_encoder, learnable), _run(tiny_encoder, learnable)
 
     def fail(module: object, args: object, inputs: dict[str, torch.Tensor]) -> None:
-        if module.training and len(inputs["input_ids"]) > 2 * 5:  # type: ignore[attr-defined]
+        if module.training and len(inputs["input_ids"]) > 2 * 5:
             raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB")
 
     short.network.register_forward_pre_hook(fail, with_kwargs=True)

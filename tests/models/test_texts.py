@@ -1,14 +1,26 @@
-"""What an encoder reads of a problem."""
+"""What models read of problems: texts, options in the pronoun's form, and rows in batches."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from winosmith import Problem
+from winosmith import Problem, formats
 from winosmith.errors import DataError
-from winosmith.models import SplitPoint, filled_text
+from winosmith.models import (
+    SplitPoint,
+    filled_text,
+    length_batches,
+    referring,
+    sentence_parts,
+    shuffled_batches,
+    solved_text,
+    worded,
+)
 
 TEXT = st.text("abc ,.'é", max_size=20)
 
@@ -50,3 +62,166 @@ def test_a_pronoun_is_marked_and_the_option_follows() -> None:
     )
     with pytest.raises(DataError, match="is not known"):
         filled_text(Problem("1", "A _ b.", ("x", "y")), 0, sees="pronoun")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "options", "pronoun", "expected"),
+    [
+        # Sentences of the Winograd Schema Challenge (Levesque et al. 2012)
+        ("Jim signaled the barman and gestured toward _ bathroom key.", ("Jim", "The barman"),
+         "his", ("Jim's", "the barman's")),
+        ("The trophy doesn't fit into the suitcase because _ is too large.",
+         ("The trophy", "the suitcase"), "it", ("the trophy", "the suitcase")),
+        ("Emma's mother had died long ago, and _ place had been taken.",
+         ("Emma", "Emma's mother"), "her", ("Emma's", "Emma's mother's")),
+        ("Tatyana pulled down the brace and then propelled _ to the table.",
+         ("Tatyana", "Grandma"), "her", ("Tatyana", "Grandma")),
+        ("Careful not to disturb _, she undressed.", ("Tatyana", "mother"), "her",
+         ("Tatyana", "mother")),
+        ("Dan laimed the front because _ \"Dibs!\" was slow.", ("Dan", "Bill"), "his",
+         ("Dan's", "Bill's")),
+        ("Ann wanted _ own room.", ("Ann", "Beth"), "her", ("Ann's", "Beth's")),
+        ("_ was late.", ("the bus", "the train"), "It", ("The bus", "The train")),
+        ("The dogs chased the cats until _ tails were wet.", ("the dogs", "the cats"), "their",
+         ("the dogs'", "the cats'")),
+        ("The house is _.", ("Ann", "Beth"), "hers", ("Ann's", "Beth's")),
+    ],
+)  # fmt: skip
+def test_options_are_worded_for_their_pronoun(
+    sentence: str, options: tuple[str, str], pronoun: str, expected: tuple[str, str]
+) -> None:
+    """A possessive gets its 's, an article the case of the pronoun, and nothing else changes."""
+    assert worded(Problem("1", sentence, options, pronoun=pronoun)).options == expected
+
+
+@given(st.text("abc .'", max_size=9), st.sampled_from([("The cup", "jug"), ("A b", "it's")]))
+def test_without_a_pronoun_nothing_changes(text: str, options: tuple[str, str]) -> None:
+    """A problem whose pronoun is not known stays as it is."""
+    problem = Problem("1", f"{text}_{text}", options)
+    assert worded(problem) == problem
+
+
+def test_options_that_would_become_one_stay() -> None:
+    """Options that differ in case alone are left as they are."""
+    problem = Problem("1", "He saw that _ fell.", ("The cup", "the cup"), pronoun="it")
+    assert worded(problem) == problem
+
+
+@given(st.text("ab _", max_size=9).map(lambda s: s.replace("_", "")), st.text("ab ", max_size=9))
+def test_the_parts_are_the_sentence(before: str, after: str) -> None:
+    """Put together, the parts are the filled-in sentence without space at its ends."""
+    problem = Problem("1", f"{before}_{after}", ("x1", "y1"), 1)
+    start, options, rest = sentence_parts(problem)
+    assert [start + option + rest for option in options] == [
+        text.lstrip().rstrip() for text in problem.filled()
+    ]
+    assert solved_text(problem) == problem.fill(1).strip()
+
+
+def test_a_text_is_not_solved_without_an_answer() -> None:
+    """A problem whose answer is withheld has no solved text."""
+    with pytest.raises(DataError, match="'1' has no answer"):
+        solved_text(Problem("1", "A _ b.", ("x", "y")))
+
+
+@pytest.mark.data
+def test_every_possessive_of_the_wsc_is_found(data_dir: Path) -> None:
+    """Of WSC285's pronouns, all 20 "his" and all 10 "her" are possessives, and no other one."""
+    problems = formats.read(data_dir / "wsc" / "WSCollection.xml")
+    owned = [p.pronoun for p in problems if all(o.endswith("'s") for o in worded(p).options)]
+    assert sorted(owned) == ["her"] * 10 + ["his"] * 20
+
+
+@pytest.mark.parametrize(
+    ("sentence", "pronoun", "expected"),
+    [
+        # The form of Brown et al. 2020, section 6.2.1, and lm-evaluation-harness's winogender task
+        ("The advisor met with the advisee because _ wanted to get advice about job applications.",
+         "she", "The advisor met with the advisee because she wanted to get advice about job "
+         "applications. 'She' refers to _"),
+        ("_ was late.", "It", "It was late. 'It' refers to _"),
+        ("He knew that _ son was ill, and her son knew.", "her",
+         "He knew that *her* son was ill, and her son knew. '*Her*' refers to _"),
+        ("Before he left, _ sang.", "He", "Before he left, *He* sang. '*He*' refers to _"),
+        ("The others saw _.", "the", "The others saw *the*. '*The*' refers to _"),
+    ],
+)  # fmt: skip
+def test_a_language_model_is_asked_what_a_pronoun_refers_to(
+    sentence: str, pronoun: str, expected: str
+) -> None:
+    """The sentence keeps its pronoun, marked if there is another, and the question follows."""
+    problem = Problem("1", sentence, ("the man", "the woman"), 1, pronoun=pronoun)
+    asked = referring(problem)
+    assert asked.sentence == expected
+    assert sentence_parts(asked)[1:] == (("the man", "the woman"), "")
+    assert referring(problem, ".").sentence == f"{expected}."
+    assert solved_text(problem, "pronoun") == f"{expected[:-1]}the woman."
+
+
+def test_what_a_pronoun_refers_to_is_asked_only_where_it_is_known() -> None:
+    """A problem without a pronoun, or with an empty one, is named."""
+    for pronoun in (None, " "):
+        with pytest.raises(DataError, match=r"1 of 1 problems is not known \('7'\)"):
+            referring(Problem("7", "A _ b.", ("x", "y"), pronoun=pronoun))
+
+
+LENGTHS = st.lists(st.integers(1, 60), max_size=200)
+
+
+@given(LENGTHS, st.integers(1, 300))
+def test_length_batches_hold_every_row_once_within_the_budget(
+    lengths: list[int], tokens: int
+) -> None:
+    """Every row is in one batch, and no batch of several rows is over its tokens."""
+    batches = length_batches(lengths, tokens)
+    assert sorted(row for batch in batches for row in batch) == list(range(len(lengths)))
+    for batch in batches:
+        assert len(batch) == 1 or len(batch) * max(lengths[row] for row in batch) <= tokens
+
+
+@given(LENGTHS)
+def test_length_batches_go_from_long_to_short(lengths: list[int]) -> None:
+    """The longest rows come first, so that too little memory shows at once."""
+    order = [lengths[row] for batch in length_batches(lengths, 128) for row in batch]
+    assert order == sorted(lengths, reverse=True)
+
+
+@given(st.lists(st.tuples(st.integers(5, 60), st.booleans()), max_size=150), st.integers(0, 9))
+def test_shuffled_batches_hold_every_row_once_and_whole_twins(
+    groups_drawn: list[tuple[int, bool]], seed: int
+) -> None:
+    """Every row is in one batch; without singles, no batch of even size parts a twin."""
+    groups: list[tuple[int, ...]] = []
+    lengths: list[int] = []
+    for length, _ in groups_drawn:
+        groups.append((len(lengths), len(lengths) + 1))
+        lengths += [length, length + 1]
+    batches = shuffled_batches(lengths, groups, 8, np.random.default_rng(seed))
+    assert sorted(row for batch in batches for row in batch) == list(range(len(lengths)))
+    home = {row: at for at, batch in enumerate(batches) for row in batch}
+    assert all(home[first] == home[second] for first, second in groups)
+
+
+def test_shuffled_batches_save_most_of_the_padding() -> None:
+    """Sorting within pools leaves a fraction of the padding that random batches have."""
+    rng = np.random.default_rng(0)
+    lengths = rng.integers(12, 45, 4000).tolist()
+    singles = [(row,) for row in range(4000)]
+    batches = shuffled_batches(lengths, singles, 16, rng)
+    order = rng.permutation(4000)
+    random = [order[at : at + 16] for at in range(0, 4000, 16)]
+
+    def padding(cut: list[np.ndarray]) -> int:
+        return sum(max(lengths[r] for r in b) * len(b) for b in cut) - sum(lengths)
+
+    assert padding(batches) < 0.1 * padding(random)
+
+
+def test_shuffled_batches_depend_on_the_generator_alone() -> None:
+    """The same generator gives the same batches, another one gives others."""
+    lengths, singles = list(range(1, 101)), [(row,) for row in range(100)]
+    first, again, other = (
+        np.concatenate(shuffled_batches(lengths, singles, 8, np.random.default_rng(seed)))
+        for seed in (1, 1, 2)
+    )
+    assert first.tolist() == again.tolist() != other.tolist()

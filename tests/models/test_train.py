@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.models.conftest import Steps  # type: ignore[import-not-found]
+from tests.models.conftest import Steps
 from winosmith import Dataset, Problem
 from winosmith.errors import DataError, InputError, Interrupted, OutputError
 from winosmith.metrics import overlap
@@ -167,7 +167,7 @@ def test_no_problem_is_refused(learnable: Split, tmp_path: Path) -> None:
 def test_settings_out_of_range_are_refused(change: dict[str, object]) -> None:
     """Every setting is checked when the settings are made."""
     with pytest.raises(InputError):
-        TrainingSettings(**change)  # type: ignore[arg-type]
+        TrainingSettings(**change)
 
 
 def test_the_best_epoch_pays_for_being_chosen() -> None:

@@ -1,5 +1,6 @@
-"""The practice corpus keeps every structural rule, whatever its arguments."""
+"""The practice corpus, its frames and the twins written by hand keep every structural rule."""
 
+import re
 from collections import Counter
 from dataclasses import replace
 
@@ -10,9 +11,10 @@ from hypothesis import strategies as st
 from tests.conftest import examples
 from winosmith import validate
 from winosmith.errors import DataError
-from winosmith.practice import ARTIFACTS, PracticeCorpus, _corpus, corpus
-from winosmith.practice._artifacts import fillers, frames
-from winosmith.text import words
+from winosmith.practice import ARTIFACTS, PracticeCorpus, _corpus, corpus, handwritten
+from winosmith.practice._artifacts import Frame, _frame, fillers, frames
+from winosmith.records import problem_of, problem_record
+from winosmith.text import FUNCTION_WORDS, words
 
 ALL_RULES = validate.StructureRules(complete=True)
 
@@ -184,3 +186,147 @@ def test_running_out_of_sentences_is_said(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(_corpus, "frames", lambda: frames()[-1:])
     with pytest.raises(DataError, match="ask for fewer twins or for more kinds of artifact"):
         corpus(5_000, strength=1, artifacts=["association"], social=0)
+
+
+MIN_FRAMES = 150
+
+
+def wordings(frame: Frame) -> list[str]:
+    """Return every sentence of the square."""
+    return [sentence for row in frame.corners for cell in row for sentence in cell]
+
+
+def test_there_are_many_frames_in_both_domains():
+    """There are over 150 frames, at least 75 in each domain."""
+    domains = [frame.domain for frame in frames()]
+    assert len(domains) >= MIN_FRAMES
+    assert min(domains.count("social"), domains.count("physical")) >= 75
+
+
+def test_the_notation_is_read():
+    """A line becomes a square of sentences, its slots, its pairs and its marks."""
+    read = _frame(
+        "physical", "ropes+: The {A} is <by|on> the {B} in a {hut}; the _^ is [a/b|c]. ~ x/y"
+    )
+    assert read.corners == (
+        (
+            ("The {A} is by the {B} in a {hut}; the _{emphasis} is a.",) * 1
+            + ("The {A} is by the {B} in a {hut}; the _{emphasis} is b.",),
+            ("The {A} is by the {B} in a {hut}; the _{emphasis} is c.",) * 2,
+        ),
+        (
+            (
+                "The {A} is on the {B} in a {hut}; the _{emphasis} is a.",
+                "The {A} is on the {B} in a {hut}; the _{emphasis} is b.",
+            ),
+            ("The {A} is on the {B} in a {hut}; the _{emphasis} is c.",) * 2,
+        ),
+    )
+    assert (read.pool, read.polar, read.emphatic) == ("ropes", True, True)
+    assert (read.slots, read.pairs) == (("hut",), (("x", "y"),))
+
+
+def test_a_frame_mentions_a_before_b_and_has_one_blank():
+    """In every wording A stands before B, each once, and there is one blank."""
+    for sentence in (sentence for frame in frames() for sentence in wordings(frame)):
+        once = sentence.count("{A}") == sentence.count("{B}") == sentence.count("_") == 1
+        assert once, sentence
+        assert sentence.index("{A}") < sentence.index("{B}"), sentence
+        assert not re.search(r"[<>|\[\]^~/]", sentence), sentence
+
+
+def test_a_frame_has_an_anchor_and_known_fillers():
+    """A frame has a slot for its anchor, and every slot and pool has a list."""
+    for frame in frames():
+        assert frame.slots, wordings(frame)[0]
+        assert set(frame.slots) <= set(fillers().slots), wordings(frame)[0]
+        pool = {option for own in fillers().pools[frame.pool] for option in own}
+        assert {option for pair in frame.pairs for option in pair} <= pool, wordings(frame)[0]
+
+
+def test_no_filler_or_frame_word_is_an_option():
+    """What stands around the options never equals one of them, so that they are unmistakable."""
+    for frame in frames():
+        around = {word for slot in frame.slots for word in fillers().slots[slot]}
+        around |= {word.strip(".,").lower() for s in wordings(frame) for word in words(s)}
+        pools = fillers().pools[frame.pool]
+        assert not around & {option for own in pools for option in own}, wordings(frame)[0]
+
+
+def test_no_option_of_a_pool_is_part_of_another():
+    """Within a pool, no option is found inside another one."""
+    for own in (own for pool in fillers().pools.values() for own in pool):
+        lowered = [option.lower() for option in own]
+        assert not [(a, b) for a in lowered for b in lowered if a != b and re.search(rf"\b{a}", b)]
+
+
+def test_fillers_are_distinct_single_content_words():
+    """A list has no word twice, none of several words, and no function word."""
+    pools = [own for pool in fillers().pools.values() for own in pool]
+    for own in [*pools, *fillers().slots.values()]:
+        assert len(set(own)) == len(own)
+        assert not {word.lower() for word in own} & FUNCTION_WORDS
+        assert all(word.isalpha() for word in own)
+
+
+TWINS = [(handwritten()[a], handwritten()[b]) for a, b in handwritten().twins]
+
+
+def test_there_are_72_whole_twins():
+    """There are 72 twins and no singles, half of them in each domain."""
+    assert len(TWINS) == 72
+    assert handwritten().singles == ()
+    domains = Counter(first.origin.domain for first, _ in TWINS if first.origin)
+    assert domains == {"social": 36, "physical": 36}
+
+
+def test_they_pass_structural_validation():
+    """No rule finds a fault, and each is checked on each problem, gender on the social half."""
+    rules = validate.StructureRules(complete=True, edit=0.3)
+    examined = validate.examine_structure(handwritten(), rules)
+    assert examined.findings == ()
+    assert examined.checked == dict.fromkeys(examined.checked, 144) | {"same gender": 72}
+
+
+def test_the_halves_of_a_twin_have_one_origin_and_name_each_option_once():
+    """Both have the same author, domain and anchor, which is no option; options in one order."""
+    for first, second in TWINS:
+        assert (first.origin, first.options) == (second.origin, second.options), first.id
+        for half in (first, second):
+            assert half.origin.anchor not in half.options, half.id
+            assert all(half.sentence.count(option) == 1 for option in half.options), half.id
+
+
+def test_sentences_anchors_and_options_vary():
+    """No sentence occurs twice, no anchor more than twice, and no pair of options twice."""
+    sentences = [half.sentence for twin in TWINS for half in twin]
+    assert len(set(sentences)) == 144
+    assert max(Counter(first.origin.anchor for first, _ in TWINS if first.origin).values()) <= 2
+    assert len({frozenset(first.options) for first, _ in TWINS}) == 72
+
+
+def test_the_order_of_halves_and_ids_give_no_answer_away():
+    """Half of the first halves have each answer, and so has about half of the lower ids."""
+    assert sum(first.answer == 0 for first, _ in TWINS) == 36
+    lower = [min(twin, key=lambda half: half.id).answer for twin in TWINS]
+    assert 24 <= lower.count(0) <= 48
+
+
+def test_the_place_of_mention_gives_no_answer_away():
+    """The option mentioned first is listed first in about half of the twins."""
+    listed = [
+        first.sentence.index(first.options[0]) < first.sentence.index(first.options[1])
+        for first, _ in TWINS
+    ]
+    assert 24 <= sum(listed) <= 48
+
+
+def test_they_round_trip_as_records():
+    """Each problem is equal to the one read from its own record."""
+    assert all(problem_of(problem_record(problem)) == problem for problem in handwritten())
+
+
+def test_they_name_their_source_and_licence():
+    """Every problem says that it is ours and free to use."""
+    origins = {(p.origin.source, p.origin.licence) for p in handwritten() if p.origin}
+    assert origins == {("winosmith", "Apache-2.0")}

@@ -217,3 +217,34 @@ def test_a_long_name_beside_a_dot_is_wrapped_and_not_cut() -> None:
     heights = [float(re.findall(r'viewBox="0 0 [\d.]+ ([\d.]+)"', svg.markup)[0])
                for svg in (short, tall)]  # fmt: skip
     assert heights[1] > heights[0]
+
+
+POINTS = [(160.0, 0.515), (640.0, 0.586), (2558.0, 0.669)]
+
+
+def test_a_learning_curve_tells_its_points_and_names_its_continuations() -> None:
+    """The description has the accuracies by size, the legend each continuation."""
+    lines = {"logarithm": ([160.0, 1e6], [0.5, 0.9]), "power <law>": ([160.0, 1e6], [0.5, 0.8])}
+    drawn = report.learning(POINTS, runs=POINTS[:1], lines=lines, level=0.94)
+    assert "51.5\u00a0% at 160; 58.6\u00a0% at 640" in drawn.description
+    assert ">logarithm<" in drawn.markup
+    assert "power &lt;law&gt;" in drawn.markup
+    assert drawn.markup == report.learning(POINTS, runs=POINTS[:1], lines=lines, level=0.94).markup
+
+
+def test_where_the_level_is_met_is_told_with_its_interval() -> None:
+    """Sizes are short, an open end and a curve that never gets there say "never"."""
+    rows = [report.Reach("line", 118_468, 42_956, 1_084_665), report.Reach("flat", None, 9e9)]
+    drawn = report.reaches(rows, largest=40_398)
+    assert drawn.description == "line: 118k (43k to 1.08M); flat: never (9G to never)"
+    assert "measured to 40,398" in drawn.markup
+    assert ">never<" in drawn.markup
+
+
+def test_a_reliability_diagram_tells_each_point() -> None:
+    """The description has how many are right at each confidence."""
+    rows = [report.Stated(0.6, 0.5, 0.4, 0.6, 80), report.Stated(0.95, 0.7, 0.6, 0.8, 1200)]
+    drawn = report.reliability(rows, name="toy", note="calibration error 0.2")
+    assert drawn.title == "toy: calibration"
+    assert "70\u00a0% right of 1,200 at 95\u00a0%" in drawn.description
+    assert "calibration error 0.2" in drawn.markup

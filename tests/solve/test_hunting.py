@@ -25,7 +25,7 @@ LIFTING = Problem(
 
 def texts(terms: Sequence[object]) -> list[str]:
     """Return what the terms look for."""
-    return [term.text for term in terms]  # type: ignore[attr-defined]
+    return [term.text for term in terms]
 
 
 def test_the_predicates_stand_between_the_options_and_at_the_blank() -> None:

@@ -47,7 +47,7 @@ def _causal_by_hand(folder: Path, problem: Problem, option: int, kind: str) -> f
 def test_causal_scores_are_those_of_the_formula(make_language_model: MakeModel, kind: str) -> None:
     """Full counts all tokens but the first, partial those after the option; summed or averaged."""
     folder = make_language_model("gpt2")
-    scores = solve.Causal(folder, kind).score(PROBLEMS[:3])  # type: ignore[arg-type]
+    scores = solve.Causal(folder, kind).score(PROBLEMS[:3])
     for problem, own in zip(PROBLEMS[:3], scores, strict=True):
         expected = [_causal_by_hand(folder, problem, option, kind) for option in (0, 1)]
         np.testing.assert_allclose(own, expected, atol=1e-4)
@@ -231,11 +231,11 @@ def test_what_is_no_score_is_refused(make_language_model: MakeModel) -> None:
     """An unknown score or combination, and an ensemble of none, are told."""
     folder = make_language_model("gpt2")
     with pytest.raises(InputError, match=r"the score is one of partial, full, .*; not 'half'"):
-        solve.Causal(folder, "half").score(PROBLEMS)  # type: ignore[arg-type]
+        solve.Causal(folder, "half").score(PROBLEMS)
     with pytest.raises(InputError, match=r"one of sentence, option, .*; not 'full'"):
-        solve.Masked(folder, "full").score(PROBLEMS)  # type: ignore[arg-type]
+        solve.Masked(folder, "full").score(PROBLEMS)
     with pytest.raises(InputError, match="one of product, vote; not 'max'"):
-        solve.Ensemble((solve.Random(),), "max").score(PROBLEMS)  # type: ignore[arg-type]
+        solve.Ensemble((solve.Random(),), "max").score(PROBLEMS)
     with pytest.raises(InputError, match="an ensemble needs one solver or more"):
         solve.Ensemble(()).score(PROBLEMS)
 

@@ -173,7 +173,7 @@ def test_learners_refuse_problems_without_answers(
 def test_association_tells_what_it_can_not_do() -> None:
     """Parameters out of range, and more options than places, are refused by name."""
     with pytest.raises(InputError, match="features is one of words, pairs; not bigrams"):
-        solve.WordAssociation.trained_on(planted(4, 0), features="bigrams")  # type: ignore[arg-type]
+        solve.WordAssociation.trained_on(planted(4, 0), features="bigrams")
     with pytest.raises(InputError, match="smoothing is a number above 0, not 0"):
         solve.WordAssociation.trained_on(planted(4, 0), smoothing=0)
     solver = solve.WordAssociation.trained_on(planted(4, 0))

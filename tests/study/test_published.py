@@ -7,13 +7,7 @@ from pathlib import Path
 import pytest
 
 from winosmith import formats
-from winosmith.study import (
-    PUBLISHED,
-    PUBLISHED_GENDER,
-    PUBLISHED_STABILITY,
-    TARGETS,
-    published,
-)
+from winosmith.study import PUBLISHED, PUBLISHED_GENDER, PUBLISHED_STABILITY, TARGETS, published
 
 OURS = {  # WinoGrande's own rows of table 6, and Winogender of section 1
     "wsc": ["83.1", "90.1", "96.5"],

@@ -1,15 +1,17 @@
-"""Anchor words, and the topics that ship."""
+"""Anchor words, the topics that ship, and topics from folders and JSONL files."""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
 from winosmith import topics
-from winosmith.errors import InputError
+from winosmith.errors import FormatError, InputError
 from winosmith.text import FUNCTION_WORDS, tokens
-from winosmith.topics import Topic
+from winosmith.topics import FolderTopics, JsonlTopics, Topic, open_topics, shipped
 
 TEA = Topic("Tea", "Ann boils water for her tea. The water of Ben is hot, and it's 1,000 mm deep.")
 
@@ -80,3 +82,99 @@ def test_every_topic_is_drawn_about_as_often() -> None:
     drawn = Counter(topics.shipped().draw(seed).title for seed in range(60 * count))
     assert len(drawn) == count
     assert max(drawn.values()) < 120
+
+
+TEXT = "Warm the milk slowly and stir the honey into it."
+
+
+def test_a_folder_gives_its_texts(tmp_path: Path) -> None:
+    """Texts of folders in the folder are topics too; a heading or the file's name is the title."""
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "warm_milk.txt").write_text(TEXT)
+    (tmp_path / "bread.md").write_text(f"# How to bake\n\n{TEXT}\n\nServe the bread.")
+    (tmp_path / "plain.txt").write_text(f"How to serve\n\n{TEXT}")
+    (tmp_path / "picture.png").write_bytes(b"\x89PNG")
+    topics = FolderTopics.open(tmp_path)
+    drawn = {(topic := topics.draw(seed)).title: topic for seed in range(60)}
+    assert set(drawn) == {"Warm milk", "How to bake", "How to serve"}
+    assert drawn["How to bake"].text == f"{TEXT}\n\nServe the bread."
+    assert drawn["Warm milk"].source == "warm_milk.txt"
+    assert topics.draw(5) == FolderTopics.open(tmp_path).draw(5)
+
+
+def test_files_that_can_not_be_used_are_passed_over(tmp_path: Path) -> None:
+    """Empty files, files that are not UTF-8 and texts without content words are never drawn."""
+    (tmp_path / "a.txt").write_text("")
+    (tmp_path / "b.txt").write_bytes(b"\xff\xfe caf\xe9")
+    (tmp_path / "c.txt").write_text("It is he.")
+    (tmp_path / "d.txt").write_text(TEXT)
+    topics = FolderTopics.open(tmp_path)
+    assert {topics.draw(seed).title for seed in range(30)} == {"D"}
+    (tmp_path / "d.txt").unlink()
+    with pytest.raises(InputError, match="holds no topic that can be used"):
+        topics.draw(1)
+
+
+def test_a_folder_without_texts_is_refused(tmp_path: Path) -> None:
+    """A folder without texts, and a path that is none, are refused with the reason."""
+    with pytest.raises(InputError, match=r"holds no \.txt or \.md"):
+        FolderTopics.open(tmp_path)
+    with pytest.raises(InputError, match="no folder"):
+        FolderTopics.open(tmp_path / "none")
+
+
+def test_a_jsonl_file_gives_its_lines(tmp_path: Path) -> None:
+    """Each line is a topic; other keys and empty lines do no harm; the domain may be missing."""
+    path = tmp_path / "t.jsonl"
+    lines = [{"title": "A", "text": TEXT, "url": 1}, {"title": "B", "text": TEXT, "domain": "x"}]
+    path.write_text("\n\n".join(map(json.dumps, lines)))
+    topics = JsonlTopics.open(path)
+    assert len(topics) == 2
+    assert [topics[n].domain for n in (0, 1)] == [None, "x"]
+    assert {topics.draw(seed).title for seed in range(30)} == {"A", "B"}
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("{", "no JSON"),
+        ("[1]", "an object with a title and a text"),
+        ('{"title": "A"}', "'text' must be text"),
+        ('{"title": " ", "text": "b"}', "has no title"),
+        ('{"title": "A", "text": "b", "domain": 3}', "'domain' must be text"),
+        ("[" * 100_000, "no JSON"),
+    ],
+)
+def test_a_line_that_is_no_topic_is_named(tmp_path: Path, line: str, reason: str) -> None:
+    """A line that is no topic is refused when the file is opened, by file and line."""
+    path = tmp_path / "t.jsonl"
+    path.write_text(json.dumps({"title": "A", "text": TEXT}) + "\n" + line)
+    with pytest.raises(FormatError, match=reason) as refused:
+        JsonlTopics.open(path)
+    assert (refused.value.path, refused.value.line) == (str(path), 2)
+
+
+def test_what_a_page_and_a_database_can_not_hold_is_left_out(tmp_path: Path) -> None:
+    """Control characters go, a title is one line of at most 200 characters, a long text is cut."""
+    path = tmp_path / "t.jsonl"
+    path.write_text(
+        json.dumps({"title": "How\nto\x00" + " go" * 200, "text": "\x1b[1m" + "word " * 9000})
+    )
+    topic = JsonlTopics.open(path)[0]
+    assert topic.title.startswith("How to go")
+    assert len(topic.title) <= 200
+    assert topic.text.startswith("[1mword")
+    assert topic.text.endswith("word…")
+    assert len(topic.text) <= 20_000
+
+
+def test_a_source_is_opened_by_where_it_is(tmp_path: Path) -> None:
+    """A folder, a file and nothing open as what they are; a relative path starts at the base."""
+    (tmp_path / "texts").mkdir()
+    (tmp_path / "texts" / "a.txt").write_text(TEXT)
+    (tmp_path / "t.jsonl").write_text(json.dumps({"title": "A", "text": TEXT}))
+    assert isinstance(open_topics("texts", tmp_path), FolderTopics)
+    assert isinstance(open_topics(str(tmp_path / "t.jsonl")), JsonlTopics)
+    assert open_topics(None) is shipped()
+    with pytest.raises(InputError, match=r"no folder of texts, no \.jsonl file and no https"):
+        open_topics("elsewhere", tmp_path)

@@ -28,13 +28,13 @@ GENERATED = Dataset(
 
 def _votes(problem: Problem, choices: tuple[int, ...], purpose: str = "validate") -> list[Response]:
     return [
-        Response(problem.id, f"{problem.id}-{n}", purpose, choice)  # type: ignore[arg-type]
+        Response(problem.id, f"{problem.id}-{n}", purpose, choice)
         for n, choice in enumerate(choices)
     ]
 
 
 def _check(votes: list[Response] | None, **rules: object) -> validate.Checked:
-    return validate.check(GENERATED, votes, StructureRules(), VoteRules(**rules))  # type: ignore[arg-type]
+    return validate.check(GENERATED, votes, StructureRules(), VoteRules(**rules))
 
 
 def test_votes_take_the_mark_off_what_they_keep() -> None:

@@ -22,7 +22,7 @@ PROBLEM = Problem("p", SENTENCE, ("race car", "school bus"), 0)
 def said(choices: Sequence[int | None], purpose: str = "validate", **fields: Any) -> list[Response]:
     """Return the responses of so many judges to the problem."""
     return [
-        Response("p", f"{purpose}-{number}", purpose, choice, **fields)  # type: ignore[arg-type]
+        Response("p", f"{purpose}-{number}", purpose, choice, **fields)
         for number, choice in enumerate(choices)
     ]
 
@@ -167,7 +167,7 @@ def test_who_has_read_the_whole_problem_knows_more_than_its_local_context() -> N
 def test_who_has_seen_one_half_does_not_judge_the_other(purpose: str) -> None:
     """A judge who has seen a half, for whatever purpose, judges the other only if that is set."""
     data = made_twins(1)
-    seen = Response(data[0].id, "ann", purpose, 0)  # type: ignore[arg-type]
+    seen = Response(data[0].id, "ann", purpose, 0)
     vote = Response(data[1].id, "ann", "validate", 0)
     assert vote not in validate.eligible(data, [seen, vote])[0]
     assert vote in validate.eligible(data, [seen, vote], both_halves=True)[0]

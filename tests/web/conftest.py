@@ -20,14 +20,8 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import (  # type: ignore[import-not-found]
-    absent,
-    locked,
-    of_the_run,
-    once_a_run,
-    open_site,
-)
-from tests.web import serving  # type: ignore[import-not-found]
+from tests.conftest import absent, locked, of_the_run, once_a_run, open_site
+from tests.web import serving
 
 PASSWORD = serving.PASSWORD
 """Of everybody whom `person` makes."""
@@ -188,7 +182,7 @@ def trials(
 @pytest.fixture(scope="session")
 def right_to_left(site: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Return the settings under which a site offers the language of `translated`."""
-    from tests.web import translated  # type: ignore[import-not-found]
+    from tests.web import translated
 
     return dict(translated.offered(tmp_path_factory.mktemp("locale")))
 
@@ -241,7 +235,7 @@ def refs(ready_site: Any) -> Iterator[dict[str, str]]:
     from django.db import transaction
     from django.test import override_settings
 
-    from tests.web import visits  # type: ignore[import-not-found]
+    from tests.web import visits
 
     usual = replace(settings.RULES, gold_every=0, open_judging=False)
     with override_settings(RULES=usual), transaction.atomic():
@@ -269,6 +263,49 @@ def contributor(person: Callable[..., Any]) -> Callable[..., Any]:
         somebody = person(name, **fields)
         agree(somebody)
         return somebody
+
+    return make
+
+
+@pytest.fixture
+def twin() -> Callable[..., list[Any]]:
+    """Return a maker of twins: `twin(ann, state=("valid", "held"), embargo=True)` → both halves.
+
+    `word` is in both sentences. With `entered`, the twin is like one that came by the form: its
+    texts are remembered for look-alikes, and its halves in judging have judges' places.
+    """
+    from winosmith.web.judge.votes import open_slots
+    from winosmith.web.problems.lookalikes import remember
+    from winosmith.web.problems.models import Problem, State, Twin
+
+    def make(
+        by: Any = None,
+        *,
+        state: str | tuple[str, str] = "valid",
+        word: str = "trophy",
+        entered: bool = False,
+        **fields: Any,
+    ) -> list[Any]:
+        n = next(_numbers)
+        of = {name: fields.pop(name) for name in ("domain", "topic", "anchor") if name in fields}
+        row = Twin.objects.create(ref=f"t{n}", contributor=by, licence="CC-BY-4.0", **of)
+        halves = []
+        for at, end in enumerate(("large", "small")):
+            half = Problem.objects.create(
+                ref=f"p{n}{'ab'[at]}",
+                twin=row,
+                sentence=f"On day {n} the {word} did not fit on the shelf as the _ was too {end}.",
+                options=[word, "shelf"],
+                answer=at,
+                state=State(state if isinstance(state, str) else state[at]),
+                **fields,
+            )
+            halves.append(half)
+            if entered:
+                remember(half)
+            if entered and half.state == "judging":
+                open_slots(half)
+        return halves
 
     return make
 

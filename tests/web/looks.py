@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from tests.conftest import axe_faults  # type: ignore[import-not-found]
+from tests.conftest import axe_faults
 
 CUT = "^(Failed to load resource|htmx:(afterRequest|sendError|sendAbort))"
 """How the browser and htmx tell of a request that did not come through."""

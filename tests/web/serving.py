@@ -28,9 +28,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from tests import forking  # type: ignore[import-not-found]
-from tests.forking import Forked  # type: ignore[import-not-found]
-from tests.waiting import LONGEST  # type: ignore[import-not-found]
+from tests import forking
+from tests.forking import Forked
+from tests.waiting import LONGEST
 
 PASSWORD = "twins-and-cups"
 """Of everybody whom `Served.people` makes."""

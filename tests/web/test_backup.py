@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from tests.waiting import until  # type: ignore[import-not-found]
+from tests.waiting import until
 from winosmith import Problem, formats
 from winosmith.errors import InputError, OutputError
 from winosmith.lineage import perturbed
@@ -205,7 +205,7 @@ def _rewritten(file: Path, change: Callable[[tarfile.TarInfo, bytes], Any]) -> P
     other = file.with_name("changed.tar")
     with tarfile.open(file) as old, tarfile.open(other, "w") as new:
         for member in old:
-            data = old.extractfile(member).read()  # type: ignore[union-attr]
+            data = old.extractfile(member).read()
             for made, content in change(member, data):
                 made.size = len(content)
                 new.addfile(made, io.BytesIO(content))

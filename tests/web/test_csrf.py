@@ -11,13 +11,9 @@ from urllib.parse import urlencode
 import pytest
 from django.urls import reverse
 
-from tests.web import world as w  # type: ignore[import-not-found]
-from tests.web.test_authorisation import (  # type: ignore[import-not-found]
-    ROUTES,
-    stood,
-    world,
-)
-from tests.web.visits import routes  # type: ignore[import-not-found]
+from tests.web import world as w
+from tests.web.test_authorisation import ROUTES, stood, world
+from tests.web.visits import routes
 
 __all__ = ["stood", "world"]
 

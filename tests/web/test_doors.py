@@ -13,7 +13,7 @@ from django.apps import apps
 from django.contrib import admin
 from django.contrib.admin.models import LogEntry
 
-from tests.web import world as w  # type: ignore[import-not-found]
+from tests.web import world as w
 from winosmith.web.api.models import Token, make, revoke, tokens_of
 from winosmith.web.market.models import Study
 from winosmith.web.people.accounts import end_invitation, invitation_of, invite, reset
@@ -204,7 +204,7 @@ def test_all_that_opens_an_account_ends_together(
 
     What was ended before, or is somebody else's, is not counted, and other people's doors stay.
     """
-    from tests.web.api.calling import program  # type: ignore[import-not-found]
+    from tests.web.api.calling import program
 
     ann, bob = person("ann"), person("bob")
     agree(ann)

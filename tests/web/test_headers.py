@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from django.urls import get_resolver
 from django.urls.resolvers import RoutePattern, URLResolver
 
-from tests.web.serving import PASSWORD  # type: ignore[import-not-found]
+from tests.web.serving import PASSWORD
 
 WANTED = {
     "X-Content-Type-Options": "nosniff",
@@ -52,9 +52,7 @@ def _policy(answer: Any) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("who", [None, pytest.param("ann", marks=pytest.mark.long), "adam"])
-def test_every_address_has_the_headers(
-    db: Any, visit: Callable[..., Any], person: Callable[..., Any], who: str | None
-) -> None:
+def test_every_address_has_the_headers(db: Any, visit: Any, person: Any, who: str | None) -> None:
     """Pages, files, redirects and errors carry them, to visitors, contributors and the admin."""
     somebody = person(who, is_superuser=who == "adam", is_moderator=who == "adam") if who else None
     addresses = sorted(set(_addresses()))
@@ -83,7 +81,7 @@ def test_every_address_has_the_headers(
             assert "public" not in answer.headers["Cache-Control"], address
 
 
-def test_an_unknown_host_gets_nothing(db: Any, visit: Callable[..., Any]) -> None:
+def test_an_unknown_host_gets_nothing(db: Any, visit: Any) -> None:
     """A request under another host's name is answered by 400, without that name in the answer."""
     answer = visit().get("/", headers={"Host": "evil.example"})
     assert answer.status_code == 400
@@ -91,9 +89,7 @@ def test_an_unknown_host_gets_nothing(db: Any, visit: Callable[..., Any]) -> Non
     assert not any("evil" in value for value in answer.headers.values())
 
 
-def test_cookies_are_out_of_scripts_reach(
-    db: Any, visit: Callable[..., Any], person: Callable[..., Any]
-) -> None:
+def test_cookies_are_out_of_scripts_reach(db: Any, visit: Any, person: Any) -> None:
     """The session's and the form key's cookies are HttpOnly and SameSite."""
     client = visit()
     person("ann")
@@ -104,7 +100,7 @@ def test_cookies_are_out_of_scripts_reach(
         assert (cookie["httponly"], cookie["samesite"]) == (True, "Lax")
 
 
-def test_public_pages_set_no_cookie(db: Any, visit: Callable[..., Any]) -> None:
+def test_public_pages_set_no_cookie(db: Any, visit: Any) -> None:
     """Who only reads gets no cookie."""
     client = visit()
     for path in ("/", "/problems/", "/problems/?q=x", "/download/", "/guidelines/", "/card/"):

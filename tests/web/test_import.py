@@ -182,7 +182,7 @@ def test_new_ids_keep_what_belongs_together() -> None:
     old = Dataset([*_twins(1), child, stranger], "set")
     new = with_new_ids(old, "key")
     assert new.twins == old.twins
-    assert new[2].root == new[0].id
+    assert new[2].lineage == Lineage(new[0].id, new[0].id)
     assert new[3].root == "elsewhere"
     assert not set(new.ids) & set(old.ids)
     assert not set(new.ids) & set(with_new_ids(old, "other").ids)

@@ -18,7 +18,7 @@ import pytest
 from django.conf import settings
 from django.db import OperationalError, connection
 
-from tests.waiting import LONGEST  # type: ignore[import-not-found]
+from tests.waiting import LONGEST
 from winosmith.testing import postgres_server
 from winosmith.web import wsgi
 
@@ -65,7 +65,7 @@ def browser(trials: None) -> Iterator[Any]:
         made.append(browser)
         form = browser.open("/people/login/").form("/people/login/")
         assert form
-        from tests.web.serving import PASSWORD  # type: ignore[import-not-found]
+        from tests.web.serving import PASSWORD
 
         field = next(field for field in form.fields if "name" in field)
         assert browser.send(form, {}, **{field: name, "password": PASSWORD}).acknowledged

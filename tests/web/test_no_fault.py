@@ -10,8 +10,8 @@ import pytest
 from django.db import connection, transaction
 from django.urls import reverse
 
-from tests.web import world as w  # type: ignore[import-not-found]
-from tests.web.test_authorisation import ROUTES  # type: ignore[import-not-found]
+from tests.web import world as w
+from tests.web.test_authorisation import ROUTES
 from winosmith.web.people.gates import once
 
 USED = "0123456789abcdef" * 2

@@ -18,8 +18,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.waiting import LONGEST, until  # type: ignore[import-not-found]
-from tests.web.conftest import PREPARED  # type: ignore[import-not-found]
+from tests.waiting import LONGEST, until
+from tests.web.conftest import PREPARED
 from winosmith.web import hosting
 
 Start = Callable[..., Any]

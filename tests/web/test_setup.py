@@ -19,7 +19,7 @@ from django.core.management import call_command
 from django.db import close_old_connections, connection
 from django.utils import timezone
 
-from tests import forking  # type: ignore[import-not-found]
+from tests import forking
 from winosmith.errors import RecipeError
 from winosmith.web import Site, SiteRules
 from winosmith.web._background import MARK, tidy_when_due

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import absent  # type: ignore[import-not-found]
+from tests.conftest import absent
 from winosmith.testing import find_postgres
 
 pytestmark = [pytest.mark.long, pytest.mark.usefixtures("trials")]

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import absent  # type: ignore[import-not-found]
+from tests.conftest import absent
 
 pytestmark = pytest.mark.long
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.urls import reverse
 
-from tests.waiting import LONGEST  # type: ignore[import-not-found]
+from tests.waiting import LONGEST
 from winosmith.web._worker import AHEAD, LONG, READERS, THREADS, Server
 
 ASKED = b"GET /%s HTTP/1.1\r\nHost: localhost\r\n\r\n"

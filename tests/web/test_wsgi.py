@@ -9,7 +9,7 @@ from wsgiref.util import setup_testing_defaults
 import pytest
 from django.db import connection
 
-from tests import forking  # type: ignore[import-not-found]
+from tests import forking
 
 SECONDS = 60
 """After which a child that waits for what never comes is ended."""

@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.web import world as w  # type: ignore[import-not-found]
-from tests.web.api import visits as api  # type: ignore[import-not-found]
-from tests.web.market import visits as market  # type: ignore[import-not-found]
-from tests.web.rounds import visits as rounds  # type: ignore[import-not-found]
-from tests.web.run import visits as run  # type: ignore[import-not-found]
-from tests.web.take import visits as take  # type: ignore[import-not-found]
+from tests.web import world as w
+from tests.web.api import visits as api
+from tests.web.market import visits as market
+from tests.web.rounds import visits as rounds
+from tests.web.run import visits as run
+from tests.web.take import visits as take
 
 LONG = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft" * 2
 """A word that is wider than a phone."""

@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tests.web.api import visits as api  # type: ignore[import-not-found]
-from tests.web.market import visits as market  # type: ignore[import-not-found]
-from tests.web.rounds import visits as rounds  # type: ignore[import-not-found]
-from tests.web.run import visits as run  # type: ignore[import-not-found]
-from tests.web.take import visits as take  # type: ignore[import-not-found]
+from tests.web.api import visits as api
+from tests.web.market import visits as market
+from tests.web.rounds import visits as rounds
+from tests.web.run import visits as run
+from tests.web.take import visits as take
 
 ROLES = ("visitor", "anonymous", "owner", "other", "judge", "moderator", "admin")
 """Without a session; without an account; who wrote everything; somebody else; …"""

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.web import world as w  # type: ignore[import-not-found]
+from tests.web import world as w
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from django.conf import settings
 from django.test import override_settings
 
-from tests.web.api.calling import Program, program  # type: ignore[import-not-found]
+from tests.web.api.calling import Program, program
 from winosmith.web.people import gates
 from winosmith.web.people.gates import rate_limit
 from winosmith.web.people.privacy import agree

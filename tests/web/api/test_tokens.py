@@ -10,7 +10,7 @@ import pytest
 from django.apps import apps
 from django.utils import timezone
 
-from tests.web.api.calling import Program, program  # type: ignore[import-not-found]
+from tests.web.api.calling import Program, program
 from winosmith.errors import InputError
 from winosmith.web.api import models as tokens
 from winosmith.web.api.models import Token

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from django.urls import reverse
 
-from tests.web import visits as v  # type: ignore[import-not-found]
-from tests.web.looks import PHONE, wrong_with  # type: ignore[import-not-found]
-from tests.web.serving import BUILT_IN  # type: ignore[import-not-found]
+from tests.web import visits as v
+from tests.web.looks import PHONE, wrong_with
+from tests.web.serving import BUILT_IN
 
 pytestmark = pytest.mark.browser
 

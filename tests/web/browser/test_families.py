@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.web.hostile import TEXTS  # type: ignore[import-not-found]
-from tests.web.looks import Windows, press  # type: ignore[import-not-found]
+from tests.web.hostile import TEXTS
+from tests.web.looks import Windows, press
 
 pytestmark = pytest.mark.browser
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.web.looks import heard, press, wrong_with  # type: ignore[import-not-found]
-from tests.web.serving import PASSWORD  # type: ignore[import-not-found]
+from tests.web.looks import heard, press, wrong_with
+from tests.web.serving import PASSWORD
 
 TWINS = """
 from winosmith.web._lock import writing

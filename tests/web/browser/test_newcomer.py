@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.web.looks import press  # type: ignore[import-not-found]
-from tests.web.serving import BUILT_IN, PASSWORD  # type: ignore[import-not-found]
+from tests.web.looks import press
+from tests.web.serving import BUILT_IN, PASSWORD
 from winosmith import Dataset
 from winosmith.lineage import depths
 from winosmith.records import problem_of

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.waiting import until  # type: ignore[import-not-found]
-from tests.web.looks import CUT, DESK, PHONE, Windows, press, wrong_with  # type: ignore[import-not-found]
-from tests.web.serving import BUILT_IN  # type: ignore[import-not-found]
+from tests.waiting import until
+from tests.web.looks import CUT, DESK, PHONE, Windows, press, wrong_with
+from tests.web.serving import BUILT_IN
 
 pytestmark = pytest.mark.browser
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.web.hostile import TEXTS  # type: ignore[import-not-found]
-from tests.web.looks import Windows, press  # type: ignore[import-not-found]
-from tests.web.serving import PASSWORD  # type: ignore[import-not-found]
+from tests.web.hostile import TEXTS
+from tests.web.looks import Windows, press
+from tests.web.serving import PASSWORD
 
 pytestmark = pytest.mark.browser
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.web.looks import press, wrong_with  # type: ignore[import-not-found]
-from tests.web.run.visits import CUPS, HEAD  # type: ignore[import-not-found]
-from tests.web.serving import PASSWORD  # type: ignore[import-not-found]
+from tests.web.looks import press, wrong_with
+from tests.web.run.visits import CUPS, HEAD
+from tests.web.serving import PASSWORD
 
 pytestmark = pytest.mark.browser
 
@@ -43,7 +43,7 @@ result = [Problem.objects.filter(gold=False, embargo=False).count(),
 def _entered(site: Any, browser: Any) -> Any:
     """Return a window of the first admin, who has come in by the link that the server printed."""
     page = browser.new_context(base_url=site.url, bypass_csp=True).new_page()
-    page.goto(re.search(r"First admin (\S+)", site.printed)[1])  # type: ignore[index]
+    page.goto(re.search(r"First admin (\S+)", site.printed)[1])
     page.fill("main input[name=name]", "adam")
     for field in page.locator("main input[type=password]").all():
         field.fill(PASSWORD)

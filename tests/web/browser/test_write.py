@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.web.looks import CUT, DESK, PHONE, Windows, press, wrong_with  # type: ignore[import-not-found]
-from tests.web.write.conftest import FORM  # type: ignore[import-not-found]
+from tests.web.looks import CUT, DESK, PHONE, Windows, press, wrong_with
+from tests.web.write.conftest import FORM
 
 pytestmark = pytest.mark.browser
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.web import growing  # type: ignore[import-not-found]
+from tests.web import growing
 
 
 @pytest.fixture(autouse=True)
@@ -25,22 +25,22 @@ def counted_at_each_look(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def model() -> Callable[..., Any]:
     """Return a maker of models: `model("alpha")`."""
-    return growing.made_model  # type: ignore[no-any-return]
+    return growing.made_model
 
 
 @pytest.fixture
 def version() -> Callable[..., Any]:
     """Return a maker of versions: `version(None, "The cup …")` is a root, others have a parent."""
-    return growing.made_version  # type: ignore[no-any-return]
+    return growing.made_version
 
 
 @pytest.fixture
 def says() -> Callable[..., Any]:
     """Return a maker of predictions: `says(model, problem, right=False)`."""
-    return growing.said  # type: ignore[no-any-return]
+    return growing.said
 
 
 @pytest.fixture
 def family() -> Callable[..., dict[str, Any]]:
     """Return a maker of one family, told right and wrong by each model that is given."""
-    return growing.grown  # type: ignore[no-any-return]
+    return growing.grown

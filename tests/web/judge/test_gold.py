@@ -12,7 +12,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from tests.web.judge.making import give, gold, twin  # type: ignore[import-not-found]
+from tests.web.judge.making import give, gold, twin
 from winosmith import Dataset, Problem
 from winosmith.errors import InputError
 from winosmith.web._import import import_problems

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from tests.conftest import examples
-from tests.web.judge.making import twin  # type: ignore[import-not-found]
+from tests.web.judge.making import twin
 from winosmith.errors import InputError
 from winosmith.web.judge.models import Seen, Slot
 from winosmith.web.judge.turns import answer, answer_local, current, go_on, skip, undo, undoable

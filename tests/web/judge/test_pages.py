@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.urls import reverse
 
-from tests.web.judge.making import give, gold, twin  # type: ignore[import-not-found]
+from tests.web.judge.making import give, gold, twin
 from winosmith.web.judge.exclusion import pause
 from winosmith.web.judge.models import Judge, Seen
 from winosmith.web.judge.trust import add_gold

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.db.models import F
 
-from tests.web.judge.making import give, twin  # type: ignore[import-not-found]
+from tests.web.judge.making import give, twin
 from winosmith.web.judge.models import Seen, Slot, note_all, note_seen
 from winosmith.web.judge.turns import answer_local, current, go_on, skip
 from winosmith.web.judge.votes import add_slots, close_slots
@@ -90,12 +90,15 @@ def test_what_was_read_whole_never_comes_back(db: Any, rules: Any, person: Maker
 
 
 def test_what_is_read_elsewhere_closes_a_part(db: Any, rules: Any, person: Maker) -> None:
-    """Who reads any half whole, on a page or in bulk, is not given the one that they began."""
+    """Who reads a half whole, on a page, in bulk or as a moderator, loses the one they began."""
+    from winosmith.web.moderate.queue import note_read
+
     rules(judges=3)
     (first, second), bob = twin(), person("bob")
     readers = {
         person("ann"): lambda who: note_seen(who, second),
         person("cat"): lambda who: note_all(who, [second, first]),
+        person("eva", is_moderator=True): lambda who: note_read(who, [second]),
     }
     for who, read in readers.items():
         assert go_on(who).problem == first
@@ -119,21 +122,6 @@ def test_one_place_on_a_problem_is_enough(db: Any, rules: Any, person: Maker) ->
     assert go_on(ann) is None
     assert go_on(bob).problem == problem
     assert Slot.objects.filter(problem=problem, holder=ann).count() == 1
-
-
-def test_a_moderator_who_read_a_problem_is_not_given_it_again(
-    db: Any, rules: Any, person: Maker
-) -> None:
-    """The queue of moderators shows answers: what a judge began in part is spent by it."""
-    from winosmith.web.moderate.queue import note_read
-
-    rules(judges=3)
-    (problem,) = twin(halves=1)
-    ann, bob = person("ann", is_moderator=True, is_judge=True), person("bob")
-    go_on(ann)
-    _lost(ann, to=bob)
-    note_read(ann, [problem])
-    assert go_on(ann) is None
 
 
 def test_who_reads_a_page_is_remembered_if_they_may_ever_judge(

@@ -11,7 +11,7 @@ from django.db import connection
 from django.db.models import F
 from django.utils import timezone
 
-from tests.web.judge.making import give, twin  # type: ignore[import-not-found]
+from tests.web.judge.making import give, twin
 from winosmith.errors import InputError
 from winosmith.web.judge.models import Judge, Skip, Slot, has_seen
 from winosmith.web.judge.turns import (

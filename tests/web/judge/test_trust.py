@@ -45,8 +45,6 @@ from winosmith.web.problems.models import Problem
 
 Maker = Callable[..., Any]
 
-BOUNDS = {"hold_pace_seconds": 3, "hold_accounts": 3}
-
 
 def _judge(person: Any) -> Any:
     return Judge.objects.get(person=person)

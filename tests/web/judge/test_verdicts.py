@@ -13,7 +13,8 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from tests.conftest import examples
-from tests.web.judge.making import give, twin  # type: ignore[import-not-found]
+from tests.web.judge.making import give, twin
+from tests.web.together import at_once
 from winosmith import Dataset, formats, metrics, validate
 from winosmith.errors import InputError
 from winosmith.web.judge import votes
@@ -288,3 +289,20 @@ def test_timings_are_forgotten(db: Any, rules: Any, person: Maker) -> None:
     assert forget_timings(timezone.now()) == 1
     slot = problem.slots.get(n=1)
     assert (slot.seconds, slot.local_seconds, slot.choice) == (None, None, 0)
+
+
+@pytest.mark.long
+def test_the_last_two_votes_at_once_bring_one_verdict(
+    database: Any, rules: Any, person: Callable[..., Any]
+) -> None:
+    """Three judges who answer in the same moment leave the problem decided, by one verdict."""
+    rules(local_first=False)
+    problems = [twin(halves=1)[0] for _ in range(8)]
+    people = [person(name) for name in ("a", "b", "c")]
+
+    for problem in problems:
+        slots = [go_on(who) for who in people]
+        assert {slot.problem for slot in slots} == {problem}
+        at_once(lambda slot: answer(slot.holder, slot.ref, 0), slots)
+        problem.refresh_from_db()
+        assert (problem.state, problem.events.filter(kind="verdict").count()) == ("valid", 1)

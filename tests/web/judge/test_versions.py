@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.web.judge.making import give  # type: ignore[import-not-found]
-from tests.web.lineaged import child, root  # type: ignore[import-not-found]
+from tests.web.judge.making import give
+from tests.web.lineaged import child, root
 from winosmith import Dataset, Problem
 from winosmith.lineage import UNVALIDATED, perturbed
 from winosmith.web._import import import_problems
@@ -40,18 +40,6 @@ def test_three_judges_find_a_version_valid(
     made.refresh_from_db()
     assert (made.state, made.reasons, made.verdict.valid) == ("valid", [], True)
     assert go_on(person("late", is_judge=True)) is None
-
-
-def test_ambiguous_versions_are_rejected_with_reasons(
-    database: Any, rules: Any, person: Maker
-) -> None:
-    """What judges mark is the verdict of a version, in the words that any problem gets."""
-    made = child(root(), state="judging")
-    for judge in _judges(person):
-        give(judge, ambiguous=True)
-    made.refresh_from_db()
-    assert made.state == "rejected"
-    assert "ambiguity: 0 of 3 judges" in " ".join(made.reasons)
 
 
 def test_one_judge_may_judge_a_family_but_nothing_of_their_own(

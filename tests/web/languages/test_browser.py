@@ -14,10 +14,10 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 import pytest
 
-from tests import forking  # type: ignore[import-not-found]
-from tests.conftest import axe_faults  # type: ignore[import-not-found]
-from tests.web import serving  # type: ignore[import-not-found]
-from tests.web import visits as v  # type: ignore[import-not-found]
+from tests import forking
+from tests.conftest import axe_faults
+from tests.web import serving
+from tests.web import visits as v
 
 pytestmark = [pytest.mark.long, pytest.mark.browser]
 

@@ -9,7 +9,7 @@ from typing import Any
 import polib
 import pytest
 
-from tests.web import translated  # type: ignore[import-not-found]
+from tests.web import translated
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,8 @@ from django.conf import settings
 from django.test import Client, override_settings
 from django.utils.translation.trans_real import translation
 
-from tests.web import visits as v  # type: ignore[import-not-found]
-from tests.web.translated import made_up  # type: ignore[import-not-found]
+from tests.web import visits as v
+from tests.web.translated import made_up
 from winosmith.web.people.models import Person
 
 TEXTS = {"lang", "dir", "title", "aria-label", "placeholder", "alt"}

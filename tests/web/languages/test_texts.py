@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,7 +15,7 @@ from django.template import Context, engines
 from django.test import Client, override_settings
 from django.utils import translation
 
-from tests.web.translated import made_up  # type: ignore[import-not-found]
+from tests.web.translated import made_up
 from winosmith import web
 from winosmith.errors import RecipeError
 from winosmith.web._site import SiteRules
@@ -40,7 +39,7 @@ def test_figures_are_written_as_the_language_does(site: Any, arabic: None) -> No
 
 
 def test_errors_of_rules_come_in_the_language_of_the_page(
-    db: Any, arabic: None, visit: Callable[..., Any], person: Callable[..., Any]
+    db: Any, arabic: None, visit: Any, person: Any
 ) -> None:
     """A name that is taken is refused in the language that the browser asks for."""
     person("ann")

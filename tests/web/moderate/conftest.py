@@ -2,38 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 
-_numbers = itertools.count(1)
-
 
 @pytest.fixture
-def twin() -> Callable[..., list[Any]]:
-    """Return a maker of twins: `twin(ann, state="held", hints=[…])` → both halves."""
-    from winosmith.web.problems.models import Problem, State, Twin
-
-    def make(contributor: Any = None, *, state: str = "held", **fields: Any) -> list[Any]:
-        n = next(_numbers)
-        of = {name: fields.pop(name) for name in ("domain", "topic", "anchor") if name in fields}
-        made = Twin.objects.create(ref=f"t{n}", contributor=contributor, **of)
-        return [
-            Problem.objects.create(
-                ref=f"m{n}{letter}",
-                twin=made,
-                sentence=f"The cup {n} didn't fit on the shelf because the _ was too {word}.",
-                options=["cup", "shelf"],
-                answer=answer,
-                state=State(state),
-                **fields,
-            )
-            for letter, word, answer in (("a", "big", 0), ("b", "small", 1))
-        ]
-
-    return make
+def twin(twin: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
+    """Return a maker of twins that wait for a moderator, if no other state is asked for."""
+    return partial(twin, state="held")
 
 
 @pytest.fixture

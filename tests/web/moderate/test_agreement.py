@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import examples
-from tests.web.hostile import TEXTS, Page  # type: ignore[import-not-found]
+from tests.web.hostile import TEXTS, Page
 from winosmith.web.judge.models import Slot
 from winosmith.web.moderate import agreement as m
 from winosmith.web.moderate.agreement import LEAST, named_pairs, paired

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.web.together import at_once  # type: ignore[import-not-found]
+from tests.web.together import at_once
 from winosmith.errors import InputError
 from winosmith.web.moderate.decisions import appeal, open_appeal
 from winosmith.web.moderate.models import Appeal

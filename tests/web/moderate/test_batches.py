@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.web.together import at_once  # type: ignore[import-not-found]
+from tests.web.together import at_once
 from winosmith.errors import InputError
 from winosmith.web.moderate.batches import CHUNK, all_matching, go_on, stand
 from winosmith.web.moderate.queue import Where

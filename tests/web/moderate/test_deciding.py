@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from django.utils import timezone
 
-from tests.web.together import at_once  # type: ignore[import-not-found]
+from tests.web.together import at_once
 from winosmith.errors import InputError
 from winosmith.web.judge.turns import go_on
 from winosmith.web.moderate.batches import picked
@@ -190,9 +189,7 @@ def test_the_second_of_two_moderators_sees_the_first(
     assert half.state == "judging"
 
 
-def test_of_many_at_once_one_decides(
-    database: Any, person: Callable[..., Any], twin: Callable[..., Any]
-) -> None:
+def test_of_many_at_once_one_decides(database: Any, person: Any, twin: Any) -> None:
     """Sixteen moderators who saw the same and press at once: one decides, all others are told."""
     people = [person(f"eva{n}", is_moderator=True) for n in range(16)]
     half = twin()[0]

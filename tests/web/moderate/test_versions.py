@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from tests.web.lineaged import child, root  # type: ignore[import-not-found]
+from tests.web.lineaged import child, root
 from winosmith.web.judge.models import has_seen
 from winosmith.web.moderate.batches import all_matching, go_on, stand, take_back
 from winosmith.web.moderate.dossier import rows
@@ -25,7 +24,7 @@ def _found(query: str) -> set[str]:
     return set(found(Where.read(query)).values_list("ref", flat=True))
 
 
-def test_the_queue_is_parted_by_kind(database: Any, twin: Callable[..., Any]) -> None:
+def test_the_queue_is_parted_by_kind(database: Any, twin: Any) -> None:
     """Originals, halves of twins and perturbed problems are each found apart."""
     halves = {problem.ref for problem in twin()}
     top = root(state="rejected")
@@ -36,7 +35,7 @@ def test_the_queue_is_parted_by_kind(database: Any, twin: Callable[..., Any]) ->
     assert _found("kind=perturbed&state=held") == {made[0].ref}
 
 
-def test_the_queue_shows_a_family(database: Any, person: Callable[..., Any]) -> None:
+def test_the_queue_shows_a_family(database: Any, person: Any) -> None:
     """A family is found by any of its problems; with a contributor, what that one wrote of it."""
     ann, bob = person("ann"), person("bob")
     top, other = root(ann), root(bob)
@@ -52,7 +51,7 @@ def test_the_queue_shows_a_family(database: Any, person: Callable[..., Any]) -> 
 
 
 def test_all_of_a_person_in_a_family_is_done_undone_and_logged(
-    database: Any, person: Callable[..., Any], moderator: Callable[..., Any]
+    database: Any, person: Any, moderator: Any
 ) -> None:
     """A batch on one person's versions of one family leaves all others alone, and is taken back."""
     eva, ann, bob = moderator(), person("ann"), person("bob")
@@ -77,7 +76,7 @@ def test_all_of_a_person_in_a_family_is_done_undone_and_logged(
 
 @pytest.mark.usefixtures("db")
 def test_a_version_is_shown_with_its_way_from_the_root(
-    person: Callable[..., Any], moderator: Callable[..., Any], visit: Callable[..., Any]
+    person: Any, moderator: Any, visit: Any
 ) -> None:
     """The page has each step with its edits and depths, predictions, and the family's queue."""
     ann = person("ann")
@@ -100,9 +99,7 @@ def test_a_version_is_shown_with_its_way_from_the_root(
 
 
 @pytest.mark.usefixtures("db")
-def test_near_copies_inside_the_family_are_none(
-    moderator: Callable[..., Any], visit: Callable[..., Any]
-) -> None:
+def test_near_copies_inside_the_family_are_none(moderator: Any, visit: Any) -> None:
     """What comes near is told of strangers alone: the versions of a family are near by nature."""
     top = root()
     kin = child(top, new=("big", "huge"))
@@ -124,9 +121,7 @@ def test_near_copies_inside_the_family_are_none(
 
 
 @pytest.mark.usefixtures("db")
-def test_who_read_the_way_to_a_version_judges_none_of_it(
-    person: Callable[..., Any], visit: Callable[..., Any]
-) -> None:
+def test_who_read_the_way_to_a_version_judges_none_of_it(person: Any, visit: Any) -> None:
     """A moderator who looks at a version has read its parents, and is not asked about them."""
     eva = person("eva", is_moderator=True, is_judge=True)
     middle = child(root(), state="judging")
@@ -138,7 +133,7 @@ def test_who_read_the_way_to_a_version_judges_none_of_it(
 
 @pytest.mark.usefixtures("db")
 def test_versions_are_counted_with_what_somebody_wrote(
-    person: Callable[..., Any], moderator: Callable[..., Any], visit: Callable[..., Any]
+    person: Any, moderator: Any, visit: Any
 ) -> None:
     """A contributor's record tells how many of their problems are perturbed ones."""
     ann = person("ann")

@@ -6,11 +6,14 @@ import re
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from django.utils import timezone
 
+from tests.web import growing  # type: ignore[import-not-found]
 from winosmith.errors import InputError
+from winosmith.web.people.gates import new_key
 from winosmith.web.people.models import Agreement, Person
 from winosmith.web.people.privacy import (
     agree,
@@ -19,6 +22,8 @@ from winosmith.web.people.privacy import (
     has_agreed,
     publish,
 )
+from winosmith.web.problems.models import Problem
+from winosmith.web.write.models import Draft
 
 
 def _shown(page: Any) -> list[str]:
@@ -40,6 +45,19 @@ def test_consent_comes_before_writing_and_leads_back(db: Any, visit: Any) -> Non
     kinds = Agreement.objects.values_list("document__kind", "document__version")
     assert sorted(kinds) == [("consent", 1), ("licence", 1)]
     assert timezone.now() - Agreement.objects.order_by("at")[0].at < timedelta(minutes=1)
+
+
+def test_who_has_not_agreed_is_led_to_the_texts_and_back(db: Any, visit: Any, person: Any) -> None:
+    """Visitors and accounts without consent reach no form, and a form sent keeps nothing."""
+    growing.made_version(None, "The cup hit the jug and the _ broke .")
+    Problem.objects.update(ref="public")
+    for client in (visit(), visit(person("eva"))):
+        sent = client.post("/write/", {"key": new_key()})
+        assert sent.headers["Location"].startswith("/people/consent/")
+        for path in ("/write/", "/perturb/public/"):
+            to = client.get(path).headers["Location"]
+            assert to == f"/people/consent/?next={quote(path, safe='')}"
+    assert not Draft.objects.exists()
 
 
 def test_htmx_is_led_to_the_consent_page_as_a_whole(db: Any, visit: Any) -> None:

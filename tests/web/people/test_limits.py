@@ -20,7 +20,7 @@ from winosmith.web.people.models import Hits
 
 
 def test_an_hour_that_is_full_says_when_to_come_again(db: Any, person: Any) -> None:
-    """The fourth of three an hour is refused, counted for nobody, and told a time to come."""
+    """The fourth of three an hour, and the first of none, is refused with a time to come."""
     ann = person("ann")
     for _ in range(3):
         rate_limit(ann, "write", 3)
@@ -30,7 +30,10 @@ def test_an_hour_that_is_full_says_when_to_come_again(db: Any, person: Any) -> N
     assert Hits.objects.get(what="write").count == 3
     wait = refused.value.again - timezone.now()
     assert timedelta() < wait <= timedelta(hours=2)
-    assert refused.value.seconds > 0
+    assert 1 <= refused.value.seconds <= 7200
+    with pytest.raises(TooMany) as refused:
+        rate_limit(ann, "nothing", 0)
+    assert 1 <= refused.value.seconds <= 7200
 
 
 def test_hits_of_the_last_hour_fade(db: Any, person: Any) -> None:

@@ -4,21 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from tests.web.perturb.conftest import (  # type: ignore[import-not-found]
-    CHILD,
-    GRANDCHILD,
-    answer_as,
-    form,
-    plain,
-    send,
-    text,
-    typed,
-)
+from tests.web.perturb.conftest import CHILD, GRANDCHILD, answer_as, form, plain, send, text, typed
 from winosmith.web.predict.asking import ask
 from winosmith.web.predict.models import Prediction
 from winosmith.web.problems.models import Problem
@@ -229,7 +219,7 @@ def test_a_long_way_is_folded(desk: Any) -> None:
 
 
 def test_only_those_who_may_see_a_version_see_its_page(
-    desk: Any, contributor: Callable[..., Any], visit: Any
+    desk: Any, contributor: Any, visit: Any
 ) -> None:
     """To all others it does not exist, as if nothing had that id."""
     ann, client, root = desk

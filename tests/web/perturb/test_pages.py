@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from tests.web.hostile import TEXTS, Page  # type: ignore[import-not-found]
-from tests.web.perturb.conftest import (  # type: ignore[import-not-found]
+from tests.web.hostile import TEXTS, Page
+from tests.web.perturb.conftest import (
     CHILD,
     GRANDCHILD,
     ROOT,
@@ -27,7 +26,7 @@ from winosmith.web.people.privacy import publish
 from winosmith.web.problems.models import Problem
 
 
-def test_the_first_page_explains_and_lists(desk: Any, original: Callable[..., Any]) -> None:
+def test_the_first_page_explains_and_lists(desk: Any, original: Any) -> None:
     """Examples with their edits, and the originals, each with a link; perturbed ones on request."""
     ann, client, root = desk
     original("other", "The cup hit the jug, so the _ broke.")
@@ -53,28 +52,6 @@ def test_the_first_page_explains_and_lists(desk: Any, original: Callable[..., An
     assert "<html" not in found
     assert "<mark>jug</mark>" in found
     assert 'href="/perturb/root/"' not in found
-
-
-def test_what_is_not_public_is_on_no_list(
-    desk: Any, contributor: Callable[..., Any], visit: Any
-) -> None:
-    """Somebody else's unjudged version is neither listed, counted nor found."""
-    ann, _client, root = desk
-    child = send(ann, root)
-    for query in ("", "?kind=perturbed", "?kind=", "?kind=&q=small"):
-        page = text(visit(contributor(f"bob{query[-3:]}")).get(f"/perturb/{query}"))
-        assert child.ref not in page
-        assert "perturbed one<" not in page
-        assert "family of 2" not in page
-
-
-def test_consent_comes_first(db: Any, person: Any, original: Any, visit: Any) -> None:
-    """Who has not agreed is led to the texts and back; the first page is open to all."""
-    original()
-    assert visit().get("/perturb/").status_code == 200
-    for client in (visit(), visit(person("eva"))):
-        answer = client.get("/perturb/root/")
-        assert answer.headers["Location"] == "/people/consent/?next=%2Fperturb%2Froot%2F"
 
 
 def test_a_newcomer_without_an_account_perturbs(

@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from tests.web.perturb.conftest import (  # type: ignore[import-not-found]
-    CHILD,
-    GRANDCHILD,
-    OPTIONS,
-    ROOT,
-    form,
-    rules,
-    send,
-    typed,
-)
-from tests.web.together import at_once  # type: ignore[import-not-found]
+from tests.web.perturb.conftest import CHILD, GRANDCHILD, OPTIONS, ROOT, form, rules, send, typed
+from tests.web.together import at_once
 from winosmith.errors import InputError
 from winosmith.web.judge.models import Seen, Slot, note_seen
 from winosmith.web.judge.submissions import withdraw
@@ -41,10 +31,7 @@ def _states(**changes: Any) -> Any:
 
 
 def test_what_is_sent_is_a_problem_of_its_own(
-    database: Any,
-    contributor: Callable[..., Any],
-    original: Callable[..., Any],
-    models: Callable[..., Any],
+    database: Any, contributor: Any, original: Any, models: Any
 ) -> None:
     """It is a single under its own twin: judged, remembered, placed; every model is asked."""
     one, other = models("one", "other")
@@ -73,9 +60,7 @@ def test_what_is_sent_is_a_problem_of_its_own(
     ]
 
 
-def test_a_form_sent_twice_perturbs_once(
-    database: Any, contributor: Callable[..., Any], original: Callable[..., Any]
-) -> None:
+def test_a_form_sent_twice_perturbs_once(database: Any, contributor: Any, original: Any) -> None:
     """The second time returns the same problem, whatever the form holds then; others can't."""
     from winosmith.web.problems.models import Problem
 
@@ -107,12 +92,7 @@ def test_a_form_sent_twice_perturbs_once(
     ],
 )
 def test_what_breaks_a_rule_is_refused(
-    db: Any,
-    contributor: Callable[..., Any],
-    original: Callable[..., Any],
-    changes: dict[str, Any],
-    field: str,
-    words: str,
+    db: Any, contributor: Any, original: Any, changes: dict[str, Any], field: str, words: str
 ) -> None:
     """The refusal says what to do, by the field, and nothing is written."""
     from winosmith.web.problems.models import Problem, Version
@@ -126,9 +106,7 @@ def test_what_breaks_a_rule_is_refused(
     assert not Done.objects.exists()
 
 
-def test_a_family_holds_no_version_twice(
-    db: Any, contributor: Callable[..., Any], original: Callable[..., Any]
-) -> None:
+def test_a_family_holds_no_version_twice(db: Any, contributor: Any, original: Any) -> None:
     """Nobody enters it again, anywhere in the family, unless it was withdrawn or rejected."""
     ann, bob, root = contributor(), contributor("bob"), original()
     child = send(ann, root)
@@ -154,7 +132,7 @@ def _states_of(problem: Any, state: str) -> None:
 
 
 def test_the_other_half_of_the_twin_is_no_perturbation(
-    db: Any, contributor: Callable[..., Any], original: Callable[..., Any]
+    db: Any, contributor: Any, original: Any
 ) -> None:
     """It is refused where the writer can read it, and says nothing where they can't."""
     ann, root = contributor(), original()
@@ -167,9 +145,7 @@ def test_the_other_half_of_the_twin_is_no_perturbation(
     assert made.hints == []
 
 
-def test_a_version_under_embargo_is_not_felt(
-    db: Any, contributor: Callable[..., Any], original: Callable[..., Any]
-) -> None:
+def test_a_version_under_embargo_is_not_felt(db: Any, contributor: Any, original: Any) -> None:
     """The same sentence again is taken as if the embargoed one was not there."""
     from winosmith.web.problems.models import Problem
 
@@ -179,9 +155,7 @@ def test_a_version_under_embargo_is_not_felt(
     assert send(bob, root).pk != child.pk
 
 
-def test_who_may_perturb_what(
-    db: Any, contributor: Callable[..., Any], original: Callable[..., Any]
-) -> None:
+def test_who_may_perturb_what(db: Any, contributor: Any, original: Any) -> None:
     """Public problems everybody, one's own while they wait, nothing else; moderators like all."""
     ann, bob = contributor(), contributor("bob")
     eva = contributor("eva", is_moderator=True)
@@ -207,10 +181,7 @@ def test_who_may_perturb_what(
 
 
 def test_consent_and_limits_come_first(
-    db: Any,
-    contributor: Callable[..., Any],
-    person: Callable[..., Any],
-    original: Callable[..., Any],
+    db: Any, contributor: Any, person: Any, original: Any
 ) -> None:
     """Who has not agreed is refused; what is spent is spent for what was written alone."""
     from winosmith.web.problems.models import Problem
@@ -241,12 +212,7 @@ def test_consent_and_limits_come_first(
     ],
 )
 def test_who_looks_first(
-    db: Any,
-    contributor: Callable[..., Any],
-    original: Callable[..., Any],
-    review: str,
-    anonymous: bool,
-    state: str,
+    db: Any, contributor: Any, original: Any, review: str, anonymous: bool, state: str
 ) -> None:
     """The site's rule decides; models are asked whatever it says."""
     with rules(review=review):
@@ -255,9 +221,7 @@ def test_who_looks_first(
     assert Slot.objects.filter(problem=made).exists() == (state == "judging")
 
 
-def test_kin_is_no_hint_and_strangers_are(
-    db: Any, contributor: Callable[..., Any], original: Callable[..., Any]
-) -> None:
+def test_kin_is_no_hint_and_strangers_are(db: Any, contributor: Any, original: Any) -> None:
     """What is near for being near the root is none; what was copied from elsewhere is."""
     from winosmith import Dataset, Problem
 
@@ -275,7 +239,7 @@ def test_kin_is_no_hint_and_strangers_are(
 
 
 def test_ten_threads_with_one_sentence_enter_it_once(
-    database: Any, contributor: Callable[..., Any], original: Callable[..., Any]
+    database: Any, contributor: Any, original: Any
 ) -> None:
     """Of ten at once one enters and nine are told, though nobody perturbed the root before."""
     from winosmith.web.problems.models import Problem, Version
@@ -289,17 +253,7 @@ def test_ten_threads_with_one_sentence_enter_it_once(
     assert Version.objects.filter(parent=None).count() == 1
 
 
-def test_a_double_click_of_ten_threads_perturbs_once(
-    database: Any, contributor: Callable[..., Any], original: Callable[..., Any]
-) -> None:
-    """All of them get the same problem."""
-    ann, root = contributor(), original()
-    assert len(set(at_once(lambda _: send(ann, root, key=KEY), range(10)))) == 1
-
-
-def test_a_revision_takes_the_place(
-    database: Any, contributor: Callable[..., Any], original: Callable[..., Any]
-) -> None:
+def test_a_revision_takes_the_place(database: Any, contributor: Any, original: Any) -> None:
     """It hangs below the same parent; who read the old one knows it; children stay put."""
     from winosmith.web.problems.models import Problem
 
@@ -329,7 +283,7 @@ def test_a_revision_takes_the_place(
 
 
 def test_a_revision_under_embargo_stays_so(
-    db: Any, contributor: Callable[..., Any], original: Callable[..., Any], models: Any
+    db: Any, contributor: Any, original: Any, models: Any
 ) -> None:
     """What replaces an embargoed version is embargoed, and no model sees it."""
     from winosmith.web.problems.models import Problem
@@ -343,9 +297,7 @@ def test_a_revision_under_embargo_stays_so(
     assert not Prediction.objects.filter(problem=new).exists()
 
 
-def test_a_problem_with_more_options_is_perturbed(
-    db: Any, contributor: Callable[..., Any], original: Callable[..., Any]
-) -> None:
+def test_a_problem_with_more_options_is_perturbed(db: Any, contributor: Any, original: Any) -> None:
     """What a parent has up to five of, its versions have as well; its pronoun stays with them."""
     three = ["the trophy", "the suitcase", "the lock"]
     root = original(options=three, record={"pronoun": "it", "single": True})
@@ -356,7 +308,7 @@ def test_a_problem_with_more_options_is_perturbed(
 
 
 def test_one_edit_beside_a_glued_blank_is_one_edit(
-    database: Any, contributor: Callable[..., Any], original: Callable[..., Any]
+    database: Any, contributor: Any, original: Any
 ) -> None:
     """One changed word is depth 1, though the blank was typed against a word; the page says so."""
     ann, root = contributor(), original()

@@ -7,7 +7,7 @@ from typing import Any
 
 from click.testing import CliRunner
 
-from tests.web.predict.making import asked  # type: ignore[import-not-found]
+from tests.web.predict.making import asked
 from winosmith.errors import InputError
 from winosmith.web.predict.asking import NOT_LOADED, announce, blame
 from winosmith.web.predict.models import Model

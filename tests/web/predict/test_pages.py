@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from tests.web.predict.making import asked, row  # type: ignore[import-not-found]
+from tests.web.predict.making import asked, row
 from winosmith.web.urls import AREAS
 
 
@@ -18,9 +17,7 @@ def _failed(number: int) -> Any:
     return problem
 
 
-def test_the_list_shows_each_model_with_its_progress(
-    models: Any, visit: Callable[..., Any]
-) -> None:
+def test_the_list_shows_each_model_with_its_progress(models: Any, visit: Any) -> None:
     """The list has the models in the order of site.toml, and how many each has predicted."""
     problem, _other = asked(1), row(2)
     problem.predictions.filter(model__name="alpha").update(stand="done", seconds=0.25)
@@ -33,7 +30,7 @@ def test_the_list_shows_each_model_with_its_progress(
 
 
 def test_the_page_of_a_model_hides_its_troubles_from_readers(
-    models: Any, visit: Callable[..., Any], person: Callable[..., Any]
+    models: Any, visit: Any, person: Any
 ) -> None:
     """Which problems a model failed over is for moderators alone; unknown models are not found."""
     problem = _failed(1)
@@ -48,9 +45,7 @@ def test_the_page_of_a_model_hides_its_troubles_from_readers(
     assert visit().get("/models/nobody/").status_code == 404
 
 
-def test_a_moderator_lets_a_model_try_again_once(
-    models: Any, visit: Callable[..., Any], person: Callable[..., Any]
-) -> None:
+def test_a_moderator_lets_a_model_try_again_once(models: Any, visit: Any, person: Any) -> None:
     """The button sets what failed to waiting; sent again, the same form does nothing more."""
     problem = _failed(1)
     browser = visit(person("mo", is_moderator=True, is_judge=True))
@@ -64,7 +59,7 @@ def test_a_moderator_lets_a_model_try_again_once(
     assert problem.predictions.get(pk=zeta.pk).stand == "failed"
 
 
-def test_no_address_writes_a_prediction(models: Any, visit: Callable[..., Any]) -> None:
+def test_no_address_writes_a_prediction(models: Any, visit: Any) -> None:
     """The addresses of models take no form but the one that asks for another try."""
     problem = asked(1)
     for path in ("/models/", "/models/zeta/"):

@@ -6,16 +6,16 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.waiting import LONGEST, until  # type: ignore[import-not-found]
-from tests.web.predict.making import ASKED, STANDS  # type: ignore[import-not-found]
-from tests.web.serving import BUILT_IN  # type: ignore[import-not-found]
+from tests.waiting import LONGEST, until
+from tests.web.predict.making import ASKED, STANDS
+from tests.web.serving import BUILT_IN
 from winosmith.testing import chat_server
 from winosmith.web.predict.process import ModelLock, is_held, look
 
@@ -57,7 +57,7 @@ def lives(process: int) -> bool:
     "database",
     ["sqlite", pytest.param("postgresql", marks=[pytest.mark.postgres, pytest.mark.long])],
 )
-def test_a_prediction_comes_by_itself(served: Callable[..., Any], database: str) -> None:
+def test_a_prediction_comes_by_itself(served: Any, database: str) -> None:
     """What is committed both built-in models predict, one sentence after another.
 
     How soon, `trials/platform_predict.py` tells.
@@ -75,7 +75,7 @@ def test_a_prediction_comes_by_itself(served: Callable[..., Any], database: str)
 
 
 @pytest.mark.long
-def test_a_process_that_is_killed_is_started_again(served: Callable[..., Any]) -> None:
+def test_a_process_that_is_killed_is_started_again(served: Any) -> None:
     """After kill -9 another process has its place, and predicts what was sent meanwhile."""
     site = served(models=BUILT_IN)
     site.do(ASKED.format(number=1))
@@ -92,7 +92,7 @@ def test_a_process_that_is_killed_is_started_again(served: Callable[..., Any]) -
 
 @pytest.mark.long
 @pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGINT])
-def test_models_end_with_the_server(served: Callable[..., Any], sign: signal.Signals) -> None:
+def test_models_end_with_the_server(served: Any, sign: signal.Signals) -> None:
     """After TERM or Ctrl-C no process of a model is left."""
     site = served(models=BUILT_IN)
     found = until(lambda: len(processes(site.folder)) == 2 and processes(site.folder))
@@ -101,7 +101,7 @@ def test_models_end_with_the_server(served: Callable[..., Any], sign: signal.Sig
 
 
 @pytest.mark.long
-def test_no_orphan_survives_the_death_of_the_server(served: Callable[..., Any]) -> None:
+def test_no_orphan_survives_the_death_of_the_server(served: Any) -> None:
     """When the server's first process alone is killed -9, those of models end, and stay ended."""
     site = served(models=BUILT_IN)
     found = until(lambda: len(processes(site.folder)) == 2 and processes(site.folder))
@@ -113,7 +113,7 @@ def test_no_orphan_survives_the_death_of_the_server(served: Callable[..., Any]) 
 
 
 @pytest.mark.long
-def test_workers_come_and_go_and_models_stay(served: Callable[..., Any]) -> None:
+def test_workers_come_and_go_and_models_stay(served: Any) -> None:
     """A model's process outlives the worker that started it, and is looked after by others."""
     site = served(models=BUILT_IN)
     found = until(lambda: len(processes(site.folder)) == 2 and processes(site.folder))
@@ -144,8 +144,7 @@ def slow_server() -> Iterator[tuple[str, threading.Event]]:
 
 @pytest.mark.long
 def test_slow_and_broken_models_are_in_nobodys_way(
-    served: Callable[..., Any],
-    slow_server: tuple[str, threading.Event],
+    served: Any, slow_server: tuple[str, threading.Event]
 ) -> None:
     """A slow model is late, a broken one says so, the others predict; a moderator tries again."""
     url, free = slow_server
@@ -176,7 +175,7 @@ def test_slow_and_broken_models_are_in_nobodys_way(
 
 
 @pytest.mark.long
-def test_a_process_that_hangs_is_ended_by_others(served: Callable[..., Any]) -> None:
+def test_a_process_that_hangs_is_ended_by_others(served: Any) -> None:
     """A process that stands still over a sentence is killed, and the sentence's row is late."""
     site = served(models=[{"name": "still", "solver": "random"}], model_seconds=1)
     site.do(ASKED.format(number=1))
@@ -200,7 +199,7 @@ result = Prediction.objects.get(problem_id=result).pk
 
 
 @pytest.mark.long
-def test_another_revision_is_scored_anew(served: Callable[..., Any]) -> None:
+def test_another_revision_is_scored_anew(served: Any) -> None:
     """Started with other options a model predicts the past again; its old answers stay."""
     site = served(models=[{"name": "one", "solver": "random", "seed": 1}])
     site.do(ASKED.format(number=1))
@@ -219,11 +218,9 @@ def test_another_revision_is_scored_anew(served: Callable[..., Any]) -> None:
 
 
 @pytest.mark.long
-def test_minilm_predicts_as_an_encoder(
-    served: Callable[..., Any], minilm_folder: Path, tmp_path: Path
-) -> None:
+def test_minilm_predicts_as_an_encoder(served: Any, minilm_folder: Path, tmp_path: Path) -> None:
     """A folder of a real encoder with a head for choices is a model of a site."""
-    from tests.web.predict.encoders import choosing  # type: ignore[import-not-found]
+    from tests.web.predict.encoders import choosing
 
     folder = choosing(minilm_folder, tmp_path / "minilm")
     site = served(models=[{"name": "minilm", "solver": "encoder", "model": str(folder)}])

@@ -1,15 +1,33 @@
-"""The association meter: what it reads."""
+"""The association meter: what it learns from and reads, and how a site's workers share it."""
 
 from __future__ import annotations
 
 import math
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from winosmith import Dataset, Problem, solve
-from winosmith.web.problems.association import Pairs, Reading, reading
+from winosmith import Dataset, Problem, practice, solve
+from winosmith.web.problems import association
+from winosmith.web.problems.association import (
+    EVERY,
+    FILE,
+    SMOOTHING,
+    TURN,
+    Learning,
+    Pairs,
+    Reading,
+    learn,
+    reading,
+)
 from winosmith.web.problems.lookalikes import Half
+from winosmith.web.problems.models import Problem as Row
+from winosmith.web.problems.models import Twin
 
 SENTENCE = "They dropped the cup and the jug and the _ {}."
 
@@ -20,10 +38,6 @@ BROKEN = [
 ]
 
 
-def _half(sentence: str, options: tuple[str, ...], answer: int | None) -> Any:
-    return Half(sentence, options, answer)
-
-
 @pytest.fixture
 def pairs(site: Any) -> Any:
     """Return pairs that know cups as what breaks and jugs as what stays unhurt."""
@@ -32,24 +46,24 @@ def pairs(site: Any) -> Any:
 
 def test_a_half_that_its_words_give_away_is_read_so(pairs: Any) -> None:
     """What was always right with a word gets most of the share, and the word is named."""
-    given_away = reading(_half("The _ broke.", ("cup", "jug"), 0), pairs)
+    given_away = reading(Half("The _ broke.", ("cup", "jug"), 0), pairs)
     assert given_away.share is not None
     assert given_away.share > 0.8
     assert given_away.words[0] == "broke"
-    against = reading(_half("The _ broke.", ("cup", "jug"), 1), pairs)
+    against = reading(Half("The _ broke.", ("cup", "jug"), 1), pairs)
     assert against.share == pytest.approx(1 - given_away.share)
     assert against.words == ()
 
 
 def test_the_order_of_the_options_tells_nothing(pairs: Any) -> None:
     """The reading is the same whichever option stands first."""
-    first = reading(_half("The _ broke.", ("cup", "jug"), 0), pairs)
-    assert reading(_half("The _ broke.", ("jug", "cup"), 1), pairs) == first
+    first = reading(Half("The _ broke.", ("cup", "jug"), 0), pairs)
+    assert reading(Half("The _ broke.", ("jug", "cup"), 1), pairs) == first
 
 
 def test_words_that_nobody_knows_tell_nothing(pairs: Any) -> None:
     """Unknown words leave the options even."""
-    assert reading(_half("A _ sings.", ("lark", "owl"), 1), pairs) == Reading(0.5, ())
+    assert reading(Half("A _ sings.", ("lark", "owl"), 1), pairs) == Reading(0.5, ())
 
 
 @pytest.mark.parametrize(
@@ -67,7 +81,7 @@ def test_an_unfinished_half_has_no_share(
     pairs: Any, options: tuple[str, ...], answer: int | None
 ) -> None:
     """Without two options and an answer among them there is nothing to read."""
-    assert reading(_half("The _ broke.", options, answer), pairs) == Reading(None, ())
+    assert reading(Half("The _ broke.", options, answer), pairs) == Reading(None, ())
 
 
 def test_the_share_is_that_of_the_solver(pairs: Any) -> None:
@@ -77,3 +91,164 @@ def test_the_share_is_that_of_the_solver(pairs: Any) -> None:
     (scores,) = solver.score([problem])
     share = reading(problem, pairs).share
     assert share == pytest.approx(1 / (1 + math.exp(scores[1] - scores[0])))
+
+
+SHIPPED = len(practice.handwritten())
+
+
+@pytest.fixture
+def learning(database: Any) -> Iterator[Any]:
+    """Return how a worker of a site learns that has never learnt."""
+    (database.folder / association.FILE).unlink(missing_ok=True)
+    made = association.Learning()
+    yield made
+    made.background.wait()
+    (database.folder / association.FILE).unlink(missing_ok=True)
+
+
+def _write(ref: str, **fields: Any) -> None:
+    twin = Twin.objects.create(ref=f"t-{ref}")
+    kept = {"state": "valid", "answer": 0, "options": ["vicar", "monk"]} | fields
+    Row.objects.create(ref=ref, twin=twin, sentence="The vicar and the monk: the _ fenced.", **kept)
+
+
+def _age(path: Path, seconds: float) -> None:
+    os.utime(path, (time.time() - seconds,) * 2)
+
+
+@pytest.mark.parametrize(
+    ("fields", "learnt"),
+    [
+        ({}, True),
+        ({"embargo": True}, False),
+        ({"gold": True}, False),
+        ({"state": "judging"}, False),
+        ({"state": "held"}, False),
+        ({"state": "rejected"}, False),
+        ({"state": "withdrawn"}, False),
+        ({"answer": None}, False),
+    ],
+    ids=str,
+)
+def test_only_what_is_public_is_learnt_from(db: Any, fields: dict[str, Any], learnt: bool) -> None:
+    """The words of a problem that is not public are never named: the meter did not read it."""
+    for number in range(3):
+        _write(f"p{number}", **fields)
+    pairs = learn()
+    assert pairs.problems == SHIPPED + 3 * learnt
+    words = reading(Half("The _ fenced.", ("vicar", "monk"), 0), pairs).words
+    assert words == (("fenced",) if learnt else ())
+
+
+def test_a_file_holds_the_weights_of_the_solver(site: Any, tmp_path: Path) -> None:
+    """Each pair has to the last bit the weight that `WordAssociation` gives; others have none."""
+    problems = list(practice.handwritten())
+    Pairs.learnt_from(problems).save(tmp_path / "pairs.npy")
+    pairs = Pairs.read(tmp_path / "pairs.npy")
+    known = solve.WordAssociation.of_pairs(problems, smoothing=SMOOTHING).weights
+    assert len(known) > 1000
+    assert pairs.weights({*known, "no pair"}) == {pair: known[pair][0] for pair in known}
+    assert pairs.weights([]) == {}
+    assert pairs.problems == len(problems)
+
+
+def test_where_nothing_was_learnt_nothing_is_known(site: Any, tmp_path: Path) -> None:
+    """A file of no problems is one too."""
+    Pairs.learnt_from([]).save(tmp_path / "pairs.npy")
+    pairs = Pairs.read(tmp_path / "pairs.npy")
+    assert (pairs.weights(["the cup"]), pairs.problems) == ({}, 0)
+
+
+def test_a_site_learns_in_the_background_and_not_again_too_soon(
+    learning: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A meter is made in the background; once it is there, later calls learn nothing."""
+    monkeypatch.setattr(association, "_LEARNING", learning)
+    for number in range(3):
+        _write(f"p{number}")
+    halves = [Half("The _ fenced.", ("vicar", "monk"), 0), Half("", (), None)]
+    association.association(halves)
+    learning.background.wait()
+    first = association.association(halves)
+    assert first.problems == SHIPPED + 3
+    assert first.readings[0].words == ("fenced",)
+    assert first.readings[1].share is None
+    pairs, thread = learning.pairs, learning.background.thread
+    learning.background.due = 0.0
+    association.association(halves)
+    assert (learning.pairs, learning.background.thread) == (pairs, thread)
+
+
+def test_what_is_new_is_learnt_when_it_is_time(learning: Any, database: Any) -> None:
+    """After ten minutes the old weights are shown once more, while the new ones are learnt."""
+    learning.latest()
+    learning.background.wait()
+    assert learning.latest().problems == SHIPPED
+    _write("p")
+    _age(database.folder / FILE, EVERY + 1)
+    learning.background.due = 0.0
+    assert learning.latest().problems in {SHIPPED, SHIPPED + 1}
+    learning.background.wait()
+    assert learning.latest().problems == SHIPPED + 1
+
+
+def test_workers_share_what_one_of_them_learns(learning: Any, database: Any) -> None:
+    """A worker that starts later has it at once; when it is old, who learnt it has a minute to."""
+    learning.latest()
+    learning.background.wait()
+    other = Learning()
+    assert other.latest().problems == SHIPPED
+    assert other.background.thread is None
+    _write("p")
+    _age(database.folder / FILE, EVERY + TURN / 2)
+    other.latest()
+    assert other.background.thread is None
+    _age(database.folder / FILE, EVERY + TURN + 1)
+    other.latest()
+    other.background.wait()
+    assert [one.latest().problems for one in (other, learning)] == [SHIPPED + 1] * 2
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda path: path.write_bytes(b""),
+        lambda path: path.write_bytes(path.read_bytes()[:-8]),
+        lambda path: path.write_bytes(b"something else"),
+        lambda path: np.save(path, np.zeros((3, 4))),
+        lambda path: path.unlink(),
+    ],
+    ids=["empty", "cut off", "no array", "another array", "gone"],
+)
+def test_a_file_that_cannot_be_read_is_learnt_anew(
+    learning: Any, database: Any, spoil: Any
+) -> None:
+    """What was learnt before stays until then."""
+    learning.latest()
+    learning.background.wait()
+    assert learning.latest().problems == SHIPPED
+    spoil(database.folder / FILE)
+    learning.background.due = 0.0
+    assert learning.latest().problems == SHIPPED
+    learning.background.wait()
+    assert Pairs.read(database.folder / FILE).problems == SHIPPED
+
+
+def test_a_learning_that_fails_leaves_what_was_learnt(
+    learning: Any, database: Any, monkeypatch: pytest.MonkeyPatch, caplog: Any
+) -> None:
+    """When the database can't be read the last meter stays, and the failure goes to the log."""
+    learning.latest()
+    learning.background.wait()
+    assert learning.latest().problems == SHIPPED
+
+    def broken() -> Any:
+        raise OSError("the disk is gone")
+
+    monkeypatch.setattr(association, "learn", broken)
+    _age(database.folder / association.FILE, association.EVERY + 1)
+    learning.background.due = 0.0
+    learning.latest()
+    learning.background.wait()
+    assert learning.latest().problems == SHIPPED
+    assert "the disk is gone" in caplog.text

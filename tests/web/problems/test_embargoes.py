@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from tests.web.lineaged import child, root  # type: ignore[import-not-found]
+from tests.web.lineaged import child, root
 from winosmith import Dataset
 from winosmith.errors import InputError
 from winosmith.lineage import perturbed
@@ -36,7 +35,7 @@ def _decide(moderator: Any, problem: Any, action: str) -> Any:
 OPEN, OWN, COVERED = (False, False), (True, False), (True, True)
 
 
-def test_an_embargo_goes_down_the_tree(db: Any, person: Callable[..., Any]) -> None:
+def test_an_embargo_goes_down_the_tree(db: Any, person: Any) -> None:
     """It covers all versions below, nothing above; lifted, those with one of their own stay."""
     mod = person("mod", is_moderator=True)
     top = root()
@@ -54,7 +53,7 @@ def test_an_embargo_goes_down_the_tree(db: Any, person: Callable[..., Any]) -> N
     assert _flags(last, under) == [OPEN, OPEN]
 
 
-def test_what_is_covered_has_no_embargo_to_lift(db: Any, person: Callable[..., Any]) -> None:
+def test_what_is_covered_has_no_embargo_to_lift(db: Any, person: Any) -> None:
     """Lifting is refused where the parent is under embargo; one's own set on top falls to that."""
     mod = person("mod", is_moderator=True)
     top = root()
@@ -97,35 +96,3 @@ def test_imported_versions_come_under_the_embargo_of_the_site(db: Any) -> None:
     hosting.import_problems(Dataset([made]), "valid")
     assert Problem.objects.get(ref=made.id).embargo
     assert not public_problems().exists()
-
-
-def test_nothing_tells_of_a_family_under_embargo(
-    db: Any, visit: Callable[..., Any], person: Callable[..., Any]
-) -> None:
-    """Pages, searches, counts, files and guessed addresses are those of a site without it."""
-    root(word="mug")
-    eve = person("eve")
-    client = visit(eve)
-    paths = ["/", "/problems/", "/problems/?q=cup", "/problems/?kind=perturbed", "/card/"]
-    paths += ["/families/", "/families/?q=large", "/families/models/", "/download/problems.jsonl"]
-    paths += ["/download/votes.csv", "/families/data/problems.jsonl", "/perturb/"]
-
-    def told(path: str) -> tuple[int, bytes]:
-        answer = client.get(path)
-        body = b"".join(answer.streaming_content) if answer.streaming else answer.content
-        return answer.status_code, b"".join(
-            line for line in body.splitlines() if b"csrf" not in line and b'name="key"' not in line
-        )
-
-    before = [told(path) for path in paths]
-    top = root()
-    made = child(top)
-    assert [told(path) for path in paths] != before
-    with writing():
-        put_under(top)
-    assert [told(path) for path in paths] == before
-    for ref in (top.ref, made.ref):
-        for page in ("/problems/{}/", "/families/{}/", "/perturb/{}/", "/problems/?family={}"):
-            hidden = told(page.format(ref))
-            none = told(page.format("none"))
-            assert (hidden[0], hidden[1].replace(ref.encode(), b"none")) == none

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -199,7 +198,7 @@ def test_a_full_name_as_an_option_is_named(db: Any) -> None:
     assert hints([Half(text.format(*first), first, 0)]) == []
 
 
-def test_near_duplicates_are_hints(db: Any, person: Callable[..., Any]) -> None:
+def test_near_duplicates_are_hints(db: Any, person: Any) -> None:
     """Published, public and hidden near-duplicates are told, each as far as its reader may know."""
     ann = person("ann")
     remember_published(Dataset([Problem("w-1", TEXT, ("cup", "jug"))]), "WinoGrande")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.web.lineaged import child, root  # type: ignore[import-not-found]
+from tests.web.lineaged import child, root
 from winosmith import Dataset, formats
 from winosmith.lineage import UNVALIDATED, Depths, check_lineages, depths
 from winosmith.web.problems.records import as_problem, as_public

@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.web.conftest import BOTH  # type: ignore[import-not-found]
+from tests.web.conftest import BOTH
 from winosmith import Dataset, Problem, formats
 from winosmith.errors import InputError
 from winosmith.testing import made_twins
@@ -44,7 +44,7 @@ TEXT = (
 def problem() -> Callable[..., Any]:
     """Return a maker of problems on the site, remembered: `problem("a", state="valid")`."""
 
-    def make(ref: str, sentence: str = TEXT, *, by: Any = None, revises: Any = None, **has: Any):  # type: ignore[no-untyped-def]
+    def make(ref: str, sentence: str = TEXT, *, by: Any = None, revises: Any = None, **has: Any):
         twin = Twin.objects.create(ref=f"t-{ref}", contributor=by, revises=revises)
         fields = {"state": "valid", "options": OPTIONS, "answer": 0} | has
         row = Row.objects.create(ref=ref, twin=twin, sentence=sentence, **fields)
@@ -69,7 +69,7 @@ def _near(sentence: str = TEXT, options: Any = OPTIONS, **has: Any) -> list[Any]
     ],
 )
 def test_a_changed_sentence_is_found(
-    db: Any, problem: Callable[..., Any], sentence: str, options: list[str], share: float
+    db: Any, problem: Any, sentence: str, options: list[str], share: float
 ) -> None:
     """Other marks, capitals, options and a few other words still lead to the sentence."""
     problem("a")
@@ -78,7 +78,7 @@ def test_a_changed_sentence_is_found(
     assert found.share == pytest.approx(share)
 
 
-def test_a_common_frame_makes_no_duplicate(db: Any, problem: Callable[..., Any]) -> None:
+def test_a_common_frame_makes_no_duplicate(db: Any, problem: Any) -> None:
     """Sentences that share most words, but few content words, are not near."""
     problem(
         "a", "The woman found the jeans more comfortable than the pants because the _ were new."
@@ -88,9 +88,7 @@ def test_a_common_frame_makes_no_duplicate(db: Any, problem: Callable[..., Any])
 
 
 @BOTH
-def test_what_is_found_is_the_same_on_both_databases(
-    database: Any, problem: Callable[..., Any]
-) -> None:
+def test_what_is_found_is_the_same_on_both_databases(database: Any, problem: Any) -> None:
     """On SQLite and on PostgreSQL the nearest of the site and of a publication come, in order."""
     problem("a", TEXT.replace("long", "short").replace("careful", "neat"))
     published = Problem("w-1", TEXT.replace("long", "short"), tuple(OPTIONS), 0)
@@ -140,7 +138,7 @@ HIDDEN = [
 
 @pytest.mark.parametrize("fields", HIDDEN, ids=str)
 def test_the_text_of_a_problem_that_is_not_public_stays_hidden(
-    db: Any, problem: Callable[..., Any], person: Callable[..., Any], fields: dict[str, Any]
+    db: Any, problem: Any, person: Any, fields: dict[str, Any]
 ) -> None:
     """Another contributor learns neither text, id nor share of it, and of embargo nothing.
 
@@ -160,7 +158,7 @@ def test_the_text_of_a_problem_that_is_not_public_stays_hidden(
     assert [one.sentence for one in _near(reader=ann)] == [None if "gold" in fields else TEXT]
 
 
-def test_a_public_half_is_told_beside_a_hidden_one(db: Any, problem: Callable[..., Any]) -> None:
+def test_a_public_half_is_told_beside_a_hidden_one(db: Any, problem: Any) -> None:
     """Of a twin with a public and a hidden half only the public one's text and share are told."""
     public = problem("a", TEXT.replace("missed", "led"))
     hidden = Row.objects.create(
@@ -172,16 +170,14 @@ def test_a_public_half_is_told_beside_a_hidden_one(db: Any, problem: Callable[..
     assert (found.ref, found.share) == ("a", pytest.approx(19 / 20))
 
 
-def test_what_is_gone_does_not_count(db: Any, problem: Callable[..., Any]) -> None:
+def test_what_is_gone_does_not_count(db: Any, problem: Any) -> None:
     """What was withdrawn or revised is not found; what was rejected is."""
     for state in ("withdrawn", "revised", "rejected"):
         problem(state, state=state)
     assert len(_near()) == 1
 
 
-def test_a_revision_is_not_compared_with_what_it_revises(
-    db: Any, problem: Callable[..., Any]
-) -> None:
+def test_a_revision_is_not_compared_with_what_it_revises(db: Any, problem: Any) -> None:
     """A twin, what it revises and what that revised do not count; another twin does."""
     first = problem("a")
     second = problem("b", revises=first.twin)
@@ -190,7 +186,7 @@ def test_a_revision_is_not_compared_with_what_it_revises(
     assert [one.ref for one in _near(without=first.twin_id)] == ["b", "c"]
 
 
-def test_remembering_twice_changes_nothing(db: Any, problem: Callable[..., Any]) -> None:
+def test_remembering_twice_changes_nothing(db: Any, problem: Any) -> None:
     """A problem that is remembered again, or with others, has one entry."""
     first, second = problem("a"), problem("b", TEXT.replace("long", "short"))
     before = Shingle.objects.count()
@@ -199,7 +195,7 @@ def test_remembering_twice_changes_nothing(db: Any, problem: Callable[..., Any])
     assert (Remembered.objects.count(), Shingle.objects.count()) == (2, before)
 
 
-def test_what_is_forgotten_is_not_found(db: Any, problem: Callable[..., Any]) -> None:
+def test_what_is_forgotten_is_not_found(db: Any, problem: Any) -> None:
     """After `forget` nothing of the sentence is left in the index; others stay."""
     gone, stays = problem("a"), problem("b", TEXT.replace("long", "short"))
     forget(gone)
@@ -225,7 +221,7 @@ def test_a_publication_has_a_name(db: Any, name: str) -> None:
         remember_published(Dataset(), name)
 
 
-def test_a_text_of_any_length_is_compared(database: Any, problem: Callable[..., Any]) -> None:
+def test_a_text_of_any_length_is_compared(database: Any, problem: Any) -> None:
     """A text of thousands of different words is no error, and a copy of it is found."""
     long = " ".join(f"word{number}" for number in range(5000)) + " _."
     problem("a", long)
@@ -234,7 +230,7 @@ def test_a_text_of_any_length_is_compared(database: Any, problem: Callable[..., 
 
 @pytest.mark.parametrize("sentence", ["", "_", "The _", "\udc80 _ \x00", "ß" * 5000])
 def test_a_sentence_that_is_hardly_begun_has_no_lookalikes(
-    db: Any, problem: Callable[..., Any], sentence: str
+    db: Any, problem: Any, sentence: str
 ) -> None:
     """While somebody has typed next to nothing, or nonsense, nothing is found and nothing fails."""
     problem("a")
@@ -251,7 +247,7 @@ def test_what_is_stored_is_asked_for(words: list[str]) -> None:
     assert all(-(2**63) <= number < 2**63 for number in asked)
 
 
-def test_few_different_statements_are_compiled(db: Any, problem: Callable[..., Any]) -> None:
+def test_few_different_statements_are_compiled(db: Any, problem: Any) -> None:
     """However many sentences come near, what reads them is one statement for each sixteen.
 
     A connection keeps what it has compiled, so that many statements are much memory.

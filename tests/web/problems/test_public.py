@@ -309,7 +309,7 @@ def _counts(client: Any, world: World) -> Iterator[tuple[str, int, int]]:
 
 
 def test_every_surface_shows_what_is_public(
-    world: World, visit: Callable[..., Any], person: Callable[..., Any], tmp_path: Path
+    world: World, visit: Any, person: Any, tmp_path: Path
 ) -> None:
     """Pages, searches, files, the API, families and rounds show what the condition says, no more.
 
@@ -332,9 +332,7 @@ def test_every_surface_shows_what_is_public(
 
 
 @BOTH
-def test_the_database_says_what_the_condition_says(
-    database: Any, person: Callable[..., Any]
-) -> None:
+def test_the_database_says_what_the_condition_says(database: Any, person: Any) -> None:
     """The column, the query and the rule for one person say the same, on both databases."""
     halves = {}
     for case, one, two in twins(CASES, person("ann")):

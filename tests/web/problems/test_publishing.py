@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -18,8 +18,8 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from tests.conftest import examples
-from tests.waiting import LONGEST  # type: ignore[import-not-found]
-from tests.web.conftest import BOTH  # type: ignore[import-not-found]
+from tests.waiting import LONGEST
+from tests.web.conftest import BOTH
 from tests.web.problems.test_public import STATES, Case, twins
 from winosmith.errors import InputError
 from winosmith.web import hosting
@@ -64,9 +64,7 @@ def _kinds(half: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("end", ["valid", "rejected", "withdrawn", "revised"])
-def test_a_twin_becomes_public_as_a_whole(
-    db: Any, person: Callable[..., Any], visit: Callable[..., Any], end: str
-) -> None:
+def test_a_twin_becomes_public_as_a_whole(db: Any, person: Any, visit: Any, end: str) -> None:
     """A half found valid is nobody's to read before the other is decided, whatever comes of it.
 
     Its contributor and moderators read it meanwhile, and so does nobody who judges the other.
@@ -150,7 +148,7 @@ def test_an_attention_question_stalls_nothing(db: Any) -> None:
 
 
 def test_what_tells_the_answer_of_an_attention_question_is_not_public(
-    db: Any, person: Callable[..., Any], visit: Callable[..., Any]
+    db: Any, person: Any, visit: Any
 ) -> None:
     """The other half of one that is asked waits; it is public with the question's end."""
     one, two = _judged(person("ann"))
@@ -187,9 +185,7 @@ def test_no_attention_question_is_asked_beside_what_is_public(db: Any) -> None:
     assert list(askable()) == [two]
 
 
-def test_lifting_an_embargo_publishes_no_half_ahead_of_the_other(
-    db: Any, person: Callable[..., Any]
-) -> None:
+def test_lifting_an_embargo_publishes_no_half_ahead_of_the_other(db: Any, person: Any) -> None:
     """A half whose embargo ends while judges hold the other waits like one just found valid."""
     one, two = _judged()
     _to(one, "valid")
@@ -231,9 +227,7 @@ def test_imported_halves_wait_for_nothing_but_those_that_are_judged(db: Any) -> 
 
 
 @BOTH
-def test_verdicts_on_both_halves_at_once_publish_the_twin(
-    database: Any, person: Callable[..., Any]
-) -> None:
+def test_verdicts_on_both_halves_at_once_publish_the_twin(database: Any, person: Any) -> None:
     """Of two verdicts at once the later sees the earlier: neither half is left to wait."""
     one, two = _judged(person("ann"))
     started = threading.Event()

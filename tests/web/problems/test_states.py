@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from tests.web.conftest import BOTH  # type: ignore[import-not-found]
-from tests.web.together import at_once  # type: ignore[import-not-found]
+from tests.web.conftest import BOTH
+from tests.web.together import at_once
 from winosmith.errors import InputError
 from winosmith.web.people.gates import Reused, new_key, once
 from winosmith.web.people.models import Person
@@ -27,7 +26,7 @@ def _problem() -> Any:
     )
 
 
-def test_a_move_is_written_down(db: Any, person: Callable[..., Any]) -> None:
+def test_a_move_is_written_down(db: Any, person: Any) -> None:
     """A move changes the state and adds one event that tells who, from where, to where and why."""
     ann = person("ann", is_moderator=True)
     problem = _problem()
@@ -49,7 +48,7 @@ def test_a_move_that_is_none_is_refused(db: Any) -> None:
     assert not Event.objects.exists()
 
 
-def test_a_key_is_good_for_one_form(db: Any, person: Callable[..., Any]) -> None:
+def test_a_key_is_good_for_one_form(db: Any, person: Any) -> None:
     """Another form with the same key is refused, and does nothing; the first one is repeated."""
     ann, key = person("ann"), new_key()
     assert once(ann, key, "/a/", lambda: {"n": 1}) == ({"n": 1, "form": "/a/"}, True)
@@ -61,7 +60,7 @@ def test_a_key_is_good_for_one_form(db: Any, person: Callable[..., Any]) -> None
 
 
 @BOTH
-def test_a_form_sent_by_many_threads_acts_once(database: Any, person: Callable[..., Any]) -> None:
+def test_a_form_sent_by_many_threads_acts_once(database: Any, person: Any) -> None:
     """Sixteen threads that send the same form act once, and all get the same result."""
     ann, key, acted = person("ann"), new_key(), []
 

@@ -1,9 +1,8 @@
-"""Filters and pages."""
+"""The pages for everyone, their filters, and the way from page to page."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -21,11 +20,11 @@ def _refs(**query: str) -> set[str]:
     return set(Filters(query).apply().values_list("ref", flat=True))
 
 
-def test_each_filter_narrows(db: Any, twin: Callable[..., Any], person: Callable[..., Any]) -> None:
+def test_each_filter_narrows(db: Any, twin: Any, person: Any) -> None:
     """Domain, twins or singles, contributor, days and agreement each leave what they say."""
     ann = person("ann")
-    social = twin(domain="social", by=ann)
-    single = twin(domain="physical", states=("valid", "rejected"))[:1]
+    social = twin(ann, domain="social")
+    single = twin(domain="physical", state=("valid", "rejected"))[:1]
     other = twin(domain="farm")
     old = datetime(2026, 1, 31, 23, 59, tzinfo=UTC)
     Twin.objects.filter(pk=social[0].twin_id).update(created=old)
@@ -46,11 +45,11 @@ def test_each_filter_narrows(db: Any, twin: Callable[..., Any], person: Callable
 
 
 def test_a_pseudonym_tells_of_nobody_who_wrote_nothing_public(
-    db: Any, visit: Callable[..., Any], twin: Callable[..., Any], person: Callable[..., Any]
+    db: Any, visit: Any, twin: Any, person: Any
 ) -> None:
     """Asked for by their pseudonym they are nobody; a moderator finds them all the same."""
     ann = person("ann")
-    twin(by=ann, states=("judging", "held"))
+    twin(ann, state=("judging", "held"))
     pages = [
         visit().get(f"/problems/?contributor={name}").content.decode().replace(name, "")
         for name in (pseudonym(ann), "p-000000000000")
@@ -60,7 +59,7 @@ def test_a_pseudonym_tells_of_nobody_who_wrote_nothing_public(
 
 
 def test_who_guesses_pseudonyms_has_not_all_of_them_made(
-    db: Any, person: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    db: Any, person: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Once made, only those of who came since are made anew, and of the erased."""
     monkeypatch.setattr(models, "_known", {})
@@ -89,25 +88,23 @@ def test_who_guesses_pseudonyms_has_not_all_of_them_made(
     ],
 )
 def test_a_filter_that_is_none_is_told(
-    db: Any, visit: Callable[..., Any], twin: Callable[..., Any], query: dict[str, str]
+    db: Any, visit: Any, twin: Any, query: dict[str, str]
 ) -> None:
     """A filter that can't be used shows no problem and no file, and says so with status 422."""
-    twin("trophy")
+    twin()
     for path in ("/problems/", "/download/", "/download/problems.csv"):
         answer = visit().get(path, query)
-        assert (answer.status_code, b"suitcase" in answer.content) == (422, False)
+        assert (answer.status_code, b"shelf" in answer.content) == (422, False)
 
 
-def test_pages_lead_on_and_back(
-    db: Any, visit: Callable[..., Any], twin: Callable[..., Any]
-) -> None:
+def test_pages_lead_on_and_back(db: Any, visit: Any, twin: Any) -> None:
     """Following "Older" shows every problem once, newest first; "Newer" leads the same way back."""
     for _ in range(26):
-        twin("trophy")
+        twin()
     client, path, seen, pages = visit(), "/problems/?q=trophy", [], []
     while path:
         page = client.get(path).content.decode()
-        pages.append(re.findall(r"half\d{6}[ab]", page))
+        pages.append(re.findall(r"/problems/(p\d+[ab])/", page))
         seen += [ref for found in client.get(path).context["groups"] for ref in found[2][::-1]]
         older = re.search(r'rel="next" href="([^"]+)"', page)
         path = "/problems/" + older[1].replace("&amp;", "&") if older else ""
@@ -119,7 +116,7 @@ def test_pages_lead_on_and_back(
         newer = re.search(r'rel="prev" href="([^"]+)"', back)
         assert newer is not None
         back = client.get("/problems/" + newer[1].replace("&amp;", "&")).content.decode()
-        assert re.findall(r"half\d{6}[ab]", back) == expected
+        assert re.findall(r"/problems/(p\d+[ab])/", back) == expected
 
 
 def test_a_page_mark_tells_nothing(db: Any) -> None:
@@ -129,3 +126,34 @@ def test_a_page_mark_tells_nothing(db: Any) -> None:
     assert len(mark) == 32
     assert unsealed("") is unsealed("5") is unsealed("é" * 32) is None
     assert unsealed(mark[:-1] + ("0" if mark[-1] != "0" else "1")) is None
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/problems/", "/download/", "/guidelines/", "/card/", "/card/data-card.md"]
+)
+@pytest.mark.parametrize("filled", [False, True])
+def test_every_page_is_there(db: Any, visit: Any, twin: Any, path: str, filled: bool) -> None:
+    """Each public page answers on an empty site and on one with data, to anybody."""
+    if filled:
+        twin()
+    assert visit().get(path).status_code == 200
+
+
+def test_the_first_page_shows_what_people_agreed_on_most(
+    db: Any, visit: Any, twin: Any, forgotten: None
+) -> None:
+    """The twin with most votes, all alike, is shown; never the newest, nor one nobody judged."""
+
+    def told() -> str:
+        return str(visit().get("/").content.decode())
+
+    kinds = {"lamp": ("3", "3"), "harp": ("10", "7"), "kite": ("2,1", "9"), "desk": ()}
+    for word, counts in kinds.items():
+        for half, chosen in zip(twin(word=word), counts, strict=False):
+            Verdict.objects.create(problem=half, counts=chosen, valid=True)
+    page = told()
+    assert page.count('<p class="sentence"') == 2
+    assert "harp" in page
+    assert not any(word in page for word in ("lamp", "kite", "desk"))
+    Verdict.objects.all().delete()
+    assert '<p class="sentence"' not in told()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -14,14 +13,14 @@ from winosmith.web.read import downloads
 from winosmith.web.read.downloads import FILES, VOTES
 
 HIDDEN: dict[str, dict[str, Any]] = {
-    "held": {"states": ("held", "held")},
-    "judging": {"states": ("judging", "judging")},
-    "withdrawn": {"states": ("withdrawn", "withdrawn")},
-    "revised": {"states": ("revised", "revised")},
+    "held": {"state": ("held", "held")},
+    "judging": {"state": ("judging", "judging")},
+    "withdrawn": {"state": ("withdrawn", "withdrawn")},
+    "revised": {"state": ("revised", "revised")},
     "embargo": {"embargo": True},
-    "embargo, rejected": {"states": ("rejected", "rejected"), "embargo": True},
+    "embargo, rejected": {"state": ("rejected", "rejected"), "embargo": True},
     "gold": {"gold": True},
-    "rejected, gold": {"states": ("rejected", "rejected"), "gold": True},
+    "rejected, gold": {"state": ("rejected", "rejected"), "gold": True},
 }
 """Every way not to be public, but for a rejection, which the funnel counts."""
 
@@ -32,8 +31,8 @@ def _queries(author: str) -> list[str]:
     return [
         "",
         "?q=zebra",
-        "?q=suitcase",
-        "?q=-zebra+suitcase",
+        "?q=shelf",
+        "?q=-zebra+shelf",
         f"?contributor={author}",
         "?domain=other",
         "?twins=twins",
@@ -64,22 +63,17 @@ def _answer(client: Any, path: str) -> tuple[Any, ...]:
 @pytest.mark.long
 @pytest.mark.parametrize("who", ["visitor", "account"])
 def test_what_is_hidden_changes_nothing(
-    db: Any,
-    visit: Callable[..., Any],
-    twin: Callable[..., Any],
-    person: Callable[..., Any],
-    monkeypatch: pytest.MonkeyPatch,
-    who: str,
+    db: Any, visit: Any, twin: Any, person: Any, monkeypatch: pytest.MonkeyPatch, who: str
 ) -> None:
     """With hidden twins beside the public ones, every answer is the same, byte for byte."""
     monkeypatch.setattr(downloads, "MOST", 10_000)
     ann, eve = person("ann"), person("eve")
-    twin("trophy", by=ann)
+    twin(ann)
     client = visit(eve if who == "account" else None)
     before = _answers(client, pseudonym(ann))
     kinds = HIDDEN if who == "visitor" else ["embargo"]
     for kind in kinds:
-        hidden = twin("zebra", by=ann, domain="farm", **HIDDEN[kind])
+        hidden = twin(ann, word="zebra", domain="farm", **HIDDEN[kind])
         after = _answers(client, pseudonym(ann))
         assert [(kind, path) for path in before if before[path] != after[path]] == []
         found = _answer(client, f"/problems/{hidden[0].ref}/")
@@ -89,26 +83,24 @@ def test_what_is_hidden_changes_nothing(
 
 @pytest.mark.parametrize("state", ["held", "judging", "withdrawn", "revised", "rejected"])
 def test_a_hidden_half_stays_hidden_beside_its_public_one(
-    db: Any, visit: Callable[..., Any], twin: Callable[..., Any], state: str
+    db: Any, visit: Any, twin: Any, state: str
 ) -> None:
     """The page of a public half, and the list, keep the other half until it is public."""
-    shown, hidden = twin("trophy", states=("valid", state))
+    shown, hidden = twin(state=("valid", state))
     for path in (f"/problems/{shown.ref}/", "/problems/", "/"):
         page = visit().get(path).content.decode()
         assert hidden.ref not in page
-        assert "was small" not in page.replace('<span class="blank">_</span> ', "")
+        assert "was too small" not in page.replace('<span class="blank">_</span> ', "")
     assert visit().get(f"/problems/{hidden.ref}/").status_code == 404
 
 
-def test_who_sees_what_is_not_public(
-    db: Any, visit: Callable[..., Any], twin: Callable[..., Any], person: Callable[..., Any]
-) -> None:
+def test_who_sees_what_is_not_public(db: Any, visit: Any, twin: Any, person: Any) -> None:
     """A contributor sees their own, a moderator all; nobody else, and gold no contributor."""
     ann, bob = person("ann"), person("bob", is_judge=True)
     eva, old = person("eva", is_moderator=True), person("old", is_moderator=True, is_active=False)
     sees: dict[str, set[str]] = {}
     for kind, fields in HIDDEN.items():
-        ref = twin("zebra", by=ann, **fields)[0].ref
+        ref = twin(ann, word="zebra", **fields)[0].ref
         for somebody in (None, ann, bob, eva, old):
             if visit(somebody).get(f"/problems/{ref}/").status_code == 200:
                 sees.setdefault(somebody.name, set()).add(kind)
@@ -116,11 +108,11 @@ def test_who_sees_what_is_not_public(
 
 
 def test_a_judge_who_read_a_half_is_not_asked_about_the_other(
-    db: Any, visit: Callable[..., Any], twin: Callable[..., Any], person: Callable[..., Any]
+    db: Any, visit: Any, twin: Any, person: Any
 ) -> None:
     """A page that shows a public half whose other half is being judged is noted for an account."""
     bob, eve, ann = person("bob"), person("eve"), person("ann")
-    shown, waiting = twin("trophy", states=("valid", "judging"))
+    shown, waiting = twin(state=("valid", "judging"))
     visit(bob).get("/problems/")
     visit(eve).get(f"/problems/{shown.ref}/")
     visit(ann).get("/problems/?q=zebra")

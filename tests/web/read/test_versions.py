@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.web.lineaged import child, root  # type: ignore[import-not-found]
-from winosmith import formats
-from winosmith.lineage import check_lineages
+from tests.web.lineaged import child, root
 from winosmith.web.read.downloads import FILES
 from winosmith.web.read.public import figures
 
@@ -24,7 +20,7 @@ def _text(client: Any, path: str) -> str:
     return str(body.decode())
 
 
-def test_a_version_tells_how_it_came_about(visit: Callable[..., Any]) -> None:
+def test_a_version_tells_how_it_came_about(visit: Any) -> None:
     """The page links root, parent and family, marks the edits, and tells the three depths."""
     top = root()
     middle = child(top, new=("fit", "belong"))
@@ -41,7 +37,7 @@ def test_a_version_tells_how_it_came_about(visit: Callable[..., Any]) -> None:
 
 @pytest.mark.parametrize("state", ["held", "judging", "rejected", "withdrawn", "revised"])
 def test_no_page_or_file_tells_a_word_of_a_hidden_parent(
-    visit: Callable[..., Any], person: Callable[..., Any], state: str
+    visit: Any, person: Any, state: str
 ) -> None:
     """Pages, lists and every file hold the version, and no word that its parent alone has."""
     ann, eve = person("ann"), person("eve")
@@ -59,20 +55,7 @@ def test_no_page_or_file_tells_a_word_of_a_hidden_parent(
     assert "secretly" in _text(visit(ann), f"/problems/{last.ref}/")
 
 
-def test_hidden_versions_change_nothing(visit: Callable[..., Any]) -> None:
-    """A version that is not public changes neither lists, figures nor the page of its parent."""
-    top = root()
-    paths = ["/", "/problems/", "/card/", "/download/", f"/problems/{top.ref}/"]
-    paths += [f"/problems/?{query}" for query in ("kind=perturbed", f"family={top.ref}")]
-    before = [_text(visit(), path) for path in paths]
-    for state in ("held", "judging", "withdrawn", "revised"):
-        made = child(top, new=("fit", "belong"), state=state)
-        assert [_text(visit(), path) for path in paths] == before
-        nothing = _text(visit(), f"/problems/?family={made.ref}").replace(made.ref, "none")
-        assert nothing == _text(visit(), "/problems/?family=none")
-
-
-def test_lists_are_narrowed_to_a_family(visit: Callable[..., Any]) -> None:
+def test_lists_are_narrowed_to_a_family(visit: Any) -> None:
     """`family` finds the public ones of a family by any of them; `kind` parts them from roots."""
     top, other = root(), root(word="mug")
     middle = child(top, new=("fit", "belong"))
@@ -91,7 +74,7 @@ def test_lists_are_narrowed_to_a_family(visit: Callable[..., Any]) -> None:
     assert found(f"kind=perturbed&family={other.ref}") == {stranger.ref}
 
 
-def test_the_family_of_a_hidden_root_is_found_by_its_id(visit: Callable[..., Any]) -> None:
+def test_the_family_of_a_hidden_root_is_found_by_its_id(visit: Any) -> None:
     """The root's id, which the data hold, finds its public versions though it is not public."""
     top = root(state="rejected")
     made = child(top)
@@ -106,17 +89,3 @@ def test_figures_count_versions_apart() -> None:
     found = figures()
     assert (found.problems, found.twins, found.singles) == (4, 0, 1)
     assert (found.perturbed, found.families) == (3, 2)
-
-
-def test_a_family_is_downloaded_with_its_lineage(visit: Callable[..., Any], tmp_path: Path) -> None:
-    """A table of versions has their roots and declared depths; no lineage contradicts itself."""
-    top, other = root(), root(word="mug")
-    made = [child(top, new=("fit", "belong")), child(other), child(top)]
-    made.append(child(made[0], declared=7))
-    (tmp_path / "a.csv").write_text(_text(visit(), "/download/problems.csv?kind=perturbed"))
-    back = {problem.id: problem for problem in formats.read(tmp_path / "a.csv")}
-    assert {back[row.ref].root for row in (made[0], made[2], made[3])} == {top.ref}
-    assert back[made[1].ref].root == other.ref
-    assert [back[row.ref].lineage.declared for row in made] == [None, None, None, 7]
-    (tmp_path / "c.jsonl").write_text(_text(visit(), "/download/problems.jsonl"))
-    assert check_lineages(formats.read(tmp_path / "c.jsonl")) == {}

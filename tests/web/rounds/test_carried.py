@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -105,9 +105,7 @@ def test_a_round_by_the_mirror_filter_is_carried_out_and_shown(db: Any, visit: A
     assert "across halves that were filtered apart; before it was" in page
 
 
-def test_what_came_of_a_round_is_stored_once(
-    database: Any, carried: Any, stored: Callable[..., Any]
-) -> None:
+def test_what_came_of_a_round_is_stored_once(database: Any, carried: Any, stored: Any) -> None:
     """Stored again, as after an interrupt, no place and no figure changes."""
     made = stored("one")
     before = list(Place.objects.order_by("pk").values())
@@ -122,7 +120,7 @@ def test_what_came_of_a_round_is_stored_once(
 
 
 @pytest.mark.long
-def test_the_second_round_is_compared_with_the_first(db: Any, stored: Callable[..., Any]) -> None:
+def test_the_second_round_is_compared_with_the_first(db: Any, stored: Any) -> None:
     """Its solvers answer the last round's dev, and each figure stands beside the last one."""
     first = stored("one")
     shutil.copytree(first.carried_in, first.folder / "results")
@@ -145,7 +143,7 @@ def test_the_second_round_is_compared_with_the_first(db: Any, stored: Callable[.
     assert len(sides[0]) == 2 * TWINS  # what is under embargo now was published before
 
 
-def test_the_pool_is_what_downloads_have(database: Any, person: Callable[..., Any]) -> None:
+def test_the_pool_is_what_downloads_have(database: Any, person: Any) -> None:
     """Nobody's name and nothing that is not public is handed over; votes stand under pseudonyms."""
     refs = fill(14)
     Problem.objects.filter(ref=refs[0]).update(embargo=True)

@@ -123,9 +123,7 @@ def test_what_says_two_things_is_refused(words: list[str], why: str) -> None:
     assert why in _run(command, words, 1)
 
 
-def test_the_figures_of_a_round_are_shown(
-    run: Callable[..., str], stored: Callable[..., Any]
-) -> None:
+def test_the_figures_of_a_round_are_shown(run: Callable[..., str], stored: Any) -> None:
     """Done and published, a round is listed with its sizes, and shown beside the last one."""
     made = stored("one", published=False)
     assert "not published" in run("show", "one")

@@ -34,7 +34,7 @@ def _files(browser: Any, name: str = "one") -> dict[str, list[dict[str, Any]]]:
 
 
 def test_a_round_is_everyones_once_it_is_published(
-    db: Any, stored: Callable[..., Any], person: Callable[..., Any], visit: Callable[..., Any]
+    db: Any, stored: Any, person: Any, visit: Any
 ) -> None:
     """Before, moderators alone find it, by name or in the list; a visitor gets the usual 404."""
     made = stored(published=False)
@@ -49,9 +49,7 @@ def test_a_round_is_everyones_once_it_is_published(
     assert "round/one/" in _text(visitor.get("/rounds/"))
 
 
-def test_the_page_has_the_figures_of_the_record(
-    db: Any, stored: Callable[..., Any], visit: Callable[..., Any]
-) -> None:
+def test_the_page_has_the_figures_of_the_record(db: Any, stored: Any, visit: Any) -> None:
     """Sizes, the funnel, solvers and artifacts are those that the round found."""
     made = stored()
     page = _plain(_text(visit().get("/rounds/round/one/")))
@@ -73,9 +71,7 @@ def test_the_page_has_the_figures_of_the_record(
     assert "of them kept" not in page  # neither training set holds the other
 
 
-def test_a_round_whose_vectors_see_nothing_says_so(
-    db: Any, stored: Callable[..., Any], visit: Callable[..., Any]
-) -> None:
+def test_a_round_whose_vectors_see_nothing_says_so(db: Any, stored: Any, visit: Any) -> None:
     """In place of what a model guesses stands the reason why that was not measured."""
     made = stored()
     verdict = "Not measured: for 60 of 60 twins and singles the vectors are the same."
@@ -91,9 +87,7 @@ def test_each_filter_of_a_recipe_has_words(db: Any) -> None:
     assert all(stage(method).startswith("filter (") for method in get_args(Method))
 
 
-def test_no_accuracy_is_told_of_what_a_solver_was_taught(
-    db: Any, visit: Callable[..., Any]
-) -> None:
+def test_no_accuracy_is_told_of_what_a_solver_was_taught(db: Any, visit: Any) -> None:
     """The page says how many problems a solver may have seen; others are told, and the best too."""
     from tests.web.rounds import visits  # type: ignore[import-not-found]
 
@@ -110,9 +104,7 @@ def test_no_accuracy_is_told_of_what_a_solver_was_taught(
     assert "is what the best solver gets60.0 %" in page
 
 
-def test_what_was_kept_and_what_was_left_out_are_the_pool(
-    db: Any, stored: Callable[..., Any], visit: Callable[..., Any]
-) -> None:
+def test_what_was_kept_and_what_was_left_out_are_the_pool(db: Any, stored: Any, visit: Any) -> None:
     """The two files hold each problem once; what was left out has its stage, reason and score."""
     made = stored()
     files = _files(visit())
@@ -130,11 +122,7 @@ def test_what_was_kept_and_what_was_left_out_are_the_pool(
     "change", [{"state": "withdrawn"}, {"embargo": True}, {"state": "rejected"}, {"gold": True}]
 )
 def test_what_is_no_longer_public_is_in_nothing_that_a_round_shows(
-    db: Any,
-    stored: Callable[..., Any],
-    wren: Callable[[], Any],
-    visit: Callable[..., Any],
-    change: dict[str, Any],
+    db: Any, stored: Any, wren: Callable[[], Any], visit: Any, change: dict[str, Any]
 ) -> None:
     """Report, page, files, wanted roots and flags lose a problem as soon as it is not public."""
     made = stored()
@@ -162,9 +150,7 @@ def _plain(page: str) -> str:
     return " ".join(unescape(re.sub(r"<[^>]+>", "", page)).split())
 
 
-def test_a_report_has_a_policy_of_its_own(
-    db: Any, stored: Callable[..., Any], visit: Callable[..., Any]
-) -> None:
+def test_a_report_has_a_policy_of_its_own(db: Any, stored: Any, visit: Any) -> None:
     """It may style itself, and can neither run a script nor act on this site."""
     stored()
     answer = visit().get("/rounds/round/one/report/")
@@ -177,11 +163,7 @@ def test_a_report_has_a_policy_of_its_own(
 
 
 def test_contributors_see_the_flags_of_their_own_problems_alone(
-    db: Any,
-    stored: Callable[..., Any],
-    wren: Callable[[], Any],
-    person: Callable[..., Any],
-    visit: Callable[..., Any],
+    db: Any, stored: Any, wren: Callable[[], Any], person: Any, visit: Any
 ) -> None:
     """With score, guesses, reason, and that nothing was deleted; others see none of it."""
     made = stored()
@@ -206,11 +188,7 @@ def test_contributors_see_the_flags_of_their_own_problems_alone(
 
 
 def test_flags_wait_until_the_round_is_published(
-    db: Any,
-    stored: Callable[..., Any],
-    wren: Callable[[], Any],
-    person: Callable[..., Any],
-    visit: Callable[..., Any],
+    db: Any, stored: Any, wren: Callable[[], Any], person: Any, visit: Any
 ) -> None:
     """Before, moderators see them beside the problem, and its contributor nothing."""
     made = stored(published=False)
@@ -222,7 +200,7 @@ def test_flags_wait_until_the_round_is_published(
     assert f"guessed in {place.guessed} of {place.asked}" in _plain(_text(page))
 
 
-def test_a_round_moves_and_deletes_nothing(db: Any, stored: Callable[..., Any]) -> None:
+def test_a_round_moves_and_deletes_nothing(db: Any, stored: Any) -> None:
     """States, embargoes and the audit log are after a published round what they were before."""
     stored()
     states = set(Problem.objects.values_list("state", "embargo", "released", "gold"))
@@ -231,7 +209,7 @@ def test_a_round_moves_and_deletes_nothing(db: Any, stored: Callable[..., Any]) 
 
 
 def test_an_erased_person_leaves_the_files_of_rounds(
-    db: Any, stored: Callable[..., Any], wren: Callable[[], Any], visit: Callable[..., Any]
+    db: Any, stored: Any, wren: Callable[[], Any], visit: Any
 ) -> None:
     """Their sentences go from all files of rounds, also of a later one that had none of them."""
     made = stored()

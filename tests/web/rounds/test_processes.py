@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +38,7 @@ max_tokens = 5
 
 
 def test_an_admin_watches_a_round_and_publishes_it(
-    site: Any, served: Callable[..., Any], browser: Any, axe_source: str, tmp_path: Path
+    site: Any, served: Any, browser: Any, axe_source: str, tmp_path: Path
 ) -> None:
     """On a phone the page tells of the step at work; killed -9, the round goes on by a command."""
     free = threading.Event()

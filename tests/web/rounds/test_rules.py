@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, get_args, get_type_hints
 
 import pytest
@@ -49,7 +48,7 @@ def test_files_that_a_recipe_names_for_its_pool_are_not_read(db: Any) -> None:
     assert not {"data", "votes_file", "format"} & made.recipe.keys()
 
 
-def test_admins_alone_publish(db: Any, person: Callable[..., Any]) -> None:
+def test_admins_alone_publish(db: Any, person: Any) -> None:
     """A moderator, and an admin who was paused, are refused."""
     fill(10)
     made = _start()
@@ -126,9 +125,7 @@ def test_a_round_ends_once(db: Any) -> None:
         rules.publish(None, made)
 
 
-def test_a_round_is_compared_with_the_one_that_was_published_last(
-    db: Any, stored: Callable[..., Any]
-) -> None:
+def test_a_round_is_compared_with_the_one_that_was_published_last(db: Any, stored: Any) -> None:
     """Not with one that is done alone."""
     published = stored("one")
     stored("two", published=False)

@@ -15,7 +15,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import OperationalError, connection
 from django.utils import timezone
 
-from tests.web.run.visits import CUPS, HEAD  # type: ignore[import-not-found]
+from tests.web.run.visits import CUPS, HEAD
 from winosmith.errors import InputError
 from winosmith.web import _import
 from winosmith.web.judge.trust import askable
@@ -104,7 +104,7 @@ def test_the_same_file_comes_in_once(
     ("file", "told"),
     [
         ("", "empty"),
-        ("one,two\n1,2\n", "cups.csv: no known format fits its content"),
+        ("one,two\n1,2\n", "cups.csv: no known format fits its content<"),
         ("PAR1\nand the rest", "Parquet is read by the command alone"),
         ("BZh91AY&SY", "it is packed; unpack it first"),
         (f"{HEAD}\nNo blank is here.,cup,jug,1\n", "No problem can come in."),
@@ -122,6 +122,8 @@ def test_a_file_that_cannot_be_used_brings_the_form_back(
     assert told in page
     assert "My own set" in page
     assert 'value="valid" required id="id_as__1" checked' in page
+    main = page.partition("<main")[2].replace("bunzip2 --keep", "")
+    assert "--" not in main  # no option of a command of ours
     assert not Deed.objects.exists()
     assert not list((kept / "uploads").glob("*"))
 
@@ -233,14 +235,6 @@ def test_a_problem_with_nul_is_left_out(db: Any, send: Callable[..., Any], as_: 
         "cups.csv:4: it holds NUL, the character 0, which PostgreSQL takes in no text"
     ]
     assert deed.total == 3
-
-
-def test_no_option_of_a_command_is_named(db: Any, send: Callable[..., Any]) -> None:
-    """A form says what is wrong in words of its own."""
-    page = send("/admin/import/", file="one,two\n1,2\n", as_="valid").content.decode()
-    assert "cups.csv: no known format fits its content<" in page
-    assert "--" not in page.partition("<main")[2]
-    assert not Problem.objects.exists()
 
 
 def test_a_dropped_file_is_gone(db: Any, send: Callable[..., Any]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from tests.web.run.visits import HEAD  # type: ignore[import-not-found]
+from tests.web.run.visits import HEAD
 from winosmith.web.problems.models import Event, Problem
 from winosmith.web.run.deeds import carry_out
 from winosmith.web.run.models import Deed
@@ -123,7 +123,7 @@ def test_others_write_while_results_are_found(
 
     Whoever looks where these were interrupted finds the answers all the same.
     """
-    from tests.web.take.conftest import fill  # type: ignore[import-not-found]
+    from tests.web.take.conftest import fill
 
     done(_deed(send("/admin/tests/", file=SCHEMAS, **TEST)))
     ann, within, real = person("ann"), [], rounds.figures_of
@@ -145,7 +145,7 @@ def test_a_test_is_published_once_it_was_shown_what_that_means(
     db: Any, send: Callable[..., Any], done: Callable[[Any], Any], person: Callable[..., Any]
 ) -> None:
     """The preview counts and changes nothing; confirmed, what was asked is public, by its admin."""
-    from tests.web.take.conftest import fill  # type: ignore[import-not-found]
+    from tests.web.take.conftest import fill
 
     done(_deed(send("/admin/tests/", file=SCHEMAS, **TEST)))
     assert send("/admin/tests/spring/publish/").status_code == 409

@@ -196,10 +196,3 @@ def test_the_settings_form_is_the_sites(db: Any) -> None:
     form = Choices(choices())
     assert form.is_valid(), form.errors
     assert form.changed() == {}
-
-
-def test_the_label_of_a_box_is_a_sentence(db: Any, adam: Any, visit: Callable[..., Any]) -> None:
-    """What stands behind a box ends without a colon, which leads to a field."""
-    page = visit(adam).get("/admin/import/").content.decode()
-    assert '<label for="id_new_ids">Give them new ids</label>' in page
-    assert '<label for="id_source">Name of the published data set:</label>' in page

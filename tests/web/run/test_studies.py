@@ -10,8 +10,8 @@ import pytest
 from django.apps import apps
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from tests.web.market import making as m  # type: ignore[import-not-found]
-from tests.web.run.visits import STUDY  # type: ignore[import-not-found]
+from tests.web.market import making as m
+from tests.web.run.visits import STUDY
 from winosmith.web.market.models import Study
 from winosmith.web.market.providers import digest_of
 from winosmith.web.market.studies import find_study, may_come, study_named

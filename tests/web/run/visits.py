@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tests.web.forms import KEY, form, none, ref  # type: ignore[import-not-found]
+from tests.web.forms import KEY, form, none, ref
 
 HEAD = "sentence,option1,option2,answer"
 

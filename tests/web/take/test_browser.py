@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Error, expect
 
-from tests.waiting import LONGEST, until  # type: ignore[import-not-found]
-from tests.web.looks import heard  # type: ignore[import-not-found]
-from tests.web.serving import PASSWORD  # type: ignore[import-not-found]
+from tests.waiting import LONGEST, until
+from tests.web.looks import heard
+from tests.web.serving import PASSWORD
 from winosmith import formats, practice
 
 pytestmark = pytest.mark.browser
@@ -54,7 +54,7 @@ def testing(
         page.wait_for_url("**/tests/")
         return page
 
-    start.come = come  # type: ignore[attr-defined]
+    start.come = come
     yield start
     for opened in contexts:
         opened.close()

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.web import hostile  # type: ignore[import-not-found]
-from tests.web.take.conftest import fill, twins  # type: ignore[import-not-found]
+from tests.web import hostile
+from tests.web.take.conftest import fill, twins
 from winosmith.humans import Declared
 from winosmith.web import hosting
 from winosmith.web.judge.models import Slot
@@ -205,22 +205,6 @@ def test_a_script_is_told_where_to_go(ann: Any, opened: Maker) -> None:
     left = ann.post(url, {**form, "key": new_key(), "letter": "X", "do": "stay"})
     assert (left.status_code, left.content) == (204, b"")
     assert sitting.answers.get().letter == "X"
-
-
-def test_a_sheet_is_its_subjects_alone(
-    ann: Any, opened: Maker, person: Maker, visit: Maker
-) -> None:
-    """Others, moderators and admins too, find nothing at its addresses; visitors log in first."""
-    sitting = _begin(ann, opened())
-    eve, eva = person("eve"), person("eva", is_moderator=True, is_superuser=True)
-    for who in (eve, eva):
-        agree(who)
-        for end in ("", "1/", "end/", "give-up/"):
-            for method in ("get", "post"):
-                answer = getattr(visit(who), method)(f"/tests/sheet/{sitting.ref}/{end}")
-                assert answer.status_code == 404
-    assert "/login/" in visit().get(f"/tests/sheet/{sitting.ref}/1/").headers["Location"]
-    assert not sitting.answers.exists()
 
 
 def test_anonymous_people_are_shown_the_way_to_an_account(opened: Maker, visit: Maker) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from tests.web.take.conftest import asked, fill, twins  # type: ignore[import-not-found]
+from tests.web.take.conftest import asked, fill, twins
 from winosmith import formats, humans
 from winosmith.errors import InputError
 from winosmith.humans import CANARY, DECLARED, Declared

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.web.take.conftest import twins  # type: ignore[import-not-found]
-from tests.web.together import at_once  # type: ignore[import-not-found]
+from tests.web.take.conftest import twins
+from tests.web.together import at_once
 from winosmith.errors import InputError
 from winosmith.web import hosting
 from winosmith.web.judge.models import Slot

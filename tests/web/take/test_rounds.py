@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.web.take.conftest import asked, fill, twins  # type: ignore[import-not-found]
+from tests.web.take.conftest import asked, fill, twins
 from winosmith.errors import InputError
 from winosmith.humans import DECLARED, Declared
 from winosmith.web import hosting

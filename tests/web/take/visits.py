@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tests.web.forms import KEY, form, none  # type: ignore[import-not-found]
+from tests.web.forms import KEY, form, none
 
 IN_A_TEST = """
 from winosmith.web.people.models import Person
@@ -75,7 +75,7 @@ ROUTES: list[tuple[str, str, tuple[Any, ...], Callable[[Any], dict[str, Any]], s
 
 def staged(people: dict[str, Any]) -> dict[str, str]:
     """Make an open round that somebody is in, a closed one, and one that nobody took."""
-    from tests.web.take.conftest import fill, twins  # type: ignore[import-not-found]
+    from tests.web.take.conftest import fill, twins
     from winosmith.humans import DECLARED, Declared
     from winosmith.web.take.rounds import close_round, open_round
     from winosmith.web.take.sheets import enrol

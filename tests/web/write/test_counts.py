@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from django.core.cache import cache
 
-from tests.web.write.conftest import (  # type: ignore[import-not-found]
-    rules,
-    submitted,
-)
+from tests.web.write.conftest import rules, submitted
 from winosmith.web import _background
 from winosmith.web.problems.models import Problem
 from winosmith.web.write.page import counts
 
 
-def test_counts_are_the_person_s_own(db: Any, contributor: Callable[..., Any]) -> None:
+def test_counts_are_the_person_s_own(db: Any, contributor: Any) -> None:
     """What was written today, is judged and is valid is counted in sentences, as on the site."""
     ann, bob = contributor(), contributor("bob")
     with rules(review="none"):
@@ -33,7 +29,7 @@ def test_counts_are_the_person_s_own(db: Any, contributor: Callable[..., Any]) -
 
 
 def test_counts_of_many_twins_are_kept_for_their_writer_alone(
-    db: Any, contributor: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    db: Any, contributor: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Who wrote much is told counts of a moment ago; nobody else is told theirs."""
     monkeypatch.setattr(_background, "A_SECOND", 2)

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.utils import timezone
 
-from tests.web.together import at_once  # type: ignore[import-not-found]
-from tests.web.write.conftest import (  # type: ignore[import-not-found]
-    typed,
-)
+from tests.web.together import at_once
+from tests.web.write.conftest import typed
 from winosmith.errors import InputError
-from winosmith.web.people.privacy import erase, tidying
 from winosmith.web.write import rules
-from winosmith.web.write.models import Draft
 from winosmith.web.write.rules import Stale, draft_of, save
 
 
 def test_drafts_are_saved_and_never_overwritten_unseen(
-    database: Any, contributor: Callable[..., Any], draft: Callable[..., Any]
+    database: Any, contributor: Any, draft: Any
 ) -> None:
     """Of sixteen windows that save different texts of one version, one wins; the others know."""
     ann = contributor()
@@ -39,9 +32,7 @@ def test_drafts_are_saved_and_never_overwritten_unseen(
     assert results == ["1", *[now.typed["option_1"]] * 15]
 
 
-def test_drafts_are_their_writer_s_alone(
-    db: Any, contributor: Callable[..., Any], draft: Callable[..., Any]
-) -> None:
+def test_drafts_are_their_writer_s_alone(db: Any, contributor: Any, draft: Any) -> None:
     """Nobody else opens a draft; untouched topics are no drafts; there are not too many."""
     ann, bob = contributor(), contributor("bob")
     one = draft(ann)
@@ -57,7 +48,7 @@ def test_drafts_are_their_writer_s_alone(
 
 
 def test_other_words_and_another_topic_keep_what_was_typed(
-    db: Any, contributor: Callable[..., Any], draft: Callable[..., Any]
+    db: Any, contributor: Any, draft: Any
 ) -> None:
     """Drawing again changes topic or words and the version, and no text."""
     one = rules.save(draft(contributor()), typed(), 0)
@@ -67,16 +58,3 @@ def test_other_words_and_another_topic_keep_what_was_typed(
     other = rules.redraw(words, "topic")
     assert other.topic != "Water a garden"
     assert other.typed == typed().as_form()
-
-
-def test_drafts_go_with_retention_and_with_their_writer(
-    db: Any, contributor: Callable[..., Any], draft: Callable[..., Any]
-) -> None:
-    """Old drafts are deleted when the site tidies up, and all when somebody is erased."""
-    ann, bob, now = contributor(), contributor("bob"), timezone.now()
-    old, young, other = draft(ann), draft(ann), draft(bob)
-    Draft.objects.filter(pk=old.pk).update(saved=now - timedelta(days=91))
-    assert tidying["write"](now, now - timedelta(days=90)) == 1
-    assert set(Draft.objects.all()) == {young, other}
-    erase(ann, texts=False)
-    assert set(Draft.objects.all()) == {other}

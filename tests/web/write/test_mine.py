@@ -1,8 +1,7 @@
-"""One's own twins: votes, appeals, withdrawing and revising, by their pages."""
+"""One's own twins and versions: votes, appeals, withdrawing and revising, by their pages."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -10,19 +9,21 @@ from django.conf import settings
 from django.test import override_settings
 from django.utils import timezone
 
-from tests.web.write.conftest import FORM, send, text  # type: ignore[import-not-found]
+from tests.web.lineaged import child, root
+from tests.web.write.conftest import FORM, send, text
 from winosmith.web.judge.exclusion import change_votes
 from winosmith.web.judge.models import Slot
+from winosmith.web.judge.submissions import withdraw
 from winosmith.web.judge.votes import settle_votes
 from winosmith.web.moderate.models import Appeal
+from winosmith.web.problems.family import path_to
 from winosmith.web.problems.models import Event, Problem, State, Twin
+from winosmith.web.problems.records import as_problem
 from winosmith.web.problems.states import move
 from winosmith.web.write.models import Draft
 
 
-def test_votes_are_shown_without_names_once_decided(
-    opened: Any, contributor: Callable[..., Any]
-) -> None:
+def test_votes_are_shown_without_names_once_decided(opened: Any, contributor: Any) -> None:
     """The judges' marks and comments appear with the decision, as Judge 1 to k; no name does."""
     client = opened[0]
     where = send(opened).headers["Location"]
@@ -44,7 +45,7 @@ def test_votes_are_shown_without_names_once_decided(
 
 
 def test_an_appeal_reaches_the_moderators_once(opened: Any) -> None:
-    """A rejected half can be appealed; sent twice it is one appeal, and the page says it waits."""
+    """A rejected half can be appealed in words; sent twice it is one appeal, which waits."""
     client = opened[0]
     where = send(opened).headers["Location"]
     half = Problem.objects.get(sentence=FORM["sentence_1"])
@@ -53,23 +54,14 @@ def test_an_appeal_reaches_the_moderators_once(opened: Any) -> None:
     assert early.status_code == 422
     assert "Read it again." not in text(early)  # no form to keep it in: there is no appeal yet
     move(half, State.REJECTED, by=None, kind="verdict", reason="ambiguous")
+    empty = client.post(f"{where}appeal/", {**form, "text": " ", "key": "b" * 32})
+    assert (empty.status_code, "characters why" in text(empty)) == (422, True)
     for _number in range(2):
         assert client.post(f"{where}appeal/", form).status_code == 302
     assert Appeal.objects.get().text == "Read it again."
     page = text(client.get(where))
     assert "Your appeal waits" in page
     assert "ambiguous" in page
-
-
-def test_an_empty_appeal_is_refused(opened: Any) -> None:
-    """An appeal without words is refused with what to do."""
-    client = opened[0]
-    where = send(opened).headers["Location"]
-    half = Problem.objects.get(sentence=FORM["sentence_1"])
-    move(half, State.REJECTED, by=None, kind="verdict")
-    answer = client.post(f"{where}appeal/", {"problem": half.ref, "text": " ", "key": "b" * 32})
-    assert answer.status_code == 422
-    assert "characters why" in text(answer)
 
 
 def test_withdrawing_and_revising_by_their_buttons(opened: Any) -> None:
@@ -124,9 +116,7 @@ def test_my_twins_come_in_pages(opened: Any) -> None:
     assert client.get("/write/mine/t0/").status_code == 404
 
 
-def test_what_a_moderator_did_stands_before_the_reason(
-    opened: Any, person: Callable[..., Any]
-) -> None:
+def test_what_a_moderator_did_stands_before_the_reason(opened: Any, person: Any) -> None:
     """The history of one's own half says what a moderator made of it, and then why."""
     where = send(opened).headers["Location"]
     half = Problem.objects.get(sentence=FORM["sentence_1"])
@@ -136,9 +126,7 @@ def test_what_a_moderator_did_stands_before_the_reason(
     assert "A moderator rejected your sentence: <bdi>It is too close to another." in page
 
 
-def test_votes_that_leave_the_count_are_told_without_their_judge(
-    opened: Any, person: Callable[..., Any]
-) -> None:
+def test_votes_that_leave_the_count_are_told_without_their_judge(opened: Any, person: Any) -> None:
     """A recount is told as what the votes say, and no word of a moderator's about a judge with it.
 
     So it is on the page, in the news and in what the site holds about the contributor.
@@ -188,3 +176,61 @@ def test_no_reason_is_made_up_for_a_moderators_look(opened: Any) -> None:
     page = text(opened[0].get(where))
     assert "A moderator will look first." in page
     assert "because" not in page.partition("A moderator will look first")[2][:20]
+
+
+def _page(client: Any, problem: Any = None) -> str:
+    path = f"/write/mine/{problem.twin.ref}/" if problem else "/write/mine/"
+    answer = client.get(path)
+    assert answer.status_code == 200
+    return str(answer.content.decode())
+
+
+def test_versions_stand_among_what_one_wrote(db: Any, contributor: Any, visit: Any) -> None:
+    """The list has a version with its parent, its depths and the way to its predictions."""
+    ann = contributor()
+    top = root()
+    made = child(top, ann, new=("fit", "belong"), declared=2)
+    for page in (_page(visit(ann)), _page(visit(ann), made)):
+        assert f'href="/problems/{top.ref}/"' in page
+        assert f'href="/perturb/made/{made.ref}/"' in page
+        assert "declared 2, lineage 1, edit 1" in page
+        assert "<del>" in page
+
+
+def test_a_version_has_no_words_of_twins(db: Any, contributor: Any, visit: Any) -> None:
+    """The page of a version speaks of no half; revising it leads to the form that perturbs."""
+    ann = contributor()
+    made = child(root(), ann, new=("fit", "belong"), state="judging")
+    page = _page(visit(ann), made).split("<main")[1].split("</main")[0]
+    assert "half" not in page.lower().replace("behalf", "")
+    assert "halves" not in page.replace('class="halves"', "")
+    assert f'href="/perturb/{made.ref}/revise/"' in page
+    answer = visit(ann).post(f"/write/mine/{made.twin.ref}/revise/")
+    assert (answer.status_code, answer["Location"]) == (302, f"/perturb/{made.ref}/revise/")
+
+
+def test_the_words_of_a_hidden_parent_are_not_shown(db: Any, contributor: Any, visit: Any) -> None:
+    """Once somebody else's parent is withdrawn, one's own version stays, without its words."""
+    ann, bob = contributor("ann"), contributor("bob")
+    middle = child(root(), bob, new=("not fit", "secretly fit"))
+    made = child(middle, ann, new=("secretly fit", "truly fit"))
+    assert "secretly" in _page(visit(ann), made)
+    withdraw(bob, middle.twin)
+    for page in (_page(visit(ann), made), _page(visit(ann))):
+        assert "secretly" not in page
+        assert middle.ref not in page
+        assert "truly" in page
+
+
+def test_children_outlive_what_was_withdrawn(db: Any, contributor: Any) -> None:
+    """Withdrawing a version withdraws it alone: what others made of it stays, its lineage true."""
+    ann, bob = contributor("ann"), contributor("bob")
+    top = root()
+    middle = child(top, ann, new=("fit", "belong"))
+    made = child(middle, bob)
+    before = as_problem(made)
+    withdraw(ann, middle.twin, "because")
+    states = dict(Problem.objects.values_list("ref", "state"))
+    assert states == {top.ref: "valid", middle.ref: "withdrawn", made.ref: "valid"}
+    assert as_problem(Problem.objects.get(pk=made.pk)) == before
+    assert path_to(made) == [top, middle, made]
