@@ -82,7 +82,6 @@ def answer(
     detail: str = "",
     errors: Iterable[Mapping[str, str]] = (),
     headers: Mapping[str, str] | None = None,
-    **more: Any,
 ) -> HttpResponse:
     """Return an error as problem details.
 
@@ -91,7 +90,6 @@ def answer(
         detail: what is wrong here, and what to do.
         errors: one for each field: `where`, and `detail` as above.
         headers: of the answer.
-        more: what else the body says.
     """
     body = {
         "type": f"/api/#status-{status}",
@@ -99,7 +97,6 @@ def answer(
         "status": status,
         "detail": detail or str(MEANINGS[status]),
         "errors": list(errors),
-        **more,
     }
     return JsonResponse(body, status=status, content_type=TYPE, headers=dict(headers or {}))
 
@@ -113,18 +110,6 @@ def join(api: Any) -> None:
 def _denied(request: HttpRequest, error: Denied) -> HttpResponse:
     headers = {"WWW-Authenticate": error.challenge} if error.error or error.status == 401 else {}
     return answer(error.status, error.detail, headers=headers)
-
-
-def _missing(request: HttpRequest, error: Exception) -> HttpResponse:
-    return answer(404)
-
-
-def _unreadable(request: HttpRequest, error: Exception) -> HttpResponse:
-    return answer(400)
-
-
-def _http(request: HttpRequest, error: Any) -> HttpResponse:
-    return answer(error.status_code)
 
 
 TOLD = 100
@@ -158,14 +143,6 @@ def _refused(request: HttpRequest, error: Any) -> HttpResponse:
     return answer(422, _("This can’t be taken as it is; each error says what to do."), errors)
 
 
-def _broken(request: HttpRequest, error: Exception) -> HttpResponse:
-    return answer(422, str(error))
-
-
-def _changed(request: HttpRequest, error: Exception) -> HttpResponse:
-    return answer(409, str(error))
-
-
 def _too_many(request: HttpRequest, error: Any) -> HttpResponse:
     return answer(429, str(error), headers={"Retry-After": str(error.seconds)})
 
@@ -187,16 +164,16 @@ _HANDLERS: dict[type[Exception], Any] = {
     Exception: _failed,
     OperationalError: _away,
     InterfaceError: _away,
-    SuspiciousOperation: _unreadable,
-    RawPostDataException: _unreadable,  # the body of a form, whose fields were read
-    Http404: _missing,
-    HttpError: _http,
+    SuspiciousOperation: lambda _request, _error: answer(400),
+    RawPostDataException: lambda _request, _error: answer(400),  # a form, whose fields were read
+    Http404: lambda _request, _error: answer(404),
+    HttpError: lambda _request, error: answer(error.status_code),
     ValidationError: _malformed,
     Denied: _denied,
-    InputError: _broken,
+    InputError: lambda _request, error: answer(422, str(error)),
     TooMany: _too_many,
     Refused: _refused,
-    Stale: _changed,
+    Stale: lambda _request, error: answer(409, str(error)),
 }
 
 
@@ -275,30 +252,6 @@ class Problem(Shape):
     lineage: Lineage | None = None
     embargo: bool = False
     extra: dict[str, str | int | float | bool | None] = {}
-
-
-class Check(Shape):
-    """What one rule says of what is being written.
-
-    `verdict`: "pass", "fail", "note" (no hindrance), or "todo" where too little is written to tell.
-    """
-
-    rule: str
-    half: int | None = None
-    verdict: str
-    label: str
-    figure: str
-    advice: str
-    field: str
-
-
-class Near(Shape):
-    """A sentence that shares most of its words; its text only where you may see it."""
-
-    where: str
-    ref: str
-    share: float
-    sentence: str | None
 
 
 def problems(rows: Iterable[Row]) -> list[dict[str, Any]]:
