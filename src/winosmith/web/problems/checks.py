@@ -318,15 +318,7 @@ def hints(
         family: the root of the family that these belong to; nothing of it is worth a hint.
     """
     with translation.override(settings.LANGUAGE_CODE):
-        near = lookalikes(
-            halves,
-            without=without,
-            family=family,
-            reader=contributor,
-            hidden_too=True,
-            most=MOST_NAMED,
-        )
-        return [*text_hints(halves, settings.RULES.words_to_flag), *lookalike_hints(near)]
+        return live_hints(halves, contributor, without=without, family=family, hidden_too=True)
 
 
 def live_hints(
@@ -335,9 +327,17 @@ def live_hints(
     *,
     without: int | None = None,
     family: Problem | None = None,
+    hidden_too: bool = False,
 ) -> list[str]:
     """Return what the contributor may know while writing, in the language of the page."""
-    near = lookalikes(halves, without=without, family=family, reader=contributor, most=MOST_NAMED)
+    near = lookalikes(
+        halves,
+        without=without,
+        family=family,
+        reader=contributor,
+        hidden_too=hidden_too,
+        most=MOST_NAMED,
+    )
     return [*text_hints(halves, settings.RULES.words_to_flag), *lookalike_hints(near)]
 
 

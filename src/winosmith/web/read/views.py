@@ -29,7 +29,7 @@ from winosmith.web.pages import attached
 from winosmith.web.people.gates import existing_writer
 from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.problems.family import folded, may_perturb, path_to, steps
-from winosmith.web.problems.models import Problem, State, Twin, Version
+from winosmith.web.problems.models import Problem, State, Twin
 from winosmith.web.problems.search import Term, parse
 from winosmith.web.problems.states import public_problems, visible_to, waits_until
 from winosmith.web.read.public import (
@@ -268,8 +268,7 @@ def family_of(person: Person | None, problem: Problem) -> dict[str, Any] | None:
     can be seen. `tree` is the id by which the family has a page.
     """
     path = path_to(problem)
-    rows = {row.problem_id: row for row in Version.objects.filter(problem__in=path)}
-    version = rows.get(problem.pk)
+    version = getattr(path[-1], "version", None)
     if version is None:
         return None
     seen = [row for row in path if visible_to(person, row)]
