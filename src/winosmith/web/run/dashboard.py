@@ -190,97 +190,83 @@ class Plot:
 
 def plots(found: Counts) -> list[Plot]:
     """Return the figures of the page."""
-    return [
-        _plot(
+    shares = [None if one is None else 100 * one for one in found.agreed]
+    figures: list[tuple[str, str, str, dict[str, Sequence[float | None]]]] = [
+        (
             "came",
             _("What came in"),
             _("Problems that were written, perturbed or imported."),
-            found.first,
             {_("came in"): found.came},
         ),
-        _plot(
+        (
             "decided",
             _("What became of problems"),
             _("Those whose judging ended: found valid, and on top of it, pale, not."),
-            found.first,
             {_("valid"): found.valid, _("not valid"): found.rejected},
         ),
-        _plot(
+        (
             "backlog",
             _("What waits"),
             _("Problems that waited for a judge or a moderator at the end of the time."),
-            found.first,
             {_("waiting"): found.backlog},
         ),
-        _plot(
+        (
             "votes",
             _("Votes"),
             _("All that were given about problems; answers to gold questions are none."),
-            found.first,
             {_("votes"): found.votes},
         ),
-        _plot(
+        (
             "agreement",
             _("Agreement"),
             _("Of the votes on problems that were decided then, how many chose what most chose."),
-            found.first,
-            {_("agreement"): [None if one is None else 100 * one for one in found.agreed]},
-            percent=True,
+            {_("agreement"): shares},
         ),
-        _plot(
+        (
             "people",
             _("People at work"),
             _("Who voted, and on top of it, pale, who wrote and did not vote. Each counts once."),
-            found.first,
             {_("voted"): found.judged, _("only wrote"): found.wrote},
         ),
     ]
+    return [_plot(found.first, *figure) for figure in figures]
 
 
 def _plot(
+    first: Sequence[date],
     key: str,
     title: str,
     hint: str,
-    first: Sequence[date],
     parts: Mapping[str, Sequence[float | None]],
-    *,
-    percent: bool = False,
 ) -> Plot:
-    names, columns = list(parts), list(parts.values())
-    totals = [sum(column[at] or 0 for column in columns) for at in range(len(first))]
-    unit = " %" if percent else ""
+    rows = list(zip(first, *parts.values(), strict=True))
+    totals = [sum(value or 0 for value in values) for _day, *values in rows]
+    unit = " %" if key == "agreement" else ""
     every = max(1, -(-len(first) // LABELS))
-    labelled = [(len(first) - 1 - at) % every == 0 for at in range(len(first))]
+    told = ", ".join(
+        f"{date_format(day, _('j M Y'))}: {_told(total, unit)}"
+        for day, total in zip(first, totals, strict=True)
+        if total
+    )
     return Plot(
         key,
         title,
         hint,
-        names,
-        [
-            (day, [_told(column[at], unit) for column in columns])
-            for at, day in reversed(list(enumerate(first)))
-        ],
+        list(parts),
+        [(day, [_told(value, unit) for value in values]) for day, *values in reversed(rows)],
         drawn(
             [
-                [(value, part > 0) for part, column in enumerate(columns) if (value := column[at])]
-                for at in range(len(first))
+                [(value, part > 0) for part, value in enumerate(values) if value]
+                for _day, *values in rows
             ],
             [
-                date_format(day, _("j M")) if told else ""
-                for day, told in zip(first, labelled, strict=True)
+                date_format(day, _("j M")) if (len(first) - 1 - at) % every == 0 else ""
+                for at, day in enumerate(first)
             ],
-            f"{title}: " + (_in_words(first, totals, unit) or _("nothing yet")),
-            top=100.0 if percent else _round_up(max(totals, default=0)),
+            f"{title}: {told or _('nothing yet')}",
+            top=100.0 if unit else _round_up(max(totals, default=0)),
             unit=unit,
         ),
-    )
-
-
-def _in_words(first: Sequence[date], totals: Sequence[float], unit: str) -> str:
-    return ", ".join(
-        f"{date_format(day, _('j M Y'))}: {_told(total, unit)}"
-        for day, total in zip(first, totals, strict=True)
-        if total
     )
 
 
@@ -331,14 +317,9 @@ def _waiting() -> Kept[dict[str, int]]:
     return Kept(states.total(), by_kind)
 
 
-def view_of(asked: str) -> str:
-    """Return the view that an address names; the usual one for any other."""
-    return asked if asked in SPANS else next(iter(SPANS))
-
-
 def as_context(asked: str) -> dict[str, Any]:
-    """Return what the page shows, for a view that an address names."""
-    view = view_of(asked)
+    """Return what the page shows, for the view that an address names, or the usual one."""
+    view = asked if asked in SPANS else next(iter(SPANS))
     found = counts(view)
     return {
         "view": view,

@@ -17,7 +17,7 @@ from django.utils.translation import ngettext
 from winosmith.problem import BLANK
 from winosmith.text import Change, changes, differing
 from winosmith.validate import DOMAINS
-from winosmith.web._background import cached
+from winosmith.web._background import Kept, cached
 from winosmith.web.judge.submissions import may_revise, may_withdraw, own_problems, reason_told
 from winosmith.web.judge.votes import Vote, votes_of
 from winosmith.web.moderate import decisions
@@ -239,10 +239,7 @@ def counts(person: Person | None) -> Counts:
 
     Where there are many problems, or many of the person, the counts are those of a moment ago.
     """
-    site, goal = (
-        cached("write.public", lambda: _Counted(public_problems().count())).problems,
-        settings.RULES.goal,
-    )
+    site, goal = cached("write.public", _public).value, settings.RULES.goal
     if person is None:
         return Counts(0, 0, 0, 0, site, goal)
     found = written_by(person)
@@ -251,11 +248,9 @@ def counts(person: Person | None) -> Counts:
     return Counts(today.count(), found.held, found.judging, found.valid, site, goal)
 
 
-@dataclass(frozen=True, slots=True)
-class _Counted:
-    """What is kept: over how many problems was counted."""
-
-    problems: int
+def _public() -> Kept[int]:
+    count = public_problems().count()
+    return Kept(count, count)
 
 
 def place_of(person: Person | None, twin: Twin) -> dict[str, Any] | None:
