@@ -75,7 +75,20 @@ def enter_answers(**options: Any) -> None:
     if not responses:
         raise DataError("there are no answers: every question was left empty")
     _write(out, responses, subjects)
-    report = _report(sittings, responses, subjects)
+    report = {
+        "subjects": len(subjects),
+        "answers": len(responses),
+        "sheets": [
+            {
+                "subject": sitting.subject,
+                "sheet": sitting.sheet.code,
+                "answers": len(sitting.answers),
+                "ambiguous": sum(a.letter == "X" for a in sitting.answers.values()),
+                "empty": len(sitting.sheet) - len(sitting.answers),
+            }
+            for sitting in sittings
+        ],
+    }
     if options["as_json"]:
         print_json(report)
         return
@@ -163,25 +176,6 @@ def _write(out: Path, responses: Sequence[Response], subjects: Sequence[Subject]
             json.dumps(humans.subject_record(subject), ensure_ascii=False) + "\n"
             for subject in subjects
         )
-
-
-def _report(
-    sittings: Sequence[Sitting], responses: Sequence[Response], subjects: Sequence[Subject]
-) -> dict[str, Any]:
-    return {
-        "subjects": len(subjects),
-        "answers": len(responses),
-        "sheets": [
-            {
-                "subject": sitting.subject,
-                "sheet": sitting.sheet.code,
-                "answers": len(sitting.answers),
-                "ambiguous": sum(a.letter == "X" for a in sitting.answers.values()),
-                "empty": len(sitting.sheet) - len(sitting.answers),
-            }
-            for sitting in sittings
-        ],
-    }
 
 
 def _print(sittings: Sequence[Sitting]) -> None:

@@ -18,7 +18,7 @@ from winosmith.errors import InputError
 from winosmith.humans import Declared, Ledger, Sheet, Sheets
 from winosmith.outputs import MANIFEST, PRIVATE, OutputFolder, sha256
 from winosmith.records import canonical
-from winosmith.report import Signature, sign
+from winosmith.report import sign
 
 _ENDINGS = (".ttf", ".otf", ".ttc", ".otc")
 
@@ -80,10 +80,20 @@ def print_sheets(**options: Any) -> None:
     for sheet in () if options["no_pdf"] else made.sheets:
         humans.check_glyphs(sheet, declared=declared, fonts=options["fonts"])
     codes = read_subjects_file(options["subjects"]) if options["subjects"] else []
-    signature = _signature(dataset, options)
+    # The digest of the data with its answers would tell a short test's answers to who tries.
+    signature = sign(
+        dataset.blind(), options["seed"], versions=options["versions"], orders=options["orders"]
+    )
     folder = OutputFolder.open(
         Path(options["out"]),
-        _recipe(signature, declared, options),
+        {
+            "command": "humans sheets",
+            "signature": str(signature),
+            "title": options["title"],
+            "paper": options["paper"],
+            **({"fonts": _fonts(options["fonts"])} if options["fonts"] else {}),
+            "asked": [each.asked for each in declared],
+        },
         secret={"answers": dataset.digest},
         force=options["force"],
     )
@@ -91,31 +101,29 @@ def print_sheets(**options: Any) -> None:
         _write_key(folder, dataset, made.sheets)
         files = _write(folder, list(_files(made.sheets, declared, options)))
         copies = _copies(folder, made.sheets, codes, declared, options)
-    report = _report(made, files, copies, signature, options)
+    report = {
+        "data": options["data"],
+        "sheets": [
+            {
+                "name": sheet.name,
+                "code": sheet.code,
+                "test": sheet.test,
+                "order": sheet.order,
+                "questions": len(sheet),
+                "same_text": sum(_says(item.label, "SAME") for item in sheet.items),
+                "different": sum(_says(item.label, "TEXT IS DIFFERENT") for item in sheet.items),
+            }
+            for sheet in made.sheets
+        ],
+        "files": [*files, f"{PRIVATE}/key.csv"],
+        "subjects": list(copies),
+        "left_out": [{"id": d.problem.id, "reason": d.reason} for d in made.left_out],
+        "signature": str(signature),
+    }
     if options["as_json"]:
         print_json(report)
     else:
         _print(made, report, folder.path)
-
-
-def _signature(dataset: Dataset, options: Mapping[str, Any]) -> Signature:
-    # The digest of the data with its answers would tell a short test's answers to who tries.
-    return sign(
-        dataset.blind(), options["seed"], versions=options["versions"], orders=options["orders"]
-    )
-
-
-def _recipe(
-    signature: Signature, declared: Sequence[Declared], options: Mapping[str, Any]
-) -> dict[str, Any]:
-    return {
-        "command": "humans sheets",
-        "signature": str(signature),
-        "title": options["title"],
-        "paper": options["paper"],
-        **({"fonts": _fonts(options["fonts"])} if options["fonts"] else {}),
-        "asked": [each.asked for each in declared],
-    }
 
 
 def _fonts(folder: str) -> dict[str, str]:
@@ -186,34 +194,6 @@ def _copies(
         {"subject": s, "sheet": sheet.code, "file": f"subjects/{s}-{sheet.name}.pdf"}
         for s, sheet in given
     ]
-
-
-def _report(
-    made: Sheets,
-    files: Sequence[str],
-    copies: Sequence[Mapping[str, str]],
-    signature: Signature,
-    options: Mapping[str, Any],
-) -> dict[str, Any]:
-    return {
-        "data": options["data"],
-        "sheets": [
-            {
-                "name": sheet.name,
-                "code": sheet.code,
-                "test": sheet.test,
-                "order": sheet.order,
-                "questions": len(sheet),
-                "same_text": sum(_says(item.label, "SAME") for item in sheet.items),
-                "different": sum(_says(item.label, "TEXT IS DIFFERENT") for item in sheet.items),
-            }
-            for sheet in made.sheets
-        ],
-        "files": [*files, f"{PRIVATE}/key.csv"],
-        "subjects": list(copies),
-        "left_out": [{"id": d.problem.id, "reason": d.reason} for d in made.left_out],
-        "signature": str(signature),
-    }
 
 
 def _says(label: str | None, start: str) -> bool:
@@ -300,7 +280,14 @@ def assign_sheets(
             ledger, given = enrol(ledger, sheets, subjects, test=test, another=another, seed=seed)
         if subjects:
             humans.write_ledger(ledger, path)
-    report = _ledger_report(ledger, sheets, given)
+    report = {
+        "given": [{"subject": s, "sheet": sheet.code, "name": sheet.name} for s, sheet in given],
+        "takers": {sheet.code: ledger.takers(sheet.code) for sheet in sheets},
+        "ledger": [
+            {"subject": each.subject, "sheet": each.sheet, "state": each.state}
+            for each in ledger.given
+        ],
+    }
     if as_json:
         print_json(report)
     else:
@@ -347,19 +334,6 @@ def read_subjects_file(path: str | Path) -> list[str]:
     """Read codes of subjects, one a line; empty lines and what follows a # are passed over."""
     lines = Path(path).read_text("utf-8").splitlines()
     return [code for line in lines if (code := line.partition("#")[0].strip())]
-
-
-def _ledger_report(
-    ledger: Ledger, sheets: Sequence[Sheet], given: Sequence[tuple[str, Sheet]]
-) -> dict[str, Any]:
-    return {
-        "given": [{"subject": s, "sheet": sheet.code, "name": sheet.name} for s, sheet in given],
-        "takers": {sheet.code: ledger.takers(sheet.code) for sheet in sheets},
-        "ledger": [
-            {"subject": each.subject, "sheet": each.sheet, "state": each.state}
-            for each in ledger.given
-        ],
-    }
 
 
 def _file(folder: str, name: str) -> str:
