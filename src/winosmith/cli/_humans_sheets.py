@@ -12,7 +12,7 @@ import click
 
 from winosmith import humans
 from winosmith.cli import _options
-from winosmith.cli._printing import echo, print_json, print_table, progress, say
+from winosmith.cli._printing import echo, print_json, print_records, print_table, progress, say
 from winosmith.dataset import Dataset, Dropped
 from winosmith.errors import InputError
 from winosmith.humans import Declared, Ledger, Sheet, Sheets
@@ -201,17 +201,9 @@ def _says(label: str | None, start: str) -> bool:
 
 
 def _print(made: Sheets, report: Mapping[str, Any], path: Path) -> None:
-    print_table(
-        f"Sheets in {path}",
-        ("sheet", "code", "questions", "same text", "different"),
-        [
-            (s["name"], s["code"], s["questions"], s["same_text"], s["different"])
-            for s in report["sheets"]
-        ],
-    )
-    if report["subjects"]:
-        rows = [(copy["subject"], copy["sheet"], copy["file"]) for copy in report["subjects"]]
-        print_table("Given", ("subject", "sheet", "file"), rows)
+    names = ("name", "code", "questions", "same_text", "different")
+    print_records(f"Sheets in {path}", report["sheets"], names)
+    print_records("Given", report["subjects"])
     print_left_out(made.left_out)
     echo(report["signature"])
     printed = any(name.endswith(".pdf") for name in report["files"])
@@ -350,6 +342,5 @@ def _print_ledger(report: dict[str, Any], folder: str) -> None:
         ]
         print_table("Given", ("subject", "sheet", "hand out"), rows)
     else:
-        rows = [(each["subject"], each["sheet"], each["state"]) for each in report["ledger"]]
-        print_table("Ledger", ("subject", "sheet", "state"), rows)
+        print_records("Ledger", report["ledger"])
     print_table("Taken", ("sheet", "takers"), list(report["takers"].items()))

@@ -17,7 +17,7 @@ import click
 
 from winosmith.cli import _options
 from winosmith.cli._main import Group, LazyGroup
-from winosmith.cli._printing import echo, print_json, print_table, progress, say
+from winosmith.cli._printing import echo, print_json, print_records, print_table, progress, say
 from winosmith.errors import FormatError, InputError
 from winosmith.text import number_of
 
@@ -467,14 +467,7 @@ def list_(site: Site, as_json: bool) -> None:
         return
     if not rows:
         say(f"There is no round yet; begin one with: winosmith round --site {site.folder}")
-    print_table(
-        "Rounds",
-        ("round", "state", "collected", "kept", "published"),
-        [
-            [row["round"], row["state"], row["collected"], row["kept"], row["published"]]
-            for row in rows
-        ],
-    )
+    print_records("Rounds", rows, ("round", "state", "collected", "kept", "published"))
 
 
 @rounds.command("show", short_help="one round: how far it is, why it failed, or its figures")
@@ -503,12 +496,14 @@ def _how_far(folder: Path, found: Round) -> None:
     from winosmith.web.rounds.running import progress_of
 
     progress = progress_of(found)
-    if progress is None or not progress.at_work:
+    if progress is None or not progress["at_work"]:
         echo(f"no process is at it; it goes on with: winosmith round --site {folder}")
-        return
-    echo(f"step {progress.number} of {progress.of}: {progress.step}, {progress.percent} % of all")
-    if progress.until is not None:
-        echo(f"over at about {progress.until:%Y-%m-%d %H:%M} UTC, by the round before")
+    elif "step" not in progress:
+        echo("it begins")
+    else:
+        echo("step {number} of {of}: {step}, {percent} % of all".format_map(progress))
+        if progress["until"] is not None:
+            echo(f"over at about {progress['until']:%Y-%m-%d %H:%M} UTC, by the round before")
 
 
 def _figures(found: Round) -> None:

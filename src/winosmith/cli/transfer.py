@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -370,16 +370,7 @@ def record(found: Found, withheld: Mapping[str, str]) -> dict[str, Any]:
             ]
             for name, lines in study.accuracy_lines(found).items()
         },
-        "gender": [
-            {
-                "system": line.system,
-                "plain": list(line.plain),
-                "gotcha": list(line.gotcha),
-                "gaps": list(line.gaps),
-                "printed": list(line.printed),
-            }
-            for line in study.gender_lines(found)
-        ],
+        "gender": [asdict(line) for line in study.gender_lines(found)],
         **({"withheld": dict(withheld)} if withheld else {}),
     }
 

@@ -294,7 +294,7 @@ def _half(told: dict[str, Any]) -> dict[str, Any]:
         "state": row.state,
         "waits_until": told["until"],
         "reasons": row.reasons,
-        "votes": [one["vote"] for one in told["votes"]],
+        "votes": told["votes"],
         "history": [{"at": at, "what": what, "reason": why} for at, what, why in told["history"]],
         "may_appeal": told["may_appeal"],
     }

@@ -20,7 +20,7 @@ from django.utils.translation import gettext_lazy
 
 from winosmith.outputs import guarded
 from winosmith.text import Change, differing
-from winosmith.web.judge.votes import Vote, skips_of, votes_of
+from winosmith.web.judge.votes import skips_of, votes_of
 from winosmith.web.moderate import decisions
 from winosmith.web.moderate.models import Appeal
 from winosmith.web.moderate.people import written_by
@@ -162,31 +162,12 @@ def dossier(reader: Person, problem: Problem) -> dict[str, Any]:
                 reader=reader,
             )
         ],
-        "votes": [_vote(problem, vote) for vote in votes_of(problem, excluded=True)],
+        "votes": votes_of(problem, excluded=True),
         "skips": list(skips_of(problem).items()),
         "events": [entry(event) for event in events],
         "undoable": last.pk if last else None,
         "record": written_by(contributor) if contributor else None,
         "actions": decisions.actions_for(reader, problem),
-    }
-
-
-def _vote(problem: Problem, vote: Vote) -> dict[str, Any]:
-    """Return a vote with its options as texts."""
-    chose, local = (
-        problem.options[index] if index is not None and index < len(problem.options) else ""
-        for index in (vote.choice, vote.local_choice)
-    )
-    return {
-        "judge": vote.judge,
-        "chose": chose or _("neither"),
-        "local": local,
-        "right": vote.right,
-        "ambiguous": vote.ambiguous,
-        "associative": vote.associative,
-        "excluded": vote.excluded,
-        "provisional": vote.provisional,
-        "comment": vote.comment,
     }
 
 

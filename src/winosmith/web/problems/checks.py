@@ -278,6 +278,16 @@ def refused(checks: Iterable[Check], faults: Mapping[str, Sequence[str]]) -> lis
     ]
 
 
+def next_step(checks: Sequence[Check]) -> str:
+    """Return what to do first: of what fails, else of what is not there yet."""
+    halves = {None: "", 0: _("First half") + ": ", 1: _("Second half") + ": "}
+    for verdict in ("fail", "todo"):
+        for check in checks:
+            if check.verdict == verdict and check.advice:
+                return halves[check.half] + check.advice
+    return ""
+
+
 def by_field(checks: Iterable[Check]) -> dict[str, list[str]]:
     """Return what to do, by the field of the form."""
     faults: dict[str, list[str]] = {}
