@@ -19,12 +19,12 @@ from winosmith.web.api.door import Asked, Malformed, Problem, Ref, Shape, asks, 
 from winosmith.web.judge.models import note_read
 from winosmith.web.problems.family import may_perturb
 from winosmith.web.problems.models import Problem as Row
+from winosmith.web.problems.search import Page
 from winosmith.web.problems.states import visible_to, waits_until
 from winosmith.web.read.downloads import FILES, VOTES
 from winosmith.web.read.public import (
     Agreement,
     Filters,
-    Page,
     agreement,
     capped_count,
     figures,

@@ -7,11 +7,9 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils.cache import patch_cache_control
-from django.utils.http import parse_etags, quote_etag
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
@@ -27,7 +25,7 @@ from winosmith.web.predict.models import Model
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.search import parse
 from winosmith.web.problems.states import visible_to
-from winosmith.web.read.downloads import FILES, MOST, TYPES, Aside, survey, text
+from winosmith.web.read.downloads import FILES, MOST, Aside, sent, survey, text
 
 MOST_WORDS = 200
 """Characters of a search."""
@@ -252,22 +250,7 @@ def file(request: HttpRequest, name: str) -> HttpResponseBase:
             raise Http404
         rate_limit_reading(request, "download", MOST)
         digest, source = measuring.predictions_file(model, families=families)
-    tag = quote_etag(f"{digest[:32]}-{name}")
-    response: HttpResponseBase
-    known = tag in parse_etags(request.headers.get("If-None-Match", ""))
-    if known or request.method == "HEAD":
-        source.close()
-    if known:
-        response = HttpResponse(status=304)
-    else:
-        response = StreamingHttpResponse(() if request.method == "HEAD" else source)
-        response.headers["Content-Type"] = TYPES[".jsonl"]
-        response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
-    response.headers["ETag"] = tag
-    response.headers["X-Data-Digest"] = digest
-    response.headers["X-Robots-Tag"] = "noindex"
-    patch_cache_control(response, private=True, no_cache=True)
-    return response
+    return sent(request, name, digest, source)
 
 
 def _model(name: str) -> Model:

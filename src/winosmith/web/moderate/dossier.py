@@ -63,15 +63,6 @@ class Row:
         return f"{self.problem.ref}:{self.seen}"
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """An event in a problem's history."""
-
-    event: Event
-    who: str
-    what: str
-
-
 def rows(reader: Person, problems: Sequence[Problem], other: str = "") -> list[Row]:
     """Return problems as rows; where another half's sentence is given, differences are marked."""
     seen = decisions.last_event(problems)
@@ -98,12 +89,12 @@ def rows(reader: Person, problems: Sequence[Problem], other: str = "") -> list[R
     ]
 
 
-def entry(event: Event) -> Entry:
+def entry(event: Event) -> dict[str, Any]:
     """Return an event as the history shows it; judges' verdicts are the site's."""
     who = _("the site") if event.actor is None else known_as(event.actor)
     if event.actor_id is not None and event.actor_id == event.problem.twin.contributor_id:
         who = _("the contributor")
-    return Entry(event, who, what_is_done(event.kind))
+    return {"event": event, "who": who, "what": what_is_done(event.kind)}
 
 
 def family_of(reader: Person, problem: Problem) -> dict[str, Any] | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -28,6 +27,7 @@ from winosmith.web.people.models import Person
 from winosmith.web.perturb.rules import Place, Typed, examine, measured, usable
 from winosmith.web.predict.asking import current_models, of, state_of
 from winosmith.web.predict.models import Model, Prediction, Stand
+from winosmith.web.problems.association import softmax
 from winosmith.web.problems.checks import (
     LONGEST_OPTION,
     LONGEST_SENTENCE,
@@ -331,17 +331,6 @@ class Shown:
     bars: list[Bar]
     down: str
     parent: bool | None
-
-
-def softmax(scores: Sequence[float]) -> list[float]:
-    """Return probabilities: scores are log-probabilities up to a constant (metrics.calibration).
-
-    >>> [round(share, 3) for share in softmax([0.0, math.log(3)])]
-    [0.25, 0.75]
-    """
-    top = max(scores)
-    powers = [math.exp(score - top) for score in scores]
-    return [power / sum(powers) for power in powers]
 
 
 VOID = (State.REJECTED, State.WITHDRAWN, State.REVISED)

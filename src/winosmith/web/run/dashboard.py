@@ -19,7 +19,7 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
 from winosmith.web._background import Kept, cached
-from winosmith.web._bars import Bars, drawn
+from winosmith.web._bars import drawn
 from winosmith.web.judge.models import Slot, Verdict
 from winosmith.web.pages import fixed
 from winosmith.web.problems.models import Event, Problem, State, Twin
@@ -167,29 +167,12 @@ LABELS = 6
 """Bars that have their day under them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Plot:
-    """One figure: drawn, and as a table.
+def plots(found: Counts) -> list[dict[str, Any]]:
+    """Return the figures of the page, each drawn, and as a table.
 
-    Attributes:
-        key: of its place on the page.
-        title: what it shows.
-        hint: how it is to be read.
-        parts: what each number of a row is called; of two, the second stands on the first.
-        rows: a row a span, the newest first: its day, and its numbers as they are told.
-        drawing: the bars.
+    `parts` says what each number of a row is called; of two, the second is drawn on the first.
+    `rows` has a row a span, the newest first: its day, and its numbers in words.
     """
-
-    key: str
-    title: str
-    hint: str
-    parts: Sequence[str]
-    rows: Sequence[tuple[date, Sequence[str]]]
-    drawing: Bars
-
-
-def plots(found: Counts) -> list[Plot]:
-    """Return the figures of the page."""
     shares = [None if one is None else 100 * one for one in found.agreed]
     figures: list[tuple[str, str, str, dict[str, Sequence[float | None]]]] = [
         (
@@ -238,7 +221,7 @@ def _plot(
     title: str,
     hint: str,
     parts: Mapping[str, Sequence[float | None]],
-) -> Plot:
+) -> dict[str, Any]:
     rows = list(zip(first, *parts.values(), strict=True))
     totals = [sum(value or 0 for value in values) for _day, *values in rows]
     unit = " %" if key == "agreement" else ""
@@ -248,13 +231,13 @@ def _plot(
         for day, total in zip(first, totals, strict=True)
         if total
     )
-    return Plot(
-        key,
-        title,
-        hint,
-        list(parts),
-        [(day, [_told(value, unit) for value in values]) for day, *values in reversed(rows)],
-        drawn(
+    return {
+        "key": key,
+        "title": title,
+        "hint": hint,
+        "parts": list(parts),
+        "rows": [(day, [_told(one, unit) for one in values]) for day, *values in reversed(rows)],
+        "drawing": drawn(
             [
                 [(value, part > 0) for part, value in enumerate(values) if value]
                 for _day, *values in rows
@@ -267,7 +250,7 @@ def _plot(
             top=100.0 if unit else _round_up(max(totals, default=0)),
             unit=unit,
         ),
-    )
+    }
 
 
 def _told(value: float | None, unit: str) -> str:

@@ -20,7 +20,7 @@ from winosmith.web._site import Unfit
 from winosmith.web.market.models import Study
 from winosmith.web.market.providers import study_link
 from winosmith.web.market.studies import progress as how_far
-from winosmith.web.pages import is_number
+from winosmith.web.pages import newest
 from winosmith.web.people.gates import admins_only, form_once, new_key
 from winosmith.web.people.models import Person
 from winosmith.web.run import backups as kept
@@ -62,14 +62,9 @@ def dashboard(request: HttpRequest) -> HttpResponse:
 @admins_only
 def log(request: HttpRequest) -> HttpResponse:
     """Show what admins did on these pages, the newest first."""
-    before = request.GET.get("before", "")
-    rows = _deeds()
-    if is_number(before):
-        rows = rows.filter(pk__lt=int(before))
-    deeds = list(rows[: SIZE + 1])
-    older = f"before={deeds[SIZE - 1].pk}" if len(deeds) > SIZE else ""
-    page = {"older": older, "newer": ""}
-    return render(request, "run/log.html", {"deeds": deeds[:SIZE], "page": page})
+    deeds, older = newest(_deeds(), request.GET.get("before", ""), SIZE)
+    page = {"older": f"before={older}" if older else "", "newer": ""}
+    return render(request, "run/log.html", {"deeds": deeds, "page": page})
 
 
 @admins_only
