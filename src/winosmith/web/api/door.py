@@ -24,6 +24,7 @@ from ninja.errors import HttpError, ValidationError
 from pydantic import BaseModel, ConfigDict, Field
 
 from winosmith.errors import InputError
+from winosmith.problem import Lineage, Origin
 from winosmith.records import problem_record
 from winosmith.web.api import models as tokens
 from winosmith.web.pages import AGAIN
@@ -208,35 +209,6 @@ class Error(Shape):
     status: int
     detail: str
     errors: list[Fault]
-
-
-class Origin(Shape):
-    """Where a problem comes from; who wrote it stands there by a pseudonym."""
-
-    source: str | None = None
-    author: str | None = None
-    created: str | None = None
-    domain: str | None = None
-    anchor: str | None = None
-    licence: str | None = None
-
-
-class Edit(Shape):
-    """One change of a token."""
-
-    op: str
-    at: int
-    old: str = ""
-    new: str = ""
-
-
-class Lineage(Shape):
-    """The root of a family, the problem that was perturbed, and how."""
-
-    root: str
-    parent: str
-    edits: list[Edit] = []
-    declared: int | None = None
 
 
 class Problem(Shape):
