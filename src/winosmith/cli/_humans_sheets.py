@@ -238,12 +238,10 @@ LEDGER = "ledger.json"
 def assign_sheets(
     folder: str,
     subjects: tuple[str, ...],
-    test: str | None,
-    another: bool,
     dropped: bool,
     ledger_file: str | None,
-    seed: int,
     as_json: bool,
+    **how: Any,
 ) -> None:
     """Give each SUBJECT a sheet of DIR, a folder of `winosmith humans sheets`.
 
@@ -259,7 +257,7 @@ def assign_sheets(
         winosmith humans assign sheets S01 S02 S03
         winosmith humans assign sheets S02 --another
     """  # noqa: D301
-    if dropped and (another or test):
+    if dropped and (how["another"] or how["test"]):
         raise click.UsageError("--dropped goes with neither --another nor --test")
     path = Path(ledger_file or Path(folder) / LEDGER)
     sheets = sheets_of(folder)
@@ -269,7 +267,7 @@ def assign_sheets(
         if dropped:
             ledger = _given_up(ledger, subjects)
         else:
-            ledger, given = enrol(ledger, sheets, subjects, test=test, another=another, seed=seed)
+            ledger, given = enrol(ledger, sheets, subjects, **how)
         if subjects:
             humans.write_ledger(ledger, path)
     report = {

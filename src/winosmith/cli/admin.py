@@ -46,18 +46,11 @@ COMMANDS = {
 """The commands, each with its one line."""
 
 PLACES = {
-    "backup": "admin:backup",
-    "restore": "admin:restore",
-    "export": "admin:export",
+    **{name: f"admin:{name}" for name in COMMANDS},
     "import": "admin:import_",
-    "gold": "admin:gold",
     "round": "admin:rounds",
     "test": "_admin_test:command",
     "study": "_admin_study:command",
-    "invite": "admin:invite",
-    "people": "admin:people",
-    "models": "admin:models",
-    "tidy": "admin:tidy",
 }
 """Where each command is."""
 
@@ -512,10 +505,7 @@ def _figures(found: Round) -> None:
     print_table(
         "This round" if found.last is None else f"This round and {found.last.name}",
         ["figure", "last", "now", "change"],
-        [
-            [what, before or "—", now or "—", told or "—"]
-            for what, before, now, told in changed(found)
-        ],
+        [[cell or "—" for cell in row] for row in changed(found)],
     )
     if found.published is None:
         say("It is not published: moderators alone see it.")

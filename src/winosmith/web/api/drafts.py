@@ -208,15 +208,7 @@ def submit(request: HttpRequest, ref: Ref, sent: DraftVersion, key: Key) -> dict
     def before() -> None:
         rate_limit(person, "write", settings.RULES.writes_per_hour)
 
-    twin = rules.submit(
-        person,
-        Typed.of(draft.typed),
-        draft.ref,
-        topic=draft.topic,
-        anchors=draft.anchors,
-        revises=draft.revises,
-        before=before,
-    )
+    twin = rules.submit(person, Typed.of(draft.typed), draft, before=before)
     return door.acted(request, key, lambda: {"twin": twin.ref})
 
 

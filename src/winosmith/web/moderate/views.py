@@ -451,7 +451,10 @@ def _person(
         "one": one,
         "other": other,
         "others": [pseudonym(who) for who in members.together(other)],
-        "together": [(k, _label_together(k)) for k in ("resume", "discard")],
+        "together": [
+            ("resume", _("Let the votes of all of them count")),
+            ("discard", _("Discard the waiting votes of all of them")),
+        ],
         "suspects": suspects.order_by("-pk")[:MOST_PROBLEMS],
         "suspect_count": suspects.count(),
         "mistaken": _mistaken() if held is not None and held.cause == trust.GOLD else "",
@@ -483,13 +486,6 @@ def _mistaken() -> str:
         "careful": percent(trust.CAREFUL, 0),
         "mistaken": percent(trust.mistaken(), 2),
     }
-
-
-def _label_together(kind: str) -> str:
-    """Return what the button of a change of all who are held together says."""
-    if kind == "resume":
-        return _("Let the votes of all of them count")
-    return _("Discard the waiting votes of all of them")
 
 
 def _label(kind: Appointment.Kind) -> str:

@@ -11,7 +11,7 @@ from django.contrib import messages
 from django.db.models import QuerySet
 from django.forms import Form
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
@@ -189,8 +189,7 @@ def publish_test(request: HttpRequest, name: str) -> HttpResponseBase:
 
 def _with_test(request: HttpRequest, name: str, act: Callable[[], Deed]) -> HttpResponseBase | str:
     """Do something with a test, once a form; return the deed's mark, or why not as a page."""
-    if not Round.objects.filter(name=name).exists():
-        raise Http404
+    get_object_or_404(Round, name=name)
     try:
         done = form_once(request, _person(request), lambda: {"deed": act().mark})
     except WinosmithError as error:
@@ -230,9 +229,7 @@ STUDY_FORMS: dict[str, type[Any]] = {
 @admins_only
 def study(request: HttpRequest, name: str) -> HttpResponseBase:
     """Show one study, and take what changes who may come, or whose votes count."""
-    found = Study.objects.filter(name=name).first()
-    if found is None:
-        raise Http404
+    found = get_object_or_404(Study, name=name)
     which = request.POST.get("do", "")
     first = {"places": {"places": found.places}}
     forms = {
@@ -289,8 +286,7 @@ def _with_study(
     act: Callable[[], object],
     made: list[tuple[Study, str]],
 ) -> HttpResponseBase:
-    if not Study.objects.filter(name=name).exists():
-        raise Http404
+    get_object_or_404(Study, name=name)
     try:
         form_once(request, _person(request), act)
     except InputError as error:
@@ -385,10 +381,7 @@ def _deed(
 
 
 def _found(mark: str) -> Deed:
-    found = _deeds().filter(mark=mark).first()
-    if found is None:
-        raise Http404
-    return found
+    return get_object_or_404(_deeds(), mark=mark)
 
 
 def _deeds() -> QuerySet[Deed]:

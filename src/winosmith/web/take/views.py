@@ -325,11 +325,7 @@ def leave(request: HttpRequest, ref: str) -> HttpResponseBase:
 def _over(request: HttpRequest, sitting: Sitting) -> HttpResponse:
     """Thank who is done, and tell whether there is a further test for them."""
     round_ = sitting.subject.round
-    try:
-        sheets.next_sheet(cast(Person, request.user), round_)
-        further = True
-    except InputError:
-        further = False
+    further = not _hindrance(cast(Person, request.user), round_)
     page = {"sitting": sitting, "round": round_, "further": further}
     return render(request, "take/thanks.html", page)
 
