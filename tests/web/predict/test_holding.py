@@ -1,4 +1,4 @@
-"""Locks, wake-ups and leashes: what keeps the processes of models apart, awake and on time."""
+"""Locks and leashes: what keeps the processes of models apart, and on time."""
 
 from __future__ import annotations
 
