@@ -46,11 +46,18 @@ COMMANDS = {
 """The commands, each with its one line."""
 
 PLACES = {
-    **{name: f"admin:{name}" for name in COMMANDS},
+    "backup": "admin:backup",
+    "restore": "admin:restore",
+    "export": "admin:export",
     "import": "admin:import_",
+    "gold": "admin:gold",
     "round": "admin:rounds",
     "test": "_admin_test:command",
     "study": "_admin_study:command",
+    "invite": "admin:invite",
+    "people": "admin:people",
+    "models": "admin:models",
+    "tidy": "admin:tidy",
 }
 """Where each command is."""
 
@@ -348,7 +355,12 @@ def import_(
     """
     dataset = _options.read_data(file, format_name)
     if as_ == "published":
-        added = _published(dataset, source or dataset.name)
+        from winosmith.web.problems.lookalikes import remember_published
+
+        with progress("Remembering", len(dataset)) as advance:
+            added = remember_published(
+                dataset, source or dataset.name, on_progress=lambda done: advance(done, "")
+            )
     else:
         from winosmith.web import hosting
 
@@ -391,13 +403,6 @@ def _tell_of_families(made: Imported) -> None:
             f"{made.apart:,} perturbed problems stand alone: the site lacks their root, or a "
             "problem on the way to it; import those, then this file again"
         )
-
-
-def _published(dataset: Dataset, source: str) -> int:
-    from winosmith.web.problems.lookalikes import remember_published
-
-    with progress("Remembering", len(dataset)) as advance:
-        return remember_published(dataset, source, on_progress=lambda done: advance(done, ""))
 
 
 @click.command("gold")

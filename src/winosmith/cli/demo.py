@@ -35,7 +35,16 @@ seed = {seed}
 @click.option("--handwritten", is_flag=True, help="Write the hand-written twins instead.")
 @click.option("--force", is_flag=True, help="Replace older practice twins in that folder.")
 @click.option("--seed", default=0, show_default=True, help="The same seed, the same twins.")
-def practice(out: str, handwritten: bool, force: bool, **how: Any) -> None:
+def practice(
+    out: str,
+    twins: int,
+    strength: float,
+    artifacts: tuple[str, ...],
+    symmetric: bool,
+    handwritten: bool,
+    force: bool,
+    seed: int,
+) -> None:
     """Write twins to practise on: problems, simulated votes, and what is planted in them.
 
     DIR takes twins.jsonl, votes.csv, planted.json and a recipe.toml that builds them.
@@ -55,8 +64,16 @@ def practice(out: str, handwritten: bool, force: bool, **how: Any) -> None:
         held.add("twins.jsonl")
         say(f"{len(practice.handwritten())} problems are in {folder / 'twins.jsonl'}")
         return
-    write_practice(folder, force=force, **how)
-    say(f"{how['twins']:,} twins are in {folder}; build them with:")
+    write_practice(
+        folder,
+        twins=twins,
+        strength=strength,
+        artifacts=artifacts,
+        symmetric=symmetric,
+        seed=seed,
+        force=force,
+    )
+    say(f"{twins:,} twins are in {folder}; build them with:")
     say(f"  winosmith build {folder / 'recipe.toml'} --out benchmark")
 
 

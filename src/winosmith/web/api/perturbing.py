@@ -19,7 +19,7 @@ from winosmith.web.judge.models import note_read
 from winosmith.web.people.gates import new_key, rate_limit, rate_limit_typing
 from winosmith.web.people.models import Person
 from winosmith.web.perturb import rules
-from winosmith.web.perturb.page import Bar, Shown, checked, outcome, own_version, perturbable
+from winosmith.web.perturb.page import Bar, checked, outcome, own_version, perturbable
 from winosmith.web.perturb.rules import Place, Typed
 from winosmith.web.problems.checks import Check
 from winosmith.web.problems.family import may_perturb, path_to
@@ -214,16 +214,16 @@ def _examined(place: Place, typed: Typed) -> dict[str, Any]:
     return {name: told[name] for name in ("ready", "next", "checks", "hints", "edits", "depths")}
 
 
-def _predicted(one: Shown, *, void: bool) -> dict[str, Any]:
-    row = one.prediction
+def _predicted(one: dict[str, Any], *, void: bool) -> dict[str, Any]:
+    row = one["prediction"]
     return {
         "model": row.model.name,
-        "target": one.target,
+        "target": one["target"],
         "stand": row.stand,
-        "fooled": one.fooled and not void,
+        "fooled": one["fooled"] and not void,
         "tie": row.tie,
-        "right_on_parent": one.parent,
+        "right_on_parent": one["parent"],
         "seconds": row.seconds,
-        "options": one.bars,
-        "why": one.down or row.why,
+        "options": one["bars"],
+        "why": one["down"] or row.why,
     }

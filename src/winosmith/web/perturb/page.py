@@ -309,30 +309,6 @@ class Bar:
     answer: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """One model's prediction.
-
-    Attributes:
-        prediction: the row, with its model.
-        target: the contributor wanted to fool this one.
-        waits: it is not there yet.
-        fooled: the model's choice is not the contributor's answer; None while that is not known,
-            and where it could not decide.
-        bars: the options in order; empty before it is done.
-        down: why the model can't answer now; "".
-        parent: whether the model was right on the parent; None where that is not known.
-    """
-
-    prediction: Prediction
-    target: bool
-    waits: bool
-    fooled: bool | None
-    bars: list[Bar]
-    down: str
-    parent: bool | None
-
-
 VOID = (State.REJECTED, State.WITHDRAWN, State.REVISED)
 """States in which a version fools nobody, whatever the models say of it."""
 
@@ -350,16 +326,16 @@ def outcome(
     """
     before = {row.model_id: row.right for row in of(parent)} if parent else {}
     shown = [_shown(row, problem, version, before.get(row.model_id)) for row in of(problem)]
-    shown.sort(key=lambda one: not one.target)
-    done = [one for one in shown if not one.waits]
+    shown.sort(key=lambda one: not one["target"])
+    done = [one for one in shown if not one["waits"]]
     return {
         "problem": problem,
         "shown": shown,
         "done": len(done),
-        "waiting": [one for one in shown if one.waits],
-        "judged": [one for one in shown if one.fooled is not None],
-        "fooled": [one for one in shown if one.fooled],
-        "undecided": [one for one in shown if one.prediction.tie],
+        "waiting": [one for one in shown if one["waits"]],
+        "judged": [one for one in shown if one["fooled"] is not None],
+        "fooled": [one for one in shown if one["fooled"]],
+        "undecided": [one for one in shown if one["prediction"].tie],
         "own": person is not None and problem.twin.contributor_id == person.pk,
         "void": problem.state in VOID,
         "confirmed": problem.state == State.VALID and not problem.embargo,
@@ -367,18 +343,27 @@ def outcome(
     }
 
 
-def _shown(row: Prediction, problem: Problem, version: Version, parent: bool | None) -> Shown:
+def _shown(
+    row: Prediction, problem: Problem, version: Version, parent: bool | None
+) -> dict[str, Any]:
+    """Return a model's prediction, and what is to be known of it.
+
+    `target`: the contributor wanted to fool this one. `waits`: it is not there yet. `fooled`: the
+    model's choice is not the contributor's answer; None while that is not known, and where it could
+    not decide. `bars`: the options in order; none before it is done. `down`: why the model can't
+    answer now. `parent`: whether it was right on the parent; None where that is not known.
+    """
     done = row.stand == Stand.DONE
     waits = row.stand == Stand.WAITING
-    return Shown(
-        row,
-        row.model_id == version.against_id,
-        waits,
-        None if row.right is None or not done else not row.right,
-        _bars(row, problem) if done else [],
-        down(row.model) if waits else "",
-        parent,
-    )
+    return {
+        "prediction": row,
+        "target": row.model_id == version.against_id,
+        "waits": waits,
+        "fooled": None if row.right is None or not done else not row.right,
+        "bars": _bars(row, problem) if done else [],
+        "down": down(row.model) if waits else "",
+        "parent": parent,
+    }
 
 
 def _bars(row: Prediction, problem: Problem) -> list[Bar]:
@@ -391,9 +376,9 @@ def _bars(row: Prediction, problem: Problem) -> list[Bar]:
     ]
 
 
-def _pace(shown: Sequence[Shown]) -> int:
+def _pace(shown: Sequence[dict[str, Any]]) -> int:
     """Return after how many milliseconds a page should ask again; 0 when nothing is awaited."""
-    asked = [one.prediction.asked_at for one in shown if one.waits]
+    asked = [one["prediction"].asked_at for one in shown if one["waits"]]
     if not asked:
         return 0
     age = timezone.now() - max(asked)
