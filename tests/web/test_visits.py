@@ -13,6 +13,7 @@ from django.conf import settings
 from django.db import transaction
 from django.test import Client, override_settings
 
+import winosmith
 from tests.web import visits as v  # type: ignore[import-not-found]
 from winosmith import __version__, web
 
@@ -79,3 +80,15 @@ def test_visits_show_every_page_there_is(refs: dict[str, str]) -> None:
             transaction.savepoint_rollback(point)
     assert not others, "\n".join(map(str, others))
     assert _pages() - shown == set(v.UNUSED)
+
+
+def test_whatever_scrolls_can_be_focused_and_has_a_name() -> None:
+    """Every box of a template that scrolls sideways can be reached by keyboard and is named."""
+    boxes = [
+        (path.name, box)
+        for path in Path(winosmith.__file__).parent.rglob("*.html*")
+        for box in re.findall(r'<[^>]*class="scroll\b[^>]*(?:%}[^>]*)*>', path.read_text())
+    ]
+    assert len(boxes) > 30
+    needed = ('tabindex="0"', 'role="', "aria-label")
+    assert [box for box in boxes if not all(one in box[1] for one in needed)] == []

@@ -13,14 +13,13 @@ import click
 
 from winosmith.cli._main import Group
 from winosmith.cli._options import FILE, json_option
-from winosmith.cli._printing import echo, print_json, print_table, say
+from winosmith.cli._printing import echo, in_words, print_json, print_records, print_table, say
 from winosmith.cli.admin import address_option, on_site, site_argument
 from winosmith.outputs import guarded
 
 if TYPE_CHECKING:
     from winosmith.web import Site
     from winosmith.web.market.exports import Plan
-    from winosmith.web.market.ledger import Entry
     from winosmith.web.market.models import Study
 
 
@@ -147,30 +146,14 @@ def list_(site: Site, as_json: bool) -> None:
     from winosmith.web.market.models import Study
     from winosmith.web.market.studies import progress
 
-    rows = [progress(study) for study in Study.objects.order_by("pk")]
+    rows = [progress(study).record() for study in Study.objects.order_by("pk")]
     if as_json:
-        print_json([row.record() for row in rows])
+        print_json(rows)
         return
     if not rows:
         say(f"There is no study yet; see: winosmith admin study {site.folder} create --help")
-    print_table(
-        "Studies",
-        ("study", "market", "places", "began", "at work", "done", "approved", "waiting", "votes"),
-        [
-            (
-                f"{row.study.name}{' (closed)' if row.study.closed else ''}",
-                row.study.provider,
-                row.study.places,
-                row.began,
-                row.states["working"],
-                row.states["complete"],
-                row.verdicts["approved"],
-                row.verdicts["waiting"],
-                row.provisional,
-            )
-            for row in rows
-        ],
-    )
+    names = ("study", "closed", "places", "began", "states", "verdicts", "votes_that_wait")
+    print_records("Studies", rows, names)
 
 
 @command.command(
@@ -200,14 +183,8 @@ def show(
     if as_json:
         print_json(record)
         return
-    rows = [(key.replace("_", " "), _words(value)) for key, value in record.items()]
+    rows = [(key.replace("_", " "), in_words(value)) for key, value in record.items()]
     print_table(f"Study {name}", ("", ""), rows)
-
-
-def _words(value: object) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{count} {word}" for word, count in value.items() if count) or "–"
-    return "–" if value in (None, "") else str(value)
 
 
 @command.command(
@@ -246,12 +223,7 @@ def reconcile(
 
 
 def _tell(found: Plan, export: str, final: bool) -> None:
-    rows = [
-        (entry["worker"], entry["before"], entry["verdict"], entry["said"], entry["paid"],
-         entry["votes"])
-        for entry in found.record()["changes"]
-    ]  # fmt: skip
-    print_table("Changes", ("worker", "before", "after", "market's word", "paid", "votes"), rows)
+    print_records("Changes", found.record()["changes"])
     echo(f"{found.same} as they were")
     _list(export, [(line, "never began here") for line in found.unknown])
     _list(export, found.doubts)
@@ -289,6 +261,7 @@ def pay(
         say(f"{record_bonuses(study, Path(paid)):,} bonuses are new in the ledger.")
     book = ledger(study)
     rows = [entry.row() for entry in book.entries]
+    workers = [dict(zip(COLUMNS, row, strict=True)) for row in rows]
     if table:
         _write(table, [COLUMNS, *([guarded(cell) for cell in row] for row in rows)])
     if bonuses:
@@ -304,12 +277,12 @@ def pay(
                 "due": str(book.due),
                 "median_wage": None if book.median_wage is None else str(book.median_wage),
                 "warnings": list(book.warnings),
-                "workers": [dict(zip(COLUMNS, row, strict=True)) for row in rows],
+                "workers": workers,
             }
         )
         return
-    shown = ("worker", "here", "market", "done", "minutes", "paid", "an hour")
-    print_table(f"Ledger of {name}", shown, [_line(entry) for entry in book.entries])
+    names = ("worker", "state", "verdict", "done", "asked", "seconds", "paid", "wage_per_hour")
+    print_records(f"Ledger of {name}", workers, names)
     for entry in book.entries:
         for note in entry.notes:
             echo(f"{entry.name}: {note}")
@@ -318,13 +291,6 @@ def pay(
                f"median: {middle}")  # fmt: skip
     for warning in book.warnings:
         echo(f"Warning: {warning}")
-
-
-def _line(entry: Entry) -> list[str]:
-    """Return what a terminal has room for of a worker's line; the file has all of it."""
-    part, wage = entry.part, "–" if entry.wage is None else f"{entry.wage:.2f}"
-    done = f"{entry.done}/{part.study.amount}"
-    return [entry.name, part.state, part.verdict, done, entry.minutes, f"{entry.paid:.2f}", wage]
 
 
 def _write(path: str, rows: object) -> None:

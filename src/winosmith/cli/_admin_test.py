@@ -10,7 +10,7 @@ import click
 from winosmith.cli._humans_sheets import print_left_out
 from winosmith.cli._main import Group
 from winosmith.cli._options import FILE, asked, data_argument, format_option, json_option, read_data
-from winosmith.cli._printing import echo, print_json, print_table, say
+from winosmith.cli._printing import echo, print_json, print_records, say
 from winosmith.cli.admin import on_site, site_argument
 from winosmith.humans import DECLARED, TITLE
 from winosmith.report import percent
@@ -82,17 +82,20 @@ def open_(site: Site, /, **options: Any) -> None:
         consent=consent or None,
         public=options["public_too"],
     )
-    sheets = [(sheet.code, len(sheet.record["items"])) for sheet in opened.sheets.order_by("pk")]
+    sheets = [
+        {"code": sheet.code, "questions": len(sheet.record["items"])}
+        for sheet in opened.sheets.order_by("pk")
+    ]
     if options["as_json"]:
         print_json(
             {
                 "round": opened.name,
-                "sheets": [{"code": code, "questions": count} for code, count in sheets],
+                "sheets": sheets,
                 "left_out": [{"id": d.problem.id, "reason": d.reason} for d in left_out],
             }
         )
         return
-    print_table(f"Round {opened.name}", ("sheet", "questions"), sheets)
+    print_records(f"Round {opened.name}", sheets)
     print_left_out(left_out)
     say(f"People take it at /tests/round/{opened.name}/ on the site.")
 
@@ -105,42 +108,22 @@ def list_(site: Site, as_json: bool) -> None:
     from winosmith.web.take.models import Round
     from winosmith.web.take.rounds import standing
 
-    rows = [standing(round_) for round_ in Round.objects.order_by("pk")]
+    rows = [
+        {
+            **standing(row),
+            "round": row.name,
+            "state": row.state,
+            "published": row.published is not None,
+        }
+        for row in Round.objects.order_by("pk")
+    ]
     if as_json:
-        print_json(
-            [
-                {
-                    "round": row.round.name,
-                    "state": row.round.state,
-                    "published": row.round.published is not None,
-                    "problems": row.problems,
-                    "given": row.given,
-                    "done": row.done,
-                    "dropped": row.dropped,
-                    "sheets": row.sheets,
-                }
-                for row in rows
-            ]
-        )
+        print_json(rows)
         return
     if not rows:
         say(f"There is no round yet; see: winosmith admin test {site.folder} open --help")
-    print_table(
-        "Rounds",
-        ("round", "state", "problems", "sheets", "being taken", "handed in", "given up"),
-        [
-            (
-                row.round.name,
-                "published" if row.round.published else row.round.state,
-                row.problems,
-                len(row.sheets),
-                row.given,
-                row.done,
-                row.dropped,
-            )
-            for row in rows
-        ],
-    )
+    names = ("round", "state", "published", "problems", "sheets", "given", "done", "dropped")
+    print_records("Rounds", rows, names)
 
 
 @command.command("close", short_help="nobody takes it any more; the results are found")
@@ -155,14 +138,14 @@ def close(site: Site, name: str, drop: bool) -> None:
     from winosmith.web.take.rounds import close_round, standing
 
     row = standing(close_round(name, drop=drop))
-    figures = row.round.figures or {}
+    figures = row["round"].figures or {}
     if figures.get("answers"):
         share = figures["right"] / figures["answers"]
         echo(
             f"{percent(share)} of the answers are the intended ones ({figures['right']:,} of "
             f"{figures['answers']:,}), {figures['subjects']} people"
         )
-    echo(f"{row.done} sheets handed in, {row.dropped} given up")
+    echo("{done} sheets handed in, {dropped} given up".format_map(row))
     say(f"Moderators see more at /tests/progress/{name}/ on the site.")
 
 

@@ -15,7 +15,7 @@ import click
 from winosmith import humans
 from winosmith.answers import Response
 from winosmith.cli._options import FILE, json_option
-from winosmith.cli._printing import echo, print_json, print_table, ring, say
+from winosmith.cli._printing import echo, print_json, print_records, ring, say
 from winosmith.errors import DataError, FormatError, InputError, Interrupted
 from winosmith.humans import Entry, Sheet, Sitting, Subject
 from winosmith.outputs import write_aside
@@ -75,11 +75,24 @@ def enter_answers(**options: Any) -> None:
     if not responses:
         raise DataError("there are no answers: every question was left empty")
     _write(out, responses, subjects)
-    report = _report(sittings, responses, subjects)
+    report: dict[str, Any] = {
+        "subjects": len(subjects),
+        "answers": len(responses),
+        "sheets": [
+            {
+                "subject": sitting.subject,
+                "sheet": sitting.sheet.code,
+                "answers": len(sitting.answers),
+                "ambiguous": sum(a.letter == "X" for a in sitting.answers.values()),
+                "empty": len(sitting.sheet) - len(sitting.answers),
+            }
+            for sitting in sittings
+        ],
+    }
     if options["as_json"]:
         print_json(report)
         return
-    _print(sittings)
+    print_records("Filled-in sheets", report["sheets"])
     people = number_of(len(subjects), "person", "people")
     echo(f"{number_of(len(responses), 'answer')} of {people}", bold=True)
     say(f"Wrote {out / 'responses.jsonl'} and {out / 'subjects.jsonl'}.")
@@ -163,42 +176,6 @@ def _write(out: Path, responses: Sequence[Response], subjects: Sequence[Subject]
             json.dumps(humans.subject_record(subject), ensure_ascii=False) + "\n"
             for subject in subjects
         )
-
-
-def _report(
-    sittings: Sequence[Sitting], responses: Sequence[Response], subjects: Sequence[Subject]
-) -> dict[str, Any]:
-    return {
-        "subjects": len(subjects),
-        "answers": len(responses),
-        "sheets": [
-            {
-                "subject": sitting.subject,
-                "sheet": sitting.sheet.code,
-                "answers": len(sitting.answers),
-                "ambiguous": sum(a.letter == "X" for a in sitting.answers.values()),
-                "empty": len(sitting.sheet) - len(sitting.answers),
-            }
-            for sitting in sittings
-        ],
-    }
-
-
-def _print(sittings: Sequence[Sitting]) -> None:
-    print_table(
-        "Filled-in sheets",
-        ("subject", "sheet", "answers", "X", "empty"),
-        [
-            (
-                sitting.subject,
-                sitting.sheet.code,
-                len(sitting.answers),
-                sum(answer.letter == "X" for answer in sitting.answers.values()),
-                len(sitting.sheet) - len(sitting.answers),
-            )
-            for sitting in sittings
-        ],
-    )
 
 
 def _type(sheets: Mapping[str, Sheet], out: Path, options: Mapping[str, Any]) -> None:

@@ -12,13 +12,13 @@ import click
 
 from winosmith import humans
 from winosmith.cli import _options
-from winosmith.cli._printing import echo, print_json, print_table, progress, say
+from winosmith.cli._printing import echo, print_json, print_records, print_table, progress, say
 from winosmith.dataset import Dataset, Dropped
 from winosmith.errors import InputError
 from winosmith.humans import Declared, Ledger, Sheet, Sheets
 from winosmith.outputs import MANIFEST, PRIVATE, OutputFolder, sha256
 from winosmith.records import canonical
-from winosmith.report import Signature, sign
+from winosmith.report import sign
 
 _ENDINGS = (".ttf", ".otf", ".ttc", ".otc")
 
@@ -80,10 +80,20 @@ def print_sheets(**options: Any) -> None:
     for sheet in () if options["no_pdf"] else made.sheets:
         humans.check_glyphs(sheet, declared=declared, fonts=options["fonts"])
     codes = read_subjects_file(options["subjects"]) if options["subjects"] else []
-    signature = _signature(dataset, options)
+    # The digest of the data with its answers would tell a short test's answers to who tries.
+    signature = sign(
+        dataset.blind(), options["seed"], versions=options["versions"], orders=options["orders"]
+    )
     folder = OutputFolder.open(
         Path(options["out"]),
-        _recipe(signature, declared, options),
+        {
+            "command": "humans sheets",
+            "signature": str(signature),
+            "title": options["title"],
+            "paper": options["paper"],
+            **({"fonts": _fonts(options["fonts"])} if options["fonts"] else {}),
+            "asked": [each.asked for each in declared],
+        },
         secret={"answers": dataset.digest},
         force=options["force"],
     )
@@ -91,31 +101,29 @@ def print_sheets(**options: Any) -> None:
         _write_key(folder, dataset, made.sheets)
         files = _write(folder, list(_files(made.sheets, declared, options)))
         copies = _copies(folder, made.sheets, codes, declared, options)
-    report = _report(made, files, copies, signature, options)
+    report = {
+        "data": options["data"],
+        "sheets": [
+            {
+                "name": sheet.name,
+                "code": sheet.code,
+                "test": sheet.test,
+                "order": sheet.order,
+                "questions": len(sheet),
+                "same_text": sum(_says(item.label, "SAME") for item in sheet.items),
+                "different": sum(_says(item.label, "TEXT IS DIFFERENT") for item in sheet.items),
+            }
+            for sheet in made.sheets
+        ],
+        "files": [*files, f"{PRIVATE}/key.csv"],
+        "subjects": list(copies),
+        "left_out": [{"id": d.problem.id, "reason": d.reason} for d in made.left_out],
+        "signature": str(signature),
+    }
     if options["as_json"]:
         print_json(report)
     else:
         _print(made, report, folder.path)
-
-
-def _signature(dataset: Dataset, options: Mapping[str, Any]) -> Signature:
-    # The digest of the data with its answers would tell a short test's answers to who tries.
-    return sign(
-        dataset.blind(), options["seed"], versions=options["versions"], orders=options["orders"]
-    )
-
-
-def _recipe(
-    signature: Signature, declared: Sequence[Declared], options: Mapping[str, Any]
-) -> dict[str, Any]:
-    return {
-        "command": "humans sheets",
-        "signature": str(signature),
-        "title": options["title"],
-        "paper": options["paper"],
-        **({"fonts": _fonts(options["fonts"])} if options["fonts"] else {}),
-        "asked": [each.asked for each in declared],
-    }
 
 
 def _fonts(folder: str) -> dict[str, str]:
@@ -188,50 +196,14 @@ def _copies(
     ]
 
 
-def _report(
-    made: Sheets,
-    files: Sequence[str],
-    copies: Sequence[Mapping[str, str]],
-    signature: Signature,
-    options: Mapping[str, Any],
-) -> dict[str, Any]:
-    return {
-        "data": options["data"],
-        "sheets": [
-            {
-                "name": sheet.name,
-                "code": sheet.code,
-                "test": sheet.test,
-                "order": sheet.order,
-                "questions": len(sheet),
-                "same_text": sum(_says(item.label, "SAME") for item in sheet.items),
-                "different": sum(_says(item.label, "TEXT IS DIFFERENT") for item in sheet.items),
-            }
-            for sheet in made.sheets
-        ],
-        "files": [*files, f"{PRIVATE}/key.csv"],
-        "subjects": list(copies),
-        "left_out": [{"id": d.problem.id, "reason": d.reason} for d in made.left_out],
-        "signature": str(signature),
-    }
-
-
 def _says(label: str | None, start: str) -> bool:
     return label is not None and label.startswith(start)
 
 
 def _print(made: Sheets, report: Mapping[str, Any], path: Path) -> None:
-    print_table(
-        f"Sheets in {path}",
-        ("sheet", "code", "questions", "same text", "different"),
-        [
-            (s["name"], s["code"], s["questions"], s["same_text"], s["different"])
-            for s in report["sheets"]
-        ],
-    )
-    if report["subjects"]:
-        rows = [(copy["subject"], copy["sheet"], copy["file"]) for copy in report["subjects"]]
-        print_table("Given", ("subject", "sheet", "file"), rows)
+    names = ("name", "code", "questions", "same_text", "different")
+    print_records(f"Sheets in {path}", report["sheets"], names)
+    print_records("Given", report["subjects"])
     print_left_out(made.left_out)
     echo(report["signature"])
     printed = any(name.endswith(".pdf") for name in report["files"])
@@ -266,12 +238,10 @@ LEDGER = "ledger.json"
 def assign_sheets(
     folder: str,
     subjects: tuple[str, ...],
-    test: str | None,
-    another: bool,
     dropped: bool,
     ledger_file: str | None,
-    seed: int,
     as_json: bool,
+    **how: Any,
 ) -> None:
     """Give each SUBJECT a sheet of DIR, a folder of `winosmith humans sheets`.
 
@@ -287,7 +257,7 @@ def assign_sheets(
         winosmith humans assign sheets S01 S02 S03
         winosmith humans assign sheets S02 --another
     """  # noqa: D301
-    if dropped and (another or test):
+    if dropped and (how["another"] or how["test"]):
         raise click.UsageError("--dropped goes with neither --another nor --test")
     path = Path(ledger_file or Path(folder) / LEDGER)
     sheets = sheets_of(folder)
@@ -297,10 +267,17 @@ def assign_sheets(
         if dropped:
             ledger = _given_up(ledger, subjects)
         else:
-            ledger, given = enrol(ledger, sheets, subjects, test=test, another=another, seed=seed)
+            ledger, given = enrol(ledger, sheets, subjects, **how)
         if subjects:
             humans.write_ledger(ledger, path)
-    report = _ledger_report(ledger, sheets, given)
+    report = {
+        "given": [{"subject": s, "sheet": sheet.code, "name": sheet.name} for s, sheet in given],
+        "takers": {sheet.code: ledger.takers(sheet.code) for sheet in sheets},
+        "ledger": [
+            {"subject": each.subject, "sheet": each.sheet, "state": each.state}
+            for each in ledger.given
+        ],
+    }
     if as_json:
         print_json(report)
     else:
@@ -349,19 +326,6 @@ def read_subjects_file(path: str | Path) -> list[str]:
     return [code for line in lines if (code := line.partition("#")[0].strip())]
 
 
-def _ledger_report(
-    ledger: Ledger, sheets: Sequence[Sheet], given: Sequence[tuple[str, Sheet]]
-) -> dict[str, Any]:
-    return {
-        "given": [{"subject": s, "sheet": sheet.code, "name": sheet.name} for s, sheet in given],
-        "takers": {sheet.code: ledger.takers(sheet.code) for sheet in sheets},
-        "ledger": [
-            {"subject": each.subject, "sheet": each.sheet, "state": each.state}
-            for each in ledger.given
-        ],
-    }
-
-
 def _file(folder: str, name: str) -> str:
     """Return what is handed out: the PDF, or the form where no PDF was made."""
     found = [f"{folder}/{name}{end}" for end in (".pdf", ".html", ".json")]
@@ -376,6 +340,5 @@ def _print_ledger(report: dict[str, Any], folder: str) -> None:
         ]
         print_table("Given", ("subject", "sheet", "hand out"), rows)
     else:
-        rows = [(each["subject"], each["sheet"], each["state"]) for each in report["ledger"]]
-        print_table("Ledger", ("subject", "sheet", "state"), rows)
+        print_records("Ledger", report["ledger"])
     print_table("Taken", ("sheet", "takers"), list(report["takers"].items()))

@@ -211,6 +211,29 @@ def print_table(
     _write(printed.get(), nl=False)
 
 
+def print_records(
+    title: str, records: Iterable[Mapping[str, Any]], names: Iterable[str] = ()
+) -> None:
+    """Print some fields of records as a table, or all of them; its header has their names."""
+    rows = [dict(record) for record in records]
+    header = list(names) or list(rows[0] if rows else ())
+    cells = [[in_words(row[name]) for name in header] for row in rows]
+    print_table(title, [name.replace("_", " ") for name in header], cells)
+
+
+def in_words(value: Any) -> Any:
+    """Return a value of JSON as a cell shows it: a list is counted, and a dash is for nothing.
+
+    >>> in_words({"a": 2, "b": 0}), in_words([3, 4]), in_words(""), in_words(True), in_words(5)
+    ('2 a', 2, '–', 'yes', 5)
+    """
+    if isinstance(value, dict):
+        return ", ".join(f"{count} {word}" for word, count in value.items() if count) or "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return len(value) if isinstance(value, list) else "–" if value in (None, "") else value
+
+
 Rows: TypeAlias = "list[list[report.Value]]"
 
 _FIGURE = re.compile(r"\d+\.\d( %)? \(")

@@ -17,7 +17,7 @@ import click
 
 from winosmith.cli import _options
 from winosmith.cli._main import Group, LazyGroup
-from winosmith.cli._printing import echo, print_json, print_table, progress, say
+from winosmith.cli._printing import echo, print_json, print_records, print_table, progress, say
 from winosmith.errors import FormatError, InputError
 from winosmith.text import number_of
 
@@ -355,7 +355,12 @@ def import_(
     """
     dataset = _options.read_data(file, format_name)
     if as_ == "published":
-        added = _published(dataset, source or dataset.name)
+        from winosmith.web.problems.lookalikes import remember_published
+
+        with progress("Remembering", len(dataset)) as advance:
+            added = remember_published(
+                dataset, source or dataset.name, on_progress=lambda done: advance(done, "")
+            )
     else:
         from winosmith.web import hosting
 
@@ -398,13 +403,6 @@ def _tell_of_families(made: Imported) -> None:
             f"{made.apart:,} perturbed problems stand alone: the site lacks their root, or a "
             "problem on the way to it; import those, then this file again"
         )
-
-
-def _published(dataset: Dataset, source: str) -> int:
-    from winosmith.web.problems.lookalikes import remember_published
-
-    with progress("Remembering", len(dataset)) as advance:
-        return remember_published(dataset, source, on_progress=lambda done: advance(done, ""))
 
 
 @click.command("gold")
@@ -467,14 +465,7 @@ def list_(site: Site, as_json: bool) -> None:
         return
     if not rows:
         say(f"There is no round yet; begin one with: winosmith round --site {site.folder}")
-    print_table(
-        "Rounds",
-        ("round", "state", "collected", "kept", "published"),
-        [
-            [row["round"], row["state"], row["collected"], row["kept"], row["published"]]
-            for row in rows
-        ],
-    )
+    print_records("Rounds", rows, ("round", "state", "collected", "kept", "published"))
 
 
 @rounds.command("show", short_help="one round: how far it is, why it failed, or its figures")
@@ -503,12 +494,14 @@ def _how_far(folder: Path, found: Round) -> None:
     from winosmith.web.rounds.running import progress_of
 
     progress = progress_of(found)
-    if progress is None or not progress.at_work:
+    if progress is None or not progress["at_work"]:
         echo(f"no process is at it; it goes on with: winosmith round --site {folder}")
-        return
-    echo(f"step {progress.number} of {progress.of}: {progress.step}, {progress.percent} % of all")
-    if progress.until is not None:
-        echo(f"over at about {progress.until:%Y-%m-%d %H:%M} UTC, by the round before")
+    elif "step" not in progress:
+        echo("it begins")
+    else:
+        echo("step {number} of {of}: {step}, {percent} % of all".format_map(progress))
+        if progress["until"] is not None:
+            echo(f"over at about {progress['until']:%Y-%m-%d %H:%M} UTC, by the round before")
 
 
 def _figures(found: Round) -> None:
@@ -517,10 +510,7 @@ def _figures(found: Round) -> None:
     print_table(
         "This round" if found.last is None else f"This round and {found.last.name}",
         ["figure", "last", "now", "change"],
-        [
-            [what, before or "—", now or "—", told or "—"]
-            for what, before, now, told in changed(found)
-        ],
+        [[cell or "—" for cell in row] for row in changed(found)],
     )
     if found.published is None:
         say("It is not published: moderators alone see it.")

@@ -100,23 +100,13 @@ _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".parquet")
 def command(
     data: tuple[str, ...],
     format_name: str | None,
-    draws: int,
-    no_probes: bool,
-    encoder: str | None,
-    seed: int,
-    rules: str,
     answers: tuple[str, ...],
     texts: tuple[str, ...],
-    suspects: int,
+    rules: str,
     site: str | None,
     sheet: str | None,
     repaired: str | None,
-    set_aside: int | None,
-    least_kept: float,
-    force: bool,
-    out: str | None,
-    as_json: bool,
-    database: str | None,
+    **options: Any,
 ) -> None:
     """Find what gives the answers of a multiple-choice set away, each file a split.
 
@@ -142,14 +132,14 @@ def command(
     """  # noqa: D301
     from winosmith import audit, formats
 
-    _check_rules(rules, probes=not no_probes, texts=bool(texts))
-    if encoder and no_probes:
+    _check_rules(rules, probes=not options["no_probes"], texts=bool(texts))
+    if options["encoder"] and options["no_probes"]:
         raise click.UsageError("--embed is for probes: leave --no-probes out")
     if (site or sheet) and not answers:
         raise click.UsageError(
             "--to-judge and --to-sheet need models' answers, which tell the suspects: --answers"
         )
-    if set_aside is not None and not (answers and repaired):
+    if options["set_aside"] is not None and not (answers and repaired):
         raise click.UsageError(
             "--set-aside is a number of items for --repair, chosen by models' answers: give "
             "--repair DIR and --answers FILE"
@@ -159,8 +149,8 @@ def command(
         raise click.UsageError(f"--to-sheet would write over {sheet}, which is read: name another")
     if repaired:
         _check_splits([*map(formats.stem, data)])
-    judged = existing_site(site, database) if site else None
-    embedder = _embedder(encoder) if encoder else None
+    judged = existing_site(site, options["database"]) if site else None
+    embedder = _embedder(options["encoder"]) if options["encoder"] else None
     splits: dict[str, Dataset] = {}
     refused: dict[str, list[str]] = {}
     declared: dict[str, Declared] = {}
@@ -168,26 +158,19 @@ def command(
         name = formats.stem(path) if formats.stem(path) not in splits else path
         splits[name], refused[name] = _read(path, format_name)
         declared[name] = audit.declared(path, splits[name])
-    probe_draws = 0 if no_probes else 200
-    given = _answers(answers, splits) if answers else None
-    how: dict[str, Any] = {
-        "answers": given,
-        "set_aside": set_aside,
-        "least_kept": least_kept,
-        "draws": draws,
-        "probe_draws": probe_draws,
-        "seed": seed,
-        "force": force,
+    how = {
+        "answers": _answers(answers, splits) if answers else None,
+        "draws": options["draws"],
+        "probe_draws": 0 if options["no_probes"] else 200,
+        "seed": options["seed"],
     }
-    mended = _repaired(splits, repaired, how) if repaired else {}
+    asked = {name: options[name] for name in ("set_aside", "least_kept", "force")}
+    mended = _repaired(splits, repaired, {**how, **asked}) if repaired else {}
     found = audit.audit(
         splits,
-        draws=draws,
-        probe_draws=probe_draws,
+        **how,
         embedder=embedder,
-        seed=seed,
         refused=refused,
-        answers=given,
         texts=_overlap(splits, texts) if texts else None,
         declared=declared,
         step=say,
@@ -201,16 +184,16 @@ def command(
         verdict=audit.verdict(found),
         signature=audit.signature(found),
         apart=True,
-    ).tell(as_json=as_json, out=out)
-    if not as_json:
+    ).tell(as_json=options["as_json"], out=options["out"])
+    if not options["as_json"]:
         echo(f"For a README: {found.line}")
         for name, one in mended.items():
             folder = Path(repaired or "", name if len(mended) > 1 else "")
             echo(f"{len(one.dataset):,} items are in {folder / 'kept.jsonl'}", bold=True)
     if judged is not None:
-        _to_judge(found, suspects, judged.secret)
+        _to_judge(found, options["suspects"], judged.secret)
     if sheet:
-        _to_sheet(found, suspects, sheet)
+        _to_sheet(found, options["suspects"], sheet)
     if broken:
         fail_gate(broken)
 

@@ -275,14 +275,7 @@ def _span(found: Extrapolation) -> str:
 @click.option("--seed", default=0, show_default=True, help="Of the bootstrap.")
 @click.option("--out", type=PAGE, metavar="FILE.html", help="Write a report with a figure there.")
 @json_option
-def leaderboard(
-    predictions: str,
-    labels: str | None,
-    data: str | None,
-    seed: int,
-    out: str | None,
-    as_json: bool,
-) -> None:
+def leaderboard(predictions: str, labels: str | None, data: str | None, **options: Any) -> None:
     """Score a leaderboard submission: five comma-separated labels a line, xs to xl.
 
     Prints the accuracy of each column, and the area under the learning curve ("AUC"): the trapezoid
@@ -308,10 +301,10 @@ def leaderboard(
     right = {name: np.array(column) == answers for name, column in submitted.items()}
     found = {name: metrics.proportion(column, clusters) for name, column in right.items()}
     area = metrics.area_under_curve([own.value for own in found.values()])
-    interval = _area_interval(list(right.values()), clusters, seed)
+    interval = _area_interval(list(right.values()), clusters, options["seed"])
     digest = hashlib.sha256(repr((answers.tolist(), submitted)).encode()).hexdigest()
     known = {"twins": data is not None}
-    signature = report.Signature(digest, rows, known, seed)
+    signature = report.Signature(digest, rows, known, options["seed"])
     sizes = dict(zip(found, metrics.LEADERBOARD_SIZES, strict=True))
     Result(
         "A leaderboard submission",
@@ -324,7 +317,7 @@ def leaderboard(
         },
         [_accuracy_and_area(found, sizes, area, interval, clustered=data is not None)],
         signature=signature,
-    ).tell(as_json=as_json, out=out)
+    ).tell(as_json=options["as_json"], out=options["out"])
 
 
 def _accuracy_and_area(

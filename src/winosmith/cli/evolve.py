@@ -282,7 +282,11 @@ def run(options: Options) -> dict[str, Any]:
     stages: list[Evolved] = []
     if options["sets"]:
         sets, families = _sets(roots, small, stages, options, folder)
-        parts = _parts(sets)
+        parts = {
+            "small": sets.small,
+            **{f"medium-{name}": part for name, part in sets.medium.items()},
+            **{f"large-{name}": part for name, part in sets.large.items()},
+        }
     else:
         data = small
         for number, kind in enumerate(options["kinds"]):
@@ -370,14 +374,6 @@ def _sets(
     return made, Dataset({p.id: p for p in (*small, *everything)}.values())
 
 
-def _parts(sets: Sets) -> dict[str, Dataset]:
-    return {
-        "small": sets.small,
-        **{f"medium-{name}": part for name, part in sets.medium.items()},
-        **{f"large-{name}": part for name, part in sets.large.items()},
-    }
-
-
 def _left_out(stages: Sequence[Evolved], sets: Sets | None) -> list[Dropped]:
     repeated = [left for stage in stages for left in stage.repeated]
     return [*repeated, *(sets.dropped if sets else ())]
@@ -417,7 +413,8 @@ def _write(
     record: Mapping[str, Any],
 ) -> None:
     for name, part in parts.items():
-        _jsonl(folder, f"{name}.jsonl", part)
+        with folder.write(f"{name}.jsonl") as file:
+            file.writelines(formats.lines(part))
     with folder.write("left-out.jsonl") as file:
         file.writelines(
             canonical({"reason": one.reason, "problem": problem_record(one.problem)}) + "\n"
@@ -429,11 +426,6 @@ def _write(
         file.write(_result(record).page())
     names = [f"{name}.jsonl" for name in parts]
     say(f"Wrote {folder.path}: {', '.join(names)}, left-out.jsonl, report.json and report.html.")
-
-
-def _jsonl(folder: OutputFolder, name: str, problems: Iterable[Problem]) -> None:
-    with folder.write(name) as file:
-        file.writelines(formats.lines(problems))
 
 
 TWO = 2

@@ -283,30 +283,21 @@ def report_of(
         "model": weights_digest(model_folder(model))[:12],
         "runs": len(found.runs),
         "kept": found.settings.name,
-        "split_point": found.settings.split_point,
-        "sees": found.settings.sees,
-        "weight_decay": found.settings.weight_decay,
+        **_fields(found.settings, "split_point", "sees", "weight_decay"),
         "dropout": "own" if found.settings.dropout is None else found.settings.dropout,
         "n_train": found.n_train,
     }
     return {
         "folder": str(found.folder),
-        "n_train": found.n_train,
-        "n_dev": found.n_dev,
-        "message": found.message,
-        "dev_accuracy": found.dev_accuracy,
-        "p_value": found.p_value,
-        "at_chance": found.at_chance,
+        **_fields(found, "n_train", "n_dev", "message", "dev_accuracy", "p_value", "at_chance"),
         "epoch_kept": found.best + 1,
         "epochs": [asdict(epoch) for epoch in found.epochs],
         "settings": asdict(found.settings),
         "runs": [
             {
                 "name": run.settings.name,
-                "dev_accuracy": run.dev_accuracy,
                 "epoch_kept": run.best + 1,
-                "p_value": run.p_value,
-                "at_chance": run.at_chance,
+                **_fields(run, "dev_accuracy", "p_value", "at_chance"),
             }
             for run in found.runs
         ],
@@ -314,6 +305,10 @@ def report_of(
         "on_all": on_all and {"folder": str(on_all.folder), "at_chance": on_all.at_chance},
         "signature": str(Signature(_digest(dev), len(dev), told, found.settings.seed)),
     }
+
+
+def _fields(of: object, *names: str) -> dict[str, Any]:
+    return {name: getattr(of, name) for name in names}
 
 
 def _digest(dev: Trainable) -> str:

@@ -132,20 +132,21 @@ def _problems() -> Records:
         yield {**problem_record(datum), "twin_id": datum.twin_id}  # a single says that it is one
 
 
+def _record(row: Any, *names: str) -> dict[str, Any]:
+    """Return some columns of a row as JSON can hold them."""
+    values = {name: getattr(row, name) for name in names}
+    return {
+        name: _time(value) if isinstance(value, datetime) else value
+        for name, value in values.items()
+    }
+
+
 def _states() -> Records:
+    names = ("state", "hints", "reasons", "gold", "released", "created", "decided")
     for row in _by_number(Problem.objects.select_related("twin__revises")):
-        yield {
-            "id": row.ref,
-            "state": row.state,
-            "hints": row.hints,
-            "reasons": row.reasons,
-            "gold": row.gold,
-            "released": row.released,
-            "topic": row.twin.topic,
-            "revises": row.twin.revises.ref if row.twin.revises else None,
-            "created": _time(row.created),
-            "decided": _time(row.decided),
-        }
+        revises = row.twin.revises.ref if row.twin.revises else None
+        about = {"id": row.ref, "topic": row.twin.topic, "revises": revises}
+        yield {**about, **_record(row, *names)}
 
 
 def _responses() -> Records:
@@ -153,17 +154,14 @@ def _responses() -> Records:
 
 
 def _events() -> Records:
+    names = ("kind", "before", "after", "reason", "at")
     for event in _by_number(Event.objects.select_related("problem", "actor")):
         yield {
             "event": event.pk,
             "id": event.problem.ref,
             "actor": pseudonym(event.actor) if event.actor else None,
-            "kind": event.kind,
-            "before": event.before,
-            "after": event.after,
-            "reason": event.reason,
             "undoes": event.undoes_id,
-            "at": _time(event.at),
+            **_record(event, *names),
         }
 
 
@@ -173,12 +171,9 @@ def _versions() -> Records:
             "id": row.problem.ref,
             "root": row.root.ref,
             "parent": row.parent.ref if row.parent else None,
-            "step": row.step,
-            "declared": row.declared,
-            "lineage": row.lineage,
-            "edit": row.edit,
             "against": row.against.name if row.against else None,
             "against_digest": row.against.digest if row.against else None,
+            **_record(row, "step", "declared", "lineage", "edit"),
         }
 
 
@@ -187,16 +182,10 @@ def _predictions() -> Records:
         yield {
             "id": row.problem.ref,
             "model": row.model.name,
-            "revision": row.model.revision,
-            "digest": row.model.digest,
-            "stand": row.stand,
-            "scores": row.scores,
-            "choice": row.choice,
-            "right": row.right,
-            "tie": row.tie,
-            "input": row.input,
             "asked": _time(row.asked_at),
             "answered": _time(row.answered_at),
+            **_record(row.model, "revision", "digest"),
+            **_record(row, "stand", "scores", "choice", "right", "tie", "input"),
         }
 
 
@@ -205,44 +194,27 @@ def _people() -> Records:
         agreements = sorted(person.agreements.all(), key=lambda agreement: agreement.pk)
         yield {
             "person": pseudonym(person),
-            "anonymous": person.anonymous,
             "judge": person.is_judge,
             "moderator": person.is_moderator,
             "admin": person.is_superuser,
             "active": person.is_active,
-            "joined": _time(person.joined),
             "agreed": [
                 [one.document.kind, one.document.version, _time(one.at)] for one in agreements
             ],
+            **_record(person, "anonymous", "joined"),
         }
 
 
 def _documents() -> Records:
     for document in _by_number(Document.objects.all()):
-        yield {
-            "kind": document.kind,
-            "version": document.version,
-            "licence": document.licence,
-            "created": _time(document.created),
-            "text": document.text,
-        }
+        yield _record(document, "kind", "version", "licence", "created", "text")
 
 
 def _rounds() -> Records:
+    names = ("title", "state", "data", "seed", "consent", "declared", "figures")
     for round_ in _by_number(Round.objects.all()):
-        yield {
-            "round": round_.name,
-            "title": round_.title,
-            "state": round_.state,
-            "data": round_.data,
-            "seed": round_.seed,
-            "consent": round_.consent,
-            "declared": round_.declared,
-            "figures": round_.figures,
-            "created": _time(round_.created),
-            "closed": _time(round_.closed),
-            "published": _time(round_.published),
-        }
+        times = _record(round_, "created", "closed", "published")
+        yield {"round": round_.name, **_record(round_, *names), **times}
 
 
 _PRIVATE: dict[str, Callable[[], Records]] = {

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any, Literal
 
-from django.db import connection
 from django.utils import timezone
 
 from winosmith import Dataset
@@ -26,7 +25,7 @@ from winosmith.web.judge.votes import open_new
 from winosmith.web.problems import models
 from winosmith.web.problems.checks import LONGEST_SENTENCE
 from winosmith.web.problems.family import COVERING, cover_below, covering, digest_of
-from winosmith.web.problems.lookalikes import compared, sketch
+from winosmith.web.problems.lookalikes import remember
 from winosmith.web.problems.models import Event, Problem, State, Twin, Version
 from winosmith.web.problems.records import as_problem, lean, row_fields, twin_fields
 from winosmith.web.problems.states import settle
@@ -276,13 +275,10 @@ def _add(data: Sequence[Datum], as_: As, covered: Collection[str] = ()) -> int:
         )
         new = [datum for datum in data if datum.id not in known]
         if new:
-            _note_covered(covered, _add_rows(new, as_))
+            Event.objects.bulk_create(
+                covering(row) for row in _add_rows(new, as_) if row.ref in covered
+            )
     return len(new)
-
-
-def _note_covered(covered: Collection[str], rows: Sequence[Problem]) -> None:
-    """Write down of new rows that they came in under the embargo of what stands above them."""
-    Event.objects.bulk_create(covering(row) for row in rows if row.ref in covered)
 
 
 def _add_rows(data: Sequence[Datum], as_: As) -> Sequence[Problem]:
@@ -302,12 +298,14 @@ def _add_rows(data: Sequence[Datum], as_: As) -> Sequence[Problem]:
     )
     Event.objects.bulk_create(Event(problem=row, kind="import", after=state) for row in rows)
     if as_ == "gold":
-        _make_gold(data, rows)
+        for datum, row in zip(data, rows, strict=True):
+            attention = bool(datum.extra.get(ATTENTION, False))
+            add_gold(row, str(datum.extra[EXPLANATION]), attention=attention)
     elif as_ == "judging":
         open_new(rows)
     else:
         settle({row.twin_id for row in rows}, new=[row.pk for row in rows])
-    _remember(rows)
+    remember(*rows, new=True)
     return rows
 
 
@@ -319,29 +317,6 @@ def _add_twins(data: Sequence[Datum]) -> dict[str, Twin]:
     ]
     twins.update((twin.ref, twin) for twin in Twin.objects.bulk_create(missing))
     return twins
-
-
-def _make_gold(data: Sequence[Datum], rows: Sequence[Problem]) -> None:
-    for datum, row in zip(data, rows, strict=True):
-        attention = bool(datum.extra.get(ATTENTION, False))
-        add_gold(row, str(datum.extra[EXPLANATION]), attention=attention)
-
-
-def _remember(rows: Sequence[Problem]) -> None:
-    """Let new sentences be compared with these, as `lookalikes.remember` does one by one."""
-    remembered = models.Remembered.objects.bulk_create(
-        models.Remembered(problem=row) for row in rows
-    )
-    values: list[Any] = [
-        (number, entry.pk)
-        for row, entry in zip(rows, remembered, strict=True)
-        for number in sketch(compared(row.sentence, row.options))
-    ]
-    with connection.cursor() as cursor:
-        cursor.executemany(
-            f"INSERT INTO {models.Shingle._meta.db_table} (value, remembered_id) VALUES (%s, %s)",  # noqa: S608
-            values,
-        )
 
 
 def below_embargoes(data: Iterable[Datum]) -> set[str]:
@@ -390,8 +365,12 @@ def add_versions(data: Iterable[Datum]) -> tuple[int, int]:
     rows = _families(perturbed)
     family = Dataset(map(as_problem, rows.values()))
     steps = _steps(family)
-    _write_versions(_versions(rows, family, steps))
-    _cover([rows[name].pk for name in steps if rows[name].embargo])
+    for chunk in chunked(_versions(rows, family, steps), ROWS):
+        with writing():
+            Version.objects.bulk_create(chunk, ignore_conflicts=True)
+    for some in chunked([rows[name].pk for name in steps if rows[name].embargo], ROWS):
+        with writing():
+            cover_below(some)
     placed = sum(name in steps for name in perturbed)
     return placed, len(perturbed) - placed
 
@@ -454,16 +433,3 @@ def _covered(keys: Sequence[int]) -> set[int]:
     events = Event.objects.filter(kind=COVERING[True])
     rows = (events.filter(problem__in=some) for some in chunked(keys, ROWS))
     return {key for some in rows for key in some.values_list("problem_id", flat=True)}
-
-
-def _write_versions(versions: Iterator[Any]) -> None:
-    for chunk in chunked(versions, ROWS):
-        with writing():
-            Version.objects.bulk_create(chunk, ignore_conflicts=True)
-
-
-def _cover(keys: Sequence[int]) -> None:
-    """Put what stands below problems under embargo under it, too."""
-    for some in chunked(keys, ROWS):
-        with writing():
-            cover_below(some)

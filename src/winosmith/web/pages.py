@@ -20,6 +20,7 @@ from django.conf import settings
 from django.core.exceptions import SuspiciousOperation
 from django.core.paginator import Page
 from django.db import InterfaceError, OperationalError
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.shortcuts import render, resolve_url
 from django.template.loader import render_to_string
@@ -132,6 +133,23 @@ def beside(page: Page) -> dict[str, str]:
         "newer": f"page={page.number - 1}" if page.has_previous() else "",
         "older": f"page={page.number + 1}" if page.has_next() else "",
     }
+
+
+def newest(rows: QuerySet[Any], before: str, size: int) -> tuple[list[Any], str]:
+    """Return the first of rows that go back in time, and what begins the page after them.
+
+    Args:
+        rows: the greatest key first.
+        before: the key before which they begin; all of them, if it is no number.
+        size: how many rows a page has.
+
+    Returns:
+        The rows, and `before` of the next page; "" where this is the last one.
+    """
+    if is_number(before):
+        rows = rows.filter(pk__lt=int(before))
+    found = list(rows[: size + 1])
+    return found[:size], str(found[size - 1].pk) if len(found) > size else ""
 
 
 def csv_lines(rows: Iterable[Iterable[object]]) -> Iterator[str]:

@@ -35,14 +35,9 @@ ROWS: list[tuple[str, str, Any, str]] = [
     ("get", "downloads", None, "oooooo"),
     ("get", "figures", None, "oooooo"),
     ("get", "families", None, "oooooo"),
-    ("get", "families/public-a", None, "oooooo"),
-    ("get", "families/judging-a", None, "nonnoo"),
     ("get", "families/judging-a/versions", None, "nOnnOO"),
-    ("get", "families/{version}", None, "nonnoo"),
     ("get", "families/public-a/versions", None, "oooooo"),
     ("get", "families/embargoed-a/versions", None, "nonnoo"),
-    ("get", "stability", None, "oooooo"),
-    ("get", "board", None, "oooooo"),
     ("get", "models", None, "oooooo"),
     ("get", "models/association", None, "oooooo"),
     ("get", "me", None, "uooooo"),
@@ -122,7 +117,7 @@ def test_an_operation_is_open_to_those_alone_who_may(
 IDS = """\
 drafts_check_draft drafts_discard_draft drafts_list_drafts drafts_read_draft drafts_redraw
 drafts_save_draft drafts_start_draft drafts_submit families_list_families families_list_versions
-families_read_board families_read_family families_read_stability own_appeal own_list_tokens
+own_appeal own_list_tokens
 own_list_twins own_read_me own_read_twin own_revise own_revoke_token own_withdraw
 perturbing_check perturbing_check_revision perturbing_perturb perturbing_read_version
 perturbing_revise predictors_list_models predictors_read_model reading_list_downloads

@@ -120,16 +120,13 @@ def test_own_pages_and_the_api_agree(world: Any, callers: dict[str, Any]) -> Non
 
 
 def test_lists_for_everyone_agree(world: Any, callers: dict[str, Any]) -> None:
-    """Figures, families, models and the board are told as their pages show them."""
+    """Figures and models are told as their pages show them."""
     browser, caller = w.browser_of(world, "visitor"), callers["visitor"]
     figures = browser.get("/card/").context["card"].figures
     told = caller.get("figures").json()
     assert {name: told[name] for name in ("problems", "twins", "judged")} == {
         name: getattr(figures, name) for name in ("problems", "twins", "judged")
     }
-    family = browser.get("/families/public-a/").context
-    grown = caller.get("families/public-a").json()
-    assert (grown["size"], grown["depth"]) == (len(family["tree"]), family["tree"].kind)
     models = browser.get("/models/").context["models"]
     assert [one["name"] for one in caller.get("models").json()] == [m.model.name for m in models]
 

@@ -183,7 +183,7 @@ def test_a_thread_measures_in_the_background(
     model: Callable[..., Any], monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     """The first look waits a moment; a later one finds the figures; nothing is measured twice."""
-    worker = Background("families", measuring.EVERY, measuring._work)
+    worker = Background("families", measuring.EVERY, measure)
     monkeypatch.setattr(measuring, "_AT_WORK", worker)
     family(model("alpha"))
     assert visit().get("/families/models/").status_code == 200

@@ -1,16 +1,13 @@
-"""Locks, wake-ups and leashes: what keeps the processes of models apart, awake and on time."""
+"""Locks and leashes: what keeps the processes of models apart, and on time."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
-import threading
-import time
 from pathlib import Path
 
-from tests.waiting import LONGEST  # type: ignore[import-not-found]
-from winosmith.web.predict.process import Doing, Leash, WakeUp, is_held, look, take, wake_up
+from winosmith.web.predict.process import Doing, Leash, is_held, look, take
 
 
 def test_a_lock_is_had_by_one_and_says_what_is_done(tmp_path: Path) -> None:
@@ -53,23 +50,6 @@ def test_a_file_that_says_nothing_is_read_as_nothing(tmp_path: Path) -> None:
     os.pwrite(hold.number, b'{"process": ', 0)
     assert hold.said() == Doing()
     hold.close()
-
-
-def test_a_wake_up_reaches_whoever_waits_however_long_the_path(tmp_path: Path) -> None:
-    """A wake-up comes at once in every folder, and where nobody waits it is lost."""
-    deep = tmp_path / ("a" * 60) / ("b" * 60)
-    deep.mkdir(parents=True)
-    for folder in (tmp_path, deep):
-        wake_up(folder)
-        wakeup = WakeUp(folder, "one")
-        assert not wakeup.wait(0.05)
-        threading.Timer(0.1, wake_up, [folder]).start()
-        start = time.monotonic()
-        assert wakeup.wait(LONGEST)
-        assert time.monotonic() - start < LONGEST / 2
-        assert not wakeup.wait(0.05)
-        wakeup.close()
-        wake_up(folder)
 
 
 def test_a_leash_ends_with_its_last_writer() -> None:

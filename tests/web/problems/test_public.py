@@ -20,8 +20,7 @@ from winosmith.web import _background, hosting
 from winosmith.web._lock import writing
 from winosmith.web.families import lists, views
 from winosmith.web.families.lists import entries, families
-from winosmith.web.families.measuring import _due, answered_by, kinds_over_all
-from winosmith.web.families.models import EditKind
+from winosmith.web.families.measuring import answered_by
 from winosmith.web.families.trees import _stamp, tree_of
 from winosmith.web.judge.models import Slot, Verdict
 from winosmith.web.judge.votes import agreement as judges_agree
@@ -270,7 +269,6 @@ def _versions(client: Any, world: World) -> Iterator[tuple[str, set[str]]]:
     yield "predictions", {word for row, word in words.items()
                           if world.words[word].ref in said.decode()}  # fmt: skip
     yield "measured", _of(answered_by(Model.objects.get()))
-    yield "tagged", {*_of(version.problem for version in _due()), "zq0000r"}
     yield "browse a family", _pages(client, f"/problems/?family={world.root.ref}")
 
 
@@ -279,7 +277,7 @@ def _counts(client: Any, world: World) -> Iterator[tuple[str, int, int]]:
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM read_search WHERE read_search MATCH 'cup'")
         (indexed,) = cursor.fetchone()
-    public, versions, model = len(world.public), len(world.versions), Model.objects.get()
+    public, versions = len(world.public), len(world.versions)
     found = figures()
     yield "figures", found.problems, public
     yield "words that can be found", indexed, public
@@ -302,10 +300,6 @@ def _counts(client: Any, world: World) -> Iterator[tuple[str, int, int]]:
     yield "board", entry.versions, versions
     yield "fooled on the board", entry.fooled, versions
     yield "stamp of a tree", _stamp(world.root)[0], versions + 1
-    for row in Problem.objects.filter(version__parent__isnull=False):
-        EditKind.objects.create(problem=row, kind="noun", by="x")
-    (kinds, *_rest) = kinds_over_all(model)
-    yield "edits", kinds["n"], versions
 
 
 def test_every_surface_shows_what_is_public(

@@ -52,7 +52,7 @@ def test_the_newest_backups_are_kept(
     (folder / "mine.tar.gz").write_text("x")
     monkeypatch.setattr(backups, "backup", lambda _site, path: path.write_text("y"))
     made = backups.make(backups.ask(adam), lambda _: None)
-    names = [one.name for one in backups.kept()]
+    names = [one["name"] for one in backups.kept()]
     assert names[0] == made["file"]
     assert names[1:] == [f"site-202601{day}-120000.tar.gz" for day in range(18, 12, -1)]
     assert sorted(p.name for p in folder.iterdir() if p.name not in names) == ["mine.tar.gz"]

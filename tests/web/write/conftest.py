@@ -35,10 +35,12 @@ def typed(**changes: str) -> Any:
 def submitted(somebody: Any, key: str = "", **arguments: Any) -> Any:
     """Return the twin that somebody sends, of the form above unless `typed` is given."""
     from winosmith.web.people.gates import new_key
+    from winosmith.web.write.models import Draft
     from winosmith.web.write.rules import submit
 
-    fields = arguments.pop("typed", typed())
-    return submit(somebody, fields, key or new_key(), anchors=ANCHORS, **arguments)
+    fields, before = arguments.pop("typed", typed()), arguments.pop("before", None)
+    draft = Draft(ref=key or new_key(), anchors=list(ANCHORS), **arguments)
+    return submit(somebody, fields, draft, before=before)
 
 
 def rules(**changes: Any) -> Any:

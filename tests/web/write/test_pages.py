@@ -148,7 +148,7 @@ def test_near_duplicates_are_shown_as_far_as_one_may_see_them(
     """One's own sentence is quoted, a published one with its source, another's not at all."""
     client, _one, address = opened
     bob = contributor("bob")
-    submit(bob, Typed.of(FORM), "k" * 32, anchors=("water",))
+    submit(bob, Typed.of(FORM), Draft(ref="k" * 32, anchors=["water"]))
     page = text(client.post(f"{address}check/", FORM))
     assert "not public yet" in page
     assert "<q" not in page

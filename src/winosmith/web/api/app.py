@@ -18,7 +18,7 @@ from ninja.params.models import QueryModel
 
 from winosmith import __version__
 from winosmith.web.api import drafts, families, own, perturbing, reading
-from winosmith.web.api.door import MEANINGS, TYPE, Error, Malformed, join
+from winosmith.web.api.door import TYPE, Error, Malformed, join
 
 
 def _known_alone(operation: Any) -> None:
@@ -98,14 +98,14 @@ def document() -> dict[str, Any]:
     components["securitySchemes"] = {
         "token": {"type": "http", "scheme": "bearer", "description": "from /tokens/"}
     }
-    components["schemas"]["Error"] = Error.model_json_schema(
-        ref_template="#/components/schemas/{model}"
-    )
-    components["schemas"] |= components["schemas"]["Error"].pop("$defs")
-    for path, _method, operation in operations(made):
-        _finish(path, operation)
-    used = _used(made["paths"], components["schemas"], set())
-    components["schemas"] = {name: components["schemas"][name] for name in sorted(used)}
+    error = Error.model_json_schema(ref_template="#/components/schemas/{model}")
+    components["schemas"] |= {**error.pop("$defs"), "Error": error}
+    for _path, _method, operation in operations(made):
+        operation["operationId"] = operation["operationId"].removeprefix("winosmith_web_api_")
+        operation["responses"]["default"] = {
+            "description": "What is wrong, and what to do.",
+            "content": {TYPE: {"schema": {"$ref": "#/components/schemas/Error"}}},
+        }
     return made
 
 
@@ -116,42 +116,3 @@ def operations(made: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
         for path, methods in made["paths"].items()
         for method, operation in methods.items()
     ]
-
-
-def _used(said: Any, shapes: dict[str, Any], found: set[str]) -> set[str]:
-    """Return the names of the shapes that a part of the description leads to."""
-    if isinstance(said, dict):
-        name = str(said.get("$ref", "")).rpartition("/")[2]
-        if name and name not in found:
-            found.add(name)
-            _used(shapes[name], shapes, found)
-    for inner in said.values() if isinstance(said, dict) else said:
-        if isinstance(inner, dict | list):
-            _used(inner, shapes, found)
-    return found
-
-
-def _finish(path: str, operation: dict[str, Any]) -> None:
-    """Say of an operation which errors it may answer with."""
-    operation["operationId"] = operation["operationId"].removeprefix("winosmith_web_api_")
-    for status in _errors(path, operation):
-        operation["responses"][status] = {
-            "description": str(MEANINGS[status]),
-            "content": {TYPE: {"schema": {"$ref": "#/components/schemas/Error"}}},
-        }
-
-
-def _errors(path: str, operation: dict[str, Any]) -> list[int]:
-    names = {parameter["name"] for parameter in operation.get("parameters", ())}
-    writes = "Idempotency-Key" in names or "requestBody" in operation
-    possible = {
-        400: "requestBody" in operation,
-        401: True,
-        403: True,
-        404: "{" in path or "after" in names,
-        409: writes,
-        422: bool(names) or writes,
-        429: writes,
-        503: True,
-    }
-    return [status for status, may in possible.items() if may]

@@ -24,6 +24,7 @@ from ninja.errors import HttpError, ValidationError
 from pydantic import BaseModel, ConfigDict, Field
 
 from winosmith.errors import InputError
+from winosmith.problem import Lineage, Origin
 from winosmith.records import problem_record
 from winosmith.web.api import models as tokens
 from winosmith.web.pages import AGAIN
@@ -82,7 +83,6 @@ def answer(
     detail: str = "",
     errors: Iterable[Mapping[str, str]] = (),
     headers: Mapping[str, str] | None = None,
-    **more: Any,
 ) -> HttpResponse:
     """Return an error as problem details.
 
@@ -91,7 +91,6 @@ def answer(
         detail: what is wrong here, and what to do.
         errors: one for each field: `where`, and `detail` as above.
         headers: of the answer.
-        more: what else the body says.
     """
     body = {
         "type": f"/api/#status-{status}",
@@ -99,7 +98,6 @@ def answer(
         "status": status,
         "detail": detail or str(MEANINGS[status]),
         "errors": list(errors),
-        **more,
     }
     return JsonResponse(body, status=status, content_type=TYPE, headers=dict(headers or {}))
 
@@ -113,18 +111,6 @@ def join(api: Any) -> None:
 def _denied(request: HttpRequest, error: Denied) -> HttpResponse:
     headers = {"WWW-Authenticate": error.challenge} if error.error or error.status == 401 else {}
     return answer(error.status, error.detail, headers=headers)
-
-
-def _missing(request: HttpRequest, error: Exception) -> HttpResponse:
-    return answer(404)
-
-
-def _unreadable(request: HttpRequest, error: Exception) -> HttpResponse:
-    return answer(400)
-
-
-def _http(request: HttpRequest, error: Any) -> HttpResponse:
-    return answer(error.status_code)
 
 
 TOLD = 100
@@ -158,14 +144,6 @@ def _refused(request: HttpRequest, error: Any) -> HttpResponse:
     return answer(422, _("This can’t be taken as it is; each error says what to do."), errors)
 
 
-def _broken(request: HttpRequest, error: Exception) -> HttpResponse:
-    return answer(422, str(error))
-
-
-def _changed(request: HttpRequest, error: Exception) -> HttpResponse:
-    return answer(409, str(error))
-
-
 def _too_many(request: HttpRequest, error: Any) -> HttpResponse:
     return answer(429, str(error), headers={"Retry-After": str(error.seconds)})
 
@@ -187,16 +165,16 @@ _HANDLERS: dict[type[Exception], Any] = {
     Exception: _failed,
     OperationalError: _away,
     InterfaceError: _away,
-    SuspiciousOperation: _unreadable,
-    RawPostDataException: _unreadable,  # the body of a form, whose fields were read
-    Http404: _missing,
-    HttpError: _http,
+    SuspiciousOperation: lambda _request, _error: answer(400),
+    RawPostDataException: lambda _request, _error: answer(400),  # a form, whose fields were read
+    Http404: lambda _request, _error: answer(404),
+    HttpError: lambda _request, error: answer(error.status_code),
     ValidationError: _malformed,
     Denied: _denied,
-    InputError: _broken,
+    InputError: lambda _request, error: answer(422, str(error)),
     TooMany: _too_many,
     Refused: _refused,
-    Stale: _changed,
+    Stale: lambda _request, error: answer(409, str(error)),
 }
 
 
@@ -233,35 +211,6 @@ class Error(Shape):
     errors: list[Fault]
 
 
-class Origin(Shape):
-    """Where a problem comes from; who wrote it stands there by a pseudonym."""
-
-    source: str | None = None
-    author: str | None = None
-    created: str | None = None
-    domain: str | None = None
-    anchor: str | None = None
-    licence: str | None = None
-
-
-class Edit(Shape):
-    """One change of a token."""
-
-    op: str
-    at: int
-    old: str = ""
-    new: str = ""
-
-
-class Lineage(Shape):
-    """The root of a family, the problem that was perturbed, and how."""
-
-    root: str
-    parent: str
-    edits: list[Edit] = []
-    declared: int | None = None
-
-
 class Problem(Shape):
     """A problem as the downloads have it: `winosmith` reads it."""
 
@@ -275,30 +224,6 @@ class Problem(Shape):
     lineage: Lineage | None = None
     embargo: bool = False
     extra: dict[str, str | int | float | bool | None] = {}
-
-
-class Check(Shape):
-    """What one rule says of what is being written.
-
-    `verdict`: "pass", "fail", "note" (no hindrance), or "todo" where too little is written to tell.
-    """
-
-    rule: str
-    half: int | None = None
-    verdict: str
-    label: str
-    figure: str
-    advice: str
-    field: str
-
-
-class Near(Shape):
-    """A sentence that shares most of its words; its text only where you may see it."""
-
-    where: str
-    ref: str
-    share: float
-    sentence: str | None
 
 
 def problems(rows: Iterable[Row]) -> list[dict[str, Any]]:

@@ -17,6 +17,8 @@ from winosmith.web.api import door
 from winosmith.web.api.door import Asked, Key, Ref, Shape, asks, owner
 from winosmith.web.people.gates import rate_limit, rate_limit_typing
 from winosmith.web.people.models import Person
+from winosmith.web.problems.checks import Check
+from winosmith.web.problems.lookalikes import Lookalike
 from winosmith.web.write import rules
 from winosmith.web.write.models import Draft as Row
 from winosmith.web.write.page import checked
@@ -88,9 +90,9 @@ class ExaminedTwin(Shape):
 
     ready: bool
     next: str
-    checks: list[door.Check]
+    checks: list[Check]
     hints: list[str]
-    near: list[door.Near]
+    near: list[Lookalike]
     readings: list[Reading]
 
 
@@ -206,15 +208,7 @@ def submit(request: HttpRequest, ref: Ref, sent: DraftVersion, key: Key) -> dict
     def before() -> None:
         rate_limit(person, "write", settings.RULES.writes_per_hour)
 
-    twin = rules.submit(
-        person,
-        Typed.of(draft.typed),
-        draft.ref,
-        topic=draft.topic,
-        anchors=draft.anchors,
-        revises=draft.revises,
-        before=before,
-    )
+    twin = rules.submit(person, Typed.of(draft.typed), draft, before=before)
     return door.acted(request, key, lambda: {"twin": twin.ref})
 
 

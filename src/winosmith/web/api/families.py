@@ -5,8 +5,6 @@ The shapes of what is asked and told come before the operations.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
@@ -17,10 +15,7 @@ from ninja import Query, Router
 from pydantic import Field
 
 from winosmith.web.api.door import Asked, Problem, Ref, Shape, asks, problems, reader
-from winosmith.web.families import figures
-from winosmith.web.families.lists import Family as Counted
-from winosmith.web.families.lists import board, listed
-from winosmith.web.families.measuring import measured
+from winosmith.web.families.lists import listed
 from winosmith.web.families.page import place_of, root_of
 from winosmith.web.families.trees import DEPTHS, Tree, tree_of
 from winosmith.web.judge.models import note_read
@@ -38,19 +33,6 @@ class FamiliesWanted(Asked):
     q: str = Field("", max_length=200, description='words, "phrases", and -words')
     sort: Literal["size", "newest", "fooling"] = "size"
     page: int = Field(1, ge=1, le=10_000_000)
-
-
-class BoardWanted(Asked):
-    """By what the board is sorted."""
-
-    sort: Literal["fools", "versions", "families", "deepest"] = "fools"
-    page: int = Field(1, ge=1, le=10_000_000)
-
-
-class StabilityWanted(Asked):
-    """How depths are counted."""
-
-    depth: Literal["declared", "lineage", "edit"] = "lineage"
 
 
 class VersionsWanted(Asked):
@@ -86,58 +68,6 @@ class Families(Shape):
     pages: int
 
 
-class ErrorDepth(Shape):
-    """How deep a model's errors are, beside a coin flipper's."""
-
-    kind: str
-    n: int
-    errors: int | float
-    mean: float | None
-    coin: float | None
-    first: float | None
-    coin_first: float | None
-
-
-class AtDepth(Shape):
-    """How many versions of one depth are answered rightly."""
-
-    depth: int
-    n: int
-    right: int | float
-    ties: int
-
-
-class FirstErrors(Shape):
-    """What becomes at one depth of the paths from the root; a tie goes on for what it is worth."""
-
-    depth: int
-    before: int | float
-    errors: int | float
-    ends: int | float
-    ties: int
-
-
-class Follows(Shape):
-    """How far a model follows a family."""
-
-    model: str
-    waiting: int
-    depths: list[ErrorDepth]
-    accuracy: list[AtDepth]
-    first_errors: list[FirstErrors]
-
-
-class GrownFamily(Shape):
-    """A family: its root, how far it grew, and how far each model follows."""
-
-    root: str
-    version: str
-    size: int
-    deepest: int
-    depth: str = Field(description="the depth that accuracies and first errors are told by")
-    models: list[Follows]
-
-
 class Choice(Shape):
     """What a model makes of a version; null where it has not answered.
 
@@ -169,36 +99,6 @@ class TreeVersions(Shape):
     next: str | None
 
 
-class Measured(Shape):
-    """What was measured of a model over all families; see `winosmith score --by lineage`."""
-
-    name: str
-    revision: str
-    fault: str
-    families: int | None = None
-    stability: dict[str, Any] | None = None
-
-
-class BoardEntry(Shape):
-    """What a contributor did, by pseudonym."""
-
-    rank: int
-    name: str
-    versions: int
-    families: int
-    fooled: int
-    deepest: int | None
-
-
-class Board(Shape):
-    """A page of the board, 50 or fewer."""
-
-    items: list[BoardEntry]
-    count: int
-    page: int
-    pages: int
-
-
 router = Router(tags=["families"])
 
 SIZE = 100
@@ -210,32 +110,21 @@ def list_families(request: HttpRequest, wanted: Query[FamiliesWanted]) -> dict[s
     """List the families whose root is public."""
     shown = listed(parse(wanted.q), wanted.sort, wanted.page)
     models = current_models()
-    roots = [family.problem for family in shown.families if family.problem]
+    roots = [family.problem for family in shown]
     note_read(reader(request), roots)
-    told = {root.pk: problem for root, problem in zip(roots, problems(roots), strict=True)}
     return {
-        "items": [_counted(one, told[one.root], models) for one in shown.families],
-        **{name: getattr(shown, name) for name in ("count", "page", "pages")},
-    }
-
-
-@router.get(
-    "/families/{ref}", response=GrownFamily, summary="A family", **asks("read", public=True)
-)
-def read_family(request: HttpRequest, ref: Ref) -> dict[str, Any]:
-    """Read how far a family grew, and how far each model follows; of any version of it."""
-    person = reader(request)
-    root = _root(request, ref)
-    tree = tree_of(root, person)
-    seen = tree.as_seen()
-    answers = {model: figures.answers_of(root, tree, model) for model in current_models()}
-    return {
-        "root": root.ref,
-        "version": ref,
-        "size": len(tree),
-        "deepest": int(tree.depths["edit"].max()),
-        "depth": tree.kind,
-        "models": [_follows(model, replace(of, tree=seen)) for model, of in answers.items()],
+        "items": [
+            {
+                "root": root,
+                "versions": family.versions,
+                "deepest": family.deepest,
+                "errors": [family.told_of(model) for model in models],
+            }
+            for family, root in zip(shown, problems(roots), strict=True)
+        ],
+        "count": shown.paginator.count,
+        "page": shown.number,
+        "pages": shown.paginator.num_pages,
     }
 
 
@@ -274,53 +163,11 @@ def list_versions(request: HttpRequest, ref: Ref, wanted: Query[VersionsWanted])
     }
 
 
-@router.get("/stability", response=list[Measured], summary="Stability", **asks("read", public=True))
-def read_stability(request: HttpRequest, wanted: Query[StabilityWanted]) -> list[dict[str, Any]]:
-    """Tell how stable all models are over all families, as it was measured last."""
-    found = measured(wanted.depth)
-    return found.answers if found else []
-
-
-@router.get("/board", response=Board, summary="The board", **asks("read", public=True))
-def read_board(request: HttpRequest, wanted: Query[BoardWanted]) -> dict[str, Any]:
-    """Tell who made how many valid versions, and how often those fooled a model."""
-    found = board(wanted.sort, wanted.page)
-    told = {name: getattr(found, name) for name in ("count", "page", "pages")}
-    return {"items": found.entries, **told}
-
-
 def _root(request: HttpRequest, ref: str) -> Row:
     """Return the root of a family by any of its versions; both must be for the reader to see."""
     found = root_of(ref, reader(request))
     version = getattr(found, "version", None)
     return found if version is None else root_of(version.root.ref, reader(request))
-
-
-def _counted(family: Counted, root: dict[str, Any], models: Sequence[ModelRow]) -> dict[str, Any]:
-    return {
-        "root": root,
-        "versions": family.versions,
-        "deepest": family.deepest,
-        "errors": [
-            {
-                "model": model.name,
-                "wrong": family.errors.get(model.pk, 0),
-                "answered": family.answered.get(model.pk, 0),
-                "ties": family.ties.get(model.pk, 0),
-            }
-            for model in models
-        ],
-    }
-
-
-def _follows(model: ModelRow, of: figures.Answers) -> dict[str, Any]:
-    return {
-        "model": model.name,
-        "waiting": of.waiting,
-        "depths": figures.depths_of_errors(of),
-        "accuracy": figures.accuracy_by_depth(of, of.tree.kind),
-        "first_errors": figures.first_errors(of, of.tree.kind),
-    }
 
 
 def _rows(tree: Tree, numbers: Any) -> dict[int, Row]:

@@ -22,6 +22,7 @@ from winosmith.web.api import models as tokens
 from winosmith.web.api.door import Asked, Key, Ref, Shape, asks, caller, owner
 from winosmith.web.judge.submissions import own_problems
 from winosmith.web.judge.submissions import withdraw as take_back
+from winosmith.web.judge.votes import Vote
 from winosmith.web.moderate import decisions
 from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.people.privacy import missing
@@ -42,15 +43,6 @@ class Token(Shape):
     used: date | None
 
 
-class Counts(Shape):
-    """How many of your problems (halves of twins) stand where."""
-
-    today: int
-    waiting: int
-    judging: int
-    valid: int
-
-
 class Me(Shape):
     """Whom the token stands for."""
 
@@ -58,7 +50,7 @@ class Me(Shape):
     pseudonym: str
     roles: list[str]
     to_agree: list[str] = Field(description="texts to agree to, on the site, before you contribute")
-    counts: Counts
+    counts: pages.Counts
     token: Token
 
 
@@ -88,17 +80,6 @@ class Twins(Shape):
     pages: int
 
 
-class JudgesVote(Shape):
-    """What a judge said, without saying who it was."""
-
-    judge: str
-    choice: int | None
-    local_choice: int | None
-    ambiguous: bool
-    associative: bool
-    comment: str
-
-
 class HistoryEntry(Shape):
     """What was done, and why."""
 
@@ -114,7 +95,7 @@ class WholeOwnHalf(Shape):
     state: str
     waits_until: datetime | None = Field(description="as for every problem")
     reasons: list[str]
-    votes: list[JudgesVote]
+    votes: list[Vote]
     history: list[HistoryEntry]
     may_appeal: bool
 
@@ -294,7 +275,7 @@ def _half(told: dict[str, Any]) -> dict[str, Any]:
         "state": row.state,
         "waits_until": told["until"],
         "reasons": row.reasons,
-        "votes": [one["vote"] for one in told["votes"]],
+        "votes": told["votes"],
         "history": [{"at": at, "what": what, "reason": why} for at, what, why in told["history"]],
         "may_appeal": told["may_appeal"],
     }

@@ -19,8 +19,9 @@ from winosmith.web.judge.models import note_read
 from winosmith.web.people.gates import new_key, rate_limit, rate_limit_typing
 from winosmith.web.people.models import Person
 from winosmith.web.perturb import rules
-from winosmith.web.perturb.page import Shown, checked, outcome, own_version, perturbable
+from winosmith.web.perturb.page import Bar, checked, outcome, own_version, perturbable
 from winosmith.web.perturb.rules import Place, Typed
+from winosmith.web.problems.checks import Check
 from winosmith.web.problems.family import may_perturb, path_to
 from winosmith.web.problems.models import Problem as ProblemRow
 from winosmith.web.problems.models import State
@@ -67,19 +68,10 @@ class ExaminedVersion(Shape):
 
     ready: bool
     next: str
-    checks: list[door.Check]
+    checks: list[Check]
     hints: list[str]
     edits: list[str]
     depths: Depths | None
-
-
-class PredictedOption(Shape):
-    """An option of a prediction: its probability in percent, as far as the model tells one."""
-
-    option: str
-    percent: int | None
-    chosen: bool
-    answer: bool
 
 
 class Predicted(Shape):
@@ -96,7 +88,7 @@ class Predicted(Shape):
     tie: bool
     right_on_parent: bool | None
     seconds: float | None
-    options: list[PredictedOption]
+    options: list[Bar]
     why: str
 
 
@@ -222,16 +214,16 @@ def _examined(place: Place, typed: Typed) -> dict[str, Any]:
     return {name: told[name] for name in ("ready", "next", "checks", "hints", "edits", "depths")}
 
 
-def _predicted(one: Shown, *, void: bool) -> dict[str, Any]:
-    row = one.prediction
+def _predicted(one: dict[str, Any], *, void: bool) -> dict[str, Any]:
+    row = one["prediction"]
     return {
         "model": row.model.name,
-        "target": one.target,
+        "target": one["target"],
         "stand": row.stand,
-        "fooled": one.fooled and not void,
+        "fooled": one["fooled"] and not void,
         "tie": row.tie,
-        "right_on_parent": one.parent,
+        "right_on_parent": one["parent"],
         "seconds": row.seconds,
-        "options": one.bars,
-        "why": one.down or row.why,
+        "options": one["bars"],
+        "why": one["down"] or row.why,
     }

@@ -19,10 +19,18 @@ from winosmith.web.api.door import Asked, Malformed, Problem, Ref, Shape, asks, 
 from winosmith.web.judge.models import note_read
 from winosmith.web.problems.family import may_perturb
 from winosmith.web.problems.models import Problem as Row
+from winosmith.web.problems.search import Page
 from winosmith.web.problems.states import visible_to, waits_until
 from winosmith.web.read.downloads import FILES, VOTES
-from winosmith.web.read.public import Filters, Page, agreement, capped_count, figures, page
-from winosmith.web.read.views import family_of, judged
+from winosmith.web.read.public import (
+    Agreement,
+    Filters,
+    agreement,
+    capped_count,
+    figures,
+    page,
+)
+from winosmith.web.read.views import Judged, family_of, judged
 
 
 class ProblemFilters(Asked):
@@ -54,16 +62,6 @@ class Problems(Shape):
     previous: str | None = Field(description="what `before` must be for newer ones")
     count: int = Field(description="how many fit, counted up to 1,000")
     more: bool = Field(description="whether more than were counted fit")
-
-
-class Judged(Shape):
-    """What judges said of a problem."""
-
-    votes: int
-    right: int
-    ambiguous: int
-    associative: int
-    local: int
 
 
 class FamilyPlace(Shape):
@@ -105,15 +103,6 @@ class File(Shape):
     name: str
     about: str
     href: str
-
-
-class Agreement(Shape):
-    """How far judges agree about the public problems, in percent."""
-
-    problems: int
-    votes: int
-    right: float
-    unanimous: float
 
 
 class Figures(Shape):

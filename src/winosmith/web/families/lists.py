@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from django.core.paginator import Page, Paginator
 from django.db import connection
 from django.utils.translation import gettext_lazy as _
 
@@ -14,6 +15,7 @@ from winosmith.metrics import counted
 from winosmith.web._background import Refreshed
 from winosmith.web.families.figures import worth
 from winosmith.web.people.models import Person, pseudonym
+from winosmith.web.predict.models import Model
 from winosmith.web.problems.models import Problem, Version
 from winosmith.web.problems.search import Term, matching
 from winosmith.web.problems.states import public_problems
@@ -59,22 +61,14 @@ class Family:
     fooling: int = 0
     problem: Problem | None = None
 
-
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """A page of the list.
-
-    Attributes:
-        families: those on the page, each with its root.
-        count: how many there are in all.
-        page: the number of the page, from 1.
-        pages: how many pages there are, 1 or more.
-    """
-
-    families: Sequence[Family]
-    count: int
-    page: int
-    pages: int
+    def told_of(self, model: Model) -> dict[str, Any]:
+        """Return a model's name, how often it is wrong, of how many answers, and its ties."""
+        return {
+            "model": model.name,
+            "wrong": self.errors.get(model.pk, 0),
+            "answered": self.answered.get(model.pk, 0),
+            "ties": self.ties.get(model.pk, 0),
+        }
 
 
 _COUNTS = """SELECT v.root_id, count(*), max(v.step), max(v.problem_id)
@@ -116,8 +110,8 @@ def families() -> list[Family]:
 _FAMILIES = Refreshed(families)
 
 
-def listed(terms: list[Term], sort: str, page: int) -> Listed:
-    """Return a page of the families whose root is public.
+def listed(terms: list[Term], sort: str, page: object) -> Page:
+    """Return a page of the families whose root is public, each with its root.
 
     Args:
         terms: what a public version of the family, or its root, must say; empty for anything.
@@ -127,14 +121,14 @@ def listed(terms: list[Term], sort: str, page: int) -> Listed:
     roots = set(_public_roots(terms))
     found = [family for family in _FAMILIES.latest() if family.root in roots]
     found.sort(key=_ORDERS.get(sort, _ORDERS["size"]))
-    pages = max(1, -(-len(found) // FAMILIES))
-    page = min(max(page, 1), pages)
-    here = found[FAMILIES * (page - 1) : FAMILIES * page]
-    problems = public_problems().in_bulk([family.root for family in here])
-    shown = [
-        replace(family, problem=problems[family.root]) for family in here if family.root in problems
+    shown = Paginator(found, FAMILIES).get_page(page)
+    problems = public_problems().in_bulk([family.root for family in shown])
+    shown.object_list = [
+        replace(family, problem=problems[family.root])
+        for family in shown
+        if family.root in problems
     ]
-    return Listed(shown, len(found), page, pages)
+    return shown
 
 
 _ORDERS: dict[str, Any] = {
@@ -192,16 +186,6 @@ class Entry:
         return sum(self.fools.values())
 
 
-@dataclass(frozen=True, slots=True)
-class Board:
-    """A page of the board: the entries, the number of the page from 1, of how many, of whom."""
-
-    entries: Sequence[Entry]
-    page: int
-    pages: int
-    count: int
-
-
 _BY_PEOPLE = """FROM perturb_version v
     JOIN problems_problem p ON p.id = v.problem_id
     JOIN problems_twin t ON t.id = p.twin_id"""
@@ -243,8 +227,8 @@ def entries() -> list[Entry]:
 _ENTRIES = Refreshed(entries)
 
 
-def board(sort: str, page: int) -> Board:
-    """Return a page of the board.
+def board(sort: str, page: object) -> Page:
+    """Return a page of the entries of the board, each with its rank.
 
     Args:
         sort: one of `BOARD_SORTS`; anything else is "fools".
@@ -254,11 +238,9 @@ def board(sort: str, page: int) -> Board:
     found = sorted(_ENTRIES.latest(), key=lambda entry: (-value(entry), entry.name))
     values = [value(entry) for entry in found]
     ranks = {value: place for place, value in reversed(list(enumerate(values, 1)))}
-    pages = max(1, -(-len(found) // PEOPLE))
-    page = min(max(page, 1), pages)
-    here = found[PEOPLE * (page - 1) : PEOPLE * page]
-    ranked = [replace(entry, rank=ranks[value(entry)]) for entry in here]
-    return Board(ranked, page, pages, len(found))
+    shown = Paginator(found, PEOPLE).get_page(page)
+    shown.object_list = [replace(entry, rank=ranks[value(entry)]) for entry in shown]
+    return shown
 
 
 _VALUES: dict[str, Any] = {

@@ -30,21 +30,3 @@ class Measured(models.Model):
 
     def __str__(self) -> str:
         return f"stability by {self.depth} depth, {self.made_at:%Y-%m-%d %H:%M}"
-
-
-class EditKind(models.Model):
-    """What kind of edit made a version of its parent.
-
-    Attributes:
-        kind: as `measuring.kind_of` tells it; "" where it was no edit of a single token.
-        by: the release of winosmith whose tagger told it.
-    """
-
-    problem = models.OneToOneField(
-        "problems.Problem", models.CASCADE, primary_key=True, related_name="+"
-    )
-    kind = models.CharField(max_length=24)
-    by = models.CharField(max_length=40)
-
-    def __str__(self) -> str:
-        return f"version {self.problem_id}: {self.kind or 'no edit of one token'}"

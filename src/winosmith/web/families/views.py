@@ -7,17 +7,15 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils.cache import patch_cache_control
-from django.utils.http import parse_etags, quote_etag
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from winosmith.web.families import figures, measuring, trees
 from winosmith.web.families import page as pages
-from winosmith.web.families.lists import BOARD_SORTS, SORTS, Family, board, listed
+from winosmith.web.families.lists import BOARD_SORTS, SORTS, board, listed
 from winosmith.web.families.trees import DEPTHS, Shown, Tree, is_public, tree_of
 from winosmith.web.judge.models import note_read
 from winosmith.web.people.gates import existing_writer, rate_limit_reading
@@ -27,7 +25,7 @@ from winosmith.web.predict.models import Model
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.search import parse
 from winosmith.web.problems.states import visible_to
-from winosmith.web.read.downloads import FILES, MOST, TYPES, Aside, survey, text
+from winosmith.web.read.downloads import FILES, MOST, Aside, sent, survey, text
 
 MOST_WORDS = 200
 """Characters of a search."""
@@ -39,14 +37,12 @@ def index(request: HttpRequest) -> HttpResponse:
     words = request.GET.get("q", "")[:MOST_WORDS]
     sort = request.GET.get("sort", "size")
     terms = parse(words)
-    shown = listed(terms, sort, _page(request))
+    shown = listed(terms, sort, request.GET.get("page"))
     models = current_models()
-    note_read(existing_writer(request), [f.problem for f in shown.families if f.problem])
-    rows = [(family, [_wrong(family, model) for model in models]) for family in shown.families]
+    note_read(existing_writer(request), [family.problem for family in shown])
     context = {
-        "rows": rows,
+        "rows": [(family, map(family.told_of, models)) for family in shown],
         "shown": shown,
-        "models": models,
         "terms": terms,
         "words": words,
         "sort": sort if sort in SORTS else "size",
@@ -78,7 +74,6 @@ def family(request: HttpRequest, ref: str) -> HttpResponseBase:
         (model, figures.accuracy_by_depth(of, look.kind), figures.first_errors(of, look.kind))
         for model, of in figured
     ]
-    measuring.look_again()
     context = {
         "root": root,
         "hidden": hidden,
@@ -96,7 +91,6 @@ def family(request: HttpRequest, ref: str) -> HttpResponseBase:
         "kinds": _kinds(look, request.GET.get("version", "")),
         "kind": pages.DEPTH_NAMES[look.kind],
         "depths": rows,
-        "edits": measuring.kinds_in(root, tree, answers) if answers else None,
         "drawn": [
             (model, by, figures.chart(model.name, by, _chance(tree)), ends)
             for model, by, ends in drawn
@@ -134,11 +128,11 @@ def boards(request: HttpRequest) -> HttpResponse:
     """Show who made what, by pseudonym."""
     sort = request.GET.get("sort", "fools")
     models = current_models()
-    shown = board(sort, _page(request))
+    shown = board(sort, request.GET.get("page"))
     person = existing_writer(request)
     context = {
         "shown": shown,
-        "rows": [(one, [one.fools.get(model.pk, 0) for model in models]) for one in shown.entries],
+        "rows": [(one, [one.fools.get(model.pk, 0) for model in models]) for one in shown],
         "models": models,
         "sort": sort if sort in BOARD_SORTS else "fools",
         "sorts": BOARD_SORTS,
@@ -200,26 +194,11 @@ def _kinds(look: pages.Look, version: str) -> list[tuple[str, str, bool]]:
     ]
 
 
-def _wrong(family: Family, model: Model) -> tuple[str, float, int, int]:
-    """Return a model's name, how often it is wrong in a family, of how many answers, and ties."""
-    of = (family.errors, family.answered, family.ties)
-    wrong, answered, ties = (numbers.get(model.pk, 0) for numbers in of)
-    return model.name, wrong, int(answered), int(ties)
-
-
-def _page(request: HttpRequest) -> int:
-    text = request.GET.get("page", "")
-    return int(text) if text.isdecimal() and len(text) < 9 else 1
-
-
 PROBLEMS = "problems.jsonl"
 """The name of the file of problems."""
 
 MOST_DEPTHS = 60
 """Rows of the table by depth; the files have all."""
-
-MOST_KINDS = 20
-"""Rows of the table of edits."""
 
 
 @require_safe
@@ -238,7 +217,6 @@ def models(request: HttpRequest) -> HttpResponse:
         "answers": [one for one in answers if "stability" in one],
         "faults": [one for one in answers if one["fault"]],
         "by_depth": _by_depth(answers),
-        "kinds": _by_kind([one for one in answers if "stability" in one]),
         "models": [(model, measuring.answered_by(model).count()) for model in current_models()],
         "problems": measuring.in_families().count(),
         "against": [f"{name} ({n})" for name, n in measuring.written_against()],
@@ -272,22 +250,7 @@ def file(request: HttpRequest, name: str) -> HttpResponseBase:
             raise Http404
         rate_limit_reading(request, "download", MOST)
         digest, source = measuring.predictions_file(model, families=families)
-    tag = quote_etag(f"{digest[:32]}-{name}")
-    response: HttpResponseBase
-    known = tag in parse_etags(request.headers.get("If-None-Match", ""))
-    if known or request.method == "HEAD":
-        source.close()
-    if known:
-        response = HttpResponse(status=304)
-    else:
-        response = StreamingHttpResponse(() if request.method == "HEAD" else source)
-        response.headers["Content-Type"] = TYPES[".jsonl"]
-        response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
-    response.headers["ETag"] = tag
-    response.headers["X-Data-Digest"] = digest
-    response.headers["X-Robots-Tag"] = "noindex"
-    patch_cache_control(response, private=True, no_cache=True)
-    return response
+    return sent(request, name, digest, source)
 
 
 def _model(name: str) -> Model:
@@ -295,16 +258,6 @@ def _model(name: str) -> Model:
         if model.name == name:
             return model
     raise Http404
-
-
-def _by_kind(answers: list[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any] | None]]]:
-    """Return the kinds of edits, a row a kind: all together, then the worst of any model first."""
-    of = [{kind["kind"]: kind for kind in one.get("kinds", ())} for one in answers]
-    names = {
-        name: sum(one[name]["right"] for one in of if name in one) for one in of for name in one
-    }
-    order = sorted(names, key=lambda name: (name != "", -names[name], name))
-    return [(name, [one.get(name) for one in of]) for name in order[: 1 + MOST_KINDS]]
 
 
 def _by_depth(answers: list[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any] | None]]]:

@@ -218,29 +218,22 @@ def _is_cut(problem: Problem) -> bool:
     return len(text.words(shown_first(problem))) < len(text.words(problem.sentence))
 
 
-@dataclass(frozen=True, slots=True)
-class Ahead:
-    """What a judge who holds nothing has ahead of them.
+def ahead(person: Person, judge: Judge | None) -> dict[str, Any]:
+    """Return what a judge who holds nothing has ahead of them.
 
-    Attributes:
-        paused: a moderator has to look at their judging first.
-        testing: they are in the middle of a human test.
-        left: there is a problem for them now.
-        none_left: why there is none; None where one is left, or they are paused, or tested.
+    Whether they are `paused`: a moderator has to look at their judging first; whether they are in
+    the middle of a human test (`testing`); whether a problem is `left` for them now, and if none
+    is, though they are neither paused nor tested, why: `none_left`.
+
+    Args:
+        person: who judges.
+        judge: their place in the queue; None before their first problem.
     """
-
-    paused: bool
-    testing: bool
-    left: bool
-    none_left: NoneLeft | None
-
-
-def ahead(person: Person, judge: Judge | None) -> Ahead:
-    """Return what a person has ahead, given their place in the queue; None before their first."""
     paused, testing = stops(judge), in_a_test(person)
     free = not (paused or testing)
     left = free and next_slot(person, judge.cursor if judge else 0) is not None
-    return Ahead(paused, testing, left, why_none_left(person) if free and not left else None)
+    why = why_none_left(person) if free and not left else None
+    return {"paused": paused, "testing": testing, "left": left, "none_left": why}
 
 
 @dataclass(frozen=True, slots=True)
@@ -504,7 +497,8 @@ def heard(person: Person, after: datetime) -> Iterator[Item]:
 
 
 def _is_left(person: Person) -> bool:
-    return ahead(person, Judge.objects.filter(person=person).first()).left
+    judge = Judge.objects.filter(person=person).first()
+    return bool(ahead(person, judge)["left"])
 
 
 def waiting(person: Person) -> Iterator[Work]:

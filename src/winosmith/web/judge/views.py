@@ -43,12 +43,9 @@ def _turn(request: HttpRequest, person: Person, slot: Slot | None) -> HttpRespon
     found = turns.ahead(person, judge)
     page = {
         **_around(person),
-        "paused": found.paused,
+        **found,
         "held": trust.held(person),
-        "training": trust.training(judge) if found.left else None,
-        "testing": found.testing,
-        "left": found.left,
-        "none_left": found.none_left,
+        "training": trust.training(judge) if found["left"] else None,
         "local_first": settings.RULES.local_first,
         "minutes": settings.RULES.lease_minutes,
         "gold_every": settings.RULES.gold_every,

@@ -255,6 +255,7 @@ class Vote:
         judge: "Judge 1", "Judge 2", … in the reader's language: by their slots, the same at each
             look, and of this problem alone: nobody can be followed from one to the next.
         choice, local_choice: 0-based indices of options; None for neither, or not asked.
+        chose, local: the same in words; `local` is empty for None.
         right: whether the choice is the problem's answer; None where the answer is withheld.
         excluded: it was taken out of the count.
         provisional: it is no vote before a market confirms who gave it.
@@ -267,8 +268,10 @@ class Vote:
     local_choice: int | None
     comment: str
     right: bool | None
-    excluded: bool = False
-    provisional: bool = False
+    excluded: bool
+    provisional: bool
+    chose: str
+    local: str
 
 
 def votes_of(problem: Problem, *, excluded: bool = False) -> list[Vote]:
@@ -290,10 +293,17 @@ def votes_of(problem: Problem, *, excluded: bool = False) -> list[Vote]:
             None if problem.answer is None else slot.choice == problem.answer,
             slot.excluded,
             slot.provisional,
+            _option(problem, slot.choice) or _("neither"),
+            _option(problem, slot.local_choice),
         )
         for slot in rows
         if excluded or not (slot.excluded or slot.provisional)
     ]
+
+
+def _option(problem: Problem, choice: int | None) -> str:
+    known = choice is not None and choice < len(problem.options)
+    return str(problem.options[choice]) if known else ""
 
 
 def responses(problems: Iterable[Problem]) -> Iterator[Response]:

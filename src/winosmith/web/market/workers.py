@@ -243,8 +243,8 @@ def workload(part: Participation) -> Workload:
     if holding or done >= amount:
         return Workload(done, amount, holding, False, stops(judge), None)
     found = ahead(part.person, judge)
-    until = found.none_left.until if found.none_left else None
-    return Workload(done, amount, False, found.left, found.paused, until)
+    until = found["none_left"].until if found["none_left"] else None
+    return Workload(done, amount, False, found["left"], found["paused"], until)
 
 
 def finish(part: Participation) -> None:

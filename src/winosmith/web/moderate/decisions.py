@@ -67,11 +67,7 @@ class Action:
         return self.name in ("hold", "reject", "withdraw", "decline")
 
 
-def _states(*states: Any) -> frozenset[Any]:
-    return frozenset(states)
-
-
-LIVE = _states(State.HELD, State.JUDGING, State.VALID, State.REJECTED)
+LIVE = frozenset((State.HELD, State.JUDGING, State.VALID, State.REJECTED))
 """What is neither withdrawn nor replaced."""
 
 _ALL = (
@@ -81,7 +77,7 @@ _ALL = (
         "l",
         _("Judges get it."),
         _("let through to judging"),
-        _states(State.HELD),
+        frozenset({State.HELD}),
         State.JUDGING,
         (
             _("Nothing speaks against it."),
@@ -95,7 +91,7 @@ _ALL = (
         "h",
         _("Judges don't get it until a moderator lets it through."),
         _("held"),
-        _states(State.JUDGING),
+        frozenset({State.JUDGING}),
         State.HELD,
         (
             _("A moderator wants to look at it more closely."),
@@ -109,7 +105,7 @@ _ALL = (
         "a",
         _("It counts as valid, although the judges did not find it so."),
         _("accepted"),
-        _states(State.REJECTED),
+        frozenset({State.REJECTED}),
         State.VALID,
         (
             _("The judges missed the point of the trigger word."),
@@ -123,7 +119,7 @@ _ALL = (
         "r",
         _("It does not count as valid; the contributor may revise it or appeal."),
         _("rejected"),
-        _states(State.HELD, State.JUDGING, State.VALID),
+        frozenset({State.HELD, State.JUDGING, State.VALID}),
         State.REJECTED,
         (
             _("Both options fit: the sentence does not decide between them."),
@@ -154,7 +150,7 @@ _ALL = (
         "u",
         _("What a moderator withdrew stands again where it stood before."),
         _("restored"),
-        _states(State.WITHDRAWN),
+        frozenset({State.WITHDRAWN}),
         None,
         (_("It was withdrawn by mistake."), _("The appeal convinced us.")),
     ),
@@ -164,7 +160,7 @@ _ALL = (
         "o",
         _("Other judges judge it anew."),
         _("judging reopened"),
-        _states(State.VALID, State.REJECTED),
+        frozenset({State.VALID, State.REJECTED}),
         State.JUDGING,
         (
             _("The votes were close; other judges look at it."),
@@ -201,7 +197,7 @@ _ALL = (
         "p",
         _("Its twin is the example there, in place of the one before."),
         _("chosen for the first page"),
-        _states(State.VALID),
+        frozenset({State.VALID}),
         None,
         (_("It shows well what a twin is."), _("It is short, and clear at once.")),
     ),
@@ -211,7 +207,7 @@ _ALL = (
         "n",
         _("Another twin is the example there: the one chosen before it, or judges’ own choice."),
         _("taken off the first page"),
-        _states(State.VALID),
+        frozenset({State.VALID}),
         None,
         (_("Another one shows it better."), _("It was there long enough.")),
     ),
@@ -221,7 +217,7 @@ _ALL = (
         "d",
         _("The decision stands; the contributor reads why."),
         _("appeal declined"),
-        _states(State.REJECTED, State.WITHDRAWN),
+        frozenset({State.REJECTED, State.WITHDRAWN}),
         None,
         (
             _("We looked again, and the reasons of the judges hold."),

@@ -19,8 +19,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from winosmith.outputs import guarded
-from winosmith.text import Change, changes, differing
-from winosmith.web.judge.votes import Vote, skips_of, votes_of
+from winosmith.text import Change, differing
+from winosmith.web.judge.votes import skips_of, votes_of
 from winosmith.web.moderate import decisions
 from winosmith.web.moderate.models import Appeal
 from winosmith.web.moderate.people import written_by
@@ -28,7 +28,7 @@ from winosmith.web.pages import csv_lines, whole_percent
 from winosmith.web.people.models import Person, person_of, pseudonym
 from winosmith.web.predict import asking
 from winosmith.web.predict.models import Prediction
-from winosmith.web.problems.family import path_to
+from winosmith.web.problems.family import folded, path_to, steps
 from winosmith.web.problems.lookalikes import lookalikes
 from winosmith.web.problems.models import Event, Problem, Version
 from winosmith.web.problems.states import LATE, waits_until
@@ -63,15 +63,6 @@ class Row:
         return f"{self.problem.ref}:{self.seen}"
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """An event in a problem's history."""
-
-    event: Event
-    who: str
-    what: str
-
-
 def rows(reader: Person, problems: Sequence[Problem], other: str = "") -> list[Row]:
     """Return problems as rows; where another half's sentence is given, differences are marked."""
     seen = decisions.last_event(problems)
@@ -98,68 +89,34 @@ def rows(reader: Person, problems: Sequence[Problem], other: str = "") -> list[R
     ]
 
 
-def entry(event: Event) -> Entry:
+def entry(event: Event) -> dict[str, Any]:
     """Return an event as the history shows it; judges' verdicts are the site's."""
     who = _("the site") if event.actor is None else known_as(event.actor)
     if event.actor_id is not None and event.actor_id == event.problem.twin.contributor_id:
         who = _("the contributor")
-    return Entry(event, who, what_is_done(event.kind))
+    return {"event": event, "who": who, "what": what_is_done(event.kind)}
 
 
-ENDS = 6
-"""Steps that are shown of a long way, at either end."""
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """A version on the way from the root.
-
-    Attributes:
-        pieces: the sentence, with what was changed of the one before.
-        skipped: how many steps before this one are not shown.
-    """
-
-    problem: Problem
-    version: Version
-    pieces: list[Change]
-    skipped: int = 0
-
-
-def family_of(problem: Problem) -> dict[str, Any] | None:
+def family_of(reader: Person, problem: Problem) -> dict[str, Any] | None:
     """Return what the page of a problem shows of its family; None where it has none.
 
     Its root; the steps from there to the problem; what the site's models make of it; where the
     queue shows the family, and what its contributor wrote of it.
     """
     path = path_to(problem)
-    versions = {version.problem_id: version for version in _versions(path)}
-    if not versions:
-        return None
     root = path[0]
+    if not hasattr(root, "version"):
+        return None
     contributor = problem.twin.contributor
     return {
         "root": root,
         "path": path,
-        "steps": list(_steps(path, versions)),
+        **folded(steps(path, reader)),
         "predictions": [_told(problem, one) for one in asking.of(problem)],
         "size": Version.objects.filter(root=root).count(),
         "all": _queue(root),
         "theirs": _queue(root, by=pseudonym(contributor)) if contributor else "",
     }
-
-
-def _versions(path: Sequence[Problem]) -> Sequence[Version]:
-    return list(Version.objects.filter(problem__in=[problem.pk for problem in path]))
-
-
-def _steps(path: Sequence[Problem], versions: dict[int, Version]) -> Iterator[Step]:
-    shown = [at for at in range(len(path)) if at < ENDS or at >= len(path) - ENDS]
-    last = -1
-    for at in shown:
-        problem, before = path[at], path[max(0, at - 1)]
-        marked = changes(before.sentence, problem.sentence)
-        yield Step(problem, versions[problem.pk], marked, at - last - 1)
-        last = at
 
 
 def _told(problem: Problem, one: Prediction) -> dict[str, Any]:
@@ -179,7 +136,7 @@ def dossier(reader: Person, problem: Problem) -> dict[str, Any]:
     near-duplicates outside the family with their text, the votes without names, the history, the
     contributor's record, and what the reader can do.
     """
-    family = family_of(problem)
+    family = family_of(reader, problem)
     contributor = problem.twin.contributor
     events = problem.events.select_related("actor", "problem__twin").order_by("-pk")
     last = decisions.undoable(reader, problem)
@@ -196,31 +153,12 @@ def dossier(reader: Person, problem: Problem) -> dict[str, Any]:
                 reader=reader,
             )
         ],
-        "votes": [_vote(problem, vote) for vote in votes_of(problem, excluded=True)],
+        "votes": votes_of(problem, excluded=True),
         "skips": list(skips_of(problem).items()),
         "events": [entry(event) for event in events],
         "undoable": last.pk if last else None,
         "record": written_by(contributor) if contributor else None,
         "actions": decisions.actions_for(reader, problem),
-    }
-
-
-def _vote(problem: Problem, vote: Vote) -> dict[str, Any]:
-    """Return a vote with its options as texts."""
-    chose, local = (
-        problem.options[index] if index is not None and index < len(problem.options) else ""
-        for index in (vote.choice, vote.local_choice)
-    )
-    return {
-        "judge": vote.judge,
-        "chose": chose or _("neither"),
-        "local": local,
-        "right": vote.right,
-        "ambiguous": vote.ambiguous,
-        "associative": vote.associative,
-        "excluded": vote.excluded,
-        "provisional": vote.provisional,
-        "comment": vote.comment,
     }
 
 

@@ -25,7 +25,7 @@ from winosmith.web.judge.trust import ADDRESS, GOLD, PACE, Pace, pace, records
 from winosmith.web.judge.votes import Agreed, with_others
 from winosmith.web.moderate.decisions import checked_reason
 from winosmith.web.moderate.models import Appointment
-from winosmith.web.pages import fixed, is_number, percent
+from winosmith.web.pages import fixed, newest, percent
 from winosmith.web.people.gates import may_judge
 from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.people.news import MOST, Item
@@ -205,48 +205,30 @@ ONLY = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
-    """Somebody, without their name.
-
-    Attributes:
-        name: the pseudonym.
-        written: what became of what they wrote.
-        judged: how many they judged, how fast, and how well they agree with others and with gold.
-    """
-
-    person: Person
-    name: str
-    written: Written
-    judged: Judged
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """People on one page, the newest first; `older` is where the next page begins, or 0."""
-
-    members: list[Member]
-    older: int
-
-
-def member(person: Person) -> Member:
+def member(person: Person) -> dict[str, Any]:
     """Return what moderators see of a person."""
     return _members([person])[0]
 
 
-def page(*, only: str = "", before: str = "") -> Page:
-    """Return a page of people who were not erased."""
+def page(*, only: str = "", before: str = "") -> tuple[list[dict[str, Any]], str]:
+    """Return a page of people who were not erased, as `winosmith.web.pages.newest` does."""
     query = _only(Person.objects.filter(erased=None).order_by("-pk"), only)
-    if is_number(before):
-        query = query.filter(pk__lt=int(before))
-    found = list(query[: SIZE + 1])
-    older = found[SIZE - 1].pk if len(found) > SIZE else 0
-    return Page(_members(found[:SIZE]), older)
+    people, older = newest(query, before, SIZE)
+    return _members(people), older
 
 
-def _members(people: Sequence[Person]) -> list[Member]:
+def _members(people: Sequence[Person]) -> list[dict[str, Any]]:
+    """Return people under their pseudonyms, what became of what they wrote, and how they judge."""
     written, judged = written_by_each(people), judged_by_each(people)
-    return [Member(one, pseudonym(one), written[one.pk], judged[one.pk]) for one in people]
+    return [
+        {
+            "person": one,
+            "name": pseudonym(one),
+            "written": written[one.pk],
+            "judged": judged[one.pk],
+        }
+        for one in people
+    ]
 
 
 def _only(query: QuerySet[Person], only: str) -> QuerySet[Person]:

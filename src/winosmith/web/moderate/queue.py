@@ -30,7 +30,7 @@ from winosmith.web.people.models import Person, person_of
 from winosmith.web.people.news import MOST, Item, Work
 from winosmith.web.problems.models import Problem, State, Twin
 from winosmith.web.problems.records import of_family, of_kind
-from winosmith.web.problems.search import FullText, Term, parse
+from winosmith.web.problems.search import FullText, Page, Term, parse
 
 _INDEX = FullText("moderate_search")
 
@@ -179,21 +179,6 @@ class Where:
             if getattr(self, field.name) or field.name == "state":
                 said[field.name] = getattr(self, field.name)
         return str(said.urlencode())
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """One page of the queue.
-
-    Attributes:
-        problems: with their twins and contributors.
-        newer: the query of the page before; "" when this is the first.
-        older: the query of the next page; "" when this is the last.
-    """
-
-    problems: list[Problem]
-    newer: str
-    older: str
 
 
 def found(where: Where) -> QuerySet[Problem]:

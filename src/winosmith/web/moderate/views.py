@@ -20,7 +20,7 @@ from winosmith.web.moderate.agreement import LEAST, MOST, lines, named_pairs
 from winosmith.web.moderate.decisions import ACTIONS, LONGEST, UNDO, Conflict
 from winosmith.web.moderate.models import Appointment, Batch
 from winosmith.web.moderate.queue import AGES, KINDS, ONLY, TABS, Where, note_read, page, waiting
-from winosmith.web.pages import attached, is_number, percent
+from winosmith.web.pages import attached, is_number, newest, percent
 from winosmith.web.people.gates import form_once, moderators_only, new_key
 from winosmith.web.people.models import Person, person_of, pseudonym
 from winosmith.web.problems.models import Event, Problem, State
@@ -295,25 +295,21 @@ LOGGED = ("submit", "verdict", "recount", "appeal", "revise", *ACTIONS, UNDO)
 def log(request: HttpRequest) -> HttpResponse:
     """Show what was done, the newest first."""
     asked = dossier.LogFilters.read(request.GET)
-    query, before = dossier.logged(asked), request.GET.get("before", "")
-    if is_number(before):
-        query = query.filter(pk__lt=int(before))
-    events = list(query[: SIZE + 1])
+    before = request.GET.get("before", "")
+    events, older = newest(dossier.logged(asked), before, SIZE)
     kept = request.GET.copy()
     kept.pop("before", None)
-    older = kept.copy()
-    if len(events) > SIZE:
-        older["before"] = events[SIZE - 1].pk
+    query = kept.urlencode()
     return render(
         request,
         "moderate/log.html",
         {
             "asked": asked,
             "kinds": [(kind, dossier.what_is_done(kind)) for kind in LOGGED],
-            "entries": [dossier.entry(event) for event in events[:SIZE]],
-            "older": older.urlencode() if len(events) > SIZE else "",
-            "newest": kept.urlencode() if before else None,
-            "query": kept.urlencode(),
+            "entries": [dossier.entry(event) for event in events],
+            "older": f"before={older}&{query}" if older else "",
+            "newest": query if before else None,
+            "query": query,
             "appointments": Appointment.objects.select_related("person", "actor").order_by("-pk")[
                 :20
             ],
@@ -347,11 +343,13 @@ def people(request: HttpRequest) -> HttpResponse:
     text, found = _asked(request)
     if found is not None:
         return redirect("moderate:person", name=pseudonym(found))
-    shown = members.page(only=request.GET.get("only", ""), before=request.GET.get("before", ""))
+    only = request.GET.get("only", "")
+    shown, older = members.page(only=only, before=request.GET.get("before", ""))
     context = {
-        "page": shown,
+        "members": shown,
+        "older": older,
         "text": text,
-        "only": request.GET.get("only", ""),
+        "only": only,
         "kinds": members.ONLY.items(),
         "mistaken": _mistaken(),
     }
@@ -447,13 +445,16 @@ def _person(
     kind: str = "",
 ) -> HttpResponse:
     one = members.member(other)
-    held = one.judged.held
+    held = one["judged"].held
     suspects = trust.suspect(held) if held is not None else Problem.objects.none()
     context = {
         "one": one,
         "other": other,
         "others": [pseudonym(who) for who in members.together(other)],
-        "together": [(k, _label_together(k)) for k in ("resume", "discard")],
+        "together": [
+            ("resume", _("Let the votes of all of them count")),
+            ("discard", _("Discard the waiting votes of all of them")),
+        ],
         "suspects": suspects.order_by("-pk")[:MOST_PROBLEMS],
         "suspect_count": suspects.count(),
         "mistaken": _mistaken() if held is not None and held.cause == trust.GOLD else "",
@@ -485,13 +486,6 @@ def _mistaken() -> str:
         "careful": percent(trust.CAREFUL, 0),
         "mistaken": percent(trust.mistaken(), 2),
     }
-
-
-def _label_together(kind: str) -> str:
-    """Return what the button of a change of all who are held together says."""
-    if kind == "resume":
-        return _("Let the votes of all of them count")
-    return _("Discard the waiting votes of all of them")
 
 
 def _label(kind: Appointment.Kind) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -13,6 +12,7 @@ from django import forms
 from django.conf import settings
 from django.db.models import Count
 from django.http import Http404, QueryDict
+from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -21,13 +21,20 @@ from winosmith import Dataset
 from winosmith import Problem as Datum
 from winosmith.lineage import depths, edit_script, perturbed
 from winosmith.problem import BLANK
-from winosmith.text import Change, changes, tokens
+from winosmith.text import changes, tokens
 from winosmith.web.pages import whole_percent
 from winosmith.web.people.models import Person
 from winosmith.web.perturb.rules import Place, Typed, examine, measured, usable
 from winosmith.web.predict.asking import current_models, of, state_of
 from winosmith.web.predict.models import Model, Prediction, Stand
-from winosmith.web.problems.checks import LONGEST_OPTION, LONGEST_SENTENCE, live_hints, refused
+from winosmith.web.problems.association import softmax
+from winosmith.web.problems.checks import (
+    LONGEST_OPTION,
+    LONGEST_SENTENCE,
+    live_hints,
+    next_step,
+    refused,
+)
 from winosmith.web.problems.family import folded, may_perturb, steps
 from winosmith.web.problems.lookalikes import Half
 from winosmith.web.problems.models import Problem, State, Version
@@ -71,25 +78,12 @@ class Choices(Filters):
         return Choices(data)
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """One problem on the list.
+def listed(problems: list[Problem]) -> list[dict[str, Any]]:
+    """Return problems with their families, in two queries.
 
-    Attributes:
-        problem: the problem.
-        root: of its family; None where nobody has perturbed it.
-        step: perturbations from the root.
-        versions: public ones in its family, the root among them.
+    Each with the `root`'s id, None where nobody has perturbed it, the `step` from there, and how
+    many public `versions` its family has, the root among them.
     """
-
-    problem: Problem
-    root: str | None
-    step: int
-    versions: int
-
-
-def listed(problems: list[Problem]) -> list[Listed]:
-    """Return problems with their families, in two queries."""
     rows = Version.objects.filter(problem__in=problems).select_related("root")
     places: dict[Any, Version] = {version.problem_id: version for version in rows}
     public = public_problems().select_related(None)
@@ -99,13 +93,15 @@ def listed(problems: list[Problem]) -> list[Listed]:
         .values_list("version__root")
         .annotate(n=Count("pk"))
     )
-    return [_one(problem, places.get(problem.pk), counted) for problem in problems]
-
-
-def _one(problem: Problem, version: Version | None, counted: dict[int, int]) -> Listed:
-    if version is None:
-        return Listed(problem, None, 0, 1)
-    return Listed(problem, version.root.ref, version.step, counted.get(version.root_id, 0))
+    return [
+        {
+            "problem": problem,
+            "root": at.root.ref if (at := places.get(problem.pk)) else None,
+            "step": at.step if at else 0,
+            "versions": counted.get(at.root_id, 0) if at else 1,
+        }
+        for problem in problems
+    ]
 
 
 NAMES = ("Nora", "Judith")
@@ -118,44 +114,13 @@ GROWN = (
 """A root, and each version of the one before, with the right option."""
 
 
-@dataclass(frozen=True, slots=True)
-class Good:
-    """One step of the worked example.
+def examples() -> dict[str, list[dict[str, Any]]]:
+    """Return the examples in the language of the page, measured as any version is.
 
-    Attributes:
-        pieces: what changed since the step before.
-        options: each with whether it is right.
-        flipped: the answer is another one than before.
-        lineage, edit: its depths.
-        why: what the step is good for.
+    The `good` ones are the steps of a family: what changed since the one before, the options, each
+    with whether it is right, whether the answer flipped, the depths, and what the step is good
+    for. The `bad` ones are perturbations of its root that fail, and why.
     """
-
-    pieces: list[Change]
-    options: list[tuple[str, bool]]
-    flipped: bool
-    lineage: int | None
-    edit: int | None
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
-class Bad:
-    """A perturbation of the root that fails, and why."""
-
-    pieces: list[Change]
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
-class Examples:
-    """All that is shown."""
-
-    good: list[Good]
-    bad: list[Bad]
-
-
-def examples() -> Examples:
-    """Return the examples in the language of the page, measured as any version is."""
     family = _family()
     why = (
         _("The original. A model that knows who is thanked for what gets it right."),
@@ -167,16 +132,16 @@ def examples() -> Examples:
     for at, (problem, depth) in enumerate(zip(family, depths(family), strict=True)):
         before = family[at - 1] if at else problem
         good.append(
-            Good(
-                changes(before.sentence, problem.sentence),
-                [(option, n == problem.answer) for n, option in enumerate(problem.options)],
-                problem.answer != before.answer,
-                depth.lineage,
-                depth.edit,
-                why[at],
-            )
+            {
+                "pieces": changes(before.sentence, problem.sentence),
+                "options": [(one, n == problem.answer) for n, one in enumerate(problem.options)],
+                "flipped": problem.answer != before.answer,
+                "lineage": depth.lineage,
+                "edit": depth.edit,
+                "why": why[at],
+            }
         )
-    return Examples(good, _bad(family[0].sentence))
+    return {"good": good, "bad": _bad(family[0].sentence)}
 
 
 @cache
@@ -188,7 +153,7 @@ def _family() -> Dataset:
     return Dataset(grown)
 
 
-def _bad(root: str) -> list[Bad]:
+def _bad(root: str) -> list[dict[str, Any]]:
     failing = (
         (
             "Nora thanked Judith because _ was in a good mood.",
@@ -207,7 +172,7 @@ def _bad(root: str) -> list[Bad]:
             _("This is a new sentence, not a changed one: write a twin instead."),
         ),
     )
-    return [Bad(changes(root, sentence), why) for sentence, why in failing]
+    return [{"pieces": changes(root, sentence), "why": why} for sentence, why in failing]
 
 
 def down(model: Model) -> str:
@@ -288,20 +253,11 @@ def checked(
         "checks": checks,
         "passed": sum(check.verdict == "pass" for check in checks),
         "all": len(checks),
-        "next": _next(checks),
+        "next": next_step(checks),
         "ready": ready,
         "readings": _readings(read),
         "hints": _hints(place, read),
     }
-
-
-def _next(checks: Sequence[Any]) -> str:
-    """Return what to do first: of what fails, else of what is not there yet."""
-    for verdict in ("fail", "todo"):
-        for check in checks:
-            if check.verdict == verdict and check.advice:
-                return str(check.advice)
-    return ""
 
 
 def _readings(typed: Typed) -> list[tuple[str, str, str, bool]]:
@@ -353,41 +309,6 @@ class Bar:
     answer: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """One model's prediction.
-
-    Attributes:
-        prediction: the row, with its model.
-        target: the contributor wanted to fool this one.
-        waits: it is not there yet.
-        fooled: the model's choice is not the contributor's answer; None while that is not known,
-            and where it could not decide.
-        bars: the options in order; empty before it is done.
-        down: why the model can't answer now; "".
-        parent: whether the model was right on the parent; None where that is not known.
-    """
-
-    prediction: Prediction
-    target: bool
-    waits: bool
-    fooled: bool | None
-    bars: list[Bar]
-    down: str
-    parent: bool | None
-
-
-def softmax(scores: Sequence[float]) -> list[float]:
-    """Return probabilities: scores are log-probabilities up to a constant (metrics.calibration).
-
-    >>> [round(share, 3) for share in softmax([0.0, math.log(3)])]
-    [0.25, 0.75]
-    """
-    top = max(scores)
-    powers = [math.exp(score - top) for score in scores]
-    return [power / sum(powers) for power in powers]
-
-
 VOID = (State.REJECTED, State.WITHDRAWN, State.REVISED)
 """States in which a version fools nobody, whatever the models say of it."""
 
@@ -405,16 +326,16 @@ def outcome(
     """
     before = {row.model_id: row.right for row in of(parent)} if parent else {}
     shown = [_shown(row, problem, version, before.get(row.model_id)) for row in of(problem)]
-    shown.sort(key=lambda one: not one.target)
-    done = [one for one in shown if not one.waits]
+    shown.sort(key=lambda one: not one["target"])
+    done = [one for one in shown if not one["waits"]]
     return {
         "problem": problem,
         "shown": shown,
         "done": len(done),
-        "waiting": [one for one in shown if one.waits],
-        "judged": [one for one in shown if one.fooled is not None],
-        "fooled": [one for one in shown if one.fooled],
-        "undecided": [one for one in shown if one.prediction.tie],
+        "waiting": [one for one in shown if one["waits"]],
+        "judged": [one for one in shown if one["fooled"] is not None],
+        "fooled": [one for one in shown if one["fooled"]],
+        "undecided": [one for one in shown if one["prediction"].tie],
         "own": person is not None and problem.twin.contributor_id == person.pk,
         "void": problem.state in VOID,
         "confirmed": problem.state == State.VALID and not problem.embargo,
@@ -422,18 +343,27 @@ def outcome(
     }
 
 
-def _shown(row: Prediction, problem: Problem, version: Version, parent: bool | None) -> Shown:
+def _shown(
+    row: Prediction, problem: Problem, version: Version, parent: bool | None
+) -> dict[str, Any]:
+    """Return a model's prediction, and what is to be known of it.
+
+    `target`: the contributor wanted to fool this one. `waits`: it is not there yet. `fooled`: the
+    model's choice is not the contributor's answer; None while that is not known, and where it could
+    not decide. `bars`: the options in order; none before it is done. `down`: why the model can't
+    answer now. `parent`: whether it was right on the parent; None where that is not known.
+    """
     done = row.stand == Stand.DONE
     waits = row.stand == Stand.WAITING
-    return Shown(
-        row,
-        row.model_id == version.against_id,
-        waits,
-        None if row.right is None or not done else not row.right,
-        _bars(row, problem) if done else [],
-        down(row.model) if waits else "",
-        parent,
-    )
+    return {
+        "prediction": row,
+        "target": row.model_id == version.against_id,
+        "waits": waits,
+        "fooled": None if row.right is None or not done else not row.right,
+        "bars": _bars(row, problem) if done else [],
+        "down": down(row.model) if waits else "",
+        "parent": parent,
+    }
 
 
 def _bars(row: Prediction, problem: Problem) -> list[Bar]:
@@ -446,9 +376,9 @@ def _bars(row: Prediction, problem: Problem) -> list[Bar]:
     ]
 
 
-def _pace(shown: Sequence[Shown]) -> int:
+def _pace(shown: Sequence[dict[str, Any]]) -> int:
     """Return after how many milliseconds a page should ask again; 0 when nothing is awaited."""
-    asked = [one.prediction.asked_at for one in shown if one.waits]
+    asked = [one["prediction"].asked_at for one in shown if one["waits"]]
     if not asked:
         return 0
     age = timezone.now() - max(asked)
@@ -457,16 +387,14 @@ def _pace(shown: Sequence[Shown]) -> int:
 
 def perturbable(person: Person | None, ref: str) -> Problem:
     """Return what somebody may perturb; Http404, as if there were nothing, for anything else."""
-    found = Problem.objects.select_related("twin__contributor").filter(ref=ref).first()
-    if found is None or not may_perturb(person, found):
+    found = get_object_or_404(Problem.objects.select_related("twin__contributor"), ref=ref)
+    if not may_perturb(person, found):
         raise Http404
     return found
 
 
 def own_version(person: Person | None, ref: str) -> Problem:
     """Return somebody's own version; Http404, as if there were none, for anybody else's."""
-    rows = Problem.objects.filter(ref=ref, gold=False, version__parent__isnull=False)
-    found = rows.select_related("twin__contributor").first()
-    if found is None or person is None or found.twin.contributor_id != person.pk:
-        raise Http404
-    return found
+    rows = Problem.objects.filter(gold=False, version__parent__isnull=False)
+    rows = rows.exclude(twin__contributor=None).filter(twin__contributor=person)
+    return get_object_or_404(rows.select_related("twin__contributor"), ref=ref)

@@ -13,7 +13,6 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from django.conf import settings
-from django.db import transaction
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -23,7 +22,7 @@ from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.people.models import Person
 from winosmith.web.predict.models import Model, Prediction, Stand
-from winosmith.web.predict.process import is_held, look, wake_up
+from winosmith.web.predict.process import is_held, look
 from winosmith.web.problems.models import Problem, State
 
 if TYPE_CHECKING:
@@ -43,9 +42,8 @@ TOO_LATE = gettext_noop("The model took too long.")
 def ask(problem: Problem, urgent: bool = True) -> None:
     """Ask every current model about a problem, in the caller's transaction.
 
-    A prediction waits for each of them from then on; after the commit their processes are woken.
-    Asked again, only the urgency changes. What is under embargo, and attention questions, are
-    shown to no model.
+    A prediction waits for each of them from then on. Asked again, only the urgency changes. Models
+    are shown nothing under embargo and no attention questions.
 
     Args:
         problem: stored already.
@@ -55,7 +53,6 @@ def ask(problem: Problem, urgent: bool = True) -> None:
         return
     models = Model.objects.filter(current=True).values_list("id", flat=True)
     ask_about([problem.pk], models, urgent=urgent)
-    transaction.on_commit(wake)
 
 
 def ask_about(problems: Iterable[int], models: Iterable[int], *, urgent: bool) -> int:
@@ -100,11 +97,6 @@ def current_models() -> list[Model]:
     )
 
 
-def wake() -> None:
-    """Wake the processes of the models: there is something to predict."""
-    wake_up(settings.SITE.folder)
-
-
 def forget_texts(person: Person, texts: bool) -> None:
     """Forget what models made of unreleased texts of somebody who is erased with them."""
     if texts:
@@ -126,7 +118,6 @@ def retry_by(person: Person, model: Model) -> int:
 def retry(model: Model) -> int:
     """Let what a model was late with or failed over wait for it again; return how many."""
     with writing():
-        transaction.on_commit(wake)
         return model.predictions.filter(stand__in=[Stand.LATE, Stand.FAILED]).update(
             stand=Stand.WAITING,
             urgent=False,

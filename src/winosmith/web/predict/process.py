@@ -4,8 +4,7 @@ A watcher is a thread in each worker of the server. Whichever finds a model's lo
 settles what the last process was at, and hands the lock on to a new one, with a pipe that ends with
 the server; whichever finds a process late ends it. All know the same from the lock file: the kernel
 gives the lock back however a process ends, and what stands in the file tells what it was at. The
-process loads the model once, and predicts until the pipe ends. A commit wakes the processes by
-sockets; a wake-up that is lost costs a second at most: whoever waits looks by itself every second.
+process loads the model once, looks for work five times a second, and predicts until the pipe ends.
 """
 
 from __future__ import annotations
@@ -16,12 +15,10 @@ import os
 import random
 import select
 import signal
-import socket
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -258,62 +255,6 @@ def _end(process: int) -> None:
 
 PLACE = "models"
 """In the site's folder: what the processes of models keep there."""
-
-LONGEST = 100
-"""Bytes of a path that every system takes for the address of a socket."""
-
-
-def wake_up(folder: Path) -> None:
-    """Wake every process of a model that waits in the site of a folder; never fail for it."""
-    with contextlib.suppress(OSError), _socket() as sender:
-        sender.setblocking(False)
-        for path in (folder / PLACE).glob("*.socket"):
-            with contextlib.suppress(OSError), _reachable(path) as address:
-                sender.sendto(b"!", address)
-
-
-class WakeUp:
-    """Where the process of one model waits; of processes of one name the last is woken."""
-
-    def __init__(self, folder: Path, name: str) -> None:
-        place = folder / PLACE
-        place.mkdir(mode=0o700, exist_ok=True)
-        path = place / f"{name}.socket"
-        path.unlink(missing_ok=True)
-        self.socket = _socket()
-        self.socket.setblocking(False)
-        with contextlib.suppress(OSError), _reachable(path) as address:
-            self.socket.bind(address)
-
-    def wait(self, seconds: float) -> bool:
-        """Wait to be woken, at most some seconds; return whether it was."""
-        woken = bool(select.select([self.socket], [], [], seconds)[0])
-        with contextlib.suppress(BlockingIOError):
-            while self.socket.recv(1):
-                pass
-        return woken
-
-    def close(self) -> None:
-        """Wait no more."""
-        self.socket.close()
-
-
-def _socket() -> socket.socket:
-    return socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-
-
-@contextlib.contextmanager
-def _reachable(path: Path) -> Iterator[str]:
-    """Give the address of a path; one that is too long is reached by way of its open folder."""
-    if len(os.fsencode(path)) <= LONGEST:
-        yield str(path)
-        return
-    number = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        yield f"/proc/self/fd/{number}/{path.name}"
-    finally:
-        os.close(number)
-
 
 MOST_ROWS = 300
 """Predictions that a file has room for."""

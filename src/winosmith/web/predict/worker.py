@@ -32,7 +32,7 @@ from winosmith.web._lock import writing
 from winosmith.web.predict import asking
 from winosmith.web.predict.asking import TOO_LATE, waiting
 from winosmith.web.predict.models import Model, Prediction, Stand
-from winosmith.web.predict.process import ModelLock, WakeUp
+from winosmith.web.predict.process import ModelLock
 from winosmith.web.problems.models import State
 
 if TYPE_CHECKING:
@@ -284,8 +284,11 @@ OWN_GRACE = 5.0
 """The same for a solver that keeps the time itself, as a chat client does; it is ended only if it
 fails to."""
 
-EVERY = 1.0
-"""Seconds after which a process looks for work though nobody rang."""
+EVERY = 0.2
+"""Seconds between two looks of an idle process for work; a look reads one row of an index."""
+
+AWAY = 1.0
+"""Seconds until a process tries the database again that it could not reach."""
 
 SWEEP = 60.0
 """Seconds between two looks for problems that were never asked about."""
@@ -310,7 +313,6 @@ class Worker:
     ) -> None:
         self.site, self.made, self.model, self.lock = site, made, model, lock
         self.limit = float(site.rules.model_seconds)
-        self.wake_up = WakeUp(site.folder, rule.name)
         self.pace = Pace(made.at_once)
         self.doing = lock.said()
         self.due = 0.0
@@ -325,12 +327,12 @@ class Worker:
             try:
                 if not self._step():
                     self._settled()
-                    self.wake_up.wait(EVERY)
+                    time.sleep(EVERY)
             except Error as error:  # the database is away: whatever waits, waits on
                 _LOG.warning("the model %s has no database: %s", self.model.name, error)
                 connection.close()
                 self._idle()
-                time.sleep(EVERY)
+                time.sleep(AWAY)
 
     def _step(self) -> bool:
         """Predict one batch; tell whether there may be more to do.
@@ -349,7 +351,7 @@ class Worker:
             if not tasks[0].urgent:
                 write_down(self.model, self.found)
                 self._written()
-                self.wake_up.wait(min(took, LONGEST_REST))  # pages, and other models, come first
+                time.sleep(min(took, LONGEST_REST))  # pages, and other models, come first
             return True
         if time.monotonic() < self.due:
             return False

@@ -114,7 +114,7 @@ def reading(half: AnyHalf, pairs: Pairs) -> Reading:
         for word in filter(is_content, units(half.sentence))
     }
     telling = sorted((word for word in gains if gains[word] >= TELLING), key=lambda w: -gains[w])
-    return Reading(_share(scores, half.answer), tuple(telling[:MOST_WORDS]))
+    return Reading(softmax(scores)[half.answer], tuple(telling[:MOST_WORDS]))
 
 
 def _words(text: str) -> list[str]:
@@ -126,11 +126,15 @@ def _weight(known: Mapping[str, float], option: Sequence[str], word: str) -> flo
     return sum((known.get(f"{own} {word}", 0.0) for own in option), 0.0)
 
 
-def _share(scores: Sequence[float], answer: int) -> float:
-    """Return the answer's share of the options' exponentiated scores."""
+def softmax(scores: Sequence[float]) -> list[float]:
+    """Return probabilities: scores are log-probabilities up to a constant (metrics.calibration).
+
+    >>> [round(share, 3) for share in softmax([0.0, math.log(3)])]
+    [0.25, 0.75]
+    """
     top = max(scores)
     powers = [math.exp(score - top) for score in scores]
-    return powers[answer] / sum(powers)
+    return [power / sum(powers) for power in powers]
 
 
 class Pairs:

@@ -278,6 +278,16 @@ def refused(checks: Iterable[Check], faults: Mapping[str, Sequence[str]]) -> lis
     ]
 
 
+def next_step(checks: Sequence[Check]) -> str:
+    """Return what to do first: of what fails, else of what is not there yet."""
+    halves = {None: "", 0: _("First half") + ": ", 1: _("Second half") + ": "}
+    for verdict in ("fail", "todo"):
+        for check in checks:
+            if check.verdict == verdict and check.advice:
+                return halves[check.half] + check.advice
+    return ""
+
+
 def by_field(checks: Iterable[Check]) -> dict[str, list[str]]:
     """Return what to do, by the field of the form."""
     faults: dict[str, list[str]] = {}
@@ -318,15 +328,7 @@ def hints(
         family: the root of the family that these belong to; nothing of it is worth a hint.
     """
     with translation.override(settings.LANGUAGE_CODE):
-        near = lookalikes(
-            halves,
-            without=without,
-            family=family,
-            reader=contributor,
-            hidden_too=True,
-            most=MOST_NAMED,
-        )
-        return [*text_hints(halves, settings.RULES.words_to_flag), *lookalike_hints(near)]
+        return live_hints(halves, contributor, without=without, family=family, hidden_too=True)
 
 
 def live_hints(
@@ -335,9 +337,17 @@ def live_hints(
     *,
     without: int | None = None,
     family: Problem | None = None,
+    hidden_too: bool = False,
 ) -> list[str]:
     """Return what the contributor may know while writing, in the language of the page."""
-    near = lookalikes(halves, without=without, family=family, reader=contributor, most=MOST_NAMED)
+    near = lookalikes(
+        halves,
+        without=without,
+        family=family,
+        reader=contributor,
+        hidden_too=hidden_too,
+        most=MOST_NAMED,
+    )
     return [*text_hints(halves, settings.RULES.words_to_flag), *lookalike_hints(near)]
 
 

@@ -11,11 +11,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from django.db import connection
-from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from winosmith import Dataset, Lineage
@@ -27,7 +26,7 @@ from winosmith.web._lock import chunked
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import ERASED_SENTENCE, Event, Problem, State, Version
 from winosmith.web.problems.records import as_problem
-from winosmith.web.problems.states import GONE, settle, visible_to
+from winosmith.web.problems.states import settle, visible_to
 
 _PATH = f"""
 WITH RECURSIVE path(id, parent, back) AS (
@@ -56,13 +55,13 @@ def root_of(problem: Problem) -> Problem:
 
 
 def path_to(problem: Problem) -> list[Problem]:
-    """Return the root, and so on down to the problem, whoever may see them; in three queries."""
+    """Return the root, and so on down to the problem, whoever may see them, with their versions."""
     with connection.cursor() as cursor:
         cursor.execute(_PATH, [problem.pk])
         keys = [key for (key,) in cursor.fetchall()]
     if not keys:
         return [problem]
-    found = Problem.objects.select_related("twin__contributor").in_bulk(keys)
+    found = Problem.objects.select_related("twin__contributor", "version").in_bulk(keys)
     return [found[key] for key in keys]
 
 
@@ -152,32 +151,6 @@ def _cover(problem: Problem, parent: Problem) -> bool:
     Problem.objects.filter(pk=problem.pk).update(embargo=True)
     problem.became(embargo=True)
     return True
-
-
-def dataset_of(root: Problem, person: Person | None) -> tuple[Dataset, list[Problem]]:
-    """Return what somebody may see of a family: the public versions, and their own that stand.
-
-    Where a parent is not among them, the edits that would tell its words are left out.
-
-    Returns:
-        The data set, and the rows in its order, from the oldest on.
-    """
-    mine = Q(twin__contributor=person, gold=False) & ~Q(state__in=GONE) if person else Q(pk=None)
-    family = (
-        Q(version__root=root) if Version.objects.filter(problem=root).exists() else Q(pk=root.pk)
-    )
-    query = Problem.objects.filter(family).filter(Q(public=True) | mine)
-    rows = list(query.select_related("twin__contributor", "version").order_by("pk"))
-    return Dataset(_told(rows)), rows
-
-
-def _told(rows: Sequence[Problem]) -> Iterator[Datum]:
-    shown = {row.ref for row in rows}
-    for row in rows:
-        datum = as_problem(row)
-        if datum.lineage and datum.lineage.parent not in shown:
-            datum = replace(datum, lineage=replace(datum.lineage, edits=()))
-        yield datum
 
 
 def _bare(path: Sequence[Problem]) -> Iterator[Datum]:

@@ -28,6 +28,21 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True, slots=True)
+class Page:
+    """One page of problems.
+
+    Attributes:
+        problems: in the order that was asked for.
+        newer: the query of the page before; "" when this is the first.
+        older: the query of the next page; "" when this is the last.
+    """
+
+    problems: list[Problem]
+    newer: str
+    older: str
+
+
+@dataclass(frozen=True, slots=True)
 class Term:
     """Words that must follow each other, or that must not.
 

@@ -36,6 +36,7 @@ from winosmith.formats import Format, format_named, writer_named
 from winosmith.records import canonical, problem_record
 from winosmith.validate import write_votes
 from winosmith.web.judge.votes import responses
+from winosmith.web.pages import attached
 from winosmith.web.people.gates import rate_limit_reading, wants_page
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.records import as_public, lean, numbers, rows
@@ -331,24 +332,41 @@ def file(request: HttpRequest, name: str) -> HttpResponseBase:
         if found.unfit and "fitting" not in request.GET:
             return _refused(request, plain, found)
         digest, source = found.digest, text(found)
-    tag = quote_etag(f"{digest[:32]}-{__version__}-{name}")
-    known = tag in parse_etags(request.headers.get("If-None-Match", ""))
-    if known or request.method == "HEAD":
-        source.close()
-    if known:
-        return _dressed(HttpResponse(status=304), tag, digest)
     parts: Iterable[bytes] = source
     if wanted != plain:
         parts = gzipped(parts)
     if wanted != name:
         parts = _checksum(parts, wanted)
-    response = StreamingHttpResponse(() if request.method == "HEAD" else Sent(parts, source))
-    response.headers["Content-Type"] = TYPES[name[name.rindex(".") :]]
-    response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
-    return _dressed(response, tag, digest)
+    return sent(request, name, digest, source, parts)
 
 
-def _dressed(response: HttpResponseBase, tag: str, digest: str) -> HttpResponseBase:
+def sent(
+    request: HttpRequest,
+    name: str,
+    digest: str,
+    source: Aside | Generator[bytes, None, None],
+    parts: Iterable[bytes] | None = None,
+) -> HttpResponseBase:
+    """Send a file of that name, or tell that the one that a client has is the same.
+
+    Args:
+        request: with what the client has.
+        name: its end tells the type.
+        digest: of the data.
+        source: closed at the end, or at once where nothing of it is sent.
+        parts: what is sent; the source itself for None.
+    """
+    tag = quote_etag(f"{digest[:32]}-{__version__}-{name}")
+    known = tag in parse_etags(request.headers.get("If-None-Match", ""))
+    response: HttpResponseBase
+    if known or request.method == "HEAD":
+        source.close()
+    if known:
+        response = HttpResponse(status=304)
+    else:
+        body = () if request.method == "HEAD" else Sent(parts or source, source)
+        response = attached(StreamingHttpResponse(body), name)
+        response.headers["Content-Type"] = TYPES[name[name.rindex(".") :]]
     response.headers["ETag"] = tag
     response.headers["X-Data-Digest"] = digest
     response.headers["X-Robots-Tag"] = "noindex"

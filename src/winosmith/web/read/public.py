@@ -25,13 +25,12 @@ from django.utils.translation import gettext_lazy as _
 from winosmith import __version__
 from winosmith.validate import DOMAINS
 from winosmith.web._background import Kept, cached
-from winosmith.web._site import SiteRules
 from winosmith.web.judge.models import Slot, Verdict
-from winosmith.web.people.models import Document, keyed, person_of
+from winosmith.web.people.models import keyed, person_of
 from winosmith.web.people.privacy import current_documents
 from winosmith.web.problems.models import Problem, State, Twin, Version
 from winosmith.web.problems.records import of_family, of_kind
-from winosmith.web.problems.search import matching, parse
+from winosmith.web.problems.search import Page, matching, parse
 from winosmith.web.problems.states import public_problems
 
 
@@ -226,29 +225,17 @@ def _agreement() -> Agreement | None:
     return Agreement(problems, votes, 100 * right / votes, 100 * unanimous / problems)
 
 
-@dataclass(frozen=True, slots=True)
-class Card:
-    """What the card is made of.
-
-    Attributes:
-        figures: what is public.
-        agreement: of the judges, about public problems; None where nobody judged.
-        rules: the site's settings.
-        documents: what contributors agree to, in the versions that hold now.
-    """
-
-    figures: Figures
-    agreement: Agreement | None
-    rules: SiteRules
-    documents: list[Document]
+def card_of() -> dict[str, Any]:
+    """Return what the data card is made of: all of it holds at this moment."""
+    return {
+        "figures": figures(),
+        "agreement": agreement(),
+        "rules": settings.RULES,
+        "documents": current_documents(),
+    }
 
 
-def card_of() -> Card:
-    """Return the card of the site as it stands."""
-    return Card(figures(), agreement(), settings.RULES, current_documents())
-
-
-def card_markdown(card: Card, address: str) -> str:
+def card_markdown(card: dict[str, Any], address: str) -> str:
     """Return the card as Markdown, in the site's language whoever asks for it.
 
     Args:
@@ -421,21 +408,6 @@ def _at(day: Any, when: time) -> datetime:
 
 SIZE = 20
 """Problems on a page."""
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """One page.
-
-    Attributes:
-        problems: the newest first.
-        newer: the query of the page before; "" when this is the first.
-        older: the query of the next page; "" when this is the last.
-    """
-
-    problems: list[Problem]
-    newer: str
-    older: str
 
 
 SEALED = 32

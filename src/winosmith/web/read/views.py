@@ -29,7 +29,7 @@ from winosmith.web.pages import attached
 from winosmith.web.people.gates import existing_writer
 from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.problems.family import folded, may_perturb, path_to, steps
-from winosmith.web.problems.models import Problem, State, Twin, Version
+from winosmith.web.problems.models import Problem, State, Twin
 from winosmith.web.problems.search import Term, parse
 from winosmith.web.problems.states import public_problems, visible_to, waits_until
 from winosmith.web.read.public import (
@@ -133,21 +133,6 @@ GOOD = ("a6ed7e2a3673", "a24f68d1337b", "0258b8f13fd4", "12255c3853b9")
 """The twins of `winosmith.practice.handwritten` that are shown: two social, two physical."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bad:
-    """A twin that breaks a rule.
-
-    Attributes:
-        halves: each a sentence, its options, and the right one.
-        why: what is wrong with it.
-        source: where it is printed; "" for one of ours.
-    """
-
-    halves: tuple[tuple[str, tuple[str, str], str], ...]
-    why: str
-    source: str = ""
-
-
 PREDATORS = "The lions ate the zebras because the _ are {}."
 TREE = "The tree fell down and crashed through the roof of my house. Now, I have to get the _ {}."
 CUP = "Mia put the cup beside the jug on the wobbly shelf in the kitchen, and then the _ {}."
@@ -175,51 +160,52 @@ def guides() -> dict[str, Any]:
     }
 
 
-def _bad() -> list[Bad]:
+def _bad() -> list[dict[str, Any]]:
+    """Return twins that break a rule, what is wrong with each, and where it is printed."""
     lions, tree = ("lions", "zebras"), ("tree", "roof")
     return [
-        Bad(
-            (
+        {
+            "halves": [
                 (PREDATORS.format("predators"), lions, "lions"),
                 (PREDATORS.format("meaty"), lions, "zebras"),
-            ),
-            _(
+            ],
+            "why": _(
                 "Word association answers it: predators goes with lions, whatever the sentence "
                 "says. A judge who sees only the words around the blank is right already."
             ),
-            "Rahman and Ng (2012), as printed in Sakaguchi et al. (2020), table 1",
-        ),
-        Bad(
-            (
+            "source": "Rahman and Ng (2012), as printed in Sakaguchi et al. (2020), table 1",
+        },
+        {
+            "halves": [
                 (TREE.format("removed"), tree, "tree"),
                 (TREE.format("repaired"), tree, "roof"),
-            ),
-            _(
+            ],
+            "why": _(
                 "One removes trees and repairs roofs in any story. The sentence before the blank "
                 "is not needed."
             ),
-            "Levesque et al. (2011), as printed in Sakaguchi et al. (2020), table 1",
-        ),
-        Bad(
-            (
+            "source": "Levesque et al. (2011), as printed in Sakaguchi et al. (2020), table 1",
+        },
+        {
+            "halves": [
                 (CUP.format("broke"), ("cup", "jug"), "cup"),
                 (CUP.format("stood still"), ("cup", "jug"), "jug"),
-            ),
-            _(
+            ],
+            "why": _(
                 "Both options fit both halves: nothing in the sentence says which of the two "
                 "it was."
             ),
-        ),
-        Bad(
-            (
+        },
+        {
+            "halves": [
                 (LOAN.format("kind"), ("Paula", "Nadia"), "Paula"),
                 (LOAN.format("generous"), ("Paula", "Nadia"), "Paula"),
-            ),
-            _(
+            ],
+            "why": _(
                 "The answer does not flip: both halves are about Paula. The trigger has to turn "
                 "it round."
             ),
-        ),
+        },
     ]
 
 
@@ -268,8 +254,7 @@ def family_of(person: Person | None, problem: Problem) -> dict[str, Any] | None:
     can be seen. `tree` is the id by which the family has a page.
     """
     path = path_to(problem)
-    rows = {row.problem_id: row for row in Version.objects.filter(problem__in=path)}
-    version = rows.get(problem.pk)
+    version = getattr(path[-1], "version", None)
     if version is None:
         return None
     seen = [row for row in path if visible_to(person, row)]

@@ -37,28 +37,6 @@ from winosmith.web.problems.states import GONE, public_problems
 from winosmith.web.rounds.models import Place, Round
 
 
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """A stage of the funnel.
-
-    Attributes:
-        name: in words.
-        left: problems that are left after it.
-        percent: of what was collected, 0–100.
-        dropped: how many went for each reason: [(reason, count)].
-    """
-
-    name: str
-    left: int
-    percent: int
-    dropped: list[tuple[str, int]]
-
-    @property
-    def gone(self) -> int:
-        """How many went."""
-        return sum(count for _reason, count in self.dropped)
-
-
 def results(round_: Round) -> dict[str, Any]:
     """Return what the page of a round that is done shows."""
     record: Mapping[str, Any] = round_.record or {}
@@ -85,21 +63,24 @@ def sizes(round_: Round) -> dict[str, int | None]:
     return {"collected": build["funnel"]["collected"]["problems"], "kept": build["kept"]}
 
 
-def funnel(record: Mapping[str, Any]) -> list[Stage]:
-    """Return the funnel's stages, from what was collected on."""
+def funnel(record: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the funnel's stages, from what was collected on.
+
+    Each with its name; how many problems are left after it, and of what was collected, in percent;
+    how many were dropped for each reason, and in all.
+    """
     whole = record["collected"]["problems"]
-    stages = [Stage(_("collected"), whole, 100, [])]
-    for step in record["steps"]:
-        left = step["kept"]["problems"]
-        stages.append(
-            Stage(
-                stage(step["stage"]),
-                left,
-                whole_percent(left / whole) if whole else 0,
-                list(step["dropped"].items()),
-            )
-        )
-    return stages
+    steps = [{"stage": "collected", "kept": record["collected"], "dropped": {}}, *record["steps"]]
+    return [
+        {
+            "name": stage(step["stage"]),
+            "left": step["kept"]["problems"],
+            "percent": whole_percent(step["kept"]["problems"] / whole) if whole else 0,
+            "dropped": list(step["dropped"].items()),
+            "gone": sum(step["dropped"].values()),
+        }
+        for step in steps
+    ]
 
 
 def changed(round_: Round) -> list[tuple[str, str, str, str]]:
@@ -174,6 +155,7 @@ def roots_of(round_: Round) -> list[Problem]:
 
 _STAGES = {
     "": gettext_lazy("kept"),
+    "collected": gettext_lazy("collected"),
     "embargo": gettext_lazy("embargo"),
     "structure": gettext_lazy("structure"),
     "votes": gettext_lazy("votes"),

@@ -373,61 +373,28 @@ class Teller:
                 raise Cancelled
 
 
-@dataclass(frozen=True)
-class Progress:
-    """How far a round is.
+def progress_of(round_: Round) -> dict[str, Any] | None:
+    """Return how far a round is that waits or runs; None for one that is over.
 
-    Attributes:
-        at_work: a process is at it; where none is, it was broken off.
-        step: what is done, in words; "" before the first step.
-        number, of: of all steps it is this one.
-        percent: of all steps that is done, 0–100, each counted as one.
-        done, total: of this step; None where it is not known.
-        note: more about it, such as the phase.
-        since: when the step began.
-        until: when the round may be over; None where nothing tells.
+    Whether a process is `at_work`: where none is, it was broken off. After its first step has
+    begun, also the fields of `Doing`, the step in words; `percent` of all steps, each counted as
+    one; since when the step runs, and `until` when the round may, None where nothing tells.
     """
-
-    at_work: bool
-    step: str = ""
-    number: int = 0
-    of: int = 0
-    percent: int = 0
-    done: int = 0
-    total: int | None = None
-    note: str = ""
-    since: datetime | None = None
-    until: datetime | None = None
-
-
-def progress_of(round_: Round) -> Progress | None:
-    """Return how far a round is that waits or runs; None for one that is over."""
     if not round_.busy:
         return None
     doing = look(settings.SITE.folder)
-    if doing is None or doing.round != round_.pk:
-        return Progress(False)
-    if not doing.step:
-        return Progress(True)
-    share = _share(doing)
+    if doing is None or doing.round != round_.pk or not doing.step:
+        return {"at_work": doing is not None and doing.round == round_.pk}
+    share = min(1.0, doing.done / doing.total) if doing.total else None
     seconds = _left(round_, doing, share)
-    return Progress(
-        True,
-        _step(doing.step),
-        doing.number,
-        doing.of,
-        round(100 * (doing.number - 1 + (share or 0)) / max(doing.of, 1)),
-        doing.done,
-        doing.total,
-        doing.note,
-        datetime.fromtimestamp(doing.since, UTC),
-        None if seconds is None else datetime.fromtimestamp(time.time() + seconds, UTC),
-    )
-
-
-def _share(doing: Doing) -> float | None:
-    """Return the share of the step that is done, 0–1."""
-    return min(1.0, doing.done / doing.total) if doing.total else None
+    return {
+        **asdict(doing),
+        "at_work": True,
+        "step": _step(doing.step),
+        "percent": round(100 * (doing.number - 1 + (share or 0)) / max(doing.of, 1)),
+        "since": datetime.fromtimestamp(doing.since, UTC),
+        "until": None if seconds is None else datetime.fromtimestamp(time.time() + seconds, UTC),
+    }
 
 
 def _left(round_: Round, doing: Doing, share: float | None) -> float | None:

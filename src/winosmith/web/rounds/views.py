@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from django.contrib import messages
 from django.core.paginator import Paginator
@@ -14,7 +14,7 @@ from django.http import (
     HttpResponseBase,
     StreamingHttpResponse,
 )
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
@@ -32,7 +32,9 @@ from winosmith.web.rounds.models import Round
 def index(request: HttpRequest) -> HttpResponse:
     """List the rounds: those that are published, to moderators all."""
     moderates = _moderates(request)
-    rows = Round.objects.order_by("-pk") if moderates else _published()
+    rows = Round.objects.order_by("-pk")
+    if not moderates:
+        rows = rows.exclude(published=None).order_by("-published")
     context = {
         "rounds": [(row, results.sizes(row)) for row in rows],
         "moderates": moderates,
@@ -61,7 +63,7 @@ def progress(request: HttpRequest, name: str) -> HttpResponse:
 @gates.admins_only
 def publish(request: HttpRequest, name: str) -> HttpResponse:
     """Let everyone see what came of a round, once a form."""
-    round_, person = seen_by(request, name), _person(request)
+    round_, person = seen_by(request, name), cast(Person, request.user)
     try:
         gates.form_once(request, person, lambda: running.publish(person, round_))
     except InputError as error:
@@ -97,14 +99,10 @@ def seen_by(request: HttpRequest, name: str) -> Round:
     Raises:
         Http404: there is none, or none that they may see.
     """
-    found = Round.objects.select_related("last", "started_by").filter(name=name).first()
-    if found is None or not (found.published or _moderates(request)):
+    found = get_object_or_404(Round.objects.select_related("last", "started_by"), name=name)
+    if not (found.published or _moderates(request)):
         raise Http404
     return found
-
-
-def _published() -> Any:
-    return Round.objects.exclude(published=None).order_by("-published")
 
 
 def _moderates(request: HttpRequest) -> bool:
@@ -114,11 +112,6 @@ def _moderates(request: HttpRequest) -> bool:
 def _is_admin(request: HttpRequest) -> bool:
     person = request.user
     return bool(person.is_authenticated and person.is_active and person.is_superuser)
-
-
-def _person(request: HttpRequest) -> Person:
-    assert isinstance(request.user, Person)  # noqa: S101 - behind the gate of admins
-    return request.user
 
 
 SIZE = 20

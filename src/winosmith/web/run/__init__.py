@@ -15,40 +15,30 @@ class Config(AppConfig):
         from winosmith.web._background import hourly
         from winosmith.web.pages import renew_rules
         from winosmith.web.people.privacy import tidying
-        from winosmith.web.run.backups import make
-        from winosmith.web.run.deeds import forget_files, go_on, looks, works
-        from winosmith.web.run.files import let_in, look
-        from winosmith.web.run.human_tests import look_test, open_test, publish_test
-        from winosmith.web.run.models import (
-            BACKUP,
-            IMPORT,
-            STUDY_LIST,
-            STUDY_PAID,
-            STUDY_PLACES,
-            TEST,
-            TEST_PUBLISH,
-        )
-        from winosmith.web.run.studies import (
-            change_places,
-            let_come,
-            look_list,
-            look_paid,
-            reconcile,
-        )
+        from winosmith.web.run import backups, deeds, files, human_tests, studies
+        from winosmith.web.run.models import Deed
 
-        looks.update({IMPORT: look, TEST: look_test, STUDY_LIST: look_list, STUDY_PAID: look_paid})
-        works.update(
+        kind = Deed.Kind
+        deeds.looks.update(
             {
-                IMPORT: let_in,
-                TEST: open_test,
-                TEST_PUBLISH: publish_test,
-                STUDY_PLACES: change_places,
-                STUDY_LIST: let_come,
-                STUDY_PAID: reconcile,
-                BACKUP: make,
+                kind.IMPORT: files.look,
+                kind.TEST: human_tests.look_test,
+                kind.STUDY_LIST: studies.look_list,
+                kind.STUDY_PAID: studies.look_paid,
+            }
+        )
+        deeds.works.update(
+            {
+                kind.IMPORT: files.let_in,
+                kind.TEST: human_tests.open_test,
+                kind.TEST_PUBLISH: human_tests.publish_test,
+                kind.STUDY_PLACES: studies.change_places,
+                kind.STUDY_LIST: studies.let_come,
+                kind.STUDY_PAID: studies.reconcile,
+                kind.BACKUP: backups.make,
             }
         )
         renew_rules()
         hourly.insert(0, renew_rules)  # a process to which nobody comes goes by them, too
-        hourly.append(go_on)
-        tidying["run"] = forget_files
+        hourly.append(deeds.go_on)
+        tidying["run"] = deeds.forget_files

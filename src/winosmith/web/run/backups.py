@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import shutil
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -31,36 +30,25 @@ KEPT = 7
 NAME = re.compile(r"site-\d{8}-\d{6}\.tar\.gz")
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """A backup that lies on the server.
-
-    Attributes:
-        name: of the file.
-        size: in bytes.
-        made: when.
-    """
-
-    name: str
-    size: int
-    made: datetime
-
-
 def folder() -> Path:
     """Return where they lie."""
     return Path(settings.SITE.folder, FOLDER)
 
 
-def kept() -> list[Kept]:
-    """Return the backups that were made in the browser, the newest first."""
-    found = []
-    for path in folder().glob("*.tar.gz"):
-        if NAME.fullmatch(path.name):
-            about = path.stat()
-            found.append(
-                Kept(path.name, about.st_size, datetime.fromtimestamp(about.st_mtime, UTC))
-            )
-    return sorted(found, key=lambda one: one.name, reverse=True)
+def kept() -> list[dict[str, Any]]:
+    """Return the backups that were made in the browser, the newest first.
+
+    Of each the `name` of the file, its `size` in bytes, and when it was `made`.
+    """
+    paths = [path for path in folder().glob("*.tar.gz") if NAME.fullmatch(path.name)]
+    return [
+        {
+            "name": path.name,
+            "size": path.stat().st_size,
+            "made": datetime.fromtimestamp(path.stat().st_mtime, UTC),
+        }
+        for path in sorted(paths, reverse=True)
+    ]
 
 
 def ask(person: Person) -> Deed:
@@ -92,5 +80,5 @@ def make(deed: Deed, progress: Progress) -> dict[str, Any]:
     if not path.exists():
         backup(settings.SITE, path)
     for old in kept()[KEPT:]:
-        (folder() / old.name).unlink(missing_ok=True)
+        (folder() / old["name"]).unlink(missing_ok=True)
     return {"file": path.name, "bytes": path.stat().st_size}

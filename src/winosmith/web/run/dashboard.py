@@ -19,7 +19,7 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
 from winosmith.web._background import Kept, cached
-from winosmith.web._bars import Bars, drawn
+from winosmith.web._bars import drawn
 from winosmith.web.judge.models import Slot, Verdict
 from winosmith.web.pages import fixed
 from winosmith.web.problems.models import Event, Problem, State, Twin
@@ -167,121 +167,90 @@ LABELS = 6
 """Bars that have their day under them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Plot:
-    """One figure: drawn, and as a table.
+def plots(found: Counts) -> list[dict[str, Any]]:
+    """Return the figures of the page, each drawn, and as a table.
 
-    Attributes:
-        key: of its place on the page.
-        title: what it shows.
-        hint: how it is to be read.
-        parts: what each number of a row is called; of two, the second stands on the first.
-        rows: a row a span, the newest first: its day, and its numbers as they are told.
-        drawing: the bars.
+    `parts` says what each number of a row is called; of two, the second is drawn on the first.
+    `rows` has a row a span, the newest first: its day, and its numbers in words.
     """
-
-    key: str
-    title: str
-    hint: str
-    parts: Sequence[str]
-    rows: Sequence[tuple[date, Sequence[str]]]
-    drawing: Bars
-
-
-def plots(found: Counts) -> list[Plot]:
-    """Return the figures of the page."""
-    return [
-        _plot(
+    shares = [None if one is None else 100 * one for one in found.agreed]
+    figures: list[tuple[str, str, str, dict[str, Sequence[float | None]]]] = [
+        (
             "came",
             _("What came in"),
             _("Problems that were written, perturbed or imported."),
-            found.first,
             {_("came in"): found.came},
         ),
-        _plot(
+        (
             "decided",
             _("What became of problems"),
             _("Those whose judging ended: found valid, and on top of it, pale, not."),
-            found.first,
             {_("valid"): found.valid, _("not valid"): found.rejected},
         ),
-        _plot(
+        (
             "backlog",
             _("What waits"),
             _("Problems that waited for a judge or a moderator at the end of the time."),
-            found.first,
             {_("waiting"): found.backlog},
         ),
-        _plot(
+        (
             "votes",
             _("Votes"),
             _("All that were given about problems; answers to gold questions are none."),
-            found.first,
             {_("votes"): found.votes},
         ),
-        _plot(
+        (
             "agreement",
             _("Agreement"),
             _("Of the votes on problems that were decided then, how many chose what most chose."),
-            found.first,
-            {_("agreement"): [None if one is None else 100 * one for one in found.agreed]},
-            percent=True,
+            {_("agreement"): shares},
         ),
-        _plot(
+        (
             "people",
             _("People at work"),
             _("Who voted, and on top of it, pale, who wrote and did not vote. Each counts once."),
-            found.first,
             {_("voted"): found.judged, _("only wrote"): found.wrote},
         ),
     ]
+    return [_plot(found.first, *figure) for figure in figures]
 
 
 def _plot(
+    first: Sequence[date],
     key: str,
     title: str,
     hint: str,
-    first: Sequence[date],
     parts: Mapping[str, Sequence[float | None]],
-    *,
-    percent: bool = False,
-) -> Plot:
-    names, columns = list(parts), list(parts.values())
-    totals = [sum(column[at] or 0 for column in columns) for at in range(len(first))]
-    unit = " %" if percent else ""
+) -> dict[str, Any]:
+    rows = list(zip(first, *parts.values(), strict=True))
+    totals = [sum(value or 0 for value in values) for _day, *values in rows]
+    unit = " %" if key == "agreement" else ""
     every = max(1, -(-len(first) // LABELS))
-    labelled = [(len(first) - 1 - at) % every == 0 for at in range(len(first))]
-    return Plot(
-        key,
-        title,
-        hint,
-        names,
-        [
-            (day, [_told(column[at], unit) for column in columns])
-            for at, day in reversed(list(enumerate(first)))
-        ],
-        drawn(
-            [
-                [(value, part > 0) for part, column in enumerate(columns) if (value := column[at])]
-                for at in range(len(first))
-            ],
-            [
-                date_format(day, _("j M")) if told else ""
-                for day, told in zip(first, labelled, strict=True)
-            ],
-            f"{title}: " + (_in_words(first, totals, unit) or _("nothing yet")),
-            top=100.0 if percent else _round_up(max(totals, default=0)),
-            unit=unit,
-        ),
-    )
-
-
-def _in_words(first: Sequence[date], totals: Sequence[float], unit: str) -> str:
-    return ", ".join(
+    told = ", ".join(
         f"{date_format(day, _('j M Y'))}: {_told(total, unit)}"
         for day, total in zip(first, totals, strict=True)
         if total
     )
+    return {
+        "key": key,
+        "title": title,
+        "hint": hint,
+        "parts": list(parts),
+        "rows": [(day, [_told(one, unit) for one in values]) for day, *values in reversed(rows)],
+        "drawing": drawn(
+            [
+                [(value, part > 0) for part, value in enumerate(values) if value]
+                for _day, *values in rows
+            ],
+            [
+                date_format(day, _("j M")) if (len(first) - 1 - at) % every == 0 else ""
+                for at, day in enumerate(first)
+            ],
+            f"{title}: {told or _('nothing yet')}",
+            top=100.0 if unit else _round_up(max(totals, default=0)),
+            unit=unit,
+        ),
+    }
 
 
 def _told(value: float | None, unit: str) -> str:
@@ -331,14 +300,9 @@ def _waiting() -> Kept[dict[str, int]]:
     return Kept(states.total(), by_kind)
 
 
-def view_of(asked: str) -> str:
-    """Return the view that an address names; the usual one for any other."""
-    return asked if asked in SPANS else next(iter(SPANS))
-
-
 def as_context(asked: str) -> dict[str, Any]:
-    """Return what the page shows, for a view that an address names."""
-    view = view_of(asked)
+    """Return what the page shows, for the view that an address names, or the usual one."""
+    view = asked if asked in SPANS else next(iter(SPANS))
     found = counts(view)
     return {
         "view": view,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.utils.translation import gettext as _
@@ -43,36 +43,9 @@ from winosmith.web.run.models import (
 )
 
 
-def _money(label: Any, help_text: Any = "", *, required: bool = False) -> forms.DecimalField:
-    return forms.DecimalField(
-        label=label,
-        help_text=help_text,
-        min_value=0,
-        max_digits=8,
-        decimal_places=2,
-        required=required,
-    )
-
-
-def _code(label: Any, help_text: Any) -> forms.RegexField:
-    return forms.RegexField(
-        r"^[A-Za-z0-9-]{1,40}$",
-        label=label,
-        help_text=help_text,
-        required=False,
-        error_messages={"invalid": gettext_lazy("Letters, digits and dashes alone.")},
-    )
-
-
-class StudyForm(forms.Form):
+class StudyForm(forms.ModelForm):
     """What a study asks and pays."""
 
-    name = forms.RegexField(
-        r"^[A-Za-z0-9_-]{1,40}$",
-        label=gettext_lazy("Name of the study"),
-        help_text=gettext_lazy("Letters, digits, dashes. Workers don’t see it."),
-        error_messages={"invalid": gettext_lazy("Letters, digits and dashes alone.")},
-    )
     provider = forms.ChoiceField(
         label=gettext_lazy("Market"),
         choices=[
@@ -80,55 +53,49 @@ class StudyForm(forms.Form):
             for name, known in PROVIDERS.items()
         ],
     )
-    kind = forms.ChoiceField(
-        label=gettext_lazy("Work"),
-        choices=[
-            ("judge", gettext_lazy("judge problems")),
-            ("write", gettext_lazy("write twins")),
-        ],
-    )
-    amount = forms.IntegerField(
-        label=gettext_lazy("How many of them"), min_value=1, max_value=10_000, initial=20
-    )
-    places = forms.IntegerField(
-        label=gettext_lazy("People that the market sends"),
-        help_text=gettext_lazy("Half as many again may begin, for those who return their place."),
-        min_value=1,
-        max_value=MOST_PLACES,
-    )
-    minutes = forms.IntegerField(
-        label=gettext_lazy("Minutes that it should take"), min_value=1, max_value=10_000
-    )
-    reward = _money(gettext_lazy("Pay for all of it"), required=True)
-    currency = forms.RegexField(
-        r"^[A-Za-z]{3}$",
-        label=gettext_lazy("Currency"),
-        help_text=gettext_lazy("GBP, USD, EUR …"),
-        error_messages={"invalid": gettext_lazy("Write it like GBP, USD, EUR.")},
-    )
-    least_wage = _money(
-        gettext_lazy("Least wage of an hour"), gettext_lazy("The ledger warns below it.")
-    )
-    code = _code(
-        gettext_lazy("Completion code"),
-        gettext_lazy("The market’s. Where it gives none, each worker gets one of their own."),
-    )
-    short_code = _code(
-        gettext_lazy("Code where no work was left"),
-        gettext_lazy("For those who could not do all of it."),
-    )
-    short_reward = _money(gettext_lazy("What the market pays for that code"))
-    market_study = forms.CharField(
-        label=gettext_lazy("The market’s id of the study"),
-        help_text=gettext_lazy("Links must name it then."),
-        max_length=60,
-        required=False,
-    )
-    trust = forms.BooleanField(
-        label=gettext_lazy("Votes count at once"),
-        help_text=gettext_lazy("Off: once the market has confirmed who gave them."),
-        required=False,
-    )
+
+    class Meta:
+        model = Study
+        fields: ClassVar = [
+            "name", "provider", "kind", "amount", "places", "minutes", "reward", "currency",
+            "least_wage", "code", "short_code", "short_reward", "market_study", "trust",
+        ]  # fmt: skip
+        labels: ClassVar = {
+            "name": gettext_lazy("Name of the study"),
+            "kind": gettext_lazy("Work"),
+            "amount": gettext_lazy("How many of them"),
+            "places": gettext_lazy("People that the market sends"),
+            "minutes": gettext_lazy("Minutes that it should take"),
+            "reward": gettext_lazy("Pay for all of it"),
+            "currency": gettext_lazy("Currency"),
+            "least_wage": gettext_lazy("Least wage of an hour"),
+            "code": gettext_lazy("Completion code"),
+            "short_code": gettext_lazy("Code where no work was left"),
+            "short_reward": gettext_lazy("What the market pays for that code"),
+            "market_study": gettext_lazy("The market’s id of the study"),
+            "trust": gettext_lazy("Votes count at once"),
+        }
+        help_texts: ClassVar = {
+            "name": gettext_lazy("Letters, digits, dashes. Workers don’t see it."),
+            "places": gettext_lazy(
+                "Half as many again may begin, for those who return their place."
+            ),
+            "currency": gettext_lazy("GBP, USD, EUR …"),
+            "least_wage": gettext_lazy("The ledger warns below it."),
+            "code": gettext_lazy(
+                "The market’s. Where it gives none, each worker gets one of their own."
+            ),
+            "short_code": gettext_lazy("For those who could not do all of it."),
+            "market_study": gettext_lazy("Links must name it then."),
+            "trust": gettext_lazy("Off: once the market has confirmed who gave them."),
+        }
+        error_messages: ClassVar = {
+            "name": {"invalid": gettext_lazy("Letters, digits and dashes alone.")},
+            "currency": {"max_length": gettext_lazy("Write it like GBP, USD, EUR.")},
+        }
+
+    def validate_unique(self) -> None:
+        """Leave a name that is taken to `create_study`: a form that is sent twice is no fault."""
 
 
 def make_study(person: Person, values: dict[str, Any]) -> tuple[Study, str]:

@@ -11,7 +11,7 @@ from django.contrib import messages
 from django.db.models import QuerySet
 from django.forms import Form
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
@@ -20,7 +20,7 @@ from winosmith.web._site import Unfit
 from winosmith.web.market.models import Study
 from winosmith.web.market.providers import study_link
 from winosmith.web.market.studies import progress as how_far
-from winosmith.web.pages import is_number
+from winosmith.web.pages import newest
 from winosmith.web.people.gates import admins_only, form_once, new_key
 from winosmith.web.people.models import Person
 from winosmith.web.run import backups as kept
@@ -62,14 +62,9 @@ def dashboard(request: HttpRequest) -> HttpResponse:
 @admins_only
 def log(request: HttpRequest) -> HttpResponse:
     """Show what admins did on these pages, the newest first."""
-    before = request.GET.get("before", "")
-    rows = _deeds()
-    if is_number(before):
-        rows = rows.filter(pk__lt=int(before))
-    deeds = list(rows[: SIZE + 1])
-    older = f"before={deeds[SIZE - 1].pk}" if len(deeds) > SIZE else ""
-    page = {"older": older, "newer": ""}
-    return render(request, "run/log.html", {"deeds": deeds[:SIZE], "page": page})
+    deeds, older = newest(_deeds(), request.GET.get("before", ""), SIZE)
+    page = {"older": f"before={older}" if older else "", "newer": ""}
+    return render(request, "run/log.html", {"deeds": deeds, "page": page})
 
 
 @admins_only
@@ -194,8 +189,7 @@ def publish_test(request: HttpRequest, name: str) -> HttpResponseBase:
 
 def _with_test(request: HttpRequest, name: str, act: Callable[[], Deed]) -> HttpResponseBase | str:
     """Do something with a test, once a form; return the deed's mark, or why not as a page."""
-    if not Round.objects.filter(name=name).exists():
-        raise Http404
+    get_object_or_404(Round, name=name)
     try:
         done = form_once(request, _person(request), lambda: {"deed": act().mark})
     except WinosmithError as error:
@@ -235,9 +229,7 @@ STUDY_FORMS: dict[str, type[Any]] = {
 @admins_only
 def study(request: HttpRequest, name: str) -> HttpResponseBase:
     """Show one study, and take what changes who may come, or whose votes count."""
-    found = Study.objects.filter(name=name).first()
-    if found is None:
-        raise Http404
+    found = get_object_or_404(Study, name=name)
     which = request.POST.get("do", "")
     first = {"places": {"places": found.places}}
     forms = {
@@ -294,8 +286,7 @@ def _with_study(
     act: Callable[[], object],
     made: list[tuple[Study, str]],
 ) -> HttpResponseBase:
-    if not Study.objects.filter(name=name).exists():
-        raise Http404
+    get_object_or_404(Study, name=name)
     try:
         form_once(request, _person(request), act)
     except InputError as error:
@@ -390,10 +381,7 @@ def _deed(
 
 
 def _found(mark: str) -> Deed:
-    found = _deeds().filter(mark=mark).first()
-    if found is None:
-        raise Http404
-    return found
+    return get_object_or_404(_deeds(), mark=mark)
 
 
 def _deeds() -> QuerySet[Deed]:

@@ -83,13 +83,12 @@ def open_round(
     dataset: Dataset,
     name: str,
     *,
-    versions: Sequence[str] = ("a", "b"),
-    orders: int = 1,
-    seed: int = 0,
-    title: str = humans.TITLE,
     declared: Sequence[humans.Declared] = humans.DECLARED,
     consent: str | None = None,
     public: bool = False,
+    title: str = humans.TITLE,
+    seed: int = 0,
+    **how: Any,
 ) -> tuple[Round, tuple[Dropped, ...]]:
     """Open a test of problems to the people of the site.
 
@@ -99,13 +98,12 @@ def open_round(
     Args:
         dataset: problems with their answers.
         name: small letters, digits and dashes; part of the addresses.
-        versions: as `humans.make_sheets` takes them, as are the next three.
-        orders: of each test.
-        seed: deals the halves, draws the orders, and settles who gets what.
-        title: what stands at the top.
         declared: what people may tell of themselves.
         consent: what they agree to before; None for the text that ships.
         public: problems that everyone can read already may be asked all the same.
+        title: of the test.
+        seed: deals the halves, draws the orders, and settles who gets what.
+        how: `versions` and `orders`, as `humans.make_sheets` takes them.
 
     Returns:
         The round, and the problems on no sheet with the reason.
@@ -115,15 +113,14 @@ def open_round(
             site, or is public, withdrawn, rejected or a gold question there.
         DataError: no sheets can be made of these problems.
     """
-    plan_round(
-        dataset, name, versions=versions, orders=orders, seed=seed, title=title, public=public
-    )
+    how |= {"title": title, "seed": seed}
+    plan_round(dataset, name, public=public, **how)
     import_problems(dataset, "valid", embargo=True)
     rows = _known(dataset)
     held = Dataset(
         (as_problem(_hidden(rows[problem_id])) for problem_id in dataset.ids), dataset.name
     )
-    made = humans.make_sheets(held, versions=versions, orders=orders, seed=seed, title=title)
+    made = humans.make_sheets(held, **how)
     with writing():
         _check_name(name)
         _embargo(rows.values())
@@ -146,26 +143,17 @@ def open_round(
     return opened, made.left_out
 
 
-def plan_round(
-    dataset: Dataset,
-    name: str,
-    *,
-    versions: Sequence[str] = ("a", "b"),
-    orders: int = 1,
-    seed: int = 0,
-    title: str = humans.TITLE,
-    public: bool = False,
-) -> humans.Sheets:
+def plan_round(dataset: Dataset, name: str, *, public: bool = False, **how: Any) -> humans.Sheets:
     """Return the sheets that a round would have; nothing is written.
 
-    The arguments, and what is raised, are those of `open_round`; with new problems in the data
-    set, the letters of options may stand in another order there.
+    The arguments, and what is raised, are those of `open_round`, and of `humans.make_sheets`; with
+    new problems in the data set, the letters of options may be in another order there.
     """
     _check_name(name)
     _check_answers(dataset)
     for row in _known(dataset).values():
         _check_known(row, dataset, public)
-    return humans.make_sheets(dataset, versions=versions, orders=orders, seed=seed, title=title)
+    return humans.make_sheets(dataset, **how)
 
 
 def _check_name(name: str) -> None:
@@ -421,28 +409,13 @@ _COUNTS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """How far a round is.
+def standing(round_: Round) -> dict[str, Any]:
+    """Return how far a round is.
 
-    Attributes:
-        round: the round.
-        problems: in its data.
-        sheets: a row each: code, test, order, questions, and how many are being taken (`given`),
-            handed in (`done`), given up (`dropped`).
-        given, done, dropped: the same over all sheets.
+    The `round`; how many `problems` its data have; its `sheets`, a row each: code, test, order,
+    questions, and how many are being taken (`given`), handed in (`done`), given up (`dropped`);
+    and these three over all sheets.
     """
-
-    round: Round
-    problems: int
-    sheets: list[dict[str, Any]]
-    given: int
-    done: int
-    dropped: int
-
-
-def standing(round_: Round) -> Standing:
-    """Return how far a round is."""
     rows = round_.sheets.annotate(**_COUNTS).order_by("test", "order")
     sheets = [
         {
@@ -455,7 +428,8 @@ def standing(round_: Round) -> Standing:
         for row in rows
     ]
     totals = {state: sum(sheet[state] for sheet in sheets) for state in _COUNTS}
-    return Standing(round_, round_.materials.count(), sheets, **totals)
+    problems = round_.materials.count()
+    return {"round": round_, "problems": problems, **totals, "sheets": sheets}
 
 
 def subjects_of(round_: Round, by: Person) -> list[dict[str, Any]]:

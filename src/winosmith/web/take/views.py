@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
@@ -45,9 +45,7 @@ def start(request: HttpRequest) -> HttpResponse:
 
 def about(request: HttpRequest, name: str) -> HttpResponseBase:
     """Show what a test is and what one agrees to by taking it; begin it."""
-    round_ = Round.objects.filter(name=name).first()
-    if round_ is None:
-        raise Http404
+    round_ = get_object_or_404(Round, name=name)
     if request.method == "POST":
         return _begin(request, round_)
     return _about(request, round_)
@@ -327,11 +325,7 @@ def leave(request: HttpRequest, ref: str) -> HttpResponseBase:
 def _over(request: HttpRequest, sitting: Sitting) -> HttpResponse:
     """Thank who is done, and tell whether there is a further test for them."""
     round_ = sitting.subject.round
-    try:
-        sheets.next_sheet(cast(Person, request.user), round_)
-        further = True
-    except InputError:
-        further = False
+    further = not _hindrance(cast(Person, request.user), round_)
     page = {"sitting": sitting, "round": round_, "further": further}
     return render(request, "take/thanks.html", page)
 
@@ -339,10 +333,7 @@ def _over(request: HttpRequest, sitting: Sitting) -> HttpResponse:
 def _sitting(request: HttpRequest, ref: str) -> Sitting:
     """Return a sheet of whoever is there; for others there is none."""
     rows = Sitting.objects.select_related("sheet", "subject__round")
-    found = rows.filter(ref=ref, subject__person=cast(Person, request.user)).first()
-    if found is None:
-        raise Http404
-    return found
+    return get_object_or_404(rows, ref=ref, subject__person=cast(Person, request.user))
 
 
 @require_safe
@@ -357,9 +348,7 @@ def rounds(request: HttpRequest) -> HttpResponse:
 @gates.moderators_only
 def one(request: HttpRequest, name: str) -> HttpResponse:
     """Show how far a round is; once it is closed, what people answered, by code and by item."""
-    round_ = Round.objects.filter(name=name).first()
-    if round_ is None:
-        raise Http404
+    round_ = get_object_or_404(Round, name=name)
     return _round(request, round_)
 
 
@@ -367,9 +356,7 @@ def one(request: HttpRequest, name: str) -> HttpResponse:
 @gates.moderators_only
 def count(request: HttpRequest, name: str) -> HttpResponse:
     """Let a sheet count that is held for its pace."""
-    round_ = Round.objects.filter(name=name).first()
-    if round_ is None:
-        raise Http404
+    round_ = get_object_or_404(Round, name=name)
     try:
         let_count(round_, request.POST.get("sheet", ""), cast(Person, request.user))
     except InputError as error:

@@ -17,7 +17,7 @@ from django.utils.translation import ngettext
 from winosmith.problem import BLANK
 from winosmith.text import Change, changes, differing
 from winosmith.validate import DOMAINS
-from winosmith.web._background import cached
+from winosmith.web._background import Kept, cached
 from winosmith.web.judge.submissions import may_revise, may_withdraw, own_problems, reason_told
 from winosmith.web.judge.votes import Vote, votes_of
 from winosmith.web.moderate import decisions
@@ -28,7 +28,7 @@ from winosmith.web.people.models import Person
 from winosmith.web.people.news import MOST, Item, Work
 from winosmith.web.problems import checks
 from winosmith.web.problems.association import association
-from winosmith.web.problems.checks import Check, refused, text_hints
+from winosmith.web.problems.checks import Check, next_step, refused, text_hints
 from winosmith.web.problems.family import root_of
 from winosmith.web.problems.lookalikes import lookalikes
 from winosmith.web.problems.models import Event, Problem, State, Twin, Version
@@ -160,7 +160,7 @@ def checked(
         "passed": sum(check.verdict == "pass" for check in checks),
         "failed": sum(check.verdict == "fail" for check in checks),
         "all": sum(check.verdict != "unchecked" for check in checks),
-        "next": _next(checks),
+        "next": next_step(checks),
         "ready": all(check.verdict in ("pass", "unchecked") for check in checks),
         "previews": preview(typed),
         "near": _near(draft, typed, person),
@@ -186,17 +186,6 @@ def _domain_labels() -> tuple[str, str]:
 def _groups(checks: list[Check]) -> list[tuple[str, list[Check]]]:
     names = ((0, _("First half")), (1, _("Second half")), (None, _("Both together")))
     return [(name, [check for check in checks if check.half == half]) for half, name in names]
-
-
-def _next(checks: list[Check]) -> str:
-    """Return what to do first: of what fails, else of what is not there yet."""
-    titles = {0: _("First half"), 1: _("Second half")}
-    for verdict in ("fail", "todo"):
-        for check in checks:
-            if check.verdict == verdict:
-                where = f"{titles[check.half]}: " if check.half is not None else ""
-                return where + check.advice
-    return ""
 
 
 def _near(draft: Draft, typed: Typed, person: Person) -> list[dict[str, Any]]:
@@ -239,10 +228,7 @@ def counts(person: Person | None) -> Counts:
 
     Where there are many problems, or many of the person, the counts are those of a moment ago.
     """
-    site, goal = (
-        cached("write.public", lambda: _Counted(public_problems().count())).problems,
-        settings.RULES.goal,
-    )
+    site, goal = cached("write.public", _public).value, settings.RULES.goal
     if person is None:
         return Counts(0, 0, 0, 0, site, goal)
     found = written_by(person)
@@ -251,11 +237,9 @@ def counts(person: Person | None) -> Counts:
     return Counts(today.count(), found.held, found.judging, found.valid, site, goal)
 
 
-@dataclass(frozen=True, slots=True)
-class _Counted:
-    """What is kept: over how many problems was counted."""
-
-    problems: int
+def _public() -> Kept[int]:
+    count = public_problems().count()
+    return Kept(count, count)
 
 
 def place_of(person: Person | None, twin: Twin) -> dict[str, Any] | None:
@@ -343,22 +327,10 @@ def _hints(person: Person, found: Twin, problems: list[Problem]) -> list[str]:
     return checks.live_hints(problems, person, without=found.pk, family=family)
 
 
-def _votes(problem: Problem) -> list[dict[str, Any]]:
+def _votes(problem: Problem) -> list[Vote]:
     """Return what judges said, once nobody is asked any more."""
-    if problem.decided is None or problem.state == State.JUDGING:
-        return []
-    return [
-        {"vote": vote, "choice": _option(problem, vote.choice), "first": _local(problem, vote)}
-        for vote in votes_of(problem)
-    ]
-
-
-def _local(problem: Problem, vote: Vote) -> str:
-    return "" if vote.local_choice is None else _option(problem, vote.local_choice)
-
-
-def _option(problem: Problem, choice: int | None) -> str:
-    return _("neither") if choice is None else str(problem.options[choice])
+    undecided = problem.decided is None or problem.state == State.JUDGING
+    return [] if undecided else votes_of(problem)
 
 
 def _history(problem: Problem) -> list[Any]:

@@ -209,24 +209,19 @@ OF_THE_FORM = ("domain", "options differ")
 def submit(
     person: Person,
     typed: Typed,
-    key: str,
+    draft: Draft,
     *,
-    topic: str = "",
-    anchors: Sequence[str] = (),
-    revises: Twin | None = None,
     before: Callable[[], object] | None = None,
 ) -> Twin:
-    """Make a twin of what was typed, once for a key, and give it to the judges or a moderator.
+    """Make a twin of what was typed, once for a draft, and give it to the judges or a moderator.
 
-    Its draft (the one whose `ref` is the key) goes with the same transaction.
+    The draft goes with the same transaction.
 
     Args:
         person: the contributor, who has agreed to the texts that hold now.
         typed: both halves.
-        key: of the form; sent again, it returns the same twin.
-        topic: the title of the topic.
-        anchors: the words that were drawn from it; empty for none.
-        revises: a twin of the same person that this one replaces.
+        draft: whose `ref` is the key: sent again, it returns the same twin. It has the topic, the
+            anchor words, and the twin of the same person that the new one replaces.
         before: what must succeed first, in the same transaction (a rate limit).
 
     Raises:
@@ -234,8 +229,8 @@ def submit(
         InputError: the person has not agreed to the texts, or may not revise that twin.
     """
     # The texts are read before one's turn to write comes: others need not wait for that.
-    faults = _faults(typed, anchors)
-    found = [] if faults else hints(typed.halves(), person, without=revises and revises.pk)
+    faults = _faults(typed, draft.anchors)
+    found = [] if faults else hints(typed.halves(), person, without=draft.revises_id)
 
     def act() -> dict[str, str]:
         if not has_agreed(person):
@@ -244,12 +239,12 @@ def submit(
             raise Refused(faults)
         if before:
             before()
-        made.append(_made(person, typed, topic, anchors, revises, found))
-        Draft.objects.filter(person=person, ref=key).delete()
+        made.append(_made(person, typed, draft, found))
+        Draft.objects.filter(person=person, ref=draft.ref).delete()
         return {"twin": made[0].ref}
 
     made: list[Twin] = []
-    result, _new = once(person, key, "twin", act)
+    result, _new = once(person, draft.ref, "twin", act)
     return made[0] if made else Twin.objects.get(ref=result["twin"])
 
 
@@ -296,25 +291,18 @@ def _faults(typed: Typed, anchors: Sequence[str]) -> dict[str, list[str]]:
     return by_field(first or open_checks)
 
 
-def _made(
-    person: Person,
-    typed: Typed,
-    topic: str,
-    anchors: Sequence[str],
-    revises: Twin | None,
-    found: Sequence[str],
-) -> Twin:
+def _made(person: Person, typed: Typed, draft: Draft, found: Sequence[str]) -> Twin:
     """Write the twin, its halves in random order, and what it replaces."""
-    embargo = replace(person, revises) if revises else False
+    embargo = replace(person, draft.revises) if draft.revises else False
     twin = Twin.objects.create(
         ref=new_ref(),
         contributor=person,
         source=SOURCE,
         domain=typed.domain,
-        topic=topic[:200],
-        anchor=anchor_of(typed.sentences, anchors)[:200],
+        topic=draft.topic[:200],
+        anchor=anchor_of(typed.sentences, draft.anchors)[:200],
         licence=settings.RULES.licence[:60],
-        revises=revises,
+        revises=draft.revises,
     )
     enter(twin, typed.halves(), found, embargo=embargo)
     return twin

@@ -179,10 +179,7 @@ def _submit(request: HttpRequest, person: Person, found: Draft, typed: rules.Typ
     twin = rules.submit(
         person,
         typed,
-        found.ref,
-        topic=found.topic,
-        anchors=found.anchors,
-        revises=found.revises,
+        found,
         before=lambda: gates.rate_limit(request, "write", settings.RULES.writes_per_hour),
     )
     messages.success(request, _("Thank you: the twin is sent. Here you see what becomes of it."))

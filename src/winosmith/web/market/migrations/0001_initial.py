@@ -37,10 +37,16 @@ class Migration(migrations.Migration):
                 ("reward", models.DecimalField(decimal_places=2, max_digits=8)),
                 ("currency", models.CharField(max_length=3)),
                 ("minutes", models.PositiveIntegerField()),
-                ("least_wage", models.DecimalField(decimal_places=2, max_digits=8, null=True)),
+                (
+                    "least_wage",
+                    models.DecimalField(blank=True, decimal_places=2, max_digits=8, null=True),
+                ),
                 ("code", models.CharField(blank=True, max_length=40)),
                 ("short_code", models.CharField(blank=True, max_length=40)),
-                ("short_reward", models.DecimalField(decimal_places=2, max_digits=8, null=True)),
+                (
+                    "short_reward",
+                    models.DecimalField(blank=True, decimal_places=2, max_digits=8, null=True),
+                ),
                 ("market_study", models.CharField(blank=True, max_length=64)),
                 ("digest", models.CharField(max_length=64, unique=True)),
                 ("trust", models.BooleanField(default=False)),
