@@ -100,8 +100,6 @@ def test_generations_follow_one_another(folder: Path, wordnet: None) -> None:
     assert check_lineages(evolved) == {}
 
 
-
-
 @pytest.mark.long
 def test_sets_from_two_data_sets(
     folder: Path, wordnet: None, chat: None, data_dir: Path, cli: Cli
