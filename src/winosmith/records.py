@@ -36,6 +36,7 @@ __all__ = [
     "claim_of",
     "claim_record",
     "dropped_problem",
+    "is_file",
     "json_file",
     "json_lines",
     "parsed",
@@ -92,6 +93,18 @@ def parsed(text: str) -> Any:
         return DECODER.decode(text)
     except RecursionError:
         raise ValueError("its brackets are nested too deep") from None
+
+
+def is_file(path: Path) -> bool:
+    """Return whether there is a file of this name, which may be any text: False if it is too long.
+
+    >>> is_file(Path(".")), is_file(Path("9" * 4000))
+    (False, False)
+    """
+    try:
+        return path.is_file()
+    except OSError:
+        return False
 
 
 def read_toml(path: str | Path) -> Record:

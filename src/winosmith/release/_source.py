@@ -55,13 +55,16 @@ class Source:
     old_ids: Mapping[str, str] = field(default_factory=dict)
 
 
-def read_source(paths: Sequence[str | Path], format_name: str | None = None) -> Source:
+def read_source(
+    paths: Sequence[str | Path], format_name: str | None = None, pair_by: str | None = None
+) -> Source:
     """Read what a release is made from.
 
     Args:
         paths: the folder of a finished build; a folder with files named after parts (train, dev or
             validation, test, …); such files; or one file of any name, which is not split.
         format_name: of files; found from their content when None.
+        pair_by: of files: a further column that the halves of a twin share, also across them.
 
     Raises:
         InputError: the build is not finished or was changed, or no file is one of a part.
@@ -81,11 +84,11 @@ def read_source(paths: Sequence[str | Path], format_name: str | None = None) -> 
                 f"{folder} is no finished build, and no file in it is named after a part "
                 f"({', '.join(_content.PARTS)}); name the files"
             )
-        return _files([path for path in files if path.suffix != ".lst"], format_name)
-    return _files([Path(path) for path in paths], format_name)
+        return _files([path for path in files if path.suffix != ".lst"], format_name, pair_by)
+    return _files([Path(path) for path in paths], format_name, pair_by)
 
 
-def _files(paths: Sequence[Path], format_name: str | None) -> Source:
+def _files(paths: Sequence[Path], format_name: str | None, pair_by: str | None) -> Source:
     parts: dict[str, Dataset] = {}
     for path in paths:
         part = _content.part_named(path.stem)
@@ -98,9 +101,17 @@ def _files(paths: Sequence[Path], format_name: str | None) -> Source:
             )
         if part in parts:
             raise InputError(f"{path}: there is another file for {part}; give one of them")
-        data = formats.read(path, format_name)
-        parts[part] = Dataset(data, part)
+        how = None if pair_by is None else ""  # a twin may have its halves in two files
+        parts[part] = Dataset(formats.read(path, format_name, pair_by=how), part)
         _same_problems(parts, path)
+    every = {problem.id: problem for data in parts.values() for problem in data}
+    if pair_by is None:
+        formats.refuse_unread_pairs([*every.values()], paths[0].parent)
+    elif pair_by:
+        entries = [formats.Entry(0, "", problem) for problem in every.values()]
+        paired = (entry.item for entry in formats.paired_by(entries, pair_by))
+        every = {item.id: item for item in paired if isinstance(item, Problem)}
+        parts = {part: Dataset((every[i] for i in data.ids), part) for part, data in parts.items()}
     return Source(_ordered(parts))
 
 
@@ -261,7 +272,7 @@ def judges_of(
     by_id = judged(vote for path in votes for vote in validate.read_votes(path))
     problems = [problem for dataset in source.parts.values() for problem in dataset]
     if collected:
-        read = (problem for path in collected for problem in formats.read(path))
+        read = (problem for path in collected for problem in formats.read(path, pair_by=""))
         by_sight = {_content.sight(p): by_id[p.id] for p in read if p.id in by_id}
         found = {
             p.id: by_sight[_content.sight(p)] for p in problems if _content.sight(p) in by_sight

@@ -67,6 +67,7 @@ def release(
     new_ids: bool = False,
     leave_out: bool = False,
     format_name: str | None = None,
+    pair_by: str | None = None,
     step: Step | None = None,
 ) -> Released:
     """Write a release: a folder NAME-VERSION-DIGITS below `out`, named by what it holds.
@@ -85,6 +86,7 @@ def release(
         leave_out: leave out what was withdrawn, or is in test and was published with its answer,
             in place of refusing it.
         format_name: of the files.
+        pair_by: a further column of the files that the halves of a twin share.
         step: shows progress.
 
     Raises:
@@ -97,7 +99,7 @@ def release(
     paths = _listed(source)
     splitting = splitting or Splitting()
     with show("reading", None):
-        found = read_source(paths, format_name)
+        found = read_source(paths, format_name, pair_by)
         before = read_previous(previous) if previous is not None else None
         judges = judges_of(_listed(votes), _listed(collected), found)
     with show("checking", None):
