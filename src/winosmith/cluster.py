@@ -21,7 +21,6 @@ import contextlib
 import ctypes
 import functools
 import itertools
-import json
 import logging
 import pickle
 import socket
@@ -35,6 +34,7 @@ from typing import Any, TypeVar
 
 from winosmith._version import __version__
 from winosmith.errors import FormatError, InputError, require
+from winosmith.records import parsed
 
 __all__ = ["ClusterExecutor", "connect"]
 
@@ -112,7 +112,7 @@ def _scheduler(address: str | Path) -> str:
     if not path.is_file():
         return str(address)
     try:
-        return str(json.loads(path.read_text("utf-8"))["address"])
+        return str(parsed(path.read_text("utf-8"))["address"])
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise FormatError(
             "this is no file of `dask scheduler --scheduler-file`; wait until it is written, or "

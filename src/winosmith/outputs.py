@@ -32,6 +32,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from winosmith.errors import InputError, OutputError
+from winosmith.records import parsed
 
 __all__ = [
     "MANIFEST",
@@ -267,7 +268,7 @@ def _manifest(path: Path) -> dict[str, Any]:
 
 def _read_manifest(folder: Path, manifest: Path) -> dict[str, Any]:
     try:
-        held = json.loads(manifest.read_text("utf-8"))
+        held = parsed(manifest.read_text("utf-8"))
         safe = all(_inside(folder, name) for name in dict(held["files"]))
         if isinstance(held["recipe"], dict) and safe:
             return dict(held)

@@ -96,8 +96,8 @@ def refuse_unread_pairs(problems: Sequence[Problem], path: str | Path) -> None:
         column, rows = found
         raise FormatError(
             f"the column {column!r} puts {rows:,} of {len(problems):,} problems into twos that "
-            "look like the halves of twins, but it is not read as such: rename it to 'twin_id'; or name "
-            f"it with `pair_by={column!r}`, or give `pair_by=''` if it does not mark twins",
+            "look like the halves of twins, but it is not read as such: rename it to 'twin_id'; or "
+            f"name it with `pair_by={column!r}`, or give `pair_by=''` if it does not mark twins",
             path,
         )
 

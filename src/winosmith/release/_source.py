@@ -7,7 +7,6 @@ published and what its owner keeps; `changes` says what is different since.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,7 +24,7 @@ from winosmith.finished import BuildFiles
 from winosmith.humans import CANARY
 from winosmith.outputs import PRIVATE
 from winosmith.problem import Extra, Lineage, Origin, Problem, Scalar
-from winosmith.records import canonical, dropped_problem, json_file, problem_record
+from winosmith.records import canonical, dropped_problem, json_file, parsed, problem_record
 from winosmith.release import _content
 from winosmith.release._about import About
 from winosmith.release._content import Known
@@ -101,13 +100,14 @@ def _files(paths: Sequence[Path], format_name: str | None, pair_by: str | None) 
             )
         if part in parts:
             raise InputError(f"{path}: there is another file for {part}; give one of them")
-        how = None if pair_by is None else ""  # a twin may have its halves in two files
-        parts[part] = Dataset(formats.read(path, format_name, pair_by=how), part)
+        in_one = pair_by is None or len(paths) == 1  # a twin may have its halves in two files
+        data = formats.read(path, format_name, pair_by=pair_by if in_one else "")
+        parts[part] = Dataset(data, part)
         _same_problems(parts, path)
     every = {problem.id: problem for data in parts.values() for problem in data}
     if pair_by is None:
         formats.refuse_unread_pairs([*every.values()], paths[0].parent)
-    elif pair_by:
+    elif pair_by and len(paths) > 1:
         entries = [formats.Entry(0, "", problem) for problem in every.values()]
         paired = (entry.item for entry in formats.paired_by(entries, pair_by))
         every = {item.id: item for item in paired if isinstance(item, Problem)}
@@ -349,7 +349,7 @@ def read_previous(folder: str | Path) -> Previous:
     """
     folder = Path(folder).resolve()
     try:
-        record = json.loads((folder / "release.json").read_text("utf-8"))
+        record = parsed((folder / "release.json").read_text("utf-8"))
         paths = _content.data_files(record["counts"])
         return Previous(
             record["about"]["name"],
