@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
+import os
 import re
 import signal
 import subprocess
@@ -23,6 +24,7 @@ from winosmith import Dataset, Extra, Origin, Problem, Response, formats, practi
 from winosmith.cli import main
 from winosmith.errors import OutputError, RecipeError
 from winosmith.humans import CANARY
+from winosmith.outputs import is_locked
 from winosmith.release import Released, Splitting, read_about, release, verify
 from winosmith.release._content import sight
 
@@ -217,6 +219,19 @@ def test_a_version_is_released_once(small: Released, tmp_path: Path) -> None:
         release(source, about(), out)
     assert sorted(path.name for path in out.iterdir()) == [
         "private", first.folder.name]  # fmt: skip
+
+
+def test_the_hidden_folder_of_a_killed_run_is_removed(tmp_path: Path) -> None:
+    """The next release of the benchmark removes it; the folder of a run that goes on stays."""
+    source, out = write_sets(tmp_path / "source", sets()), tmp_path / "out"
+    for name in (".small-0.9.0.x8d_f3k2", ".small-1.0.0.abcd1234", ".other-1.0.0.abcd1234"):
+        (out / name / "data").mkdir(parents=True)
+    handle = os.open(out / ".small-1.0.0.abcd1234", os.O_RDONLY)
+    assert is_locked(handle)
+    release(source, about(), out, new_ids=True)
+    os.close(handle)
+    hidden = {path.name for path in out.glob(".*")}
+    assert hidden == {".small-1.0.0.abcd1234", ".other-1.0.0.abcd1234"}
 
 
 @pytest.mark.long

@@ -21,7 +21,7 @@ from winosmith import formats
 from winosmith.dataset import Dataset
 from winosmith.errors import OutputError
 from winosmith.metrics import Copies
-from winosmith.outputs import PRIVATE, sha256
+from winosmith.outputs import PRIVATE, is_locked, remove_remains, sha256
 from winosmith.parallel import Advance, Step, silent
 from winosmith.records import canonical
 from winosmith.release import _content, _interchange
@@ -111,7 +111,7 @@ def release(
     total = sum(map(len, content.parts.values()))
     with (
         show("writing", total) as advance,
-        aside(out, f"{about.name}-{about.version}") as hidden,
+        aside(out, about) as hidden,
     ):
         record = write_all(content, hidden, advance)
         folder = out / _content.address(record)
@@ -125,18 +125,23 @@ def _listed(paths: _Paths) -> list[str | Path]:
 
 
 @contextlib.contextmanager
-def aside(out: Path, name: str) -> Iterator[Path]:
+def aside(out: Path, about: About) -> Iterator[Path]:
     """Lend a hidden folder beside the release; it is removed when the block does not finish.
+
+    Those of earlier runs that were killed are removed first.
 
     Raises:
         OutputError: the folder can't be made.
     """
     try:
         out.mkdir(parents=True, exist_ok=True)
-        folder = Path(tempfile.mkdtemp(dir=out, prefix=f".{name}."))
+        remove_remains(out.glob(f".{about.name}-*.{'?' * 8}"))
+        folder = Path(tempfile.mkdtemp(dir=out, prefix=f".{about.name}-{about.version}."))
+        handle = os.open(folder, os.O_RDONLY)
     except OSError as error:
         raise OutputError(f"{out}: {error.strerror or error}; choose another folder") from error
     try:
+        is_locked(handle)
         folder.chmod(0o755)
         yield folder
     except OSError as error:
@@ -145,6 +150,8 @@ def aside(out: Path, name: str) -> Iterator[Path]:
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
+    finally:
+        os.close(handle)
 
 
 def write_all(content: Content, folder: Path, advance: Advance) -> dict[str, Any]:
