@@ -8,7 +8,7 @@ published and what its owner keeps; `changes` says what is different since.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -360,20 +360,23 @@ def read_previous(folder: str | Path) -> Previous:
                 part: Dataset(formats.read(folder / path, "winosmith", as_written=True), part)
                 for part, path in paths.items()
             },
-            tuple(json_file(folder / "tombstones.jsonl")),
+            tuple({**stone, "id": stone["id"]} for stone in json_file(folder / "tombstones.jsonl")),
             (folder / "CHANGELOG.md").read_text("utf-8"),
-            _source_ids(folder.parent / PRIVATE / folder.name / _content.SOURCE_IDS),
+            dict(old_ids(folder.parent / PRIVATE / folder.name)),
         )
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        if isinstance(error, InputError):
-            raise
+    except InputError:
+        raise
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise InputError(
             f"{folder} is no release ({error}); name the folder of one, such as NAME-1.0.0-…"
         ) from error
 
 
-def _source_ids(path: Path) -> dict[str, str]:
-    return {line["id"]: line["old_id"] for line in json_file(path)} if path.is_file() else {}
+def old_ids(private: Path) -> Iterator[tuple[str, str]]:
+    """Yield the ids of a release or build, each with the id that its problem had before."""
+    path = private / _content.SOURCE_IDS
+    for line in json_file(path) if path.is_file() else ():
+        yield line["id"], line["old_id"]
 
 
 def known_answers(test: Dataset, before: Previous) -> list[int]:
