@@ -75,7 +75,7 @@ def write_aside(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
         raise write_error(error, path) from error
     try:
         with os.fdopen(handle, mode, **text) as file:  # type: ignore[call-overload]
-            is_locked(file.fileno())
+            try_lock(file.fileno())
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -95,7 +95,7 @@ _ASIDE = ".part"
 """How the name of a file ends that is not complete. Whoever writes it holds its lock."""
 
 
-def is_locked(handle: int) -> bool:
+def try_lock(handle: int) -> bool:
     """Lock an open file or folder; return False if another process has locked it.
 
     The lock ends with the process. Without such locks (Windows), an open file can't be removed.
@@ -117,7 +117,7 @@ def remove_remains(paths: Iterable[Path]) -> None:
         with contextlib.suppress(OSError):
             handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
             try:
-                if not is_locked(handle):
+                if not try_lock(handle):
                     continue
                 if path.is_dir():
                     shutil.rmtree(path)

@@ -24,7 +24,7 @@ from winosmith import Dataset, Extra, Origin, Problem, Response, formats, practi
 from winosmith.cli import main
 from winosmith.errors import OutputError, RecipeError
 from winosmith.humans import CANARY
-from winosmith.outputs import is_locked
+from winosmith.outputs import try_lock
 from winosmith.release import Released, Splitting, read_about, release, verify
 from winosmith.release._content import sight
 
@@ -227,7 +227,7 @@ def test_the_hidden_folder_of_a_killed_run_is_removed(tmp_path: Path) -> None:
     for name in (".small-0.9.0.x8d_f3k2", ".small-1.0.0.abcd1234", ".other-1.0.0.abcd1234"):
         (out / name / "data").mkdir(parents=True)
     handle = os.open(out / ".small-1.0.0.abcd1234", os.O_RDONLY)
-    assert is_locked(handle)
+    assert try_lock(handle)
     release(source, about(), out, new_ids=True)
     os.close(handle)
     hidden = {path.name for path in out.glob(".*")}
@@ -284,9 +284,9 @@ def test_release_toml_reads_as_it_is_shown(tmp_path: Path) -> None:
         ({"colour": "red"}, "colour is unknown; the keys are"),
         ({"language": ["English"]}, "language has 'English'"),
         ({"judges": "all"}, "judges is 'all'"),
-        ({"datasheet": {"weather": "fine"}}, r"datasheet has unknown keys \(weather\)"),
-        ({"source": [{"name": "x"}]}, r"source\.licence is missing"),
-        ({"source": [{"name": "x", "licence": "MIT"}] * 2}, "'x'.* have one name"),
+        ({"datasheet": {"weather": "fine"}}, "datasheet has unknown keys (weather)"),
+        ({"source": [{"name": "x"}]}, "source.licence is missing"),
+        ({"source": [{"name": "x", "licence": "MIT"}] * 2}, "two of the sources ['x', 'x'] have one name"),
         ({"authors": 3}, "authors must be a list of texts"),
     ],
 )

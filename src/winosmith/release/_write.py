@@ -21,7 +21,7 @@ from winosmith import formats
 from winosmith.dataset import Dataset
 from winosmith.errors import OutputError
 from winosmith.metrics import Copies
-from winosmith.outputs import PRIVATE, is_locked, remove_remains, sha256
+from winosmith.outputs import PRIVATE, remove_remains, sha256, try_lock
 from winosmith.parallel import Advance, Step, silent
 from winosmith.records import canonical
 from winosmith.release import _content, _interchange
@@ -140,7 +140,7 @@ def aside(out: Path, about: About) -> Iterator[Path]:
     except OSError as error:
         raise OutputError(f"{out}: {error.strerror or error}; choose another folder") from error
     try:
-        is_locked(handle)
+        try_lock(handle)
         folder.chmod(0o755)
         yield folder
     except OSError as error:
