@@ -108,6 +108,23 @@ def test_twins_whose_ids_got_lost_share_a_block():
     assert sorted(map(sorted, blocks(data))) == [[2 * i, 2 * i + 1] for i in range(20)]
 
 
+def test_dprs_twins_without_ids_share_blocks(data_dir: Path) -> None:
+    """Of DPR's 661 training twins, 635 are in one block when nothing marks them."""
+    data = formats.read(data_dir / "dpr/train.c.txt")
+    found = blocks(Dataset(replace(problem, twin_id=None) for problem in data))
+    block = {row: number for number, rows in enumerate(found) for row in rows}
+    assert sum(block[one] == block[other] for one, other in data.twins) == 635
+
+
+def test_a_twin_with_a_changed_option_shares_a_block():
+    """Where one option differs, 70 % of the words join two texts; where both do, nothing does."""
+    text = "Do you see the shark near the minnow? I hope the _ is not {}."
+    one = Problem("a", text.format("eaten"), ("shark", "minnow"), 1)
+    other = Problem("b", text.format("hungry"), ("minnow", "the big shark"), 1)
+    third = Problem("c", text.format("tired"), ("Ann", "Bob"), 1)
+    assert [sorted(block) for block in blocks(Dataset([one, other, third]))] == [[0, 1], [2]]
+
+
 def test_one_pair_that_looks_alike_joins_two_families():
     """Families with the same options form one block as soon as any two members look alike."""
     near = "The _ fell off the old table in the hall."
@@ -123,17 +140,22 @@ def test_one_pair_that_looks_alike_joins_two_families():
 
 @given(st.lists(st.lists(st.sampled_from("abcdefgh"), min_size=2, max_size=8), max_size=8))
 @example([[*"abcdefxx"], [*"cdefghyy"], [*"abcdefgh"]])  # the third is like both
+@example([[*"abcd"], [*"abxy"]])
 def test_a_block_is_what_seven_words_of_ten_join(sentences):
-    """On the same options, a chain of pairs that share 70 % of the longer's words is one block."""
+    """On the same options, a chain of pairs that share 70 % of the longer's words is one block.
+
+    The only two texts with their options need 40 %.
+    """
     data = Dataset(
         Problem(f"p{row}", f"{' '.join(words)} _.", ("cup", "jug"), 0)
         for row, words in enumerate(sentences)
     )
     counted = [Counter(pieces(problem.sentence)) for problem in data]
     forest = [{row} for row in range(len(data))]
+    least = 4 if len({frozenset(held.items()) for held in counted}) == 2 else 7
     for one, other in combinations(range(len(data)), 2):
         pair = counted[one], counted[other]
-        if 10 * (pair[0] & pair[1]).total() >= 7 * max(each.total() for each in pair):
+        if 10 * (pair[0] & pair[1]).total() >= least * max(each.total() for each in pair):
             together = forest[one] | forest[other]
             for row in together:
                 forest[row] = together

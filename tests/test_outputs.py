@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -151,6 +153,47 @@ def test_force_replaces_only_our_files(tmp_path: Path) -> None:
     assert names(tmp_path / "out") == {MANIFEST, "notes.txt"}
 
 
+def test_the_results_of_another_version_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder is not resumed by another version, unless its files are replaced."""
+    with OutputFolder.open(tmp_path / "out", RECIPE).write("a.txt") as file:
+        file.write("a")
+    monkeypatch.setattr("winosmith.outputs.__version__", "9.0")
+    with pytest.raises(OutputError, match=r"winosmith is '[\d.]+' there, '9\.0' here"):
+        OutputFolder.open(tmp_path / "out", RECIPE)
+    assert OutputFolder.open(tmp_path / "out", RECIPE, force=True).files == {}
+
+
+def killed(code: str, folder: Path) -> None:
+    """Run code in a process that ends at once inside its block, as if it was killed."""
+    source = (
+        f"import os; from winosmith.outputs import *; path = {str(folder)!r}\n{code} os._exit(9)"
+    )
+    assert subprocess.run([sys.executable, "-c", source], check=False).returncode == 9
+
+
+def test_the_remains_of_a_killed_run_are_removed(tmp_path: Path) -> None:
+    """A folder with nothing but our unfinished manifest is taken; so are unfinished files."""
+    out = tmp_path / "out"
+    killed('with write_aside(path + "/winosmith.json"):', out)
+    assert len(names(out)) == 1
+    OutputFolder.open(out, RECIPE)
+    assert names(out) == {MANIFEST}
+    killed(f'with OutputFolder.open(path, {RECIPE!r}).write("private/a.txt"):', out)
+    assert len(names(out / "private")) == 1
+    OutputFolder.open(out, RECIPE)
+    assert names(out / "private") == set()
+
+
+def test_a_file_that_is_being_written_is_no_remains(tmp_path: Path) -> None:
+    """Another run in the same folder leaves the unfinished file of a run that goes on."""
+    with OutputFolder.open(tmp_path, RECIPE).write("a.txt") as file:
+        file.write("a")
+        OutputFolder.open(tmp_path, RECIPE)
+    assert (tmp_path / "a.txt").read_text() == "a"
+
+
 @pytest.mark.parametrize("force", [False, True])
 def test_a_folder_that_is_not_ours_is_refused(tmp_path: Path, force: bool) -> None:
     """A folder that holds something else is refused, even with force."""
@@ -172,6 +215,7 @@ def test_a_file_is_no_folder(tmp_path: Path) -> None:
     [
         "not JSON",
         "[]",
+        '{"recipe": ' * 50_000,
         '{"recipe": {}}',
         '{"recipe": [], "files": {}}',
         '{"recipe": {}, "files": ["a.txt"]}',

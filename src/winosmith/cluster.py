@@ -15,7 +15,6 @@ scheduler did, the work is cancelled.
 from __future__ import annotations
 
 import contextlib
-import json
 import logging
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
@@ -24,6 +23,7 @@ from typing import Any, TypeVar
 
 from winosmith._version import __version__
 from winosmith.errors import FormatError, InputError, require
+from winosmith.records import parsed
 
 __all__ = ["ClusterExecutor", "connect"]
 
@@ -94,7 +94,7 @@ def _scheduler(address: str | Path) -> str:
     if not path.is_file():
         return str(address)
     try:
-        return str(json.loads(path.read_text("utf-8"))["address"])
+        return str(parsed(path.read_text("utf-8"))["address"])
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise FormatError(
             "this is not a file of `dask scheduler --scheduler-file`; wait until it is written, or "

@@ -6,10 +6,10 @@ there: the checksum of a short answer file is enough to find the answers by tryi
 
 The rules (`OutputFolder.open`):
 
-- a new or empty folder is taken;
-- ours, with the same recipe, resumes: finished files stay;
-- ours, with another recipe, is refused with the differences; `force` replaces only the files
-  that its manifest names;
+- a new or empty folder is taken, and one with nothing but the remains of a killed run of ours;
+- ours, with the same recipe and version, resumes: finished files stay, remains are removed;
+- ours, with another recipe or of another version, is refused with the differences; `force`
+  replaces only the files that its manifest names;
 - not ours and not empty is refused, even with `force`.
 
 Files are written aside and renamed when they are complete, so a crash leaves either the old file
@@ -26,18 +26,21 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
+from winosmith._version import __version__
 from winosmith.errors import InputError, OutputError
+from winosmith.records import parsed
 
 __all__ = [
     "MANIFEST",
     "PRIVATE",
     "OutputFolder",
     "guarded",
+    "remove_remains",
     "sha256",
     "unguarded",
     "write_aside",
@@ -67,11 +70,12 @@ def write_aside(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
         return
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, aside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        handle, aside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=_ASIDE)
     except OSError as error:
         raise write_error(error, path) from error
     try:
         with os.fdopen(handle, mode, **text) as file:  # type: ignore[call-overload]
+            try_lock(file.fileno())
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -85,6 +89,42 @@ def write_aside(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
     except BaseException:
         Path(aside).unlink(missing_ok=True)
         raise
+
+
+_ASIDE = ".part"
+"""How the name of a file ends that is not complete. Whoever writes it holds its lock."""
+
+
+def try_lock(handle: int) -> bool:
+    """Lock an open file or folder; return False if another process has locked it.
+
+    The lock ends with the process. Without such locks (Windows), an open file can't be removed.
+    """
+    try:
+        import fcntl
+
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except ImportError:
+        return True
+    except OSError:
+        return False
+    return True
+
+
+def remove_remains(paths: Iterable[Path]) -> None:
+    """Remove the unfinished files and folders of runs that were killed: nobody holds their lock."""
+    for path in paths:
+        with contextlib.suppress(OSError):
+            handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+            try:
+                if not try_lock(handle):
+                    continue
+                if path.is_dir():
+                    shutil.rmtree(path)
+                else:
+                    path.unlink()
+            finally:
+                os.close(handle)
 
 
 def write_error(error: OSError, path: Path) -> OutputError:
@@ -155,6 +195,9 @@ class OutputFolder:
         recipe, secret = json.loads(json.dumps([recipe, secret or {}]))
         if path.exists() and not path.is_dir():
             raise OutputError(f"{path} is a file; name a folder")
+        for place in (path, path / PRIVATE):
+            ours = (path / MANIFEST).exists()
+            remove_remains(place.glob(f".*{_ASIDE}" if ours else f".{MANIFEST}.*"))
         if not (path / MANIFEST).exists():
             if path.is_dir() and any(path.iterdir()):
                 raise OutputError(
@@ -169,10 +212,12 @@ class OutputFolder:
             return folder
         held = _manifest(path)
         folder = cls(path, recipe, dict(held["files"]), secret)
-        if (held["recipe"], held["secret"]) == (recipe, secret):
+        there = {"winosmith": held.get("version"), **held["recipe"]}
+        here = {"winosmith": __version__, **recipe}
+        if (there, held["secret"]) == (here, secret):
             return folder
         if not force:
-            differs = _difference(held["recipe"], recipe) or _other_inputs(held["secret"], secret)
+            differs = _difference(there, here) or _other_inputs(held["secret"], secret)
             raise OutputError(
                 f"{path} holds the results of another recipe ({differs}); choose a new folder, or "
                 "add `force=True` to replace its files"
@@ -239,7 +284,10 @@ class OutputFolder:
         """Write the manifest, and that of the private files where there are any."""
         private = {name for name in self.files if name.startswith(f"{PRIVATE}/")}
         public = {name: self.files[name] for name in sorted(self.files.keys() - private)}
-        _write_json(self.path / MANIFEST, {"recipe": self.recipe, "files": public})
+        _write_json(
+            self.path / MANIFEST,
+            {"version": __version__, "recipe": self.recipe, "files": public},
+        )
         if private or self.secret or (self.path / PRIVATE / MANIFEST).exists():
             kept = {name: self.files[name] for name in sorted(private)}
             (self.path / PRIVATE).mkdir(exist_ok=True)
@@ -267,7 +315,7 @@ def _manifest(path: Path) -> dict[str, Any]:
 
 def _read_manifest(folder: Path, manifest: Path) -> dict[str, Any]:
     try:
-        held = json.loads(manifest.read_text("utf-8"))
+        held = parsed(manifest.read_text("utf-8"))
         safe = all(_inside(folder, name) for name in dict(held["files"]))
         if isinstance(held["recipe"], dict) and safe:
             return dict(held)

@@ -36,6 +36,7 @@ __all__ = [
     "claim_of",
     "claim_record",
     "dropped_problem",
+    "is_file",
     "json_file",
     "json_lines",
     "parsed",
@@ -77,8 +78,8 @@ DECODER = json.JSONDecoder(object_pairs_hook=_once, parse_float=_finite, parse_c
 """Reads JSON as its standard has it (RFC 8259), and no object with a key twice."""
 
 
-def parsed(text: str) -> Any:
-    """Return what a text of JSON says.
+def parsed(text: str | bytes) -> Any:
+    """Return what a text of JSON says; bytes are UTF-8.
 
     Raises:
         ValueError: it is no JSON; it has NaN, Infinity or a number beyond all floats, an object
@@ -89,9 +90,21 @@ def parsed(text: str) -> Any:
     ValueError: the key 'id' occurs twice in one object
     """
     try:
-        return DECODER.decode(text)
+        return DECODER.decode(text if isinstance(text, str) else text.decode("utf-8"))
     except RecursionError:
         raise ValueError("its brackets are nested too deep") from None
+
+
+def is_file(path: Path) -> bool:
+    """Return whether there is a file of this name, which may be any text: False if it is too long.
+
+    >>> is_file(Path(".")), is_file(Path("9" * 4000))
+    (False, False)
+    """
+    try:
+        return path.is_file()
+    except OSError:
+        return False
 
 
 def read_toml(path: str | Path) -> Record:

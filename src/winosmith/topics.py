@@ -12,7 +12,6 @@ texts, a JSONL file, an https address, or the how-to articles that ship (`topics
 
 from __future__ import annotations
 
-import json
 import re
 import threading
 import time
@@ -430,10 +429,10 @@ def _topics_of(body: bytes, kind: str, source: str) -> list[Topic]:
             return [_topic_of_text(text, source)]
         if kind != "application/json":
             raise InputError(f"the answer is {kind!r}; application/json or text/plain is needed")
-        found = json.loads(text)
+        found = parsed(text)
     except InputError:
         raise
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise InputError(f"the answer can't be read: {error}") from None
     records = found if isinstance(found, list) else [found]
     return [_topic_of_record(record, source) for record in records]

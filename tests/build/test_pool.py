@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from dataclasses import replace
 
@@ -63,9 +64,49 @@ def test_one_id_for_two_problems_is_told_with_both_files(folder):
         read_pool(_recipe(folder, data=["twins.jsonl", "odd.jsonl"]))
 
 
+def _far_apart(path, count=60):
+    """Write twins that share few words, which only the column `pair` marks."""
+    rows = ["pair,sentence,option1,option2,answer"]
+    for at in range(count):
+        one, other = f"cup{at % 7}", f"jug{at % 5}"
+        first = f"Nobody saw the {one} in {at} by the {other} as the _ hid."
+        second = f"When I came to {at} all liked that _ more than any {one} or {other} there."
+        rows += [f"{at},{first},{one},{other},1", f"{at},{second},{one},{other},2"]
+    path.write_text("\n".join(rows))
+
+
+def test_a_recipe_names_the_column_that_marks_twins(tmp_path):
+    """Without `pair_by` the build asks for it; with it, no twin has its halves on two sides."""
+    _far_apart(tmp_path / "twins.csv")
+    asked = {"data": "twins.csv", "structure": {"rules": "none"}, "filter": {"method": "none"}}
+    with pytest.raises(FormatError, match=r"twins\.csv: .*`pair_by = 'pair'` in the recipe"):
+        build(_recipe(tmp_path, **asked), tmp_path / "out")
+    made = build(_recipe(tmp_path, **asked, pair_by="pair"), tmp_path / "out")
+    assert made.funnel.collected.twins == 60
+    names = ("train_xl.jsonl", "dev.jsonl", "private/test.jsonl")
+    sides = [formats.read(made.folder / name, as_written=True) for name in names]
+    assert [(len(side) > 5, len(side.singles)) for side in sides] == [(True, 0)] * 3
+
+
+def test_notes_of_the_reader_are_in_the_report(tmp_path):
+    """Twins that are found by their texts are reported in the JSON and on the page."""
+    bare = [replace(p, twin_id=None) for p in made_twins(40).problems]
+    rows = (f'{{"id":"{p.id}","sentence":"{p.sentence}","options":["{p.options[0]}",'
+            f'"{p.options[1]}"],"answer":{p.answer}}}' for p in bare)  # fmt: skip
+    (tmp_path / "twins.jsonl").write_text("\n".join(rows))
+    recipe = _recipe(tmp_path, data="twins.jsonl", filter={"method": "none"},
+                     structure={"rules": "none"})  # fmt: skip
+    with pytest.warns(formats.ReadingNote):
+        made = build(recipe, tmp_path / "out")
+    note = "twins.jsonl: 80 of 80 problems are read as 40 twins, told by their texts"
+    assert json.loads((made.folder / "report.json").read_text())["reading"][0].startswith(note)
+    assert note in made.report.read_text()
+
+
 @pytest.mark.parametrize(
     ("data", "told"),
     [
+        (["9" * 4000], "there is no file"),
         ([], "data names no file"),
         (["twins.jsonl", "gone.jsonl"], "data is 'gone.jsonl', but there is no file"),
         (["twins.jsonl", "../{}/twins.jsonl"], "two files named 'twins.jsonl'"),

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import examples
 from tests.contracts.test_formats import TEXTS
-from winosmith import build, formats, humans, release, rounds, validate
+from winosmith import build, formats, humans, records, release, rounds, validate
 from winosmith.answers import Prediction
 from winosmith.errors import InputError
 from winosmith.humans import Answer, Sitting, answers_record, sheet_record
@@ -158,6 +158,28 @@ def ends(reader: Reader, raw: bytes) -> str:
         except InputError as error:
             return str(error)
     return ""
+
+
+OF_OURS = {
+    "outputs.py", "evolve/_chat.py", "chat/_client.py", "formats/_tables.py", "humans/_handout.py",
+    "web/families/lists.py", "web/families/measuring.py", "web/market/providers.py",
+    "release/_interchange.py", "testing.py", "locks.py",
+}  # fmt: skip
+"""Modules that also read JSON which the same process, or the site, has just written itself."""
+
+WITH_NAN = {"audit/_answers.py"}
+"""Modules that read other programs' logs, in which NaN is usual, and catch deep nesting."""
+
+
+def test_one_reader_reads_all_json_from_outside() -> None:
+    """Only these modules call json.loads; all others call `records.parsed`, which is strict."""
+    source = Path(records.__file__).parent
+    calls = {
+        path.relative_to(source).as_posix()
+        for path in source.rglob("*.py")
+        if re.search(r"json\.loads?\(", path.read_text("utf-8"))
+    }
+    assert calls <= OF_OURS | WITH_NAN
 
 
 @pytest.mark.parametrize("name", READERS)

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import examples
-from winosmith import Dataset, Problem, formats
+from winosmith import Dataset, Extra, Problem, formats
 from winosmith.errors import FormatError
 from winosmith.formats import ReadingNote
 from winosmith.testing import made_twins
@@ -42,10 +42,11 @@ def as_csv(problems: Sequence[Problem], **columns: Callable[[int], str]) -> str:
     return "".join(",".join(row) + "\n" for row in [head, *rows])
 
 
-def as_own(problems: Sequence[Problem]) -> str:
+def as_own(problems: Sequence[Problem], *more: str) -> str:
     """Return our own JSON Lines as people write them: ids, sentences, options, answers."""
-    keys = ("id", "sentence", "options", "answer")
-    return "".join(json.dumps({key: getattr(p, key) for key in keys}) + "\n" for p in problems)
+    keys = ("id", "sentence", "options", "answer", *more)
+    rows = ({key: getattr(p, key) for key in keys} for p in problems)
+    return "".join(json.dumps(row, default=dict) + "\n" for row in rows)
 
 
 def as_winogrande(problems: Sequence[Problem]) -> str:
@@ -258,3 +259,66 @@ def test_what_looks_like_twins_is_counted() -> None:
     assert formats.alike(mixed) == [(4, 5), (6, 7), (8, 9)]
     assert formats.alike([replace(p, answer=None) for p in mixed]) == [(4, 5), (6, 7), (8, 9)]
     assert formats.alike(data) == []
+
+
+TWO_KINDS = (
+    "Nobody near the {0} in town {2} looked at the {1}, for the _ was hidden by fog.",
+    "When visitor {2} came by the {0}, everyone admired the _ more than that {1} by the road.",
+)
+
+
+def far_apart(count: int) -> list[Problem]:
+    """Return the halves of twins that share few words, one twin after the other."""
+    things = ("cup", "letter", "engine", "window")
+    pairs = list(combinations(things, 2))
+    return [
+        Problem(f"q{twin}{half}", text.format(*pairs[twin % 6], twin), pairs[twin % 6], half)
+        for twin in range(count)
+        for half, text in enumerate(TWO_KINDS)
+    ]
+
+
+def as_questions(problems: Sequence[Problem]) -> str:
+    """Return rows of questions with a list of choices and a further key."""
+    rows = (
+        {"question": p.sentence, "choices": p.options, "answer": p.answer, "pair": at // 2}
+        for at, p in enumerate(problems)
+    )
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+UNREAD = {
+    "a table": lambda ps: as_csv(ps, pair=lambda at: f"p{at // 2}"),
+    "further keys of ours": lambda ps: as_own(
+        [replace(p, extra=Extra({"x.pair": at // 2})) for at, p in enumerate(ps)], "extra"
+    ),
+    "questions": as_questions,
+}
+"""Files with a column that both halves of each twin share, and that no format knows."""
+
+
+@pytest.mark.parametrize("way", UNREAD)
+def test_a_column_that_groups_rows_in_twos_is_asked_about(tmp_path: Path, way: str) -> None:
+    """A file is refused if such a column is not named; named, it pairs; declined, it does not."""
+    path = tmp_path / "file"
+    path.write_text(UNREAD[way](far_apart(20)))
+    with pytest.raises(FormatError, match=r"'pair' puts 40 of 40 problems.*`pair_by='pair'`"):
+        formats.read(path)
+    assert len(formats.read(path, pair_by="pair").twins) == 20
+    declined = formats.read(path, pair_by="")
+    assert not declined.twins
+    formats.write(declined.problems, tmp_path / "again.jsonl")
+    assert formats.read(tmp_path / "again.jsonl").problems == declined.problems
+
+
+def test_a_column_of_other_twos_is_not_asked_about(tmp_path: Path) -> None:
+    """Twos with other options, with the same answer or of copies are no question of twins."""
+    problems = far_apart(20)
+    for others in (
+        [replace(p, options=(f"{at}", f"-{at}")) for at, p in enumerate(problems)],
+        [replace(p, answer=0) for p in problems],
+        [replace(problems[at - at % 2], id=str(at)) for at in range(40)],
+    ):
+        path = tmp_path / "file.csv"
+        path.write_text(as_csv(others, page=lambda at: str(at // 2)))
+        assert len(formats.read(path)) == 40

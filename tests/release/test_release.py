@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
+import os
 import re
 import signal
 import subprocess
@@ -23,6 +24,7 @@ from winosmith import Dataset, Extra, Origin, Problem, Response, formats, practi
 from winosmith.cli import main
 from winosmith.errors import OutputError, RecipeError
 from winosmith.humans import CANARY
+from winosmith.outputs import try_lock
 from winosmith.release import Released, Splitting, read_about, release, verify
 from winosmith.release._content import sight
 
@@ -219,6 +221,19 @@ def test_a_version_is_released_once(small: Released, tmp_path: Path) -> None:
         "private", first.folder.name]  # fmt: skip
 
 
+def test_the_hidden_folder_of_a_killed_run_is_removed(tmp_path: Path) -> None:
+    """The next release of the benchmark removes it; the folder of a run that goes on stays."""
+    source, out = write_sets(tmp_path / "source", sets()), tmp_path / "out"
+    for name in (".small-0.9.0.x8d_f3k2", ".small-1.0.0.abcd1234", ".other-1.0.0.abcd1234"):
+        (out / name / "data").mkdir(parents=True)
+    handle = os.open(out / ".small-1.0.0.abcd1234", os.O_RDONLY)
+    assert try_lock(handle)
+    release(source, about(), out, new_ids=True)
+    os.close(handle)
+    hidden = {path.name for path in out.glob(".*")}
+    assert hidden == {".small-1.0.0.abcd1234", ".other-1.0.0.abcd1234"}
+
+
 @pytest.mark.long
 def test_an_interrupt_leaves_nothing(tmp_path: Path) -> None:
     """Ctrl-C while files are written ends with 130, and no folder is left, whole or hidden."""
@@ -269,9 +284,9 @@ def test_release_toml_reads_as_it_is_shown(tmp_path: Path) -> None:
         ({"colour": "red"}, "colour is unknown; the keys are"),
         ({"language": ["English"]}, "language has 'English'"),
         ({"judges": "all"}, "judges is 'all'"),
-        ({"datasheet": {"weather": "fine"}}, "datasheet.weather is unknown"),
-        ({"source": [{"name": "x"}]}, "a source has no licence"),
-        ({"source": [{"name": "x", "licence": "MIT"}] * 2}, "'x' stands there twice"),
+        ({"datasheet": {"weather": "fine"}}, "datasheet has unknown keys (weather)"),
+        ({"source": [{"name": "x"}]}, "source.licence is missing"),
+        ({"source": [{"name": "x", "licence": "MIT"}] * 2}, "two of the sources ['x', 'x'] have one name"),
         ({"authors": 3}, "authors must be a list of texts"),
     ],
 )

@@ -42,6 +42,25 @@ def _copy_across(change: Callable[[Problem], Problem]) -> Callable[[Content], Co
     return plant
 
 
+def _halves_across(
+    one: tuple[str, tuple[str, ...]], other: tuple[str, tuple[str, ...]]
+) -> Callable[[Content], Content]:
+    """Return a plant that adds a text with options to train_xl and another to dev, unmarked."""
+
+    def plant(content: Content) -> Content:
+        parts = dict(content.parts)
+        for part, (sentence, options), answer in (("train_xl", one, 0), ("dev", other, 1)):
+            model = parts[part][-1]
+            half = replace(
+                model, sentence=sentence, options=options, answer=answer, blank=sentence.index("_"),
+                twin_id=None, lineage=None, pronoun=None,
+            )  # fmt: skip
+            parts[part] = Dataset([*parts[part], _named(content, half)], part)
+        return replace(content, parts=parts)
+
+    return plant
+
+
 def _twin_across(content: Content) -> Content:
     twin = content.parts["train_xl"][20].twin_id
     return with_problem(content, "dev", 0, lambda p: replace(p, twin_id=twin))
@@ -131,6 +150,32 @@ IN_PROBLEMS: dict[str, tuple[Callable[[Content], Content], str]] = {
     "a near copy on two sides": (
         _copy_across(lambda p: replace(p, sentence="Well, " + p.sentence)),
         r"data/train_xl\.jsonl:2[012]: .*nearly a copy",
+    ),
+    "unmarked halves with half of their words in common": (
+        _halves_across(
+            (
+                "The crane lifted the barrel over a fence because the _ was strong.",
+                ("crane", "barrel"),
+            ),
+            (
+                "Slowly the crane lifted the barrel, and then the _ was full of rain.",
+                ("barrel", "crane"),
+            ),
+        ),
+        r"data/train_xl\.jsonl:42: 'small-\w+' and 'small-\w+' \(data/dev\.jsonl:17\) are on two",
+    ),
+    "unmarked halves of which one option was changed": (
+        _halves_across(
+            (
+                "Do you see the shark near the minnow? I hope the _ is not eaten.",
+                ("shark", "minnow"),
+            ),
+            (
+                "Do you see the shark near the minnow? I hope the _ is not hungry.",
+                ("the big shark", "minnow"),
+            ),
+        ),
+        r"data/train_xl\.jsonl:42: 'small-\w+' and 'small-\w+' \(data/dev\.jsonl:17\) are on two",
     ),
     "a size that is not nested": (
         lambda content: replace(

@@ -33,7 +33,7 @@ from winosmith.audit._wrong_keys import AT_MOST, answered
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.outputs import OutputFolder, write_aside
-from winosmith.records import canonical, problem_record
+from winosmith.records import canonical, parsed, problem_record
 
 DRAWN = 14
 """How many cues are drawn."""
@@ -477,7 +477,7 @@ def _named(split: str) -> Iterator[None]:
 def _kept(path: Path, made: Callable[[], Learnt]) -> Learnt:
     """Return what was learnt before, or learn it and write it down."""
     if path.is_file():
-        held = json.loads(path.read_text("utf-8"))
+        held = parsed(path.read_text("utf-8"))
         return Learnt(
             tuple(held["cues"]),
             held["places"],
@@ -523,7 +523,7 @@ def _tried(folder: OutputFolder, data: Dataset) -> int:
 def _noted(path: Path) -> dict[str, list[str]]:
     """Return which repairs a file notes; none where it can't be read."""
     try:
-        held = json.loads(path.read_text("utf-8"))
+        held = parsed(path.read_text("utf-8"))
         return {str(digest): [*map(str, tried)] for digest, tried in held.items()}
     except (OSError, ValueError, AttributeError, TypeError):
         return {}

@@ -56,6 +56,7 @@ class Built:
         applied: to which problems the rules for authors were applied, and why.
         copies: what was there more than once, and what became of it; empty where nothing was.
         columns: which columns of the input are not in the public sets, and where they are.
+        reading: what the reader did beyond what the files say, a sentence each.
     """
 
     recipe: Recipe
@@ -71,6 +72,7 @@ class Built:
     applied: validate.Applied | None = None
     copies: Mapping[str, Any] = field(default_factory=dict)
     columns: Mapping[str, Any] = field(default_factory=dict)
+    reading: Sequence[str] = ()
 
     @property
     def report(self) -> Path:
@@ -275,6 +277,7 @@ def _carried_out(job: _Job) -> Built:
                 {job.renamed.ids[row] for row, side in parts.sides.items() if side == "train"},
             ),
             _publish.columns_record(judged, parts, recipe.files.format),
+            job.inputs.notes,
         )
         _publish.write_reports(job.folder, built, job.shown)
     return built

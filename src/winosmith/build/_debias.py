@@ -38,7 +38,7 @@ from winosmith.dataset import Dataset, Dropped, Filtered
 from winosmith.errors import DataError, RecipeError
 from winosmith.outputs import OutputFolder, sha256
 from winosmith.parallel import Step, silent
-from winosmith.records import canonical, problem_record
+from winosmith.records import canonical, parsed, problem_record
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,7 +179,7 @@ def combining(chosen: EmbedRecipe) -> str:
     with np.load(chosen.array, allow_pickle=False) as held:
         written = str(held["signature"]) if "signature" in held.files else "{}"
     try:
-        told = json.loads(written)["parameters"]["combine"]
+        told = parsed(written)["parameters"]["combine"]
     except (ValueError, KeyError, TypeError):
         return ""
     return str(told)
@@ -281,7 +281,7 @@ class Filtering:
                     json.dump(made.notes, file, indent=1)
             with folder.write(name, "wb") as file:
                 np.save(file, made.X, allow_pickle=False)
-        notes = {} if notes_in is None else json.loads((folder.path / notes_in).read_text("utf-8"))
+        notes = {} if notes_in is None else parsed((folder.path / notes_in).read_text("utf-8"))
         path = folder.path / name
         mapped = self.large is not None and path.stat().st_size > self.large
         return Embedded(np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False), notes)

@@ -9,6 +9,7 @@ stays in a new benchmark, in whole twins, and none that contradict.
 from __future__ import annotations
 
 import hashlib
+import re
 import zipfile
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -38,11 +39,13 @@ class Inputs:
         votes: the judges' responses; empty when there are none.
         planted: the artifact of each problem that is known to hold one, by its own id; None when
             nothing is known.
+        notes: what the reader did beyond what the files say, a sentence each, with the file's name.
     """
 
     collected: Dataset
     votes: tuple[Response, ...] = ()
     planted: Mapping[str, str] | None = None
+    notes: tuple[str, ...] = ()
 
 
 def read_inputs(recipe: Recipe) -> Inputs:
@@ -52,10 +55,12 @@ def read_inputs(recipe: Recipe) -> Inputs:
         FormatError: one can't be read; file, line and reason.
         RecipeError: the file of planted artifacts does not map ids to kinds.
     """
+    collected, notes = _read_files(recipe)
     return Inputs(
-        collected=read_pool(recipe),
+        collected,
         votes=read_pool_votes(recipe),
         planted=_read_planted(recipe.planted) if recipe.planted else None,
+        notes=notes,
     )
 
 
@@ -78,16 +83,25 @@ def read_pool(recipe: Recipe) -> Dataset:
     Raises:
         FormatError: a file can't be read, or an id is another problem in an earlier file.
     """
-    paths = paths_of(recipe.data)
-    first = formats.read(paths[0], recipe.format)
-    if len(paths) == 1:
-        return first
-    held: dict[str, tuple[Problem, str]] = {p.id: (p, paths[0]) for p in first}
-    for path in paths[1:]:
-        for problem in formats.read(path, recipe.format):
+    return _read_files(recipe)[0]
+
+
+def _read_files(recipe: Recipe) -> tuple[Dataset, tuple[str, ...]]:
+    """Return the problems of a recipe, and what the reader did beyond what the files say."""
+    held: dict[str, tuple[Problem, str]] = {}
+    names, told = [], []
+    for path in paths_of(recipe.data):
+        try:
+            problems, notes = formats.read_noted(path, recipe.format, pair_by=recipe.pair_by)
+        except FormatError as error:  # of what a caller passes, a recipe has the keys
+            reason = re.sub(r"`pair_by=([^`]*)`", r"`pair_by = \1` in the recipe", error.reason)
+            raise FormatError(reason, error.path, error.line) from None
+        for problem in problems:
             _check_same(problem, held, path)
             held.setdefault(problem.id, (problem, path))
-    return Dataset((problem for problem, _ in held.values()), first.name)
+        names.append(problems.name)
+        told += [f"{Path(path).name}: {note}" for note in notes]
+    return Dataset((problem for problem, _ in held.values()), names[0]), tuple(told)
 
 
 def _check_same(problem: Problem, held: Mapping[str, tuple[Problem, str]], path: str) -> None:

@@ -342,6 +342,7 @@ def write_reports(folder: OutputFolder, built: Built, recipe: Mapping[str, Any])
     record = {
         "signature": str(built.measures.signature),
         **({} if built.applied is None else {"rules_used": built.applied.record()}),
+        **({"reading": list(built.reading)} if built.reading else {}),
         "funnel": built.funnel.record(),
         **filter_record(built.run, built.measures),
         "counts": built.counts,

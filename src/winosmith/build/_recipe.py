@@ -18,7 +18,7 @@ from typing import Any, Literal, TypeVar
 from winosmith.dataset import Dataset
 from winosmith.errors import RecipeError
 from winosmith.escape import for_json, one_line
-from winosmith.records import read_toml
+from winosmith.records import is_file, read_toml
 from winosmith.validate import StructureRules, VoteRules
 
 Method = Literal["aflite", "mirror", "pmi", "random", "none"]
@@ -271,6 +271,8 @@ class Recipe:
         data: the file of raw twins, or a list of files; relative to the recipe's own folder. What
             is in two of them, the same in both, counts once.
         format: its format, when its content does not tell.
+        pair_by: a further column of each file that the halves of a twin share. If a column looks
+            like one and is not named here, the build asks; an empty text reads no such column.
         votes_file: the judges' votes, in a file or a list of files; None checks no votes.
         planted: a JSON file that maps the ids of problems known to hold an artifact to its
             kinds, as `winosmith practice` writes it; the report then says how many were found.
@@ -286,6 +288,7 @@ class Recipe:
     name: str
     data: Files
     format: str | None = None
+    pair_by: str | None = None
     votes_file: Files | None = None
     planted: str | None = None
     seed: int = 0
@@ -373,7 +376,7 @@ def _found_files(
 
 def _found(key: str, named: str, folder: Path) -> str:
     path = folder / named
-    if not path.is_file():
+    if not is_file(path):
         raise RecipeError(f"{key} is {named!r}, but there is no file {path}")
     return str(path)
 

@@ -81,7 +81,12 @@ def _funnel_lead(built: Built) -> str:
 
 def _funnel(built: Built) -> list[report.Block]:
     told = [f"{line}." for line in copies_sentences(built.copies)]
-    return [*_funnel_blocks(built.funnel), *([report.Text(told)] if told else [])]
+    reading = [f"{report.shown(note)}." for note in built.reading]
+    return [
+        *([report.Text(reading, "warning")] if reading else []),
+        *_funnel_blocks(built.funnel),
+        *([report.Text(told)] if told else []),
+    ]
 
 
 def _funnel_blocks(funnel: validate.Funnel) -> list[report.Block]:

@@ -21,7 +21,7 @@ from typing import Any
 from winosmith.chat._server import Again, BudgetError, ChatError, Line, Messages, Reply, check_url
 from winosmith.errors import InputError, require
 from winosmith.parallel import ordered_map
-from winosmith.records import canonical
+from winosmith.records import canonical, parsed
 
 _WAIT = 60.0
 """Seconds to wait for another process that writes."""
@@ -108,7 +108,7 @@ def _text(reply: Reply) -> str:
 
 
 def _reply(text: str) -> Reply:
-    held = json.loads(text)
+    held = parsed(text)
     first = tuple((str(token), float(logprob)) for token, logprob in held.pop("first_token", ()))
     return Reply(**{"text": "", **held}, first_token=first)
 

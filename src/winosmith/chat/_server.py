@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import ipaddress
-import json
 import os
 import re
 import time
@@ -14,6 +13,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 from winosmith.errors import InputError, require
+from winosmith.records import parsed
 from winosmith.report import joined
 
 
@@ -110,8 +110,8 @@ def read_reply(body: bytes) -> Reply:
         ChatError: it holds the server's own error.
     """
     try:
-        record = json.loads(body)
-    except (ValueError, RecursionError):
+        record = parsed(body)
+    except ValueError:
         raise _nonsense("no JSON", body) from None
     if isinstance(record, dict) and record.get("error"):
         raise ChatError(f"it answers with an error: {said(record)}")
@@ -375,7 +375,7 @@ class Line:
         """Return the names of the models that the server has; None when it doesn't tell."""
         try:
             raw = self._client.models.with_raw_response.list()
-            listed = json.loads(raw.http_response.content)["data"]
+            listed = parsed(raw.http_response.content)["data"]
             return sorted(self._safe(str(model["id"])) for model in listed)
         except (self._openai.OpenAIError, _TooMuchError, ValueError, LookupError, TypeError):
             return None
@@ -387,8 +387,8 @@ class Line:
 
 def _body(response: Any) -> Any:
     try:
-        return json.loads(response.content)
-    except (ValueError, RecursionError):
+        return parsed(response.content)
+    except ValueError:
         text = response.content.decode("utf-8", "replace")
         return "" if text.lstrip().startswith("<") else text  # a proxy's page says nothing here
 

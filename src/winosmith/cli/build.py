@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,6 +11,7 @@ import click
 
 from winosmith.cli._options import FILE, FOLDER, json_option
 from winosmith.cli._printing import echo, log_shown, print_json_text, progress, say
+from winosmith.records import parsed
 
 
 @click.command()
@@ -117,7 +117,7 @@ def _printed(folder: Path, as_json: bool) -> bool:
 
 
 def _record(folder: Path) -> dict[str, Any]:
-    return dict(json.loads((folder / "report.json").read_text("utf-8")))
+    return dict(parsed((folder / "report.json").read_text("utf-8")))
 
 
 def _figures(folder: Path, record: Mapping[str, Any]) -> None:

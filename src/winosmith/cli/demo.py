@@ -13,6 +13,7 @@ from winosmith.cli._options import json_option
 from winosmith.cli._printing import echo, progress, say
 from winosmith.cli.build import tell_build
 from winosmith.escape import one_line
+from winosmith.records import parsed
 
 RECIPE = """\
 # winosmith build {folder}/recipe.toml --out benchmark
@@ -134,7 +135,7 @@ def command(out: str, force: bool, as_json: bool) -> None:
 def _side_by_side(folder: Path) -> None:
     """Print what AFLite and mirror did with the same twins."""
     records = [
-        json.loads((folder / name / "report.json").read_text("utf-8"))
+        parsed((folder / name / "report.json").read_text("utf-8"))
         for name in ("benchmark", "mirror")
     ]
     echo(f"\n{'the same twins by':<44}{'AFLite':>8}{'mirror':>8}")

@@ -46,6 +46,8 @@ if TYPE_CHECKING:
               "problems whose answers were published before, in place of refusing.")  # fmt: skip
 @click.option("--from", "format_name", metavar="FORMAT",
               help="Format of files; found from their content when left out.")  # fmt: skip
+@click.option("--pair-by", metavar="COLUMN",
+              help="Of files: a further column that both halves of a twin share.")  # fmt: skip
 @json_option
 def command(
     source: tuple[str, ...],
@@ -63,6 +65,7 @@ def command(
     ids: str,
     leave_out: bool,
     format_name: str | None,
+    pair_by: str | None,
     as_json: bool,
 ) -> None:
     """Make the folder that is published from SOURCE.
@@ -99,6 +102,7 @@ def command(
         new_ids=ids == "digest",
         leave_out=leave_out,
         format_name=format_name,
+        pair_by=pair_by,
         step=progress,
     )
     if as_json:

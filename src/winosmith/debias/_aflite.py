@@ -32,6 +32,7 @@ from winosmith.debias._selection import at_threshold, histogram, scores, select
 from winosmith.debias._solver import Start
 from winosmith.errors import DataError, InputError, OutputError
 from winosmith.outputs import write_aside
+from winosmith.records import parsed
 
 Stopped = Literal["train size", "cutoff", "one class", "target size"]
 """Why AFLite stopped: no more rows than the training size were left (Algorithm 1, line 2), fewer
@@ -588,7 +589,7 @@ def load(path: Path, of: Mapping[str, Any]) -> Progress | None:
         return None
     try:
         with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
-            about = json.loads(str(file["about"]))
+            about = parsed(str(file["about"]))
             arrays = {name: file[name] for name in ("scores", "votes", "removed_in")}
             start = _read_start(file)
         phases = [_read_phase(record) for record in about["phases"]]

@@ -7,7 +7,6 @@ right (section 3.1). The sets are small, medium and large, split by root (sectio
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
@@ -27,7 +26,7 @@ from winosmith.lineage import UNVALIDATED, depths
 from winosmith.outputs import write_aside
 from winosmith.parallel import ordered_map
 from winosmith.problem import MAX_OPTIONS, Origin, Problem
-from winosmith.records import canonical, problem_of, problem_record
+from winosmith.records import canonical, parsed, problem_of, problem_record
 from winosmith.seen import check_blanks
 from winosmith.text import tokens
 
@@ -226,7 +225,7 @@ def _lines(path: Path) -> Iterator[tuple[str, list[Problem]]]:
     text = path.read_text("utf-8", errors="replace")  # a line may be cut off inside a character
     for line in text.split("\n")[:-1]:
         if line:
-            record = json.loads(line)
+            record = parsed(line)
             yield record["parent"], [problem_of(child) for child in record["children"]]
 
 

@@ -31,12 +31,13 @@ from winosmith.formats._read import (
     read,
     read_claims,
     read_items,
+    read_noted,
     scan,
     set_aside,
     unfit,
     write,
 )
-from winosmith.formats._twins import alike
+from winosmith.formats._twins import alike, paired_by, refuse_unread_pairs
 from winosmith.formats._winogrande import read_labels, read_submission, write_labels
 
 __all__ = [
@@ -61,14 +62,17 @@ __all__ = [
     "losses",
     "of_answers",
     "option_at",
+    "paired_by",
     "prediction_header",
     "prediction_record",
     "read",
     "read_claims",
     "read_items",
     "read_labels",
+    "read_noted",
     "read_predictions",
     "read_submission",
+    "refuse_unread_pairs",
     "scan",
     "set_aside",
     "stem",

@@ -15,7 +15,6 @@ from __future__ import annotations
 import codecs
 import csv
 import io
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -295,8 +294,8 @@ class Source:
             return {}
         for _, line in islice(self.lines(), _LOOK):
             try:
-                record = json.loads(line)
-            except (ValueError, RecursionError):
+                record = parsed(line)
+            except ValueError:
                 continue
             if isinstance(record, dict):
                 return record
@@ -309,7 +308,7 @@ class Source:
             return {}
         after = re.compile(r"\s*").match(self.text, self.text.index("[") + 1)
         try:
-            element, _ = json.JSONDecoder().raw_decode(self.text, after.end() if after else 0)
+            element, _ = DECODER.raw_decode(self.text, after.end() if after else 0)
         except (ValueError, RecursionError):
             return {}
         return element if isinstance(element, dict) else {}

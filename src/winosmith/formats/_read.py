@@ -36,7 +36,7 @@ from winosmith.formats._packed import stem
 from winosmith.formats._questions import QUESTIONS, read_questions
 from winosmith.formats._rows import EVERY, source_rows, told_of
 from winosmith.formats._tables import Told, is_parquet, is_table, parquet_rows, table_rows
-from winosmith.formats._twins import paired_apart, paired_by
+from winosmith.formats._twins import paired_apart, paired_by, refuse_unread_pairs
 from winosmith.lineage import apply_edits, check_lineages, edit_script
 from winosmith.outputs import write_aside
 from winosmith.problem import BLANK, Claim, Origin, Problem
@@ -169,7 +169,7 @@ class Contents:
     def tell(self, path: str | Path) -> None:
         """Warn of what the reader did beyond what the file says, a `ReadingNote` each."""
         for note in self.notes:
-            warnings.warn(f"{path}: {note}", ReadingNote, stacklevel=3)
+            warnings.warn(f"{path}: {note}", ReadingNote, stacklevel=4)
 
 
 def scan(
@@ -188,7 +188,9 @@ def scan(
             Hugging Face's library, whose rows are our own records or questions.
         format_name: its format; found from its content when None.
         pair_by: a further column, or key of `extra`, that the halves of a twin share; it takes the
-            place of all that the file else says of twins.
+            place of all that the file else says of twins. With None, a file is refused if a column
+            looks like one that marks twins (see `refuse_unread_pairs`); an empty text reads it
+            anyway, without that column.
         as_written: look for no twins that the file does not mark itself, and leave a blank that
             stands against a word ("because _had") where it is.
         columns: which columns hold question, choices and answer; the file is then read as rows
@@ -199,16 +201,16 @@ def scan(
         FormatError: the file can't be opened or decoded, no format fits, nothing can be paired
             by that column, or the columns of questions can't be told.
     """
-    known, all_entries, notes, source = _entries(path, format_name, columns, on_progress)
+    known, all_entries, notes, source, marked = _entries(path, format_name, columns, on_progress)
     if source and on_progress and known is not QUESTIONS:
         all_entries = _telling(all_entries, source.text.count("\n") + 1, on_progress)
     entries = list(_distinct(all_entries))
     if not as_written:
         entries, apart = with_blanks_apart(entries)
         notes += apart
-    if pair_by is not None:
+    if pair_by:
         entries = _paired_by(entries, pair_by, place(path))
-    elif source and known.silent_on_twins and not as_written and known.silent_on_twins(source):
+    elif source and known.silent_on_twins and not as_written and not marked:
         entries, told = _with_twins_found(entries)
         notes += told
     contents = Contents(known, [], [], [], tuple(notes))
@@ -218,6 +220,9 @@ def scan(
         else:
             contents.items.append(found.item)
             contents.lines.append(found.line)
+    if pair_by is None and not as_written and not marked:
+        problems = [item for item in contents.items if isinstance(item, Problem)]
+        refuse_unread_pairs(problems, place(path))
     return contents
 
 
@@ -235,8 +240,11 @@ def _entries(
     format_name: str | None,
     columns: Columns | None,
     on_progress: Callable[[float], object] | None,
-) -> tuple[Format, Iterable[Entry], list[str], Source | None]:
-    """Return the format, its entries, what was done to read them, and the text of a file."""
+) -> tuple[Format, Iterable[Entry], list[str], Source | None, bool]:
+    """Return the format, its entries, what was done to read them, and the text of a file.
+
+    Last is whether the rows have a place for twins, so that no other is looked for.
+    """
     asked = columns is not None or format_name == QUESTIONS.name
     if isinstance(path, Source):
         source = path
@@ -244,9 +252,9 @@ def _entries(
         told = list(table_rows(path) if is_table(path) else parquet_rows(path))
         first = next((row for _, _, row, _ in told if row is not None), {})
         if not asked and JSONL.needs <= first.keys():
-            return JSONL, map(_own, told), _lost_places(told), None
+            return JSONL, map(_own, told), _lost_places(told), None, "twin_id" in first
         entries, notes = read_questions(told, columns, place(path), on_progress)
-        return QUESTIONS, entries, notes, None
+        return QUESTIONS, entries, notes, None, False
     else:
         source = Source(path)
     if columns is not None and format_name not in (None, QUESTIONS.name):
@@ -255,12 +263,13 @@ def _entries(
         )
     known = QUESTIONS if asked else format_named(format_name) if format_name else detect(source)
     if known is not QUESTIONS:
-        return known, known.read(source), [], source
+        marked = known.silent_on_twins is not None and not known.silent_on_twins(source)
+        return known, known.read(source), [], source, marked
     rows, where = source_rows(source)
     if on_progress:
         rows = told_of(rows, source.text.count("\n") + 1, on_progress)
     entries, notes = read_questions(rows, columns, source.path, on_progress)
-    return known, entries, where + notes, source
+    return known, entries, where + notes, source, False
 
 
 _APART = re.compile(rf"(?<!\w){BLANK}(?!\w)")
@@ -493,7 +502,15 @@ def read_items(
     Raises:
         FormatError: no format fits, a record can't be read (file, line, reason), or none is left.
     """
-    contents = scan(path, format_name, pair_by=pair_by, as_written=as_written, columns=columns)
+    how = {"pair_by": pair_by, "as_written": as_written, "columns": columns}
+    return _sound(path, format_name, skip_bad, how).items
+
+
+def _sound(
+    path: Readable, format_name: str | None, skip_bad: str | Path | None, how: Mapping[str, Any]
+) -> Contents:
+    """Return the contents of a file without bad records, and warn of its notes."""
+    contents = scan(path, format_name, **how)
     if contents.bad and skip_bad is None:
         raise contents.first_error(place(path))
     if contents.bad and skip_bad is not None:
@@ -501,7 +518,7 @@ def read_items(
     if not contents.items:
         raise FormatError("the file holds no record that can be read", place(path))
     contents.tell(place(path))
-    return contents.items
+    return contents
 
 
 def set_aside(bad: Sequence[Entry], path: str | Path) -> None:
@@ -528,16 +545,21 @@ def read(
     Raises:
         FormatError: as `read_items`, or the file holds claims.
     """
-    items = read_items(
-        path,
-        format_name,
-        skip_bad=skip_bad,
-        pair_by=pair_by,
-        as_written=as_written,
-        columns=columns,
-    )
-    problems = [item for item in items if isinstance(item, Problem)]
-    if len(problems) < len(items):
+    how = {"pair_by": pair_by, "as_written": as_written, "columns": columns}
+    return _problems_of(_sound(path, format_name, skip_bad, how), path)
+
+
+def read_noted(
+    path: Readable, format_name: str | None = None, *, pair_by: str | None = None
+) -> tuple[Dataset, tuple[str, ...]]:
+    """Read a file as `read` does; return its problems, and the notes of which it also warns."""
+    contents = _sound(path, format_name, None, {"pair_by": pair_by})
+    return _problems_of(contents, path), contents.notes
+
+
+def _problems_of(contents: Contents, path: Readable) -> Dataset:
+    problems = [item for item in contents.items if isinstance(item, Problem)]
+    if len(problems) < len(contents.items):
         raise FormatError(
             "the file holds true-or-false claims, not problems; regroup them first with "
             "`winosmith convert --recast problems`",

@@ -3,7 +3,8 @@
 Three ways, the first that a file has:
 
 - It says so: an id that both halves share. Then nothing else is looked for.
-- A column that the user names (`pair_by`): problems with the same value there belong together.
+- A column that the user names (`pair_by`): problems with the same value there belong together. A
+  column that looks like one and is not named is asked about (`refuse_unread_pairs`).
 - The texts: neighbours that ask for different options of the same two (`paired`), in the published
   files that keep twins by their order; and, in the formats that anybody may write, problems that
   are more alike and belong to no third, wherever they stand (`paired_apart`).
@@ -15,6 +16,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from winosmith.errors import FormatError
 from winosmith.formats._base import Entry, tidy
@@ -29,6 +31,10 @@ _APART = 0.7
 """The share of words that makes a twin where order says nothing. With the lines of WinoGrande's
 dev, train_debiased and train_xl shuffled and their ids taken away, this finds 284 of 284, 1,999 of
 2,011 and 19,993 of 20,199 twins, and no pair that is none."""
+
+_NEARLY = 0.9
+"""The fraction of the problems in twos, and of the twos that look like halves, from which on a
+column is taken for one that marks twins."""
 
 _ROUNDING = 1e-9
 """What floating point may add to 70 % of a whole number."""
@@ -66,10 +72,66 @@ def paired_apart(entries: Iterable[Entry]) -> list[Entry]:
     return _named(found, _mirrored(found, _unequal_twins))
 
 
-def would_be_paired(problems: Iterable[Problem]) -> bool:
-    """Tell whether problems without twin ids would get some when they are read from a file."""
+def would_be_paired(problems: Sequence[Problem]) -> bool:
+    """Return whether a file of problems without twin ids would get some, or be asked about them."""
     entries = paired_apart(Entry(0, "", item=problem) for problem in problems)
-    return any(isinstance(one.item, Problem) and one.item.twin_id for one in entries)
+    found = any(isinstance(one.item, Problem) and one.item.twin_id for one in entries)
+    return found or _unread_pairs(problems) is not None
+
+
+def refuse_unread_pairs(problems: Sequence[Problem], path: str | Path) -> None:
+    """Refuse problems of which a further column, which nobody named, seems to mark the twins.
+
+    Args:
+        problems: of a file, or of several that belong together, after all other search for twins.
+        path: of the file, for the message.
+
+    Raises:
+        FormatError: at least 90 % of the problems share their value of a column with exactly one
+            other problem; at least 90 % of these pairs have different texts, a common option and
+            different answers, as far as these are known; and some of the pairs are not yet twins.
+    """
+    found = _unread_pairs(problems)
+    if found is not None:
+        column, rows = found
+        raise FormatError(
+            f"the column {column!r} puts {rows:,} of {len(problems):,} problems into twos that "
+            "look like the halves of twins, but it is not read as such: rename it to 'twin_id'; or "
+            f"name it with `pair_by={column!r}`, or give `pair_by=''` if it does not mark twins",
+            path,
+        )
+
+
+def _unread_pairs(problems: Sequence[Problem]) -> tuple[str, int] | None:
+    """Return a column that seems to mark twins, and how many problems it puts into twos."""
+    columns: dict[str, dict[str, list[Problem]]] = {}
+    for problem in problems:
+        for key, value in problem.extra.items():
+            if value is not None:
+                columns.setdefault(key, {}).setdefault(str(value), []).append(problem)
+    for key, groups in columns.items():
+        twos = [(held[0], held[1]) for held in groups.values() if len(held) == 2]
+        halves = sum(_may_be_halves(*two) for two in twos)
+        if (
+            len(twos) > 1
+            and 2 * len(twos) >= _NEARLY * len(problems)
+            and halves >= _NEARLY * len(twos)
+            and any(one.root != other.root and not _marked(one, other) for one, other in twos)
+        ):
+            return key.partition(".")[2], 2 * len(twos)
+    return None
+
+
+def _marked(one: Problem, other: Problem) -> bool:
+    return one.twin_id is not None and one.twin_id == other.twin_id
+
+
+def _may_be_halves(one: Problem, other: Problem) -> bool:
+    """Return whether two problems differ in text and answer, and have an option in common."""
+    mine, its = _plain(one), _plain(other)
+    if not set(mine) & set(its) or not _are_unequal(one, other):
+        return False
+    return one.answer is None or other.answer is None or mine[one.answer] != its[other.answer]
 
 
 def paired_by(entries: Iterable[Entry], column: str) -> list[Entry]:

@@ -21,6 +21,7 @@ from winosmith.models._texts import Questions, SplitPoint, questions
 from winosmith.outputs import OutputFolder, write_aside
 from winosmith.problem import Claim
 from winosmith.published import Contents, contents_in, keep_contents
+from winosmith.records import parsed
 from winosmith.report import percent
 from winosmith.seen import Sees
 
@@ -251,7 +252,7 @@ def _finished(folder: OutputFolder) -> list[Epoch]:
     """Return the epochs of a run whose files are all there; none otherwise."""
     if RECORD not in folder.files or not all(map(folder.finished, folder.files)):
         return []
-    return [Epoch(**record) for record in json.loads((folder.path / RECORD).read_text("utf-8"))]
+    return [Epoch(**record) for record in parsed((folder.path / RECORD).read_text("utf-8"))]
 
 
 def _trained(run: Run, state: Path, on_step: OnStep | None) -> list[Epoch]:
@@ -487,7 +488,7 @@ def load_state(path: Path) -> tuple[Weights, Weights, dict[int, Weights], list[E
         return None
     try:
         with safetensors.safe_open(str(path), "pt") as held:
-            epochs = [Epoch(**record) for record in json.loads(held.metadata()["epochs"])]
+            epochs = [Epoch(**record) for record in parsed(held.metadata()["epochs"])]
             tensors = {name: held.get_tensor(name) for name in held.keys()}  # noqa: SIM118
     except (OSError, safetensors.SafetensorError):
         return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -27,7 +26,7 @@ from winosmith.practice._artifacts import (
     plant,
 )
 from winosmith.problem import Origin, Problem
-from winosmith.records import problem_of
+from winosmith.records import parsed, problem_of
 
 STRENGTH = 0.5
 """The default share of planted twins; AFLite took 0.7 of WinoGrande (section 3)."""
@@ -260,7 +259,7 @@ def handwritten() -> Dataset:
     (72, True)
     """
     lines = resources.files("winosmith.practice").joinpath("handwritten.jsonl").read_text("utf-8")
-    return Dataset((problem_of(json.loads(line)) for line in lines.splitlines()), "handwritten")
+    return Dataset((problem_of(parsed(line)) for line in lines.splitlines()), "handwritten")
 
 
 NOTICES = 0.75

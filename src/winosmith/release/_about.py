@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from winosmith.errors import RecipeError
 from winosmith.records import read_toml
@@ -127,25 +127,40 @@ def about_of(table: Mapping[str, Any]) -> About:
     Raises:
         RecipeError: a key is unknown, missing or not as it should be.
     """
-    given = {key: _plain(key, value) for key, value in table.items()}
-    _known(given, About, "")
-    missing = [key for key in (*_NEEDED, "source") if not given.get(key)]
+    tables = table.get("source") or []
+    if not isinstance(tables, list | tuple) or not all(isinstance(one, dict) for one in tables):
+        raise RecipeError("source must be written as tables: [[source]]")
+    sources = tuple(_constructed(DataSource, one, ("name", "licence"), "source.") for one in tables)
+    about = _constructed(About, {**table, "source": sources}, (*_NEEDED, "source"))
+    _check(about)
+    return about
+
+
+_Kind = TypeVar("_Kind", About, DataSource)
+
+
+def _constructed(
+    kind: type[_Kind], table: Mapping[str, Any], needed: Iterable[str], prefix: str = ""
+) -> _Kind:
+    """Construct a dataclass from a table; raise RecipeError for a key that does not fit."""
+    types = {known.name: str(known.type) for known in fields(kind)}
+    unknown = next((key for key in table if key not in types), None)
+    if unknown is not None:
+        raise RecipeError(f"{prefix}{unknown} is unknown; the keys are {', '.join(types)}")
+    values = {key: _plain(prefix + key, types[key], value) for key, value in table.items()}
+    missing = [prefix + key for key in needed if not values.get(key)]
     if missing:
         raise RecipeError(
             f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing; "
             "`winosmith release --template` shows every key"
         )
-    about = About(**{**given, "source": tuple(_sources(given["source"]))})
-    _check(about)
-    return about
+    return kind(**values)
 
 
-def _plain(key: str, value: Any) -> Any:
-    """Return a value of a table as `About` holds it; raise RecipeError when it has another form."""
-    if isinstance(value, datetime.date) and key == "date":
+def _plain(key: str, kind: str, value: Any) -> Any:
+    """Return a value of a table as a field of this type; raise RecipeError if it is of another."""
+    if key == "date" and isinstance(value, datetime.date):
         return value.isoformat()[:10]
-    kinds = {known.name: str(known.type) for known in fields(About)}
-    kind = kinds.get(key, "")
     if kind.startswith("tuple[str"):
         value = [value] if isinstance(value, str) else value
         if not isinstance(value, list | tuple) or not all(isinstance(v, str) for v in value):
@@ -160,70 +175,40 @@ def _plain(key: str, value: Any) -> Any:
     return value.strip() if isinstance(value, str) else value
 
 
-def _sources(tables: Any) -> list[DataSource]:
-    if not isinstance(tables, list | tuple) or not all(isinstance(t, dict) for t in tables):
-        raise RecipeError("source must be written as tables: [[source]]")
-    made = []
-    for table in tables:
-        _known(table, DataSource, "source.")
-        for key in ("name", "licence"):
-            if not isinstance(table.get(key), str) or not table[key].strip():
-                raise RecipeError(f"a source has no {key}; each needs a name and a licence")
-        terms = _plain("terms", table.get("terms", ()))
-        texts = {k: v for k, v in table.items() if k != "terms"}
-        for key, value in texts.items():
-            if not isinstance(value, str):
-                raise RecipeError(f"source.{key} must be a text, not {value!r}")
-        made.append(DataSource(**texts, terms=terms))
-    names = [source.name for source in made]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise RecipeError(f"the source {twice!r} stands there twice; give it one table")
-    return made
-
-
-def _known(table: Mapping[str, Any], kind: type, prefix: str) -> None:
-    names = [known.name for known in fields(kind)]
-    for key in table:
-        if key not in names:
-            raise RecipeError(f"{prefix}{key} is unknown; the keys are {', '.join(names)}")
-
-
 def _check(about: About) -> None:
-    if not _NAME.fullmatch(about.name):
-        raise RecipeError(f"name is {about.name!r}; letters, digits, '-', '_' and '.' make one")
-    if not _VERSION.fullmatch(about.version):
-        raise RecipeError(f"version is {about.version!r}; one like 1.0.0 is needed")
     try:
         datetime.date.fromisoformat(about.date)
     except ValueError:
         raise RecipeError(f"date is {about.date!r}; one like 2026-11-21 is needed") from None
-    if about.judges not in ("count", "pseudonyms"):
-        raise RecipeError(f"judges is {about.judges!r}; it is 'count' or 'pseudonyms'")
-    bad = next(
-        (code for code in about.language if not re.fullmatch(r"[a-z]{2,3}(-\w+)*", code)), ""
-    )
-    if bad:
-        raise RecipeError(f"language has {bad!r}; codes such as 'en' are needed")
-    unknown = next((key for key in about.datasheet if key not in KEYS), None)
-    if unknown is not None:
-        raise RecipeError(f"datasheet.{unknown} is unknown; the keys are {', '.join(KEYS)}")
-    for what, licence, terms in (
-        ("licence", about.licence, about.terms),
-        *((f"the licence of source {s.name!r}", s.licence, s.terms) for s in about.source),
-    ):
-        _check_licence(what, licence, terms)
-
-
-def _check_licence(what: str, licence: str, terms: tuple[str, ...]) -> None:
-    odd = next((term for term in terms if term not in TERMS), None)
-    if odd is not None:
-        raise RecipeError(f"terms has {odd!r}; they are {', '.join(TERMS)}")
-    if terms_of(licence) is None and not licence.startswith("LicenseRef-"):
-        raise RecipeError(
-            f"{what} is {licence!r}, which is not known; use an SPDX identifier such as CC-BY-4.0, "
-            "or LicenseRef-… with the terms that it asks for: terms = ['attribution']"
-        )
+    names = [source.name for source in about.source]
+    whole = ("licence", about.licence, about.terms)
+    each = ((f"the licence of source {s.name!r}", s.licence, s.terms) for s in about.source)
+    licences = (whole, *each)
+    codes = [code for code in about.language if not re.fullmatch(r"[a-z]{2,3}(-\w+)*", code)]
+    terms = [term for _, _, of in licences for term in of if term not in TERMS]
+    asked = [key for key in about.datasheet if key not in KEYS]
+    unknown = [
+        f"{what} is {licence!r}, which is not known; use an SPDX identifier such as CC-BY-4.0, "
+        "or LicenseRef-… with the terms that it asks for: terms = ['attribution']"
+        for what, licence, _ in licences
+        if terms_of(licence) is None and not licence.startswith("LicenseRef-")
+    ]
+    faults = (
+        (not _NAME.fullmatch(about.name),
+         f"name is {about.name!r}; letters, digits, '-', '_' and '.' make one"),
+        (not _VERSION.fullmatch(about.version),
+         f"version is {about.version!r}; one like 1.0.0 is needed"),
+        (about.judges not in ("count", "pseudonyms"),
+         f"judges is {about.judges!r}; it is 'count' or 'pseudonyms'"),
+        (codes, f"language has {', '.join(map(repr, codes))}; codes such as 'en' are needed"),
+        (asked, f"datasheet has unknown keys ({', '.join(asked)}); the keys are {', '.join(KEYS)}"),
+        (len({*names}) < len(names), f"two of the sources {names!r} have one name; join them"),
+        (terms, f"terms has {', '.join(map(repr, terms))}; they are {', '.join(TERMS)}"),
+        (unknown, "".join(unknown[:1])),
+    )  # fmt: skip
+    fault = next((told for is_wrong, told in faults if is_wrong), None)
+    if fault is not None:
+        raise RecipeError(fault)
 
 
 SECTIONS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (

@@ -210,18 +210,6 @@ def _uses(content: Content) -> Iterator[str]:
     yield ""
 
 
-def part_rows(content: Content) -> list[tuple[str, int, int, int, int, int, str]]:
-    """Return what the card counts of each part, and of all."""
-    rows = []
-    for part in [*content.parts, "all"]:
-        n = content.counts[part]
-        text = DESCRIPTIONS.get(part, "every problem once")
-        rows.append(
-            (part, n["problems"], n["twins"], n["singles"], n["families"], n["contributors"], text)
-        )
-    return rows
-
-
 def _one(content: Content) -> Iterator[str]:
     """Yield a problem with its answer, as a reader first wants to see one."""
     problem = next((p for p in content.problems if p.answer is not None), None)
@@ -235,7 +223,10 @@ def _structure(content: Content) -> Iterator[str]:
     yield from ("## Dataset Structure", "")
     yield from table(
         ["part", "problems", "whole twins", "singles", "families", "contributors", "what it is"],
-        part_rows(content),
+        [
+            (part, *content.counts[part].values(), DESCRIPTIONS.get(part, "every problem once"))
+            for part in [*content.parts, "all"]
+        ],
     )
     yield from ("", "Configurations, for `datasets.load_dataset(folder, name)`:", "")
     yield from table(

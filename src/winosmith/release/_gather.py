@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from winosmith import formats, validate
 from winosmith.dataset import Dataset
@@ -114,7 +113,15 @@ def gathered(
     """Return what is released, checked, and what its owner keeps."""
     digest = new_ids or bool(source.build)
     parts, left_out = _without_embargo(source.parts)
-    parts = _split(parts, splitting, before)
+    if (splitting.asked or splitting.kinds) and list(parts) == [PROBLEMS]:
+        parts = share(
+            parts[PROBLEMS],
+            splitting.all,
+            dev=splitting.dev,
+            test=splitting.test,
+            seed=splitting.seed,
+            former=before.former if before else (),
+        )
     known = before.known if before else NOTHING_KNOWN
     absent = Absent(source.absent, source.old_ids)
     named = digest_ids(parts, about.name, known, absent) if digest else dict(parts)
@@ -193,7 +200,9 @@ def _unvalidated(parts: Mapping[str, Dataset]) -> dict[str, dict[str, int]]:
 def _checked(
     content: Content, source: Source, solved: Dataset | None, found: Changes | None
 ) -> None:
-    check_licences(content.about, content.problems)
+    faults = [f"{what}; {do}" for _, what, do in licence_faults(content.about, content.problems)]
+    if faults:
+        raise DataError("\n".join(faults))
     check_known(content.dataset, content.disjoint)
     check_apart(content.parts, content.disjoint)
     names = {p.origin.author for p in content.problems if p.origin and p.origin.author}
@@ -209,7 +218,13 @@ def _checked(
         if unknown:
             raise DataError(f"{unknown[0]!r} is withdrawn in release.toml, and is still there")
     if TEST in content.parts and solved is not None:
-        check_tells(content.parts[TEST], solved)
+        found_tells = tells(content.parts[TEST], solved)
+        if found_tells:
+            raise DataError(
+                "test would give its answers away: " + "; ".join(found_tells) + "; with "
+                "`new_ids=True` the ids are made from what a solver sees; take other fields out of "
+                "the file"
+            )
     if source.private is not None:
         leaks = list(leaked(content.parts, read_secrets(source.private)))
         if leaks:
@@ -227,24 +242,6 @@ def _without_embargo(
     }
     ids = {p.id for dataset in parts.values() for p in dataset if p.embargo}
     return kept, {"under embargo": len(ids)} if ids else {}
-
-
-def _split(
-    parts: dict[str, Dataset], splitting: Splitting, before: Previous | None
-) -> dict[str, Dataset]:
-    if not splitting.asked and not splitting.kinds:
-        return parts
-    if list(parts) == [PROBLEMS]:
-        data = parts[PROBLEMS]
-        return share(
-            data,
-            splitting.all,
-            dev=splitting.dev,
-            test=splitting.test,
-            seed=splitting.seed,
-            former=before.former if before else (),
-        )
-    return parts
 
 
 def _without_known(
@@ -354,13 +351,6 @@ def _uncovered(about: About, problem: Problem) -> Iterator[tuple[str, str]]:
         )
 
 
-def check_licences(about: About, problems: Iterable[Problem]) -> None:
-    """Raise DataError unless every problem's licence is known and fits into the whole's."""
-    faults = [f"{what}; {do}" for _, what, do in licence_faults(about, problems)]
-    if faults:
-        raise DataError("\n".join(faults))
-
-
 def check_answers(parts: Mapping[str, Dataset]) -> None:
     """Raise DataError when a part other than test lacks answers."""
     for part, dataset in parts.items():
@@ -402,16 +392,6 @@ def tells(test: Dataset, solved: Dataset) -> list[str]:
     return [str(leak) for leak in leaks(known) or () if leak.field not in _SEEN]
 
 
-def check_tells(test: Dataset, solved: Dataset) -> None:
-    """Raise DataError when ids, order or another field of test give its answers away."""
-    found = tells(test, solved)
-    if found:
-        raise DataError(
-            "test would give its answers away: " + "; ".join(found) + "; with `new_ids=True` the "
-            "ids are made from what a solver sees; take other fields out of the file"
-        )
-
-
 @dataclass(frozen=True, eq=False)
 class Secrets:
     """What must not be published.
@@ -442,27 +422,25 @@ def read_secrets(folder: str | Path) -> Secrets:
             "release's own one in private/ beside it"
         )
     solved = formats.read(folder / "test.jsonl", as_written=True)
-    names = sorted(path for path in folder.iterdir() if path.is_file())
-    return Secrets(
-        solved,
-        dict(_withheld(folder / "withheld.jsonl", {*solved.ids})),
-        frozenset(record["old_id"] for record in _records(folder / "ids.jsonl")),
-        frozenset(sha256(path) for path in names),
-    )
+    try:
+        return Secrets(
+            solved,
+            dict(_withheld(folder / "withheld.jsonl", {*solved.ids})),
+            frozenset(old for _, old in _source.old_ids(folder)),
+            frozenset(sha256(path) for path in folder.iterdir() if path.is_file()),
+        )
+    except (KeyError, OSError, UnicodeError) as error:
+        raise InputError(f"{folder} is not the private folder of a build: {error!r}") from None
 
 
 def _withheld(path: Path, test: Collection[str]) -> Iterator[tuple[str, str]]:
     """Yield what is held back; a copy of what is in dev tells nothing that dev does not."""
-    records = list(_records(path))
+    records = list(json_file(path)) if path.is_file() else []
     secret = {*test, *(record["id"] for record in records)}
     for record in records:
         if "copy_of" not in record or record["copy_of"] in secret:
             problem = dropped_problem(record)
             yield sight(problem), problem.id
-
-
-def _records(path: Path) -> Iterator[dict[str, Any]]:
-    return json_file(path) if path.is_file() else iter(())
 
 
 def leaked(

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from string import ascii_uppercase
 from typing import IO, Any, Literal
@@ -198,19 +197,10 @@ _ENCODINGS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class DataFile:
-    """A file of the folder data: its name there, its SHA-256 and how many bytes it has."""
-
-    path: str
-    sha256: str
-    size: int
-
-
-def croissant(content: Content, files: Mapping[str, DataFile]) -> str:
+def croissant(content: Content, files: Mapping[str, Mapping[str, Any]]) -> str:
     """Return croissant.json.
 
-    `files` are those of the folder data, by path.
+    `files` has, by the path of each file in the release, its `sha256` and its size in `bytes`.
     """
     about = content.about
     description: dict[str, Any] = {
@@ -230,7 +220,9 @@ def croissant(content: Content, files: Mapping[str, DataFile]) -> str:
         "isLiveDataset": False,
         "keywords": ["commonsense", "Winograd schema", content.canary],
         "isAccessibleForFree": True,
-        "distribution": [_file(files[path]) for path in sorted(files)],
+        "distribution": [
+            _file(path, files[path]) for path in sorted(files) if path.startswith("data/")
+        ],
         "recordSet": [
             _records(part, content.counts[part]["problems"], columns_of(content))
             for part in content.parts
@@ -244,20 +236,20 @@ def _semantic(version: str) -> str:
     return f"{version}.0" if version.count(".") == 1 else version
 
 
-def _file(held: DataFile) -> dict[str, Any]:
+def _file(path: str, held: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "@type": "cr:FileObject",
-        "@id": held.path,
-        "name": held.path.removeprefix("data/"),
+        "@id": path,
+        "name": path.removeprefix("data/"),
         "description": "The same problems as the Parquet file."
-        if held.path.endswith(".jsonl")
+        if path.endswith(".jsonl")
         else "The answers alone, 1 for the first option."
-        if held.path.endswith(".lst")
+        if path.endswith(".lst")
         else "Problems, one a row.",
-        "contentUrl": held.path,
-        "contentSize": f"{held.size} B",
-        "encodingFormat": _ENCODINGS[held.path.rpartition(".")[2]],
-        "sha256": held.sha256,
+        "contentUrl": path,
+        "contentSize": f"{held['bytes']} B",
+        "encodingFormat": _ENCODINGS[path.rpartition(".")[2]],
+        "sha256": held["sha256"],
     }
 
 

@@ -7,9 +7,8 @@ published and what its owner keeps; `changes` says what is different since.
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -25,7 +24,7 @@ from winosmith.finished import BuildFiles
 from winosmith.humans import CANARY
 from winosmith.outputs import PRIVATE
 from winosmith.problem import Extra, Lineage, Origin, Problem, Scalar
-from winosmith.records import canonical, dropped_problem, json_file, problem_record
+from winosmith.records import canonical, dropped_problem, json_file, parsed, problem_record
 from winosmith.release import _content
 from winosmith.release._about import About
 from winosmith.release._content import Known
@@ -55,13 +54,16 @@ class Source:
     old_ids: Mapping[str, str] = field(default_factory=dict)
 
 
-def read_source(paths: Sequence[str | Path], format_name: str | None = None) -> Source:
+def read_source(
+    paths: Sequence[str | Path], format_name: str | None = None, pair_by: str | None = None
+) -> Source:
     """Read what a release is made from.
 
     Args:
         paths: the folder of a finished build; a folder with files named after parts (train, dev or
             validation, test, …); such files; or one file of any name, which is not split.
         format_name: of files; found from their content when None.
+        pair_by: of files: a further column that the halves of a twin share, also across them.
 
     Raises:
         InputError: the build is not finished or was changed, or no file is one of a part.
@@ -81,11 +83,11 @@ def read_source(paths: Sequence[str | Path], format_name: str | None = None) -> 
                 f"{folder} is no finished build, and no file in it is named after a part "
                 f"({', '.join(_content.PARTS)}); name the files"
             )
-        return _files([path for path in files if path.suffix != ".lst"], format_name)
-    return _files([Path(path) for path in paths], format_name)
+        return _files([path for path in files if path.suffix != ".lst"], format_name, pair_by)
+    return _files([Path(path) for path in paths], format_name, pair_by)
 
 
-def _files(paths: Sequence[Path], format_name: str | None) -> Source:
+def _files(paths: Sequence[Path], format_name: str | None, pair_by: str | None) -> Source:
     parts: dict[str, Dataset] = {}
     for path in paths:
         part = _content.part_named(path.stem)
@@ -98,9 +100,18 @@ def _files(paths: Sequence[Path], format_name: str | None) -> Source:
             )
         if part in parts:
             raise InputError(f"{path}: there is another file for {part}; give one of them")
-        data = formats.read(path, format_name)
+        in_one = pair_by is None or len(paths) == 1  # a twin may have its halves in two files
+        data = formats.read(path, format_name, pair_by=pair_by if in_one else "")
         parts[part] = Dataset(data, part)
         _same_problems(parts, path)
+    every = {problem.id: problem for data in parts.values() for problem in data}
+    if pair_by is None:
+        formats.refuse_unread_pairs([*every.values()], paths[0].parent)
+    elif pair_by and len(paths) > 1:
+        entries = [formats.Entry(0, "", problem) for problem in every.values()]
+        paired = (entry.item for entry in formats.paired_by(entries, pair_by))
+        every = {item.id: item for item in paired if isinstance(item, Problem)}
+        parts = {part: Dataset((every[i] for i in data.ids), part) for part, data in parts.items()}
     return Source(_ordered(parts))
 
 
@@ -261,7 +272,7 @@ def judges_of(
     by_id = judged(vote for path in votes for vote in validate.read_votes(path))
     problems = [problem for dataset in source.parts.values() for problem in dataset]
     if collected:
-        read = (problem for path in collected for problem in formats.read(path))
+        read = (problem for path in collected for problem in formats.read(path, pair_by=""))
         by_sight = {_content.sight(p): by_id[p.id] for p in read if p.id in by_id}
         found = {
             p.id: by_sight[_content.sight(p)] for p in problems if _content.sight(p) in by_sight
@@ -338,7 +349,7 @@ def read_previous(folder: str | Path) -> Previous:
     """
     folder = Path(folder).resolve()
     try:
-        record = json.loads((folder / "release.json").read_text("utf-8"))
+        record = parsed((folder / "release.json").read_text("utf-8"))
         paths = _content.data_files(record["counts"])
         return Previous(
             record["about"]["name"],
@@ -349,20 +360,23 @@ def read_previous(folder: str | Path) -> Previous:
                 part: Dataset(formats.read(folder / path, "winosmith", as_written=True), part)
                 for part, path in paths.items()
             },
-            tuple(json_file(folder / "tombstones.jsonl")),
+            tuple({**stone, "id": stone["id"]} for stone in json_file(folder / "tombstones.jsonl")),
             (folder / "CHANGELOG.md").read_text("utf-8"),
-            _source_ids(folder.parent / PRIVATE / folder.name / _content.SOURCE_IDS),
+            dict(old_ids(folder.parent / PRIVATE / folder.name)),
         )
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        if isinstance(error, InputError):
-            raise
+    except InputError:
+        raise
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise InputError(
             f"{folder} is no release ({error}); name the folder of one, such as NAME-1.0.0-…"
         ) from error
 
 
-def _source_ids(path: Path) -> dict[str, str]:
-    return {line["id"]: line["old_id"] for line in json_file(path)} if path.is_file() else {}
+def old_ids(private: Path) -> Iterator[tuple[str, str]]:
+    """Yield the ids of a release or build, each with the id that its problem had before."""
+    path = private / _content.SOURCE_IDS
+    for line in json_file(path) if path.is_file() else ():
+        yield line["id"], line["old_id"]
 
 
 def known_answers(test: Dataset, before: Previous) -> list[int]:

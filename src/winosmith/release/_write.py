@@ -21,7 +21,7 @@ from winosmith import formats
 from winosmith.dataset import Dataset
 from winosmith.errors import OutputError
 from winosmith.metrics import Copies
-from winosmith.outputs import PRIVATE, sha256
+from winosmith.outputs import PRIVATE, remove_remains, sha256, try_lock
 from winosmith.parallel import Advance, Step, silent
 from winosmith.records import canonical
 from winosmith.release import _content, _interchange
@@ -29,7 +29,6 @@ from winosmith.release._about import About
 from winosmith.release._content import Content
 from winosmith.release._documents import DOCUMENTS
 from winosmith.release._gather import Splitting, gathered
-from winosmith.release._interchange import DataFile
 from winosmith.release._source import judges_of, read_previous, read_source
 
 _Paths = Sequence[str | Path] | str | Path
@@ -67,6 +66,7 @@ def release(
     new_ids: bool = False,
     leave_out: bool = False,
     format_name: str | None = None,
+    pair_by: str | None = None,
     step: Step | None = None,
 ) -> Released:
     """Write a release: a folder NAME-VERSION-DIGITS below `out`, named by what it holds.
@@ -85,6 +85,7 @@ def release(
         leave_out: leave out what was withdrawn, or is in test and was published with its answer,
             in place of refusing it.
         format_name: of the files.
+        pair_by: a further column of the files that the halves of a twin share.
         step: shows progress.
 
     Raises:
@@ -97,7 +98,7 @@ def release(
     paths = _listed(source)
     splitting = splitting or Splitting()
     with show("reading", None):
-        found = read_source(paths, format_name)
+        found = read_source(paths, format_name, pair_by)
         before = read_previous(previous) if previous is not None else None
         judges = judges_of(_listed(votes), _listed(collected), found)
     with show("checking", None):
@@ -109,7 +110,7 @@ def release(
     total = sum(map(len, content.parts.values()))
     with (
         show("writing", total) as advance,
-        aside(out, f"{about.name}-{about.version}") as hidden,
+        aside(out, about) as hidden,
     ):
         record = write_all(content, hidden, advance)
         folder = out / _content.address(record)
@@ -123,18 +124,23 @@ def _listed(paths: _Paths) -> list[str | Path]:
 
 
 @contextlib.contextmanager
-def aside(out: Path, name: str) -> Iterator[Path]:
+def aside(out: Path, about: About) -> Iterator[Path]:
     """Lend a hidden folder beside the release; it is removed when the block does not finish.
+
+    Those of earlier runs that were killed are removed first.
 
     Raises:
         OutputError: the folder can't be made.
     """
     try:
         out.mkdir(parents=True, exist_ok=True)
-        folder = Path(tempfile.mkdtemp(dir=out, prefix=f".{name}."))
+        remove_remains(out.glob(f".{about.name}-*.{'?' * 8}"))
+        folder = Path(tempfile.mkdtemp(dir=out, prefix=f".{about.name}-{about.version}."))
+        handle = os.open(folder, os.O_RDONLY)
     except OSError as error:
         raise OutputError(f"{out}: {error.strerror or error}; choose another folder") from error
     try:
+        try_lock(handle)
         folder.chmod(0o755)
         yield folder
     except OSError as error:
@@ -143,6 +149,8 @@ def aside(out: Path, name: str) -> Iterator[Path]:
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
+    finally:
+        os.close(handle)
 
 
 def write_all(content: Content, folder: Path, advance: Advance) -> dict[str, Any]:
@@ -167,12 +175,7 @@ def write_all(content: Content, folder: Path, advance: Advance) -> dict[str, Any
     write_harness(content, folder)
     for name, text_of in DOCUMENTS.items():
         _put(folder / name, text_of(content).encode())
-    data = {
-        path: DataFile(path, held["sha256"], held["bytes"])
-        for path, held in _held(folder).items()
-        if path.startswith("data/")
-    }
-    _put(folder / "croissant.json", _interchange.croissant(content, data).encode())
+    _put(folder / "croissant.json", _interchange.croissant(content, _held(folder)).encode())
     record = _content.record_of(content, _held(folder))
     text = json.dumps(record, indent=1, ensure_ascii=False) + "\n"
     _put(folder / _content.RECORD, text.encode())
@@ -230,24 +233,12 @@ def placed(hidden: Path, folder: Path) -> bool:
                 "this one a new number, or remove that folder if nobody has it"
             )
     if folder.exists():
-        if not _same(hidden, folder):
+        if _held(hidden) != _held(folder):
             raise OutputError(f"{folder} was changed after it was released; remove it")
         shutil.rmtree(hidden)
         return False
     hidden.rename(folder)
     return True
-
-
-def _same(one: Path, other: Path) -> bool:
-    """Tell whether two folders hold the same files with the same bytes."""
-
-    def held(folder: Path) -> dict[str, Path]:
-        return {p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file()}
-
-    mine, theirs = held(one), held(other)
-    return mine.keys() == theirs.keys() and all(
-        mine[name].read_bytes() == theirs[name].read_bytes() for name in mine
-    )
 
 
 def owners_key(
@@ -266,16 +257,19 @@ def owners_key(
     Returns:
         The folder; None where there is nothing to keep.
     """
-    files = {**_answers(content, solved), **_renamed(source_ids)}
+    files = _answers(content, solved)
+    if source_ids:
+        files[_content.SOURCE_IDS] = sorted(
+            canonical({"id": one, "old_id": old}) + "\n" for one, old in source_ids.items()
+        )
     if not files:
         return None
     key = folder.parent / PRIVATE / folder.name
     key.parent.mkdir(mode=0o700, exist_ok=True)
     key.mkdir(mode=0o700, exist_ok=True)
     for name, lines in files.items():
-        with os.fdopen(os.open(key / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w",
-                       encoding="utf-8", newline="\n") as file:  # fmt: skip
-            file.writelines(lines)
+        (key / name).touch(0o600)
+        (key / name).write_text("".join(lines), "utf-8", newline="\n")
     return key
 
 
@@ -291,8 +285,3 @@ def _answers(content: Content, solved: Dataset | None) -> dict[str, list[str]]:
         "test.jsonl": [*formats.lines(answered)],
         "test-labels.lst": [f"{p.answer + 1}\n" for p in answered if p.answer is not None],
     }
-
-
-def _renamed(source_ids: Mapping[str, str]) -> dict[str, list[str]]:
-    lines = [canonical({"id": one, "old_id": old}) + "\n" for one, old in source_ids.items()]
-    return {_content.SOURCE_IDS: sorted(lines)} if lines else {}

@@ -17,7 +17,7 @@ from winosmith.evolve import draw_roots, not_solved
 from winosmith.lineage import depths
 from winosmith.outputs import PRIVATE, OutputFolder
 from winosmith.problem import Problem
-from winosmith.records import Recorded
+from winosmith.records import Recorded, parsed
 from winosmith.solver_rule import SolverRule
 from winosmith.study import TrainedOn, made_solver
 
@@ -81,7 +81,7 @@ def answers_of(
         for name, dataset in sets.items()
     }
     return Answers(
-        json.loads((folder.path / about).read_text("utf-8")),
+        parsed((folder.path / about).read_text("utf-8")),
         found[f"predictions/{rule.name}.jsonl"],
         found.get(f"{PRIVATE}/test/{rule.name}.jsonl", ()),
         found.get(f"predictions/{rule.name}.last.jsonl"),

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,6 +24,7 @@ from winosmith.locks import try_lock
 from winosmith.outputs import write_error
 from winosmith.parallel import ordered_map, workers_of
 from winosmith.problem import Problem
+from winosmith.records import parsed
 
 Scores = Sequence[tuple[float, ...]]
 """One tuple a problem, in their order: a finite score for each option, higher is better."""
@@ -294,7 +294,7 @@ def _differs(held: str, header: str) -> str:
 def _header(line: str) -> dict[str, Any]:
     """Return the header that a line holds, its parameters beside the rest; empty if it is none."""
     try:
-        record = json.loads(line)
+        record = parsed(line)
     except ValueError:
         return {}
     if not isinstance(record, dict) or not isinstance(record.get("parameters"), dict):

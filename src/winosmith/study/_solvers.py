@@ -26,6 +26,7 @@ from winosmith.models import FineTuned, Trained, TrainingRun, train_grid, train_
 from winosmith.outputs import write_aside
 from winosmith.problem import Claim, Problem
 from winosmith.published import Contents
+from winosmith.records import is_file
 from winosmith.solve import ChatSolver, Solver, WordAssociation
 from winosmith.solver_rule import SolverRule
 
@@ -255,7 +256,7 @@ class TrainedOn:
         contents: list[Contents] = []
         unknown: list[str] = []
         for name in names:
-            if (folder / name).is_file():
+            if is_file(folder / name):
                 datasets.append(formats.read(folder / name))
             elif name.startswith(OTHER) and name != OTHER:
                 unknown.append(name.removeprefix(OTHER))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import secrets
@@ -15,6 +14,7 @@ from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
 
 from winosmith.errors import InputError, RecipeError, require
+from winosmith.records import parsed
 from winosmith.solver_rule import SolverRule
 
 BUILT_IN = (SolverRule("association", "association"), SolverRule("hunting", "hunting"))
@@ -293,7 +293,7 @@ def read_chosen(folder: Path) -> dict[str, Any]:
     """
     path = folder / CHOSEN
     try:
-        found = json.loads(path.read_text("utf-8"))
+        found = parsed(path.read_text("utf-8"))
     except FileNotFoundError:
         return {}
     except ValueError as error:

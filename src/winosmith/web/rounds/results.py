@@ -9,7 +9,6 @@ nothing, is shown with a problem that its reader may see anyway, and tells of th
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +23,7 @@ from django.utils.translation import gettext_lazy
 from winosmith import Dataset, formats
 from winosmith.finished import BuildFiles
 from winosmith.outputs import write_aside
-from winosmith.records import canonical
+from winosmith.records import canonical, parsed
 from winosmith.report import fixed, shown
 from winosmith.rounds import Change, NextRound, round_page
 from winosmith.web.judge.models import note_read
@@ -263,7 +262,7 @@ def lines(round_: Round, *, kept: bool) -> Iterator[bytes]:
         for row, line in zip(chunk, written, strict=True):
             told = line
             if not kept:
-                told = canonical(json.loads(line) | _why(places[row.pk])) + "\n"
+                told = canonical(parsed(line) | _why(places[row.pk])) + "\n"
             yield told.encode("utf-8", "surrogatepass")
 
 
@@ -515,5 +514,5 @@ def _drop(path: Path, gone: Collection[str]) -> bool:
 def _holds(line: str, gone: Collection[str]) -> bool:
     if '"sentence"' not in line:  # answers, say, whose last line an interrupt may have cut
         return False
-    record = json.loads(line)
+    record = parsed(line)
     return "sentence" in record and record.get("id") in gone

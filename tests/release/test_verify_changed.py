@@ -1,0 +1,108 @@
+"""A release that somebody changed at random is verified without a crash, and never passes."""
+
+from __future__ import annotations
+
+import random
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.release.conftest import seal
+from winosmith.release import Released, verify
+
+VALUES = (
+    "null", "true", "0", "-1", "1e400", "NaN", "9" * 5000, '""', '"x"', '"\\ud800"', "[]", "[[1]]",
+    "{}", '{"a":1,"a":2}', "[" * 3000, '{"a":' * 3000, '"//[::1"', '"http://[/"', '"../../x"',
+)  # fmt: skip
+"""What has undone readers before, in the place of any value."""
+
+PIECES = (
+    b"",
+    b"\x00",
+    b"\xff\xfe",
+    b"\r",
+    b"\n",
+    b'"',
+    b"{" * 2000,
+    b"a" * 200_000,
+    b"\xe2\x80\xa8",
+)
+"""The same, in the place of any bytes."""
+
+Random = random.Random
+
+
+def _of_value(raw: bytes, rng: Random) -> bytes:
+    text = raw.decode("utf-8", "surrogateescape")
+    found = [
+        one.span() for one in re.finditer(r'"[^"\n]*"(?!:)|-?\b\d+\b|true|false|null|\[|\{', text)
+    ]
+    if not found:
+        return raw + b"x"
+    start, end = rng.choice(found)
+    changed = text[:start] + rng.choice(VALUES) + text[end:]
+    return changed.encode("utf-8", "surrogateescape")
+
+
+def _of_key(raw: bytes, rng: Random) -> bytes:
+    found = [one.span() for one in re.finditer(rb'"[@\w]+":', raw)]
+    if not found:
+        return b""
+    start, end = rng.choice(found)
+    return raw[:start] + rng.choice((b'"odd":', b'"@id":', b'"id":', b'"":')) + raw[end:]
+
+
+def _of_bytes(raw: bytes, rng: Random) -> bytes:
+    start = rng.randrange(len(raw) + 1)
+    return raw[:start] + rng.choice(PIECES) + raw[start + rng.choice((0, 1, 40)) :]
+
+
+def _of_lines(raw: bytes, rng: Random) -> bytes:
+    lines = raw.split(b"\n")
+    rng.shuffle(lines)
+    return b"\n".join(lines[: rng.randrange(len(lines) + 1)])
+
+
+CHANGES: tuple[Callable[[bytes, Random], bytes], ...] = (
+    _of_value, _of_value, _of_value, _of_key, _of_bytes, _of_lines, lambda raw, rng: b"[]",
+)  # fmt: skip
+
+
+def _sealed(folder: Path) -> Path:
+    """Make the checksums fit, unless release.json can't be read."""
+    try:
+        return seal(folder)
+    except (ValueError, RecursionError, KeyError, TypeError, AttributeError, OSError):
+        return folder
+
+
+def _verified(small: Released, where: Path, seed: int) -> None:
+    """Change a file of a release, or two, as a seed says, and verify it as it is and sealed."""
+    rng = Random(seed)
+    folder = Path(shutil.copytree(small.folder, where / small.folder.name))
+    paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    for path in rng.sample(paths, rng.choice((1, 1, 2))):
+        whole = path.read_bytes()
+        changed = rng.choice(CHANGES)(whole, rng)
+        path.write_bytes(changed if changed != whole else whole + b" ")
+    assert verify(folder).faults, f"seed {seed}: the change was not found"
+    verify(_sealed(folder), private=small.key)
+
+
+@pytest.mark.parametrize(
+    "seeds", [range(60), pytest.param(range(60, 2000), marks=pytest.mark.long)], ids=["60", "2000"]
+)
+def test_no_changed_release_crashes_or_passes(
+    seeds: range, small: Released, tmp_path: Path
+) -> None:
+    """Files with other values, keys, bytes and lines are faults by the released checksums.
+
+    With checksums that fit again, the release is read to its end.
+    """
+    for seed in seeds:
+        where = tmp_path / str(seed)
+        _verified(small, where, seed)
+        shutil.rmtree(where)
