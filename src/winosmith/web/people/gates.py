@@ -22,6 +22,7 @@ from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib.auth import SESSION_KEY
+from django.contrib.auth import login as log_in
 from django.contrib.sessions.backends.db import SessionStore as DatabaseStore
 from django.db import OperationalError
 from django.db.models import F
@@ -53,6 +54,9 @@ WRITER = "writer"
 class SessionStore(DatabaseStore):
     """Django's store in the database, of digests of keys; its writes wait in the site's queue."""
 
+    _written: tuple[str | None, bytes] | None = None
+    """The key and the data that were written last."""
+
     @classmethod
     def get_model_class(cls) -> type[Session]:
         """Return the model of the rows."""
@@ -81,14 +85,29 @@ class SessionStore(DatabaseStore):
         return held
 
     def save(self, must_create: bool = False) -> None:
-        """Write the session; it is on the disk when this returns."""
+        """Write the session; it is on the disk when this returns.
+
+        What this store has written already is not written again: after a log-in the middleware
+        only sets the cookie.
+        """
+        held = self.serializer().dumps(self._get_session(no_load=must_create))
+        if not must_create and self._written == (self.session_key, held):
+            return
         with writing():
             super().save(must_create)
+        self._written = (self.session_key, held)
 
     def delete(self, session_key: str | None = None) -> None:
         """End the session of a key; this one where none is named."""
         with writing():
             super().delete(token_digest(session_key or self.session_key or ""))
+
+
+def begin_session(request: HttpRequest, person: Person) -> None:
+    """Begin a log-in session in the caller's transaction; the session before it ends."""
+    request.session.flush()
+    log_in(request, person, backend=settings.AUTHENTICATION_BACKENDS[0])
+    request.session.save()
 
 
 def existing_writer(request: HttpRequest) -> Person | None:
