@@ -9,7 +9,7 @@ import secrets
 import tomllib
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, fields, replace
-from ipaddress import ip_address
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
@@ -148,6 +148,8 @@ class SiteRules:
         model_seconds: how long a model may take for one problem before it is shown as too slow.
         upload_mb: how large a file may be that an admin sends in the browser, in megabytes.
         mail: the server that takes the site's mail; None: it sends none.
+        proxies: the proxies in front of a site with a public address: how many, or their addresses
+            and networks. Each must add the address that it sees to X-Forwarded-For.
 
     Raises:
         Unfit: a number out of its range, an unknown word, or two that do not go together.
@@ -187,6 +189,7 @@ class SiteRules:
     model_seconds: int = 20
     upload_mb: int = 20
     mail: Mail | None = None
+    proxies: int | tuple[str, ...] = 1
 
     def __post_init__(self) -> None:
         for name in ("title", "contact", "licence"):
@@ -219,6 +222,12 @@ class SiteRules:
                 raise Unfit(name, f"{name} is true or false, not {getattr(self, name)!r}")
         if not isinstance(self.language, str) or not _LANGUAGE.fullmatch(self.language):
             raise Unfit("language", f"language reads like en or de-AT, not {self.language!r}")
+        if not _are_proxies(self.proxies):
+            raise Unfit(
+                "proxies",
+                f"proxies is a number from 0 to {MOST_PROXIES}, or a list of addresses and "
+                f'networks like ["127.0.0.1", "10.0.0.0/24"], not {self.proxies!r}',
+            )
         names = [rule.name for rule in self.models]
         if twice := {name for name in names if names.count(name) > 1}:
             told = f"two models are named {min(twice)!r}; each needs its own name"
@@ -338,6 +347,21 @@ def _models(tables: Any) -> tuple[SolverRule, ...]:
                 "so none can be seen; leave sees out"
             )
     return rules
+
+
+MOST_PROXIES = 9
+
+
+def _are_proxies(value: Any) -> bool:
+    """Tell whether a value is a number of proxies, or names some, and not everybody."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return 0 <= value <= MOST_PROXIES
+    if not isinstance(value, tuple) or not all(isinstance(name, str) for name in value):
+        return False
+    try:
+        return all(ip_network(name, strict=False).prefixlen for name in value)
+    except ValueError:
+        return False
 
 
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")

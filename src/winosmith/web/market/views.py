@@ -6,7 +6,6 @@ from collections.abc import Callable
 from itertools import chain
 from typing import Any
 
-from django.conf import settings
 from django.contrib import messages
 from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse

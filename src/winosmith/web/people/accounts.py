@@ -28,7 +28,8 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
-from winosmith.web.people.gates import TooMany, address, network, rate_limit, uncount
+from winosmith.web.people.addresses import address, network
+from winosmith.web.people.gates import rate_limit, uncount
 from winosmith.web.people.models import (
     Agreement,
     Invitation,
