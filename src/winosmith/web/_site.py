@@ -453,8 +453,8 @@ class Site:
         """Return the site of a folder, made when it is not there; the key is generated once.
 
         Raises:
-            InputError: the folder can't be used, the key is readable by others, or an address is
-                none.
+            InputError: the folder can't be used, the key is readable by others or missing next to
+                a database, or an address is none.
             RecipeError: `site.toml`, or what was chosen in the browser, can't be used.
         """
         place = Path(folder).resolve()
@@ -468,11 +468,12 @@ class Site:
         if public_url is not None:
             public_url = _checked_url(public_url)
         fixed = fixed_settings(place)
+        where = Database(database, place / "site.sqlite3")
         return cls(
             place,
-            _secret(place / "secret"),
+            _secret(place / "secret", where),
             SiteRules.read(place / "site.toml").with_chosen(place, fixed),
-            Database(database, place / "site.sqlite3"),
+            where,
             public_url,
             fixed,
         )
@@ -533,9 +534,20 @@ class Site:
             )
 
 
-def _secret(path: Path) -> str:
-    """Return the site's key; it is generated at first, for its owner's eyes alone."""
+def _secret(path: Path, database: Database) -> str:
+    """Return the site's key; a new site gets one, for its owner's eyes alone.
+
+    A missing key of a site is never replaced. Whether the key is that of a PostgreSQL database is
+    known once that is open (`hosting.prepare`).
+    """
     if not path.exists():
+        if database.url is None and database.path.exists() and not path.exists():
+            raise InputError(
+                f"{path} is missing, but {database.path.name} exists: a new key would change every "
+                "pseudonym, and lose the ids of markets; put the file back from a backup "
+                f"(tar -xOf BACKUP {path.name}), or restore the whole backup: "
+                "winosmith admin restore BACKUP NEW-DIR"
+            )
         _generate(path)
     if os.name == "posix" and path.stat().st_mode & 0o077:
         raise InputError(f"{path} can be read by others than its owner; run: chmod 600 {path}")
@@ -589,11 +601,17 @@ ROUNDS = "rounds"
 DONE = Path("results", "round.json")
 """Written when all else of a round is there."""
 
+BACKUPS = "backups"
+"""In the site's folder: those that admins asked for in the browser."""
+
+ERASURES = "erased.jsonl"
+"""In the site's folder: the log of erasures, which outlives the database that it is about."""
+
 RECIPE_NAME = re.compile(r"[\w-]{1,60}")
 """Of a recipe's file, before ".toml"."""
 
 _NAME = re.compile(
-    rf"{re.escape(CHOSEN)}|{RECIPES}/{RECIPE_NAME.pattern}\.toml|{ROUNDS}(/\w[\w.-]{{0,99}}){{2,9}}"
+    rf"{re.escape(CHOSEN)}|{re.escape(ERASURES)}|{RECIPES}/{RECIPE_NAME.pattern}\.toml|{ROUNDS}(/\w[\w.-]{{0,99}}){{2,9}}"
 )
 
 
@@ -603,7 +621,7 @@ def is_site_file(name: str) -> bool:
 
 
 def site_files(folder: Path) -> Iterator[str]:
-    """Yield what was chosen on a site, its recipes, and the files of its finished rounds, in order.
+    """Yield what was chosen on a site, its log of erasures, recipes, and files of finished rounds.
 
     A round that is under way is left out: it goes on from its beginning wherever it is restored.
 
@@ -613,8 +631,9 @@ def site_files(folder: Path) -> Iterator[str]:
     Yields:
         Names relative to the folder, with "/".
     """
-    if (folder / CHOSEN).is_file():
-        yield CHOSEN
+    for name in (CHOSEN, ERASURES):
+        if (folder / name).is_file():
+            yield name
     for place in (folder / RECIPES, *_finished(folder / ROUNDS)):
         for path in sorted(place.rglob("*")):
             name = path.relative_to(folder).as_posix()

@@ -18,12 +18,10 @@ from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError
 from winosmith.web._backup import backup
+from winosmith.web._site import BACKUPS
 from winosmith.web.people.models import Person
 from winosmith.web.run.deeds import Progress, file_of, note
 from winosmith.web.run.models import BACKUP, Deed
-
-FOLDER = "backups"
-"""In the site's folder."""
 
 KEPT = 7
 """The newest ones that are kept."""
@@ -48,7 +46,7 @@ class Kept:
 
 def folder() -> Path:
     """Return where they lie."""
-    return Path(settings.SITE.folder, FOLDER)
+    return Path(settings.SITE.folder, BACKUPS)
 
 
 def kept() -> list[Kept]:

@@ -18,7 +18,8 @@ from winosmith.web._site import SiteRules
 from winosmith.web.judge.trust import askable, enough_gold, judges_of_one_address
 from winosmith.web.market.models import Study
 from winosmith.web.people import addresses
-from winosmith.web.people.models import Invitation, Person
+from winosmith.web.people.models import Invitation, Person, pseudonym
+from winosmith.web.people.privacy import to_erase_again
 from winosmith.web.predict.asking import current_models, state_of
 from winosmith.web.problems.models import Problem
 from winosmith.web.run.choices import GROUPS
@@ -82,6 +83,13 @@ def faults() -> list[str]:
             "hold_accounts to 0 for that time."
         )
         found.append(told % judges)
+    if people := to_erase_again():
+        told = _(
+            "This site comes from a backup. Erased since: %(names)s. Run on the server: "
+            "winosmith admin erase-again %(folder)s"
+        )
+        names = ", ".join(pseudonym(person) for person, _texts in people)
+        found.append(told % {"names": names, "folder": settings.SITE.folder})
     return found
 
 
