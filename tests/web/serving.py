@@ -272,6 +272,9 @@ def _prepare(folder: str, database: str | None) -> None:
     from winosmith.web import Site, hosting
 
     hosting.prepare(Site.open(folder, database=database))
+    from winosmith.web.people.models import SiteKey
+
+    SiteKey.objects.all().delete()  # copies take the keys of their own folders
 
 
 def settings_text(rules: dict[str, Any]) -> str:

@@ -18,7 +18,9 @@ from typing import Any
 
 import pytest
 
+from tests import forking
 from tests.waiting import until
+from tests.web.serving import PASSWORD
 from winosmith import Problem, formats
 from winosmith.errors import InputError, OutputError
 from winosmith.lineage import perturbed
@@ -169,6 +171,138 @@ def test_a_restored_site_exports_the_same_bytes(
     assert _digest(again, tmp_path / "b") != digest
     assert again.start().get("/").status == 200
     again.stop()
+
+
+@EACH
+def test_a_database_is_served_with_its_own_key_only(
+    served: Start, tmp_path: Path, database: str, request: pytest.FixtureRequest
+) -> None:
+    """With another key, in its folder or in a new one, a site is refused, and the remedy named."""
+    site = served(database=database)
+    site.stop()
+    keys = [(site.folder / "secret").read_text(), "another-key" * 6]
+    folder = site.folder if database == "sqlite" else tmp_path / "new"
+    folder.mkdir(exist_ok=True)
+    (folder / "secret").write_text(keys[1])
+    (folder / "secret").chmod(0o600)
+    for command in (("serve", str(folder), "--port", "0"), ("admin", "people", str(folder))):
+        refused = forking.run(command, site.environment)
+        assert refused.returncode == 2
+        assert "is not the key of" in refused.stderr
+        assert "tar -xOf BACKUP secret" in refused.stderr
+    (folder / "secret").write_text(keys[0])
+    assert forking.run(command, site.environment).returncode == 0
+
+
+LET_IN = """
+from winosmith.web._lock import writing
+from winosmith.web.api.models import make
+from winosmith.web.people.accounts import invite, reset
+from winosmith.web.people.models import Person
+from django.test import Client
+bob = Person.objects.get(name="bob")
+Client().force_login(bob)
+with writing():
+    result = [invite(["judge"], 60), reset(bob, 60), make(bob, "nightly", ["read"])[1]]
+"""
+
+OPEN = """
+from django.contrib.auth import authenticate
+from winosmith.web.api.models import find
+from winosmith.web.people.accounts import invitation_of
+from winosmith.web.people.models import Session
+links = [invitation_of(link.split("/")[-2]) for link in {links!r}[:2]]
+doors = [Session.objects.exists(), *(link is not None for link in links), bool(find({links!r}[2]))]
+result = [doors, authenticate(username="bob", password={password!r}) is not None]
+"""
+
+
+@EACH
+def test_a_restored_backup_lets_nobody_in_without_a_password(
+    served: Start, tmp_path: Path, database: str, request: pytest.FixtureRequest
+) -> None:
+    """Log-ins, tokens, invitations and links for a new password end; passwords still work."""
+    postgres = request.getfixturevalue("postgres") if database == "postgresql" else None
+    site = _site_with_problems(served, tmp_path, database)
+    links = site.do(LET_IN)
+    asked = OPEN.format(links=links, password=PASSWORD)
+    assert site.do(asked) == [[True] * 4, True]
+    site.admin("backup", str(site.folder), str(tmp_path / "one.tar"))
+    again = _restored(site, tmp_path / "one.tar", tmp_path / "closed", postgres)
+    assert again.do(asked) == [[False] * 4, True]
+
+
+ERASE = """
+from winosmith.web.people.models import Person, pseudonym
+from winosmith.web.people.privacy import erase
+from winosmith.web._lock import writing
+for name, texts in {names!r}:
+    erase(Person.objects.get(name=name), texts)
+with writing():
+    Person.objects.create_user("later")
+"""
+
+PAGE = """
+from django.test import Client
+from winosmith.web.people.models import Person
+browser = Client()
+browser.force_login(Person.objects.get(name="root"))
+result = browser.get("/admin/", headers={"host": "127.0.0.1"}).content.decode()
+"""
+
+NAMES = """
+from winosmith.web.people.models import Person, pseudonym
+result = {one.name: pseudonym(one) for one in Person.objects.order_by("pk") if not one.erased}
+"""
+
+
+@EACH
+def test_whoever_was_erased_since_a_backup_is_erased_again(
+    served: Start, tmp_path: Path, database: str, request: pytest.FixtureRequest
+) -> None:
+    """The log of erasures outlives a restore: who came back is listed, and can be erased again."""
+    postgres = request.getfixturevalue("postgres") if database == "postgresql" else None
+    site = served(database=database)
+    site.people("ann", bob="judge", eva="moderator", root="admin", gone="judge")
+    site.do(ERASE.format(names=[("gone", False)]))
+    site.admin("backup", str(site.folder), str(tmp_path / "one.tar"))
+    before = site.do(NAMES)
+    site.do(ERASE.replace("later", "last").format(names=[("ann", False), ("bob", True)]))
+    log = (site.folder / "erased.jsonl").read_text()
+    assert not [name for name in (*before, *before.values()) if name in log]
+    options = ["--erased", str(site.folder)]
+    if postgres:
+        options += ["--database", postgres.create("erased")]
+    told = site.admin("restore", str(tmp_path / "one.tar"), str(tmp_path / "new"), *options).stdout
+    again = type(site)(tmp_path / "new", options[3] if postgres else None)
+    listed = [name for name, mark in before.items() if mark in told]
+    assert listed == ["ann", "bob"]
+    assert f"winosmith admin erase-again {again.folder}" in told
+    shutil.copytree(site.folder / "static", again.folder / "static")
+    assert before["bob"] in again.do(PAGE)
+    assert "2 people erased again" in again.admin("erase-again", str(again.folder)).stdout
+    assert list(again.do(NAMES)) == [name for name in before if name not in ("ann", "bob")]
+    assert "0 people erased again" in again.admin("erase-again", str(again.folder)).stdout
+
+
+def test_the_log_of_erasures_is_found_by_where_a_backup_lies(
+    prepared_site: Any, tmp_path: Path
+) -> None:
+    """Among a site's own backups, or next to the log, the log need not be named."""
+    site, other = tmp_path / "site", tmp_path / "other"
+    (site / "backups").mkdir(parents=True)
+    other.mkdir()
+    _backup.backup(Site.open(prepared_site), site / "backups" / "one.tar")
+    shutil.copy(site / "backups" / "one.tar", other)
+    (site / "erased.jsonl").write_text('\n{"person": 1\n')
+    for folder, logged in ((site / "backups", True), (other, False)):
+        _backup.restore(folder / "one.tar", tmp_path / f"from-{folder.name}")
+        assert (tmp_path / f"from-{folder.name}" / "erased.jsonl").exists() == logged
+    shutil.copy(site / "erased.jsonl", other)
+    _backup.restore(other / "one.tar", tmp_path / "beside")
+    assert (tmp_path / "beside" / "erased.jsonl").exists()
+    with pytest.raises(InputError, match="name the folder of the site"):
+        _backup.restore(other / "one.tar", tmp_path / "x", erased=tmp_path)
 
 
 def test_a_backup_is_its_owners_alone(served: Start, tmp_path: Path) -> None:

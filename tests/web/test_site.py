@@ -44,6 +44,16 @@ def test_an_empty_key_is_refused(tmp_path: Path) -> None:
         Site.open(tmp_path)
 
 
+def test_a_missing_key_of_a_site_is_not_replaced(tmp_path: Path) -> None:
+    """Next to a database no key is generated: its pseudonyms would all be others."""
+    Site.open(tmp_path)
+    (tmp_path / "secret").unlink()
+    (tmp_path / "site.sqlite3").touch()
+    with pytest.raises(InputError, match="put the file back from a backup"):
+        Site.open(tmp_path)
+    assert not (tmp_path / "secret").exists()
+
+
 def test_a_file_is_no_site(tmp_path: Path) -> None:
     """A path to a file is refused."""
     (tmp_path / "x").write_text("")

@@ -210,7 +210,8 @@ def reconcile(
     from winosmith.web.market.studies import study_named
 
     study = study_named(name)
-    found = plan(study, read_export(Path(export), study.provider), final=final)
+    rows = read_export(Path(export), study.provider, study.currency)
+    found = plan(study, rows, final=final)
     votes = 0 if dry_run else apply(found.changes)
     if as_json:
         print_json({"dry_run": dry_run, **found.record(), "votes": votes})
@@ -243,10 +244,11 @@ def _list(export: str, told: Sequence[tuple[int, str]]) -> None:
 @click.option("--csv", "table", type=click.Path(dir_okay=False), metavar="FILE",
               help="Write the ledger, too, by pseudonyms.")  # fmt: skip
 @click.option("--bonuses", type=click.Path(dir_okay=False), metavar="FILE",
-              help="Write what is due beside the reward as the market takes it: its ids, and "
-              "amounts. Delete FILE when it is paid.")  # fmt: skip
+              help="Write what is due in addition to the reward: the market's ids and the amounts, "
+              "as the market takes them, then currencies and ids of the payments. Delete FILE "
+              "when it is paid.")  # fmt: skip
 @click.option("--paid", type=FILE, metavar="FILE",
-              help="Note the bonuses of FILE as paid.")  # fmt: skip
+              help="Enter the payments of FILE from --bonuses; each counts once.")  # fmt: skip
 @on_site
 @json_option
 def pay(
@@ -258,7 +260,7 @@ def pay(
 
     study = study_named(name)
     if paid:
-        say(f"{record_bonuses(study, Path(paid)):,} bonuses are new in the ledger.")
+        say(f"{record_bonuses(study, Path(paid)):,} payments are new in the ledger.")
     book = ledger(study)
     rows = [entry.row() for entry in book.entries]
     workers = [dict(zip(COLUMNS, row, strict=True)) for row in rows]
@@ -277,6 +279,16 @@ def pay(
                 "due": str(book.due),
                 "median_wage": None if book.median_wage is None else str(book.median_wage),
                 "warnings": list(book.warnings),
+                "payments": [
+                    {
+                        "id": one.key,
+                        "worker": entry.name,
+                        "amount": str(one.amount),
+                        "at": one.at.isoformat(),
+                    }
+                    for entry in book.entries
+                    for one in entry.part.payments.all()
+                ],
                 "workers": workers,
             }
         )

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 COMMANDS = {
     "backup": "the whole site into one archive, while people work",
     "restore": "a site out of an archive, into a new folder",
+    "erase-again": "people who were erased after a restored backup was made",
     "export": "the whole set as files: problems, judgements, states, the log",
     "import": "problems of a file into the site, or beside it to compare with",
     "gold": "questions with a known answer, which check attention",
@@ -48,6 +49,7 @@ COMMANDS = {
 PLACES = {
     "backup": "admin:backup",
     "restore": "admin:restore",
+    "erase-again": "admin:erase_again",
     "export": "admin:export",
     "import": "admin:import_",
     "gold": "admin:gold",
@@ -130,7 +132,7 @@ def existing_site(folder: str, database: str | None) -> Site:
     """
     from winosmith.web import Site, hosting
 
-    if not (Path(folder) / "secret").exists():
+    if not any((Path(folder) / name).exists() for name in ("secret", "site.sqlite3")):
         raise InputError(f"{folder} holds no site; name the folder given to `winosmith serve`")
     os.umask(0o077)
     return hosting.opened(Site.open(folder, database=database or None))
@@ -284,20 +286,54 @@ def backup(site: Site, file: str) -> None:
 @click.command("restore")
 @click.argument("file", type=_options.FILE)
 @click.argument("folder", metavar="DIR", type=click.Path())
+@click.option("--erased", type=click.Path(exists=True), metavar="OLD-DIR", help="The folder of "
+              "the site that was backed up, or its log of erasures (erased.jsonl).")  # fmt: skip
 @database_option
-def restore(file: str, folder: str, database: str | None) -> None:
+def restore(file: str, folder: str, erased: str | None, database: str | None) -> None:
     """Make the site of DIR, a new or empty folder, out of FILE from `winosmith admin backup`.
 
     The checksums are checked first; DIR appears when all of it is there. An archive of a
-    PostgreSQL site goes into an empty database, named by --database.
+    PostgreSQL site goes into an empty database, named by --database. All log-ins, tokens,
+    invitations and links for a new password end. People who were erased after the backup was made
+    are listed, as far as the log of erasures shows: the one in OLD-DIR, next to FILE, or in the
+    folder of the site if FILE is among its own backups.
     """
     from winosmith.web import hosting
 
-    contents = hosting.restore(file, folder, database=database or None)
+    contents = hosting.restore(file, folder, database=database or None, erased=erased)
     place = Path(folder).absolute()
     echo(f"{place}: the site of {contents.made} ({contents.database})")
     more = " --database …" if contents.database == "postgresql" else ""
+    echo("Ended: all log-ins, tokens, invitations, and links for a new password.")
+    _list_erased(existing_site(str(place), database), more)
     echo(f"Serve it with: winosmith serve {place}{more}")
+
+
+def _list_erased(site: Site, more: str) -> None:
+    """Print who was erased after a backup was made."""
+    from winosmith.web._site import ERASURES
+    from winosmith.web.people.models import pseudonym
+    from winosmith.web.people.privacy import to_erase_again
+
+    if not (site.folder / ERASURES).exists():
+        echo("No log of erasures was found; if somebody was erased since, erase them again.")
+    if names := [pseudonym(person) for person, _texts in to_erase_again()]:
+        echo(f"Erased since this backup: {', '.join(names)}")
+        echo(f"Erase them again with: winosmith admin erase-again {site.folder}{more}")
+
+
+@click.command("erase-again")
+@site_argument
+@on_site
+def erase_again(site: Site) -> None:
+    """Erase whom a restored backup brought back to the site of DIR, as its log of erasures shows.
+
+    The log is erased.jsonl in the site's folder. It has no names: an entry fits only the person in
+    a backup.
+    """
+    from winosmith.web.people import privacy
+
+    echo(f"{number_of(privacy.erase_again(), 'person', 'people')} erased again")
 
 
 @click.command("export")

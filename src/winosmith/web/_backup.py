@@ -28,7 +28,7 @@ from winosmith import __version__
 from winosmith.errors import InputError, OutputError, require
 from winosmith.outputs import sha256, write_error
 from winosmith.records import parsed
-from winosmith.web._site import Site, is_site_file, site_files
+from winosmith.web._site import BACKUPS, ERASURES, Site, is_site_file, site_files
 
 LAYOUT = 1
 """Of the archive; a higher number is from a newer version of winosmith."""
@@ -111,19 +111,32 @@ def _copied(site: Path, folder: Path) -> Iterator[str]:
             yield name
 
 
-def restore(file: str | Path, folder: str | Path, *, database: str | None = None) -> Contents:
+def restore(
+    file: str | Path,
+    folder: str | Path,
+    *,
+    database: str | None = None,
+    erased: str | Path | None = None,
+) -> Contents:
     """Make a site of an archive: whole, or not at all.
+
+    What let people in when the backup was made may have been revoked since, and the backup may
+    have been in other hands: log-ins, tokens, invitations and links for a new password end.
 
     Args:
         file: from `backup`.
         folder: new or empty.
         database: the address of an empty PostgreSQL database, for an archive that holds one.
+        erased: the site's log of erasures, or the folder with it; without it, one next to the
+            archive, or in the site's folder if the archive is among that site's own backups.
 
     Raises:
         OutputError: the folder is not empty.
-        InputError: the file is no such archive, or damaged; the database is not the one needed.
+        InputError: the file is no such archive, or damaged; the database is not the one needed;
+            there is no such log.
     """
     path, target = Path(file), Path(folder).absolute()
+    logs = _logs(path, erased)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise OutputError(f"{target} is not empty; restore into a new folder")
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -133,14 +146,45 @@ def restore(file: str | Path, folder: str | Path, *, database: str | None = None
             if database:
                 raise InputError(f"{path} holds an SQLite database; omit `database=`")
             check_sqlite(aside / DUMPS["sqlite"])
+            _end_access(aside / DUMPS["sqlite"])
         else:
             _restore_postgresql(path, aside / DUMPS["postgresql"], database)
         (aside / MANIFEST).unlink()
+        if logs:
+            with (aside / ERASURES).open("ab") as file_:
+                os.fchmod(file_.fileno(), 0o600)
+                file_.writelines(b"\n" + log.read_bytes() for log in logs)
         target.mkdir(mode=0o700, exist_ok=True)
         Path(aside).replace(target)  # over an empty folder alone
         _sync(target.parent)
         aside.mkdir()  # for the block's end to remove
     return contents
+
+
+def _logs(file: Path, erased: str | Path | None) -> list[Path]:
+    """Return the logs of erasures that may be newer than an archive's own."""
+    if erased is None:
+        homes = [file.absolute().parent]
+        homes += [homes[0].parent] if homes[0].name == BACKUPS else []
+        return [log for home in homes if (log := home / ERASURES).is_file()]
+    log = Path(erased) / ERASURES if Path(erased).is_dir() else Path(erased)
+    if not log.is_file():
+        raise InputError(f"{log} does not exist; name the folder of the site that was backed up")
+    return [log]
+
+
+ENDED = (
+    "DELETE FROM people_session",
+    "UPDATE api_token SET revoked = CURRENT_TIMESTAMP WHERE revoked IS NULL",
+    "UPDATE people_invitation SET used = CURRENT_TIMESTAMP WHERE used IS NULL",
+)
+"""What ends all that lets people in without a password, on both databases."""
+
+
+def _end_access(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as database, database:
+        for statement in ENDED:
+            database.execute(statement)
 
 
 def _restore_postgresql(path: Path, dump: Path, database: str | None) -> None:
@@ -371,6 +415,8 @@ def restore_postgresql(url: str, dump: Path) -> None:
     options = ("--no-owner", "--no-privileges", "--exit-on-error", "--single-transaction")
     _run(url, "pg_restore", *options, str(dump))
     with psycopg.connect(url) as connection:
+        for statement in ENDED:
+            connection.execute(statement)
         # A dump holds no statistics; until the server takes them, queries run by guesses.
         connection.execute("ANALYZE")
 

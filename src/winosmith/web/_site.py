@@ -8,7 +8,7 @@ import secrets
 import tomllib
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, fields, replace
-from ipaddress import ip_address
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
@@ -148,6 +148,8 @@ class SiteRules:
         model_seconds: how long a model may take for one problem before it is shown as too slow.
         upload_mb: how large a file may be that an admin sends in the browser, in megabytes.
         mail: the server that takes the site's mail; None: it sends none.
+        proxies: the proxies in front of a site with a public address: how many, or their addresses
+            and networks. Each must add the address that it sees to X-Forwarded-For.
 
     Raises:
         Unfit: a number out of its range, an unknown word, or two that do not go together.
@@ -187,6 +189,7 @@ class SiteRules:
     model_seconds: int = 20
     upload_mb: int = 20
     mail: Mail | None = None
+    proxies: int | tuple[str, ...] = 1
 
     def __post_init__(self) -> None:
         for name in ("title", "contact", "licence"):
@@ -219,6 +222,12 @@ class SiteRules:
                 raise Unfit(name, f"{name} is true or false, not {getattr(self, name)!r}")
         if not isinstance(self.language, str) or not _LANGUAGE.fullmatch(self.language):
             raise Unfit("language", f"language reads like en or de-AT, not {self.language!r}")
+        if not _are_proxies(self.proxies):
+            raise Unfit(
+                "proxies",
+                f"proxies is a number from 0 to {MOST_PROXIES}, or a list of addresses and "
+                f'networks like ["127.0.0.1", "10.0.0.0/24"], not {self.proxies!r}',
+            )
         names = [rule.name for rule in self.models]
         if twice := {name for name in names if names.count(name) > 1}:
             told = f"two models are named {min(twice)!r}; each needs its own name"
@@ -340,6 +349,21 @@ def _models(tables: Any) -> tuple[SolverRule, ...]:
     return rules
 
 
+MOST_PROXIES = 9
+
+
+def _are_proxies(value: Any) -> bool:
+    """Tell whether a value is a number of proxies, or names some, and not everybody."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return 0 <= value <= MOST_PROXIES
+    if not isinstance(value, tuple) or not all(isinstance(name, str) for name in value):
+        return False
+    try:
+        return all(ip_network(name, strict=False).prefixlen for name in value)
+    except ValueError:
+        return False
+
+
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 """The forms of BCP 47 (RFC 5646, section 2.1) that name a living language."""
 
@@ -429,8 +453,8 @@ class Site:
         """Return the site of a folder, made when it is not there; the key is generated once.
 
         Raises:
-            InputError: the folder can't be used, the key is readable by others, or an address is
-                none.
+            InputError: the folder can't be used, the key is readable by others or missing next to
+                a database, or an address is none.
             RecipeError: `site.toml`, or what was chosen in the browser, can't be used.
         """
         place = Path(folder).resolve()
@@ -444,11 +468,12 @@ class Site:
         if public_url is not None:
             public_url = _checked_url(public_url)
         fixed = fixed_settings(place)
+        where = Database(database, place / "site.sqlite3")
         return cls(
             place,
-            _secret(place / "secret"),
+            _secret(place / "secret", where),
             SiteRules.read(place / "site.toml").with_chosen(place, fixed),
-            Database(database, place / "site.sqlite3"),
+            where,
             public_url,
             fixed,
         )
@@ -509,9 +534,20 @@ class Site:
             )
 
 
-def _secret(path: Path) -> str:
-    """Return the site's key; it is generated at first, for its owner's eyes alone."""
+def _secret(path: Path, database: Database) -> str:
+    """Return the site's key; a new site gets one, for its owner's eyes alone.
+
+    A missing key of a site is never replaced. Whether the key is that of a PostgreSQL database is
+    known once that is open (`hosting.prepare`).
+    """
     if not path.exists():
+        if database.url is None and database.path.exists() and not path.exists():
+            raise InputError(
+                f"{path} is missing, but {database.path.name} exists: a new key would change every "
+                "pseudonym, and lose the ids of markets; put the file back from a backup "
+                f"(tar -xOf BACKUP {path.name}), or restore the whole backup: "
+                "winosmith admin restore BACKUP NEW-DIR"
+            )
         _generate(path)
     if os.name == "posix" and path.stat().st_mode & 0o077:
         raise InputError(f"{path} can be read by others than its owner; run: chmod 600 {path}")
@@ -565,11 +601,17 @@ ROUNDS = "rounds"
 DONE = Path("results", "round.json")
 """Written when all else of a round is there."""
 
+BACKUPS = "backups"
+"""In the site's folder: those that admins asked for in the browser."""
+
+ERASURES = "erased.jsonl"
+"""In the site's folder: the log of erasures, which outlives the database that it is about."""
+
 RECIPE_NAME = re.compile(r"[\w-]{1,60}")
 """Of a recipe's file, before ".toml"."""
 
 _NAME = re.compile(
-    rf"{re.escape(CHOSEN)}|{RECIPES}/{RECIPE_NAME.pattern}\.toml|{ROUNDS}(/\w[\w.-]{{0,99}}){{2,9}}"
+    rf"{re.escape(CHOSEN)}|{re.escape(ERASURES)}|{RECIPES}/{RECIPE_NAME.pattern}\.toml|{ROUNDS}(/\w[\w.-]{{0,99}}){{2,9}}"
 )
 
 
@@ -579,7 +621,7 @@ def is_site_file(name: str) -> bool:
 
 
 def site_files(folder: Path) -> Iterator[str]:
-    """Yield what was chosen on a site, its recipes, and the files of its finished rounds, in order.
+    """Yield what was chosen on a site, its log of erasures, recipes, and files of finished rounds.
 
     A round that is under way is left out: it goes on from its beginning wherever it is restored.
 
@@ -589,8 +631,9 @@ def site_files(folder: Path) -> Iterator[str]:
     Yields:
         Names relative to the folder, with "/".
     """
-    if (folder / CHOSEN).is_file():
-        yield CHOSEN
+    for name in (CHOSEN, ERASURES):
+        if (folder / name).is_file():
+            yield name
     for place in (folder / RECIPES, *_finished(folder / ROUNDS)):
         for path in sorted(place.rglob("*")):
             name = path.relative_to(folder).as_posix()

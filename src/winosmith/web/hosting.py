@@ -85,13 +85,15 @@ def prepare(site: Site) -> None:
     gathered once a version; `site.toml` is written at the first start, all of it commented.
 
     Raises:
-        InputError: the database can't be reached, or is from a newer version of winosmith.
+        InputError: the database can't be reached, is from a newer version of winosmith, or belongs
+            to another key than the folder's.
         MissingExtraError: the extra `web` (or `postgres`) is not installed.
     """
     write_settings(site.folder)
     site.activate()
     with _reached(site):
         _migrate()
+        _check_key(site, first=True)
     _gather()
 
 
@@ -99,8 +101,8 @@ def opened(site: Site) -> Site:
     """Set Django up for a command beside a server that may be running, and return the site.
 
     Raises:
-        InputError: the folder holds no site, the database can't be reached, or its tables are
-            not those of this version.
+        InputError: the folder holds no site, the database can't be reached, its tables are not
+            those of this version, or it belongs to another key.
     """
     site.activate()
     if site.database.url is None and not site.database.path.exists():
@@ -114,7 +116,31 @@ def opened(site: Site) -> Site:
                 f"the tables of {site.database.shown} are those of an older version; start "
                 f"`winosmith serve {site.folder}` once, which brings them forward"
             )
+        _check_key(site)
     return site
+
+
+def _check_key(site: Site, *, first: bool = False) -> None:
+    """Refuse a key that is not the one with which the database was begun.
+
+    Args:
+        site: whose key and database these are.
+        first: a database without a key's digest takes that of this one.
+    """
+    from winosmith.web._lock import writing
+    from winosmith.web.people.models import SiteKey, keyed
+
+    digest, rows = keyed("site", "key"), SiteKey.objects.all()
+    found = rows.first()
+    if found is None and first:
+        with writing():
+            found, _new = rows.get_or_create(pk=1, defaults={"digest": digest})
+    if found is not None and found.digest != digest:
+        raise InputError(
+            f"{site.folder / 'secret'} is not the key of {site.database.shown}: with another key "
+            "every pseudonym changes; put back the file of the folder that served this database, "
+            "or the one in its backup (tar -xOf BACKUP secret)"
+        )
 
 
 def write_settings(folder: Path) -> None:

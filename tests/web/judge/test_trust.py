@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.conf import settings
+from django.test import RequestFactory, override_settings
 from django.utils import timezone
 
 from tests.web.judge.making import (  # type: ignore[import-not-found]
@@ -26,6 +29,7 @@ from winosmith.web.judge.trust import (
     contest,
     forget_origins,
     hold,
+    judges_of_one_address,
     mistaken,
     origin,
     pace,
@@ -38,6 +42,7 @@ from winosmith.web.judge.turns import go_on, judge_of
 from winosmith.web.judge.votes import agreement
 from winosmith.web.moderate.people import appoint, carry_out, together, unfinished
 from winosmith.web.moderate.queue import Where, found
+from winosmith.web.people.addresses import address
 from winosmith.web.people.gates import new_key
 from winosmith.web.people.models import pseudonym
 from winosmith.web.people.privacy import agree, erase
@@ -229,7 +234,7 @@ def test_where_addresses_are_not_watched_a_class_decides(
     assert _states(problems) == ["valid"]
 
 
-@pytest.mark.parametrize("where", ["unknown", "192.0.2.7:4711", "unix:"])
+@pytest.mark.parametrize("where", ["unknown", "192.0.2.7;4711", "unix:"])
 def test_who_comes_from_no_address_is_held_for_none(
     db: Any, rules: Any, person: Maker, where: str
 ) -> None:
@@ -240,6 +245,58 @@ def test_who_comes_from_no_address_is_held_for_none(
     for who in people:
         give_in(who, 9.0, address=where)
     assert all(_judge(who).held is None for who in people)
+
+
+PROXIES = ("127.0.0.1", "10.0.0.0/24")
+
+
+def _came(header: str) -> str:
+    """Return the address of a request that came through proxies."""
+    site = replace(settings.SITE, public_url="https://twins.example.org")
+    with override_settings(SITE=site):
+        return address(RequestFactory().get("/", HTTP_X_FORWARDED_FOR=header))
+
+
+@pytest.mark.parametrize(
+    ("header", "proxies"),
+    [
+        ("{four}:5012{n}", 1),
+        ("[2001:db8:{six}]:5012{n}", 1),
+        ("{four}:5012{n}, 10.0.0.2:80", 2),
+        ("203.0.113.{n}, {four}, 10.0.0.2", PROXIES),
+    ],
+)
+@pytest.mark.parametrize("together", [True, False])
+def test_the_hold_for_one_address_works_behind_proxies(
+    db: Any, rules: Any, person: Maker, header: str, proxies: Any, together: bool
+) -> None:
+    """With ports, brackets and two proxies, accounts of one network are held, and no others."""
+    rules(hold_accounts=3, proxies=proxies)
+    problems = [twin(halves=1)[0] for _ in range(5)]
+    people = [person(f"j{n}") for n in range(3)]
+    for _ in problems:
+        for n, who in enumerate(people):
+            four = "192.0.2.7" if together else f"192.0.2.{n}"
+            six = f"0::{n}" if together else f"{n}::1"
+            give_in(who, 9.0, address=_came(header.format(n=n, four=four, six=six)))
+    assert _states(problems) == ["judging" if together else "valid"] * 5
+    assert [_judge(who).held is not None for who in people] == [together] * 3
+    assert judges_of_one_address() == (3 if together else 0)
+
+
+def test_admins_see_that_all_judges_share_an_address(
+    db: Any, rules: Any, person: Maker, visit: Any
+) -> None:
+    """With a proxy that is not named, all seem to come from it, and the admin's page says so."""
+    rules(hold_accounts=3, proxies=1)
+    twin(halves=1)
+    admin, said = visit(person("adam", is_superuser=True)), "All 3 judges of an hour had one"
+    for n in range(3):
+        assert said not in admin.get("/admin/").content.decode()
+        give_in(person(f"j{n}"), 9.0, address=_came(f"192.0.2.{n}, 10.0.0.2"))
+    assert said in admin.get("/admin/").content.decode()
+    rules(hold_accounts=0)
+    assert said not in admin.get("/admin/").content.decode()
 
 
 @pytest.mark.parametrize(("kind", "states"), [("resume", "valid"), ("discard", "judging")])

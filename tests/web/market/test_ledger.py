@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import stat
 from collections.abc import Callable
 from datetime import timedelta
@@ -13,18 +14,20 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from tests.web.conftest import BOTH  # type: ignore[import-not-found]
 from tests.web.judge.making import gold  # type: ignore[import-not-found]
 from tests.web.market import making as m  # type: ignore[import-not-found]
 from tests.web.market.test_reconciling import _run  # type: ignore[import-not-found]
+from tests.web.together import at_once  # type: ignore[import-not-found]
 from winosmith.errors import InputError
 from winosmith.web.judge.exclusion import resume
 from winosmith.web.judge.models import Slot
 from winosmith.web.market.ledger import bonus_lines, ledger, record_bonuses
-from winosmith.web.market.models import Identity, Participation
+from winosmith.web.market.models import Identity, Participation, Payment
 from winosmith.web.market.studies import create_study
 from winosmith.web.market.workers import finish, seconds_of
 from winosmith.web.people.models import pseudonym
-from winosmith.web.people.privacy import tidy
+from winosmith.web.people.privacy import erase, tidy
 
 
 def _set(part: Any, **fields: Any) -> Any:
@@ -100,18 +103,125 @@ def test_what_is_due_is_paid_by_the_markets_own_file(db: Any, rules: Any, tmp_pa
     file, table = tmp_path / "bonus.csv", tmp_path / "ledger.csv"
     told = _run("pay", made.name, "--bonuses", str(file), "--csv", str(table))
     assert [entry.name for entry in ledger(made).entries if entry.name not in told] == []
-    assert file.read_text().split() == [f"{m.worker(4)},1.00"]
+    ((worker, amount, currency, key),) = csv.reader(file.read_text().splitlines())
+    assert (worker, amount, currency) == (m.worker(4), "1.00", "GBP")
     assert stat.S_IMODE(file.stat().st_mode) == stat.S_IMODE(table.stat().st_mode) == 0o600
     assert m.worker(4) not in table.read_text()
     assert record_bonuses(made, file) == 1
     assert record_bonuses(made, file) == 0
     book = ledger(made)
     assert (book.due, book.total) == (0, Decimal(7))
-    for text in ("x,1\n", f"{m.worker(4)}\n", f"{m.worker(4)},much\n", f"{m.worker(4)},1,2\n",
-                 f"{m.worker(4)},NaN\n", f"{m.worker(4)},1\n{m.worker(4)},1\n"):  # fmt: skip
-        file.write_text(text)
-        with pytest.raises(InputError, match=r"bonus\.csv:[12]: "):
-            record_bonuses(made, file)
+    (entry,) = json.loads(_run("pay", made.name, "--json"))["payments"]
+    assert (entry["id"], entry["amount"]) == (key, "1.00")
+
+
+def _bonuses(made: Any, path: Path) -> Path:
+    """Write the file of what is due now."""
+    _run("pay", made.name, "--bonuses", str(path))
+    return path
+
+
+def test_payments_add_up_over_several_files(db: Any, rules: Any, tmp_path: Path) -> None:
+    """What becomes due later is another payment; files twice, or that overlap, count it once."""
+    made, people = _study()
+    first = _bonuses(made, tmp_path / "1.csv")
+    assert _bonuses(made, tmp_path / "again.csv").read_text() == first.read_text()
+    record_bonuses(made, first)
+    assert not _bonuses(made, tmp_path / "none.csv").read_text()
+    _set(people["half"], state="complete", verdict="approved")
+    _set(people["good"], paid=0)
+    second = _bonuses(made, tmp_path / "2.csv")
+    assert [row[:2] for row in csv.reader(second.read_text().splitlines())] == [
+        [m.worker(1), "2.00"],
+        [m.worker(4), "1.00"],  # as before, and a payment of its own
+    ]
+    both = tmp_path / "both.csv"
+    both.write_text(first.read_text() + second.read_text().splitlines()[0] + "\n")
+    assert [record_bonuses(made, file) for file in (first, both, second, both)] == [0, 1, 1, 0]
+    book = ledger(made)
+    assert {entry.part.pk: entry.part.bonus for entry in book.entries if entry.part.bonus} == {
+        people["good"].pk: Decimal("2.00"),
+        people["half"].pk: Decimal("2.00"),
+    }
+    assert (book.due, book.total) == (0, Decimal(8))
+
+
+def test_a_payment_has_one_amount(db: Any, rules: Any, tmp_path: Path) -> None:
+    """Two files with one id and two amounts: the second is refused with its line, all of it."""
+    made, people = _study()
+    first = _bonuses(made, tmp_path / "1.csv")
+    _set(people["half"], state="complete", verdict="approved")
+    _set(people["good"], paid=0)
+    second = _bonuses(made, tmp_path / "2.csv")
+    record_bonuses(made, first)
+    with pytest.raises(InputError, match=r"2\.csv:2: .* is in the ledger with 1\.00 GBP"):
+        record_bonuses(made, second)
+    assert ledger(made).total == Decimal(5)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("{worker}", "not 1 cells"),
+        ("{worker},1", "not 2 cells"),
+        ("x,1,GBP,p1", "nobody with this id took part"),
+        ("{worker},much,GBP,p1", "no sum of money"),
+        ("{worker},-1,GBP,p1", "no sum of money"),
+        ("{worker},NaN,GBP,p1", "no sum of money"),
+        ("{worker},0.005,GBP,p1", "no sum of money"),
+        ("{worker},1e2,GBP,p1", "no sum of money"),
+        ("{worker},0,GBP,p1", "the amount is 0"),
+        ("{worker},1,EUR,p1", "the currency is 'EUR', and the study pays in GBP"),
+        ("{worker},€1,GBP,p1", "another currency than GBP"),
+        ("{worker},1,,p1", "the currency is ''"),
+        ("{worker},1,GBP,", "no id of a payment"),
+        ("{worker},2,GBP,p1\n{worker},2,GBP,p1", "is in the file twice"),
+    ],
+)
+def test_a_line_that_is_no_payment_is_refused(
+    db: Any, rules: Any, tmp_path: Path, line: str, said: str
+) -> None:
+    """Its place is named, and nothing of the file is entered."""
+    made, _people = _study()
+    file = tmp_path / "bonus.csv"
+    file.write_text(f"{m.worker(2)},1.50,GBP,p0\n" + line.format(worker=m.worker(4)))
+    with pytest.raises(InputError, match=rf"bonus\.csv:[23]: .*{said}"):
+        record_bonuses(made, file)
+    assert not Payment.objects.exists()
+
+
+def test_a_payment_to_somebody_who_was_erased_meanwhile_is_entered(
+    db: Any, rules: Any, tmp_path: Path
+) -> None:
+    """Between the file and its payment a worker may erase themselves; what was paid stays."""
+    made, people = _study()
+    file = _bonuses(made, tmp_path / "1.csv")
+    erase(people["half"].person, texts=False)
+    assert record_bonuses(made, file) == 1
+    assert Participation.objects.get(pk=people["half"].pk).bonus == Decimal("1.00")
+
+
+@BOTH
+@pytest.mark.long
+def test_a_file_that_two_import_at_once_counts_once(
+    database: Any, rules: Any, tmp_path: Path
+) -> None:
+    """Of eight imports of one file in the same moment, one enters the payments."""
+    made, _people = _study()
+    file = _bonuses(made, tmp_path / "1.csv")
+    assert sorted(at_once(lambda _: record_bonuses(made, file), range(8))) == [0] * 7 + [1]
+    assert ledger(made).due == 0
+
+
+def test_a_reward_in_cents_is_doubted(db: Any, rules: Any, tmp_path: Path) -> None:
+    """A market's sum that is far beyond the reward changes nothing, and is named by its line."""
+    made, _ = m.study(1, provider="generic")
+    m.working(made)
+    file = tmp_path / "x.csv"
+    file.write_text(f"worker,status,paid\n{m.worker(1)},approved,250\n")
+    told = _run("reconcile", made.name, str(file))
+    assert f"{file}:2: paid is 250.00, far beyond the reward of 2.00 GBP" in told
+    assert ledger(made).total == 0
 
 
 def test_admins_see_the_ledger_by_pseudonyms(

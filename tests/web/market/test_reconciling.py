@@ -199,8 +199,12 @@ FAULTS = {
     "worker,status\nabcd,approved,x\n": ":2: not as many cells",
     "worker,status\n=x(),approved\n": ":2: 'worker' holds no id",
     "worker,status\nabcd,fine\n": ":2: 'status' is 'fine', which is none of",
-    "worker,status,paid\nabcd,approved,much\n": ":2: 'paid' is 'much', which is no number",
-    "worker,status,paid\nabcd,approved,-1\n": ":2: 'paid' is '-1', which is out of range",
+    "worker,status,paid\nabcd,approved,much\n": ":2: 'paid': 'much' is no sum of money",
+    "worker,status,paid\nabcd,approved,NaN\n": ":2: 'paid': 'NaN' is no sum of money",
+    "worker,status,paid\nabcd,approved,1_0\n": ":2: 'paid': '1_0' is no sum of money",
+    "worker,status,paid\nabcd,approved,1.005\n": ":2: 'paid': '1.005' is no sum of money",
+    "worker,status,paid\nabcd,approved,€2.50\n": ":2: 'paid': '€2.50' is in another currency",
+    "worker,status,paid\nabcd,approved,-1\n": ":2: 'paid': '-1' is no sum of money",
     "worker,status,seconds\nabcd,approved,1e999\n": ":2: 'seconds' is '1e999', which is no num",
     "worker,status\nabcd,approved\n\nabcd,returned\n": ":4: the same submission as in line 2",
     'worker,status\n"abcd,approved\n': "no table of CSV",
@@ -214,7 +218,7 @@ def test_every_fault_of_an_export_has_its_line(site: Any, tmp_path: Path, text: 
     file = tmp_path / "x.csv"
     file.write_bytes(text.encode("utf-8", "surrogateescape"))
     with pytest.raises(InputError, match=r"x\.csv") as told:
-        read_export(file, "generic")
+        read_export(file, "generic", "GBP")
     assert FAULTS[text] in str(told.value)
 
 

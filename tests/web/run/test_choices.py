@@ -98,7 +98,7 @@ def test_no_file_address_or_program_is_chosen_in_a_browser() -> None:
     left = {field.name for field in fields(SiteRules)} - set(CHOOSABLE)
     assert left == {
         "licence", "retention_days", "topics", "models", "model_seconds", "mail", "upload_mb",
-        "hold_pace_over", "hold_gold_over", "held_most",
+        "hold_pace_over", "hold_gold_over", "held_most", "proxies",
     }  # fmt: skip
 
 

@@ -13,7 +13,7 @@ import secrets
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from ipaddress import IPv6Address, ip_address, ip_network
+from ipaddress import ip_network
 from statistics import median
 from typing import Any
 
@@ -26,6 +26,7 @@ from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Contest, Gold, Judge, Seen, Slot, unseen
 from winosmith.web.judge.votes import counted, give_back, place_of, settle_votes
+from winosmith.web.people.addresses import read_address
 from winosmith.web.people.models import Person, keyed
 from winosmith.web.problems.models import Problem, State
 from winosmith.web.problems.states import questions, settle, stay
@@ -210,12 +211,9 @@ def origin(address: str, at: datetime | None = None) -> str:
     A digest by the site's key and the hour: the same address has another one an hour later. Of
     IPv6 it is the /64, within which one machine changes its address as it likes.
     """
-    try:
-        found = ip_address(address.strip("[]"))
-    except ValueError:
+    found = read_address(address)
+    if found is None:
         return ""
-    if isinstance(found, IPv6Address):
-        found = found.ipv4_mapped or found
     where = str(found)
     if found.version == 6:
         where = str(ip_network((found, 64), strict=False))
@@ -228,6 +226,31 @@ def forget_origins(now: datetime | None = None) -> int:
     before = (now or timezone.now()) - 2 * HOUR
     with writing():
         return Slot.objects.filter(answered_at__lt=before).exclude(origin="").update(origin="")
+
+
+FEW = 3
+"""Judges within an hour of whom it is worth a look that all come from one address."""
+
+
+def judges_of_one_address() -> int:
+    """Return how many judges answered within a clock hour, if all of them had one address.
+
+    This hour and the one before are looked at, each by itself, because origins differ between
+    hours. 0 for fewer than `FEW`, and if the site does not compare addresses (`hold_accounts`).
+    """
+    if not settings.RULES.hold_accounts:
+        return 0
+    hour = timezone.now().replace(minute=0, second=0, microsecond=0)
+    found = 0
+    for start in (hour - HOUR, hour):
+        rows = Slot.objects.filter(answered_at__gte=start, answered_at__lt=start + HOUR)
+        counts = rows.aggregate(
+            judges=Count("holder", distinct=True), origins=Count("origin", distinct=True),
+            unread=Count("pk", filter=Q(origin="")),
+        )  # fmt: skip
+        if counts["judges"] >= FEW and counts["origins"] == 1 and not counts["unread"]:
+            found = max(found, counts["judges"])
+    return found
 
 
 def _from_same_address(slot: Slot, address: str) -> set[int]:

@@ -17,7 +17,8 @@ from winosmith.errors import InputError
 from winosmith.web.judge import trust, turns, votes
 from winosmith.web.judge.models import Contest, Judge, Skip, Slot
 from winosmith.web.pages import beside, is_number, percent
-from winosmith.web.people.gates import address, agreed, form_once, judges_only, new_key, rate_limit
+from winosmith.web.people.addresses import address
+from winosmith.web.people.gates import agreed, form_once, judges_only, new_key, rate_limit
 from winosmith.web.people.models import Person
 
 Done = tuple[dict[str, Any], Slot | None]

@@ -9,12 +9,12 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from django.utils.translation import gettext as _
 
@@ -54,7 +54,7 @@ class Row:
         part: it is paid for a part of the work.
         code: that the worker entered, or "".
         seconds: by the market's clock; None where it says nothing.
-        paid: what the market names as paid; None where it names nothing.
+        paid: the reward that the market names, without bonuses; None if it names none.
     """
 
     line: int
@@ -130,15 +130,20 @@ FORMATS = {
 taken,Completion code, …") and the statuses of its API; generic: our own."""
 
 
-def read_export(path: Path, provider: str) -> list[Row]:
+def read_export(path: Path, provider: str, currency: str = "") -> list[Row]:
     """Return the rows of an export.
+
+    Args:
+        path: of the file.
+        provider: the market.
+        currency: the study's, which no sum may contradict; "" for any.
 
     Raises:
         InputError: it is no export of this market; every fault with its file and line.
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            rows, faults = _read(csv.DictReader(file, strict=True), provider, path)
+            rows, faults = _read(csv.DictReader(file, strict=True), provider, path, currency)
     except (csv.Error, UnicodeDecodeError) as error:
         fault = _("this is no table of CSV in UTF-8")
         raise InputError(f"{path}: {fault}: {error}") from None
@@ -150,7 +155,9 @@ def read_export(path: Path, provider: str) -> list[Row]:
     return rows
 
 
-def _read(table: csv.DictReader[str], provider: str, path: Path) -> tuple[list[Row], list[str]]:
+def _read(
+    table: csv.DictReader[str], provider: str, path: Path, currency: str
+) -> tuple[list[Row], list[str]]:
     """Return the rows that can be read, and the faults of the others."""
     format_, rows, faults = FORMATS[provider], [], []
     header = [name.strip() for name in table.fieldnames or ()]
@@ -174,13 +181,13 @@ def _read(table: csv.DictReader[str], provider: str, path: Path) -> tuple[list[R
             continue
         named = {name: unguarded(text.strip()) for name, text in cells.items()}
         try:
-            rows.append(_row(table.line_num, named, format_, provider))
+            rows.append(_row(table.line_num, named, format_, provider, currency))
         except InputError as error:
             faults.append(f"{path}:{table.line_num}: {error}")
     return rows, faults
 
 
-def _row(line: int, cells: Mapping[str, str], format_: Format, provider: str) -> Row:
+def _row(line: int, cells: Mapping[str, str], format_: Format, provider: str, currency: str) -> Row:
     form, needs_submission = PROVIDERS[provider].form, PROVIDERS[provider].needs_submission
     worker, submission = cells[format_.worker], cells.get(format_.submission, "")
     if not form.fullmatch(worker):
@@ -200,23 +207,65 @@ def _row(line: int, cells: Mapping[str, str], format_: Format, provider: str) ->
         format_.words[said],
         said in format_.part,
         cells.get(format_.code, ""),
-        _cell(cells, format_.seconds, lambda text: int(float(text))),
-        _cell(cells, format_.paid, lambda text: Decimal(text.lstrip("$£€ "))),
+        _seconds(format_.seconds, cells.get(format_.seconds, "")),
+        _sum(format_.paid, cells.get(format_.paid, ""), currency),
     )
 
 
-Number = TypeVar("Number", int, Decimal)
+def _sum(name: str, text: str, currency: str) -> Decimal | None:
+    """Return the sum that a cell holds; None if it is empty or the column is not there."""
+    if not text:
+        return None
+    try:
+        return read_sum(text, currency)
+    except InputError as error:
+        raise InputError(f"{name!r}: {error}") from None
 
 
-def _cell(cells: Mapping[str, str], name: str, read: Callable[[str], Number]) -> Number | None:
-    """Return what a cell holds; None where it is empty or the column is not there."""
-    text = cells.get(name, "") if name else ""
+SIGNS = {
+    "£": frozenset({"GBP"}),
+    "€": frozenset({"EUR"}),
+    "$": frozenset({"USD", "AUD", "CAD", "HKD", "MXN", "NZD", "SGD"}),
+}
+"""The currencies that a sign may stand for."""
+
+_SUM = re.compile(
+    r"(?:(?P<sign>[£€$]) ?|(?P<before>[A-Z]{3}) )?"
+    r"(?P<number>[0-9]{1,6}(?:\.[0-9]{1,2})?)(?: (?P<after>[A-Z]{3}))?"
+)
+
+
+def read_sum(text: str, currency: str = "") -> Decimal:
+    """Return the sum that a text states, such as "2.50", "£2.50" or "2.50 GBP".
+
+    Args:
+        text: the sum, in units with at most two decimals.
+        currency: the only one that the text may name; "" for any.
+
+    Raises:
+        InputError: it is no such sum, or in another currency.
+    """
+    match = _SUM.fullmatch(text.strip())
+    if match is None:
+        raise InputError(_("%r is no sum of money; write it like 2.50") % text)
+    named = {code for code in (match["before"], match["after"]) if code}
+    fits = named <= {currency} and currency in SIGNS.get(match["sign"] or "", {currency})
+    if currency and not fits:
+        raise InputError(
+            _("%(sum)r is in another currency than %(currency)s")
+            % {"sum": text, "currency": currency}
+        )
+    return Decimal(match["number"]).quantize(Decimal("0.01"))
+
+
+def _seconds(name: str, text: str) -> int | None:
+    """Return what a cell holds; None if it is empty or the column is not there."""
     if not text:
         return None
     told = {"column": name, "cell": text}
     try:
-        value = read(text)
-    except (ValueError, InvalidOperation, OverflowError):
+        value = int(float(text))
+    except (ValueError, OverflowError):
         raise InputError(_("%(column)r is %(cell)r, which is no number") % told) from None
     if not 0 <= value < 10**7:
         raise InputError(_("%(column)r is %(cell)r, which is out of range") % told)
@@ -304,6 +353,10 @@ class Plan:
         }
 
 
+TOO_MUCH = 10
+"""Times the reward beyond which a sum is taken for one in cents."""
+
+
 def plan(
     study: Study, rows: Sequence[Row], *, final: bool = False, sent: datetime | None = None
 ) -> Plan:
@@ -335,6 +388,12 @@ def plan(
             continue
         met |= {one.pk for one in (worker, submission) if one is not None}
         part, doubt = _matched(row, worker, submission)
+        if part is not None and study.reward and (row.paid or 0) > TOO_MUCH * study.reward:
+            told = {"paid": row.paid, "reward": study.reward, "currency": study.currency}
+            part, doubt = None, _(
+                "paid is %(paid)s, far beyond the reward of %(reward)s %(currency)s; give units, "
+                "not cents"
+            ) % told  # fmt: skip
         if doubt:
             made.doubts.append((row.line, doubt))
         if part is not None:

@@ -1,14 +1,15 @@
 """The ledger of a study: who did what in how long, what they were paid, and an hour's wage.
 
-Pay beside the market's reward goes by the lines that the market's form takes.
+The reward is the state that the market's export names. Bonuses are entries, each with an id.
 """
 
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from decimal import ROUND_UP, Decimal, InvalidOperation
+from decimal import ROUND_UP, Decimal
 from pathlib import Path
 from statistics import median
 
@@ -18,7 +19,8 @@ from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.judge.trust import Pace, pace
 from winosmith.web.market import models
-from winosmith.web.market.models import Identity, Participation, Study
+from winosmith.web.market.exports import read_sum
+from winosmith.web.market.models import Identity, Participation, Payment, Study
 from winosmith.web.market.providers import digest_of, unseal
 from winosmith.web.market.workers import (
     count_done,
@@ -27,12 +29,15 @@ from winosmith.web.market.workers import (
     seconds_of,
     training_told,
 )
-from winosmith.web.people.models import pseudonym
+from winosmith.web.people.models import keyed, pseudonym
 
 CENT = Decimal("0.01")
 
 NOTHING = Decimal("0.00")
 """Shown as other sums are."""
+
+KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,63}")
+"""What the id of a payment looks like."""
 
 COLUMNS = (
     "worker", "state", "verdict", "done", "asked", "seconds", "market_seconds", "owed", "paid",
@@ -147,7 +152,8 @@ def planned_wage(study: Study) -> Decimal:
 
 
 def _entries(study: Study) -> Iterator[Entry]:
-    for part in study.participations.select_related("person", "study").order_by("began", "pk"):
+    parts = study.participations.select_related("person", "study").prefetch_related("payments")
+    for part in parts.order_by("began", "pk"):
         done = count_done(part)
         seconds = seconds_of(part) if part.seconds is None else part.seconds
         entry = Entry(
@@ -203,51 +209,93 @@ def _warnings(study: Study, middle: Decimal | None) -> Iterator[str]:
         yield _("Half of the workers got %(wage)s an hour or less; the least is %(least)s.") % told
 
 
-def bonus_lines(book: Ledger) -> Iterator[tuple[str, str]]:
-    """Yield the market's id and the amount of everyone to whom something is due.
+def bonus_lines(book: Ledger) -> Iterator[tuple[str, str, str, str]]:
+    """Yield what is due: the market's id of a worker, the amount, its currency, the payment's id.
 
-    The one way in which ids leave the site: to whoever pays, and into no other file.
+    The one way in which ids leave the site: to whoever pays, and into no other file. Until the
+    payment is in the ledger, it keeps its id.
     """
     for entry in book.entries:
         identity = entry.part.identities.filter(kind=models.WORKER).exclude(sealed="").first()
         if entry.due and identity is not None:
-            yield unseal(identity.sealed), f"{entry.due:.2f}"
+            key = _key(entry.part, entry.part.payments.count() + 1)
+            yield unseal(identity.sealed), f"{entry.due:.2f}", book.study.currency, key
+
+
+def _key(part: Participation, number: int) -> str:
+    """Return the id of somebody's payment by its number; it names nobody outside the site."""
+    return f"pay-{keyed('payment', f'{part.pk} {number}')[:16]}"
 
 
 def record_bonuses(study: Study, path: Path) -> int:
-    """Note the bonuses of a file as paid: lines of an id and an amount; return how many are new.
+    """Enter the payments of a file, written as `bonus_lines` yields them; return how many are new.
 
-    The amount is what the worker got as a bonus in all: the same file again changes nothing.
+    A payment whose id is in the ledger already counts once.
 
     Raises:
-        InputError: a line is none, or its worker took no part; nothing is written then.
+        InputError: a line is none, its worker took no part, its currency is not the study's, or
+            its payment is in the ledger with another amount or worker; nothing is written then.
     """
-    found: dict[int, Decimal] = {}
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        for at, cells in enumerate(csv.reader(file), start=1):
-            if not any(cells):
-                continue
-            part, amount = _line(study, cells, f"{path}:{at}")
-            if part in found:
-                raise InputError(f"{path}:{at}: this worker stands in the file twice")
-            found[part] = amount
-    with writing():
-        rows = Participation.objects.filter(study=study)
-        return sum(
-            rows.filter(pk=part).exclude(bonus=amount).update(bonus=amount)
-            for part, amount in found.items()
-        )
-
-
-def _line(study: Study, cells: list[str], where: str) -> tuple[int, Decimal]:
+    found: dict[str, tuple[str, Payment]] = {}
     try:
-        worker, amount = cells[0].strip(), Decimal(cells[1].strip())
-    except (IndexError, InvalidOperation):
-        raise InputError(f"{where}: this is no line of an id and an amount") from None
-    if len(cells) != 2 or not (amount.is_finite() and 0 <= amount < 10**5):
-        raise InputError(f"{where}: this is no line of an id and an amount")
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            for at, cells in enumerate(csv.reader(file, strict=True), start=1):
+                if any(cells):
+                    where = f"{path}:{at}"
+                    payment = _payment(study, cells, where)
+                    if payment.key in found:
+                        raise InputError(f"{where}: the payment {payment.key} is in the file twice")
+                    found[payment.key] = where, payment
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: this is no table of CSV in UTF-8: {error}") from None
+    with writing():
+        Study.objects.select_for_update().get(pk=study.pk)  # one file at a time
+        for known in study.payments.filter(key__in=found):
+            where, payment = found.pop(known.key)
+            if (known.participation_id, known.amount) != (
+                payment.participation_id,
+                payment.amount,
+            ):
+                raise InputError(
+                    f"{where}: the payment {known.key} is in the ledger with {known.amount} "
+                    f"{study.currency}, and another amount or worker is another payment; write "
+                    "what is due now to a new file"
+                )
+        return len(Payment.objects.bulk_create(payment for _where, payment in found.values()))
+
+
+def _payment(study: Study, cells: list[str], where: str) -> Payment:
+    if len(cells) != 4:
+        raise InputError(
+            f"{where}: a line has an id of the market, an amount, a currency and an id of the "
+            f"payment, not {len(cells)} cells; give the file that --bonuses wrote"
+        )
+    worker, amount, currency, key = (cell.strip() for cell in cells)
+    if not KEY.fullmatch(key):
+        raise InputError(f"{where}: {key!r} is no id of a payment")
+    if currency != study.currency:
+        raise InputError(
+            f"{where}: the currency is {currency!r}, and the study pays in {study.currency}"
+        )
+    try:
+        paid = read_sum(amount, study.currency)
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
+    if not paid:
+        raise InputError(f"{where}: the amount is 0; leave the line out")
+    part = _part(study, worker, key)
+    if part is None:
+        raise InputError(f"{where}: nobody with this id took part in the study")
+    return Payment(study=study, participation_id=part, key=key, amount=paid)
+
+
+def _part(study: Study, worker: str, key: str) -> int | None:
+    """Return whose payment it is: by the market's id, or by ours if they were erased meanwhile."""
     digest = digest_of(study.provider, models.WORKER, worker)
     identity = Identity.objects.filter(study=study, kind=models.WORKER, digest=digest).first()
-    if identity is None:
-        raise InputError(f"{where}: nobody with this id took part in the study")
-    return identity.participation_id, round(amount, 2)
+    if identity is not None:
+        return identity.participation_id
+    for part in study.participations.filter(identities=None).prefetch_related("payments"):
+        if key in (_key(part, number + 1) for number in range(len(part.payments.all()) + 1)):
+            return part.pk
+    return None

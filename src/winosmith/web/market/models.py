@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from typing import ClassVar
 
 from django.conf import settings
@@ -96,7 +97,7 @@ class Participation(models.Model):
         state: how far the work is, by what is stored here.
         verdict: what the market says of it, by its last export; `said` in the market's own word.
         seconds: of work, when it ended; None before. `market_seconds`: by the market's clock.
-        paid, bonus: in the study's currency.
+        paid: the reward that the market names, without bonuses; in the study's currency.
     """
 
     class State(models.TextChoices):
@@ -126,7 +127,6 @@ class Participation(models.Model):
     seconds = models.PositiveIntegerField(null=True)
     market_seconds = models.PositiveIntegerField(null=True)
     paid = models.DecimalField(max_digits=8, decimal_places=2, default=0)
-    bonus = models.DecimalField(max_digits=8, decimal_places=2, default=0)
     began = models.DateTimeField(default=timezone.now)
     ended = models.DateTimeField(null=True)
 
@@ -135,6 +135,34 @@ class Participation(models.Model):
 
     def __str__(self) -> str:
         return f"participation {self.pk}, {self.get_state_display()}"
+
+    @property
+    def bonus(self) -> Decimal:
+        """What was paid in addition to the reward, in the study's currency."""
+        return sum((payment.amount for payment in self.payments.all()), Decimal("0.00"))
+
+
+class Payment(models.Model):
+    """An entry of the ledger: somebody was paid a bonus. Entries are added, and never change.
+
+    Attributes:
+        key: the payment's id; the same id in another file is the same payment.
+        amount: in units of the study's currency, above 0.
+    """
+
+    study = models.ForeignKey(Study, models.PROTECT, related_name="payments", db_index=False)
+    participation = models.ForeignKey(Participation, models.PROTECT, related_name="payments")
+    key = models.CharField(max_length=64)
+    amount = models.DecimalField(max_digits=8, decimal_places=2)
+    at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["study", "key"], name="payment_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"payment {self.key}: {self.amount}"
 
 
 class Identity(models.Model):

@@ -6,9 +6,7 @@ from collections.abc import Callable
 from itertools import chain
 from typing import Any
 
-from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth import login as log_in
 from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -26,7 +24,14 @@ from winosmith.web.market.models import TURNED_AWAY, WORKING, WRITE, Participati
 from winosmith.web.market.studies import find_study, progress
 from winosmith.web.pages import attached, csv_lines
 from winosmith.web.people.accounts import adopt
-from winosmith.web.people.gates import admins_only, existing_writer, form_once, new_key, rate_limit
+from winosmith.web.people.gates import (
+    admins_only,
+    begin_session,
+    existing_writer,
+    form_once,
+    new_key,
+    rate_limit,
+)
 from winosmith.web.people.privacy import missing
 
 BEGINS = 240
@@ -110,8 +115,7 @@ def _begin(request: HttpRequest, study: Study, arrival: workers.Arrival) -> Http
         part = workers.begin(study, arrival)
         if before is not None and before.anonymous:
             adopt(part.person, before)
-        request.session.flush()
-        log_in(request, part.person, backend=settings.AUTHENTICATION_BACKENDS[0])
+        begin_session(request, part.person)
     if missing(part.person):
         return redirect(f"{reverse('people:consent')}?next={reverse('market:work')}")
     return redirect("market:work")

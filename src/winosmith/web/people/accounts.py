@@ -28,7 +28,8 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
-from winosmith.web.people.gates import TooMany, address, network, rate_limit, uncount
+from winosmith.web.people.addresses import address, network
+from winosmith.web.people.gates import rate_limit, uncount
 from winosmith.web.people.models import (
     Agreement,
     Invitation,
@@ -259,32 +260,44 @@ def _check_free(name: str) -> None:
     raise InputError(TAKEN)
 
 
-def enter(request: HttpRequest, name: str, password: str) -> Person | None:
-    """Return the person of a name and password; None where they don't fit.
+def enter(
+    request: HttpRequest,
+    name: str,
+    password: str,
+    then: Callable[[Person], object] = lambda _person: None,
+) -> Person | None:
+    """Return the person of a name and password, or None if they don't match.
 
-    Failures are counted before the password is looked at, so that many tries at once are many.
+    Attempts are counted in one transaction before the password is checked, so that many at once
+    are many; a second transaction takes back the count of one that succeeds. Between the two
+    nothing is locked: checking a password takes long.
+
+    Args:
+        request: from whose network the attempt comes.
+        name: of the account.
+        password: as it was typed.
+        then: what follows a success, in the second transaction.
 
     Raises:
-        TooMany: too many failures within an hour.
+        TooMany: there were too many failures within an hour; this attempt is not counted.
     """
     name = unicodedata.normalize("NFKC", name).strip()
-    tries = (  # the narrowest first: who is refused there counts nowhere else, and shuts nobody out
-        (f"both {network(address(request))} {name.lower()}", WRONG_HERE),
+    where = network(address(request))
+    tries = (  # in one order for all: two that wait for these rows never wait for each other
+        (f"both {where} {name.lower()}", WRONG_HERE),
         (f"name {name.lower()}", WRONG_NAME),
-        (f"network {network(address(request))}", WRONG_NETWORK),
+        (f"network {where}", WRONG_NETWORK),
     )
-    for at, (somebody, most) in enumerate(tries):
-        try:
+    with writing():
+        for somebody, most in tries:
             rate_limit(somebody, "log-in", most)
-        except TooMany:  # no guess: nothing is looked at
-            for narrower, _most in tries[:at]:
-                uncount(narrower, "log-in")
-            raise
     found = authenticate(request, username=name, password=password)
     if found is None:
         return None
-    for somebody, _most in tries:
-        uncount(somebody, "log-in")
+    with writing():
+        for somebody, _most in tries:
+            uncount(somebody, "log-in")
+        then(cast(Person, found))
     return cast(Person, found)
 
 

@@ -16,12 +16,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import wraps
-from ipaddress import IPv6Address, ip_address, ip_network
 from typing import Any, Concatenate, ParamSpec, cast
 from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib.auth import SESSION_KEY
+from django.contrib.auth import login as log_in
 from django.contrib.sessions.backends.db import SessionStore as DatabaseStore
 from django.db import OperationalError
 from django.db.models import F
@@ -35,6 +35,7 @@ from django.utils.translation import gettext as _
 from winosmith.errors import InputError, WinosmithError
 from winosmith.web import _lock
 from winosmith.web._lock import since, writing
+from winosmith.web.people.addresses import address, network
 from winosmith.web.people.models import (
     Done,
     Hits,
@@ -52,6 +53,9 @@ WRITER = "writer"
 
 class SessionStore(DatabaseStore):
     """Django's store in the database, of digests of keys; its writes wait in the site's queue."""
+
+    _written: tuple[str | None, bytes] | None = None
+    """The key and the data that were written last."""
 
     @classmethod
     def get_model_class(cls) -> type[Session]:
@@ -81,14 +85,29 @@ class SessionStore(DatabaseStore):
         return held
 
     def save(self, must_create: bool = False) -> None:
-        """Write the session; it is on the disk when this returns."""
+        """Write the session; it is on the disk when this returns.
+
+        What this store has written already is not written again: after a log-in the middleware
+        only sets the cookie.
+        """
+        held = self.serializer().dumps(self._get_session(no_load=must_create))
+        if not must_create and self._written == (self.session_key, held):
+            return
         with writing():
             super().save(must_create)
+        self._written = (self.session_key, held)
 
     def delete(self, session_key: str | None = None) -> None:
         """End the session of a key; this one where none is named."""
         with writing():
             super().delete(token_digest(session_key or self.session_key or ""))
+
+
+def begin_session(request: HttpRequest, person: Person) -> None:
+    """Begin a log-in session in the caller's transaction; the session before it ends."""
+    request.session.flush()
+    log_in(request, person, backend=settings.AUTHENTICATION_BACKENDS[0])
+    request.session.save()
 
 
 def existing_writer(request: HttpRequest) -> Person | None:
@@ -123,9 +142,6 @@ HOUR = timedelta(hours=1)
 SOON = 1.0
 """Seconds for which reading waits to be counted."""
 
-BITS = {4: 24, 6: 48}
-"""Of an address that are kept: what a provider commonly gives to one customer or office."""
-
 
 class TooMany(WinosmithError):  # noqa: N818 - it tells when to come again, not of a fault
     """Somebody did something more often than the site allows; `again` is when they may."""
@@ -143,33 +159,6 @@ class TooMany(WinosmithError):  # noqa: N818 - it tells when to come again, not 
     def minutes(self) -> int:
         """The same in minutes, 1 or more."""
         return -(-self.seconds // 60)
-
-
-def address(request: HttpRequest) -> str:
-    """Return the address that a request comes from; "" when there is none (a socket file).
-
-    Behind a proxy (the site has a public address) it is the last hop of X-Forwarded-For, the one
-    that the proxy itself wrote; whatever stands before it, the client may have made up.
-    """
-    if settings.SITE.public_url:
-        hops = str(request.META.get("HTTP_X_FORWARDED_FOR", "")).split(",")
-        if hops[-1].strip():
-            return hops[-1].strip()
-    return str(request.META.get("REMOTE_ADDR", ""))
-
-
-def network(where: str) -> str:
-    """Return the network of an address: a /24, or a /48 of IPv6; "unknown" for what is none.
-
-    >>> # network("192.0.2.77") == "192.0.2.0/24"
-    """
-    try:
-        found = ip_address(where.strip("[]"))
-    except ValueError:
-        return "unknown"
-    if isinstance(found, IPv6Address) and found.ipv4_mapped:
-        found = found.ipv4_mapped
-    return str(ip_network((found, BITS[found.version]), strict=False))
 
 
 def _who(somebody: HttpRequest | Person | str) -> str:

@@ -245,6 +245,15 @@ class Session(AbstractBaseSession):
         return SessionStore
 
 
+class SiteKey(models.Model):
+    """One row: a digest of the key on which the pseudonyms in this database depend."""
+
+    digest = models.CharField(max_length=64)
+
+    def __str__(self) -> str:
+        return "the site's key"
+
+
 class Done(models.Model):
     """That a form was sent, and what came of it: sent again, it does nothing but say so."""
 

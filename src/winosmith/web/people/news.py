@@ -43,7 +43,8 @@ from winosmith.errors import InputError
 from winosmith.web import _lock
 from winosmith.web._lock import since, writing
 from winosmith.web.people.accounts import way_in, ways_back
-from winosmith.web.people.gates import SOON, address, network, rate_limit
+from winosmith.web.people.addresses import address, network
+from winosmith.web.people.gates import SOON, rate_limit
 from winosmith.web.people.models import Person, stop_if_gone
 
 MOST = 99

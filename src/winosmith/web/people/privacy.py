@@ -8,8 +8,11 @@ on others first.
 
 from __future__ import annotations
 
+import json
+import os
 import secrets
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -19,7 +22,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError
+from winosmith.records import parsed
 from winosmith.web._lock import writing
+from winosmith.web._site import ERASURES
 from winosmith.web.people import models
 from winosmith.web.people.models import Agreement, Document, Invitation, Person, Session, pseudonym
 
@@ -314,6 +319,7 @@ def erase(person: Person, texts: bool) -> None:
         admins = Person.objects.select_for_update().filter(is_superuser=True, is_active=True)
         if person.is_superuser and not admins.exclude(pk=person.pk).exists():
             raise InputError(_("This is the only admin; make another one first."))
+        digest = _erasure_digest(person)
         stays = [area(person, texts) for area in reversed(erasing)]
         models.Done.objects.filter(person=person).delete()
         person.sessions.all().delete()
@@ -332,6 +338,57 @@ def erase(person: Person, texts: bool) -> None:
         person.email, person.mail_news = "", False
         person.set_unusable_password()
         person.save()
+        _log_erasure(person, digest, texts)
+
+
+def _erasure_digest(person: Person) -> str:
+    """Return what names a person in the log of erasures: only a backup has the salt to find it."""
+    return models.keyed("erased", f"{person.pk}:{person.salt}")
+
+
+def _log_erasure(person: Person, digest: str, texts: bool) -> None:
+    """Append an erasure to the log, next to the database: restoring a backup undoes the erasure.
+
+    It is on the disk before the commit, so that none is missing after a crash. A line that a crash
+    cut off ends at the next line's first newline.
+    """
+    entry = {"at": timezone.now().isoformat(), "person": person.pk, "digest": digest}
+    line = f"\n{json.dumps({**entry, 'texts': texts})}\n".encode()
+    path = settings.SITE.folder / ERASURES
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "wb") as file:
+        file.write(line)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def to_erase_again() -> list[tuple[Person, bool]]:
+    """Return people whom the log of erasures names and a restored backup brought back.
+
+    Returns:
+        Each with whether their unreleased texts were erased, too; in the order of their keys.
+    """
+    path = settings.SITE.folder / ERASURES
+    logged: dict[tuple[int, str], bool] = {}
+    for line in path.read_text("utf-8", "replace").splitlines() if path.exists() else ():
+        with suppress(ValueError, KeyError, TypeError):  # a line that was cut off
+            entry = parsed(line)
+            key = (int(entry["person"]), str(entry["digest"]))
+            logged[key] = logged.get(key, False) or bool(entry["texts"])
+    found = Person.objects.filter(pk__in={number for number, _digest in logged}, erased=None)
+    digests = [(person, (person.pk, _erasure_digest(person))) for person in found.order_by("pk")]
+    return [(person, logged[key]) for person, key in digests if key in logged]
+
+
+def erase_again() -> int:
+    """Erase those people again; return how many.
+
+    Raises:
+        InputError: one of them is the only admin.
+    """
+    people = to_erase_again()
+    for person, texts in people:
+        erase(person, texts)
+    return len(people)
 
 
 HITS = timedelta(days=1)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, cast
 
 from django import forms
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth import login as log_in
 from django.contrib.auth import logout as log_out
 from django.core.exceptions import ValidationError
 from django.forms import Form
@@ -27,8 +26,6 @@ from winosmith.web.people import accounts, gates, privacy
 from winosmith.web.people import news as mails
 from winosmith.web.people.models import Document, Invitation, Person, pseudonym
 from winosmith.web.people.news import SHOWN, happened, heard, note_heard, works
-
-BACKEND = settings.AUTHENTICATION_BACKENDS[0]
 
 CONSENTS = 240
 """People without an account who may begin within an hour from one network."""
@@ -340,9 +337,9 @@ def login(request: HttpRequest) -> HttpResponseBase:
         return redirect(to)
     form = LoginForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
-        person = accounts.enter(request, **form.cleaned_data)
-        if person is not None:
-            _begin(request, person)
+        typed = form.cleaned_data
+        begin = partial(_begin, request)
+        if accounts.enter(request, typed["name"], typed["password"], then=begin):
             return redirect(to)
         form.add_error(None, _("This name and this password don’t belong together."))
     context = {"form": form, "next": to}
@@ -355,8 +352,7 @@ def _begin(request: HttpRequest, person: Person) -> None:
     with writing():
         if before is not None and before.anonymous and before.pk != person.pk:
             accounts.adopt(person, before)
-        request.session.flush()
-        log_in(request, person, backend=BACKEND)
+        gates.begin_session(request, person)
 
 
 @require_POST

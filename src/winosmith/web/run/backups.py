@@ -17,12 +17,10 @@ from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError
 from winosmith.web._backup import backup
+from winosmith.web._site import BACKUPS
 from winosmith.web.people.models import Person
 from winosmith.web.run.deeds import Progress, file_of, note
 from winosmith.web.run.models import BACKUP, Deed
-
-FOLDER = "backups"
-"""In the site's folder."""
 
 KEPT = 7
 """The newest ones that are kept."""
@@ -32,7 +30,7 @@ NAME = re.compile(r"site-\d{8}-\d{6}\.tar\.gz")
 
 def folder() -> Path:
     """Return where they lie."""
-    return Path(settings.SITE.folder, FOLDER)
+    return Path(settings.SITE.folder, BACKUPS)
 
 
 def kept() -> list[dict[str, Any]]:

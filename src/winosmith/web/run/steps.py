@@ -15,9 +15,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from winosmith.web._site import SiteRules
-from winosmith.web.judge.trust import askable, enough_gold
+from winosmith.web.judge.trust import askable, enough_gold, judges_of_one_address
 from winosmith.web.market.models import Study
-from winosmith.web.people.models import Invitation, Person
+from winosmith.web.people import addresses
+from winosmith.web.people.models import Invitation, Person, pseudonym
+from winosmith.web.people.privacy import to_erase_again
 from winosmith.web.predict.asking import current_models, state_of
 from winosmith.web.problems.models import Problem
 from winosmith.web.run.choices import GROUPS
@@ -69,6 +71,26 @@ def steps() -> list[Step]:
 def left(found: list[Step]) -> int:
     """Return how many needed steps are not done."""
     return sum(step.needed and not step.done for step in found)
+
+
+def faults() -> list[str]:
+    """Return what is wrong with the site and changes verdicts, in sentences."""
+    found = addresses.faults()
+    if judges := judges_of_one_address():
+        told = _(
+            "All %d judges of an hour had one address, so that their votes decide nothing. If they "
+            "are not in one place, a proxy is missing in site.toml (proxies); if they are, set "
+            "hold_accounts to 0 for that time."
+        )
+        found.append(told % judges)
+    if people := to_erase_again():
+        told = _(
+            "This site comes from a backup. Erased since: %(names)s. Run on the server: "
+            "winosmith admin erase-again %(folder)s"
+        )
+        names = ", ".join(pseudonym(person) for person, _texts in people)
+        found.append(told % {"names": names, "folder": settings.SITE.folder})
+    return found
 
 
 def _name() -> Step:

@@ -265,7 +265,7 @@ def _came(found: Plan) -> dict[str, Any]:
 def _plan(deed: Deed) -> Plan:
     study, path = study_named(deed.asked["name"]), there(deed)
     with _named(deed, path):
-        rows = read_export(path, study.provider)
+        rows = read_export(path, study.provider, study.currency)
     return plan(study, rows, final=deed.asked["final"], sent=deed.at)
 
 

@@ -30,7 +30,7 @@ from winosmith.web.run.choices import Choices, choose, turn_to_choose
 from winosmith.web.run.dashboard import as_context
 from winosmith.web.run.deeds import PIECE, confirm, drop, file_of, go_on, most, put, stop
 from winosmith.web.run.models import BACKUP, TEST, Deed
-from winosmith.web.run.steps import left, steps
+from winosmith.web.run.steps import faults, left, steps
 from winosmith.web.take.models import Round
 from winosmith.web.take.rounds import standing
 
@@ -47,7 +47,7 @@ def start(request: HttpRequest) -> HttpResponse:
     """Show what is to be done next, and what was done last."""
     go_on()
     found = steps()
-    context = {"steps": found, "left": left(found), "deeds": _deeds()[:LAST]}
+    context = {"steps": found, "left": left(found), "deeds": _deeds()[:LAST], "faults": faults()}
     return render(request, "run/start.html", context)
 
 
@@ -55,7 +55,8 @@ def start(request: HttpRequest) -> HttpResponse:
 @admins_only
 def dashboard(request: HttpRequest) -> HttpResponse:
     """Show how the site goes, over days or weeks."""
-    return render(request, "run/dashboard.html", as_context(request.GET.get("by", "")))
+    context = {**as_context(request.GET.get("by", "")), "faults": faults()}
+    return render(request, "run/dashboard.html", context)
 
 
 @require_safe

@@ -95,7 +95,6 @@ class Migration(migrations.Migration):
                 ("seconds", models.PositiveIntegerField(null=True)),
                 ("market_seconds", models.PositiveIntegerField(null=True)),
                 ("paid", models.DecimalField(decimal_places=2, default=0, max_digits=8)),
-                ("bonus", models.DecimalField(decimal_places=2, default=0, max_digits=8)),
                 ("began", models.DateTimeField(default=django.utils.timezone.now)),
                 ("ended", models.DateTimeField(null=True)),
                 (
@@ -115,6 +114,42 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+        ),
+        migrations.CreateModel(
+            name="Payment",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("key", models.CharField(max_length=64)),
+                ("amount", models.DecimalField(decimal_places=2, max_digits=8)),
+                ("at", models.DateTimeField(default=django.utils.timezone.now)),
+                (
+                    "participation",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="payments",
+                        to="market.participation",
+                    ),
+                ),
+                (
+                    "study",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="payments",
+                        to="market.study",
+                    ),
+                ),
+            ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(fields=("study", "key"), name="payment_once")
+                ],
+            },
         ),
         migrations.CreateModel(
             name="Identity",

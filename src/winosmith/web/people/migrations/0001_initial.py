@@ -227,6 +227,18 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
+            name="SiteKey",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("digest", models.CharField(max_length=64)),
+            ],
+        ),
+        migrations.CreateModel(
             name="Session",
             fields=[
                 ("session_data", models.TextField(verbose_name="session data")),

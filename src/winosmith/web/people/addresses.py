@@ -1,0 +1,142 @@
+"""Client addresses: where a request comes from, through the proxies that the settings name.
+
+Two rules depend on them: limits count by network, and one address never decides a problem. So a
+proxy that hides the address of its clients changes verdicts. What is wrong with the header is
+logged, and shown to the admins for a day.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import datetime, timedelta
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+
+from django.conf import settings
+from django.db import OperationalError
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from winosmith.web import _lock
+from winosmith.web._lock import since, writing
+from winosmith.web.people.models import Hits
+
+BITS = {4: 24, 6: 48}
+"""Of an address that are kept: what a provider commonly gives to one customer or office."""
+
+_WITH_PORT = re.compile(r"\[(?P<six>[^\[\]]+)\](?::\d{1,5})?|(?P<four>\d[\d.]+):\d{1,5}")
+
+
+def read_address(text: str) -> IPv4Address | IPv6Address | None:
+    """Return the IP address of a text, or None.
+
+    A port, brackets and the zone of IPv6 are dropped; IPv4 inside IPv6 is IPv4.
+
+    >>> # str(read_address("203.0.113.7:50123")) == "203.0.113.7"
+    >>> # str(read_address("[2001:db8::1%eth0]:443")) == "2001:db8::1"
+    """
+    text = text.strip()
+    if match := _WITH_PORT.fullmatch(text):
+        text = match["six"] or match["four"]
+    try:
+        found = ip_address(text.partition("%")[0])
+    except ValueError:
+        return None
+    return (found.ipv4_mapped or found) if isinstance(found, IPv6Address) else found
+
+
+def address(request: HttpRequest) -> str:
+    """Return the address that a request comes from, or "" if it can't be read.
+
+    Behind proxies (the site has a public address) it is in X-Forwarded-For, to which each proxy
+    appends the address that it saw. The addresses are walked from the right past the proxies of
+    `SiteRules.proxies`; the client may have made up everything before the one that is found.
+    """
+    header = str(request.META.get("HTTP_X_FORWARDED_FOR", ""))
+    hops = header.split(",") if header.strip() else []
+    chain = [*hops, str(request.META.get("REMOTE_ADDR", ""))]
+    past = _proxies_passed(chain)
+    if hops and not past:
+        _note(UNNAMED, chain[-1])
+    text = chain[-1 - past]
+    found = read_address(text)
+    if found is None:
+        _note(UNREADABLE, text)
+    return str(found or "")
+
+
+def _proxies_passed(chain: Sequence[str]) -> int:
+    """Return how many addresses at the end of a chain are trusted proxies; never all of them."""
+    named = settings.RULES.proxies if settings.SITE.public_url else 0
+    last = len(chain) - 1
+    if isinstance(named, int):
+        passed = min(named, last)
+        missing = last < named
+    else:
+        networks = [ip_network(name, strict=False) for name in named]
+        trusted = [
+            found is not None and any(found in network for network in networks)
+            for found in map(read_address, reversed(chain))
+        ]
+        passed = min([*trusted, False].index(False), last)
+        missing = not last and trusted[0]
+    if missing:
+        _note(MISSING, "")
+    return passed
+
+
+def network(where: str) -> str:
+    """Return the network of an address: a /24, or a /48 of IPv6; "unknown" if it can't be read.
+
+    >>> # network("192.0.2.77") == "192.0.2.0/24"
+    """
+    found = read_address(where)
+    if found is None:
+        return "unknown"
+    return str(ip_network((found, BITS[found.version]), strict=False))
+
+
+UNREADABLE, MISSING, UNNAMED = "unreadable address", "missing address", "unnamed proxy"
+
+_noted: dict[str, datetime] = {}
+"""By fault: the hour for which this process has noted it."""
+
+
+def _note(fault: str, text: str) -> None:
+    """Log a fault, and keep it for the admins: once an hour in each process, with no address."""
+    hour = timezone.now().replace(minute=0, second=0, microsecond=0)
+    if _noted.get(fault) == hour:
+        return
+    _noted[fault] = hour
+    digits = r"[0-9a-fA-F]" if set(text) & set(".:") else r"\d"
+    shown = re.sub(digits, "0", text.strip())[:60]
+    logging.getLogger(__name__).warning("%s: %r (digits are shown as 0)", fault, shown)
+    with suppress(OperationalError), since(_lock.PATIENCE - _lock.LEAST), writing():
+        Hits.objects.get_or_create(who=shown, what=fault, hour=hour)
+
+
+def faults() -> list[str]:
+    """Return what was wrong with client addresses within a day, in sentences for an admin."""
+    rows = Hits.objects.filter(what__in=(UNREADABLE, MISSING, UNNAMED))
+    rows = rows.filter(hour__gt=timezone.now() - timedelta(days=1))
+    words = {
+        UNREADABLE: _(
+            "An address can’t be read: “%s” (each digit is shown as 0). Votes from there are "
+            "never held for coming from one address. Let the proxy send the client’s address."
+        ),
+        MISSING: _(
+            "X-Forwarded-For is missing, or has fewer addresses than there are proxies%s. "
+            "Everybody may seem to come from one address, whose votes decide nothing. "
+            "Let each proxy add the address that it sees."
+        ),
+        UNNAMED: _(
+            "A request from “%s” (each digit is shown as 0) has X-Forwarded-For, but that is not "
+            "one of your proxies, so the header was ignored. If it is a proxy, name it "
+            "(proxies in site.toml)."
+        ),
+    }
+    found = rows.values_list("what", "who").distinct().order_by("what", "who")
+    return [words[what] % who for what, who in found]

@@ -1,0 +1,58 @@
+"""How many write transactions a log-in takes: each one waits for the disk, and for all others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from tests.web.conftest import BOTH, PASSWORD  # type: ignore[import-not-found]
+from winosmith.web.people.models import Hits, Session
+
+WRITES = ("INSERT", "UPDATE", "DELETE")
+
+
+def write_transactions(queries: Any) -> int:
+    """Return how many transactions with a write were committed, and writes without one."""
+    count, inside, writes = 0, False, False
+    for query in queries:
+        word = query["sql"].split(maxsplit=1)[0].upper()
+        if word == "BEGIN":
+            inside, writes = True, False
+        elif word == "COMMIT":
+            inside, count = False, count + writes
+        elif word in WRITES:
+            writes, count = True, count + (not inside)
+    return count
+
+
+@BOTH
+@pytest.mark.parametrize(("password", "most"), [(PASSWORD, 2), ("wrong", 1)])
+def test_a_log_in_takes_two_write_transactions(
+    database: Any, person: Callable[..., Any], visit: Callable[..., Any], password: str, most: int
+) -> None:
+    """One counts the attempt, one begins the session; a wrong password takes the first only."""
+    person("ann")
+    with CaptureQueriesContext(connection) as queries:
+        answer = visit().post("/people/login/", {"name": "ann", "password": password})
+    assert write_transactions(queries) == most
+    inside = password == PASSWORD
+    assert answer.status_code == (302 if inside else 422)
+    assert Session.objects.count() == inside
+    assert sum(Hits.objects.values_list("count", flat=True)) == (0 if inside else 3)
+
+
+def test_a_session_that_changes_after_it_was_written_is_written_again(
+    db: Any, person: Callable[..., Any], visit: Callable[..., Any]
+) -> None:
+    """What a page puts into the session of somebody who is logged in is there the next time."""
+    browser = visit(person("ann"))
+    session = browser.session
+    session["later"] = 1
+    session.save()
+    session["later"] = 2
+    session.save()
+    assert browser.session["later"] == 2
