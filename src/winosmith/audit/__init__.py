@@ -28,7 +28,7 @@ from winosmith.audit._repaired import (
     repair_verdict,
 )
 from winosmith.audit._report import page, sections, signature, verdict
-from winosmith.audit._review import Declared, OneSided, Review, across, declared, near, review
+from winosmith.audit._review import Declared, Review, across, declared, near, review
 from winosmith.audit._triage import (
     Against,
     Suspect,
@@ -58,7 +58,6 @@ __all__ = [
     "Doubts",
     "Found",
     "Items",
-    "OneSided",
     "Overlap",
     "Part",
     "Probe",

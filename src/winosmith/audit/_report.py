@@ -424,8 +424,6 @@ def _rest(audit: Audit) -> Iterator[report.Block]:
             ("pairs of nearly identical items", seen.alike),
             ("of these, with another text as the answer", seen.differing),
             ("options equal but for case or a mark", [[one] for one in seen.equal]),
-            ("key that holds another option", [[one] for one in seen.holding]),
-            ("key that another option holds", [[one] for one in seen.held]),
             ("records that are no items", refused),
         ]
         rows += [
@@ -441,9 +439,6 @@ def _rest(audit: Audit) -> Iterator[report.Block]:
             absent.append(f"Whether fields of {n} tell the key can't be said of so few items.")
         for leak in seen.leaks or ():
             rows.append([f"{n}: fields that tell the key", leak.problems, str(leak)])
-        for group in seen.one_sided:
-            where = f"{group.field} {group.value}: all at position {group.position}"
-            rows.append([f"{n}: groups with one position of the key", group.items, where])
         if seen.withheld:
             rows.append([f"{n}: items without a key", seen.withheld, None])
         if seen.unlicensed:
