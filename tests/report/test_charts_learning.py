@@ -17,15 +17,6 @@ def test_a_learning_curve_tells_its_points_and_names_its_continuations() -> None
     assert drawn.markup == report.learning(POINTS, runs=POINTS[:1], lines=lines, level=0.94).markup
 
 
-def test_where_the_level_is_met_is_told_with_its_interval() -> None:
-    """Sizes are short, an open end and a curve that never gets there say "never"."""
-    rows = [report.Reach("line", 118_468, 42_956, 1_084_665), report.Reach("flat", None, 9e9)]
-    drawn = report.reaches(rows, largest=40_398)
-    assert drawn.description == "line: 118k (43k to 1.08M); flat: never (9G to never)"
-    assert "measured to 40,398" in drawn.markup
-    assert ">never<" in drawn.markup
-
-
 def test_a_reliability_diagram_tells_each_point() -> None:
     """The description has how many are right at each confidence."""
     rows = [report.Stated(0.6, 0.5, 0.4, 0.6, 80), report.Stated(0.95, 0.7, 0.6, 0.8, 1200)]

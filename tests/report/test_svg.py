@@ -143,10 +143,6 @@ def test_descriptions_tell_the_figures() -> None:
     assert score.description == (
         "2 of 10 problems are in bins at or above the threshold 0.75; 1 were taken."
     )
-    level = report.levels(
-        [report.Level("all", 2.5, 0.1, 0.2), report.Level("none", None)], title=""
-    )
-    assert level.description == "all: 2.500 (null 0.100 to 0.200); none: —"
 
 
 def test_nothing_to_draw_is_no_error() -> None:
@@ -158,8 +154,6 @@ def test_nothing_to_draw_is_no_error() -> None:
         report.phase_chance([0], [(0, 0, 0)]),
         *report.clouds([report.Cloud("none", np.empty((0, 2)), [])]),
         *report.histograms([report.Bars("none", [0, 1], [[0], [0]])]),
-        report.levels([], title="none"),
-        report.levels([report.Level("none", None)], title="none"),
     ]
     assert all(panel.markup.startswith("<svg") for panel in empty)
 
