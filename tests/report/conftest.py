@@ -52,7 +52,7 @@ def draw_all() -> dict[str, tuple[report.Svg, ...]]:
             report.accuracies(
                 [
                     report.Measured("toy", 0.62, 0.5, 0.74),
-                    report.Measured("people", 0.97, 0.93, 1.0, people=True),
+                    report.Measured("people", 0.97, 0.93, 1.0, marked=True),
                 ],
                 chance=0.5,
             ),

@@ -202,7 +202,7 @@ def test_a_long_name_beside_a_dot_is_wrapped_and_not_cut() -> None:
     """All its words are drawn, on lines of their own, and its row is higher for it."""
     long = "contradiction, where the hypothesis has few of its words in the premise"
     short, tall = (
-        report.dots([report.Dot(name, 0.4, 0.3, 0.2, 0.35)], title="Cues")
+        report.dots([report.Measured(name, 0.4, 0.2, 0.35, expected=0.3)], title="Cues")
         for name in ("the longest", long)
     )
     drawn = " ".join(re.findall(r"<text[^>]*>([^<]+)</text>", tall.markup))

@@ -31,7 +31,7 @@ from winosmith.audit._answers import Answers
 from winosmith.audit._audit import learnable
 from winosmith.audit._battery import LEVEL, battery
 from winosmith.audit._cues import CUES, Cue, in_order
-from winosmith.audit._items import SHARES, Bools, Floats, Ints, Items, in_classes
+from winosmith.audit._items import SHARES, Bools, Floats, Ints, Items, in_classes, key_text
 from winosmith.audit._pace import Step, paced
 from winosmith.audit._probes import features, guessed, probe
 from winosmith.audit._proof import LIMIT, WORDS, Proof, prove, refuse_few
@@ -403,7 +403,7 @@ def _doubted(data: Dataset, found: Doubts, rows: Sequence[int]) -> dict[int, tup
         problem = data[row := data.row(one.id)]
         reason = (
             f"{one.models} models choose “{problem.options[one.other]}”, its key is "
-            f"“{_key(problem)}” (agreement {percent(one.agreement, 0)})"
+            f"“{key_text(problem)}” (agreement {percent(one.agreement, 0)})"
         )
         reasons[row] = (SET_ASIDE, reason)
     twins = {twin: data[row].id for row in reasons if (twin := data[row].twin_id)}
@@ -453,10 +453,6 @@ def _repeated(data: Dataset, already: Mapping[int, tuple[str, str]]) -> dict[int
                 reason = ("copy", f"a copy of {data[rows[0]].id}")
             gone[row] = reason
     return gone
-
-
-def _key(problem: Problem) -> str:
-    return "" if problem.answer is None else problem.options[problem.answer]
 
 
 def _name(problem: Problem) -> tuple[str, str]:

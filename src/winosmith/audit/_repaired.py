@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from winosmith import formats, report
+from winosmith.audit._items import key_text
 from winosmith.audit._pace import Step
 from winosmith.audit._proof import LIMIT, WORDS, Bound
 from winosmith.audit._repair import (
@@ -120,15 +121,10 @@ def repair_sections(repaired: Repair, of_several: bool = False) -> list[report.S
         most=_MENDED,
         beyond="{:,} more rules are in the report (`out=`) and in the JSON.",
     )  # fmt: skip
+    chance = repaired.chance[1]
+    low, high = chance - LIMIT, chance + LIMIT
     dots = [
-        report.Dot(
-            one.rule,
-            one.after,
-            repaired.chance[1],
-            repaired.chance[1] - LIMIT,
-            repaired.chance[1] + LIMIT,
-            abs(one.after - repaired.chance[1]) > LIMIT,
-        )
+        report.Measured(one.rule, one.after, low, high, abs(one.after - chance) > LIMIT, chance)
         for one in repaired.changed[:DRAWN]
     ]
     return [
@@ -264,9 +260,8 @@ def _of_models(repaired: Repair) -> Iterator[report.Table]:
 
         def row(one: Suspect) -> list[report.Value]:
             problem = came[came.row(one.id)]
-            key = "" if problem.answer is None else problem.options[problem.answer]
             agreed = report.percent(one.agreement, 0)
-            return [one.id, agreed, one.models, problem.options[one.other], key]
+            return [one.id, agreed, one.models, problem.options[one.other], key_text(problem)]
 
         yield report.Table(
             "Items set aside",

@@ -8,6 +8,7 @@ from math import ceil, floor, log10
 from winosmith import report
 from winosmith.audit._audit import LEAST, SEEN, Audit, Part
 from winosmith.audit._battery import LEVEL, Battery, Found
+from winosmith.audit._items import key_text
 from winosmith.audit._overlap import Overlap
 from winosmith.audit._probes import Probe
 from winosmith.audit._repair import Repair
@@ -15,7 +16,6 @@ from winosmith.audit._repaired import DRAWN, repair_sections
 from winosmith.audit._review import leaked, shared
 from winosmith.dataset import Dataset
 from winosmith.metrics import null_interval_label
-from winosmith.problem import Problem
 
 _LONG = 400
 """So many characters of an example's question are shown, the last."""
@@ -230,13 +230,13 @@ def _cues(part: Part) -> report.Section:
     )  # fmt: skip
     first = [*tried.named, *(found for found in moved if found.named is None)][:DRAWN]
     rows = [
-        report.Dot(
+        report.Measured(
             found.cue,
             found.right,
-            found.expected,
             min(found.expected, found.high),
             found.high,
             found.named is not None,
+            found.expected,
         )
         for found in first
     ]
@@ -468,7 +468,7 @@ def _rest(audit: Audit) -> Iterator[report.Block]:
 
 def _differing(part: Part) -> report.Table:
     """Return the pairs of nearly identical items whose answers differ, with both answers."""
-    key = {problem.id: _key(problem) for problem in part.dataset}
+    key = {problem.id: key_text(problem) for problem in part.dataset}
     return report.Table(
         f"Nearly identical items of {part.name} with different answers",
         ["item", "its answer", "another", "its answer"],
@@ -477,10 +477,6 @@ def _differing(part: Part) -> report.Table:
         "answer, as in questions of one template. Those with the same options come first.",
         most=4,
     )
-
-
-def _key(problem: Problem) -> str:
-    return "" if problem.answer is None else problem.options[problem.answer]
 
 
 def _standing(part: Part, found: Overlap) -> Iterator[list[report.Value]]:
@@ -516,7 +512,7 @@ def _models(part: Part) -> report.Section:
     for suspect in found.suspects[:_LISTED]:
         problem = texts[suspect.id]
         agreed = report.percent(suspect.agreement, 0)
-        rows.append([suspect.id, agreed, problem.options[suspect.other], _key(problem)])
+        rows.append([suspect.id, agreed, problem.options[suspect.other], key_text(problem)])
     count = len(found.right)
     lead = (
         f"{count} model{'s' * (count > 1)}. Items that all get right: {len(found.saturated):,}; "

@@ -24,7 +24,6 @@ from __future__ import annotations
 from winosmith.report._charts_debias import (
     Bars,
     Cloud,
-    Dot,
     clouds,
     dots,
     funnel,
@@ -99,7 +98,6 @@ __all__ = [
     "Cloud",
     "Code",
     "Column",
-    "Dot",
     "Drawing",
     "Families",
     "Family",

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from winosmith.escape import for_page
+from winosmith.report._charts_models import Measured
 from winosmith.report._svg import (
     GONE,
     INK,
@@ -404,27 +405,7 @@ def _titled(axes: Axes, name: str, note: str) -> None:
                 handletextpad=0.4, columnspacing=1)  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Dot:
-    """One row of `dots`.
-
-    Attributes:
-        name: of the rule.
-        value: what it earns, 0–1.
-        expected: what it would earn by chance.
-        low, high: the band of that.
-        named: whether it stands out.
-    """
-
-    name: str
-    value: float
-    expected: float
-    low: float
-    high: float
-    named: bool = False
-
-
-def dots(rows: Sequence[Dot], *, title: str) -> Svg:
+def dots(rows: Sequence[Measured], *, title: str) -> Svg:
     """Draw one dot a row, over the band of what chance gives.
 
     Args:
@@ -438,8 +419,9 @@ def dots(rows: Sequence[Dot], *, title: str) -> Svg:
         axes = canvas.add_subplot()
         for place, row in enumerate(rows):
             axes.hlines(place, row.low, row.high, color=NULL, alpha=0.35, linewidth=9)
-            axes.plot(row.expected, place, linestyle="", marker="|", color=MUTED)
-            colour, marker = (GONE, "D") if row.named else (INK, "o")
+            if row.expected is not None:
+                axes.plot(row.expected, place, linestyle="", marker="|", color=MUTED)
+            colour, marker = (GONE, "D") if row.marked else (INK, "o")
             axes.plot(row.value, place, linestyle="", marker=marker, markersize=6, color=colour)
         ends = [end for row in rows for end in (row.low, row.high, row.value)]
         axes.set(xlim=(max(0, min(ends, default=0) - 0.02), min(1, max(ends, default=1) + 0.02)),

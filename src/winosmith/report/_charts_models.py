@@ -17,20 +17,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Measured:
-    """An accuracy and its interval.
+    """A share with an interval: its own, or that of what chance gives.
 
     Attributes:
-        name: whose it is.
+        name: whose it is, or of the rule that earns it.
         value: 0–1.
         low, high: the interval's ends.
-        people: people's, not a solver's.
+        marked: it has a colour and a shape of its own: people's, or of a rule that stands out.
+        expected: what chance gives, where the interval is that of chance.
     """
 
     name: str
     value: float
     low: float
     high: float
-    people: bool = False
+    marked: bool = False
+    expected: float | None = None
 
 
 def accuracies(
@@ -51,7 +53,7 @@ def accuracies(
             axes.vlines(chance, -0.75, len(rows) - 0.5, color=NULL, linestyle=(0, (4, 3)))
             axes.text(chance, -0.8, "guessing", ha="center", va="bottom", color=MUTED)
         for place, row in enumerate(rows):
-            colour, marker = (GONE, "D") if row.people else (KEPT, "o")
+            colour, marker = (GONE, "D") if row.marked else (KEPT, "o")
             axes.hlines(place, row.low, row.high, color=colour, linewidth=2)
             axes.plot(row.value, place, linestyle="", marker=marker, markersize=7, color=colour)
             axes.annotate(shown(row.value, ".1%"), (row.value, place), (0, 7), color=INK,
