@@ -19,10 +19,9 @@ from winosmith.audit._overlap import Overlap, overlap
 from winosmith.audit._pace import paced
 from winosmith.audit._probes import Probe, Word, probes
 from winosmith.audit._proof import LIMIT, WORDS, Bound, Proof, Thin, prove
-from winosmith.audit._repair import LEAST_KEPT, Changed, Repair, repair
+from winosmith.audit._repair import Changed, Repair, repair
 from winosmith.audit._repaired import (
     repair_page,
-    repair_sections,
     repair_splits,
     repair_to_folder,
     repair_verdict,
@@ -40,7 +39,6 @@ from winosmith.audit._wrong_keys import Accuracy, Concentration, Doubts
 
 __all__ = [
     "CUES",
-    "LEAST_KEPT",
     "LIMIT",
     "MAX_DRAWS",
     "WORDS",
@@ -85,7 +83,6 @@ __all__ = [
     "read_answers",
     "repair",
     "repair_page",
-    "repair_sections",
     "repair_splits",
     "repair_to_folder",
     "repair_verdict",

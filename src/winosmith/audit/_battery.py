@@ -14,8 +14,7 @@ that another seed decides otherwise). A cue still undecided after `MAX_DRAWS` is
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -167,11 +166,18 @@ def battery(
             z=float(first.z[at]) if first.varies[at] else 0.0,
             p=float(first.p[at]),
             speaks=float(spoken[at]),
-            **_given(list(named).index(at) + 1, at, named[at]) if at in named else {},
             borderline=bool(borderline[at]) and at not in named,
         )
         for at, cue in enumerate(read)
     ]
+    for rank, (at, this) in enumerate(named.items(), start=1):
+        found[at] = replace(
+            found[at],
+            named=rank,
+            p_given=float(this.p[at]),
+            high_given=float(this.high[at]),
+            draws_given=this.draws,
+        )
     order = sorted(
         found,
         key=lambda one: (one.named or MAX_NAMED + 1, not one.borderline, not one.spread, -one.z),
@@ -190,15 +196,6 @@ def _positions(items: Items) -> tuple[Cue, ...]:
     """Return cues for the positions after the fourth; if all items have as many, not the last."""
     most = int(items.counts.max())
     return POSITIONS[: max(0, most - 4 - bool((items.counts == most).all()))]
-
-
-def _given(rank: int, at: int, this: _Round) -> dict[str, Any]:
-    return {
-        "named": rank,
-        "p_given": float(this.p[at]),
-        "high_given": float(this.high[at]),
-        "draws_given": this.draws,
-    }
 
 
 def _positions_p(items: Items, draws: int, seed: int) -> float:

@@ -316,7 +316,10 @@ class Cleared:
             raise DataError(f"nothing is left to repair: {data[0].id} is {gone[0][1]}, and so on")
         gone |= _repeated(data, gone)
         rows = [row for row in range(len(data)) if row not in gone]
-        free = dict(zip(rows, _free(data.select(rows)), strict=True))
+        free = {
+            row: not (is_class or in_order(data[row].sentence, data[row].options))
+            for row, is_class in zip(rows, in_classes(data.select(rows)), strict=True)
+        }
         dealt = {row: _dealt(data[row], seed) if free[row] else data[row] for row in rows}
         own = answered(answers, data) if answers else {}
         found = doubts(Items.of(data.select(rows)), own, number, seed) if own else None
@@ -354,7 +357,11 @@ def thinned(cleared: Cleared, step: Step, memo: Memo) -> Repair:
     learnt = taught("all", np.ones(len(items), np.bool_))
     leaves = _lots(items, settings.seed) >= learnt.stays
     for unit in np.flatnonzero(leaves).tolist():
-        reason = _reason(learnt, unit, int(items.unit_counts[unit]))
+        reason = (
+            f"thinned: who does not read gives its key {percent(learnt.posterior[unit], 0)}, where "
+            f"{percent(1 / items.unit_counts[unit], 0)} is guessing; it was to stay with a "
+            f"probability of {percent(learnt.stays[unit], 0)}"
+        )
         for row in items.rows[items.unit == unit].tolist():
             gone[rows[row]] = ("thinned", reason)
     kept = [row for row in rows if row not in gone]
@@ -441,7 +448,8 @@ def _repeated(data: Dataset, already: Mapping[int, tuple[str, str]]) -> dict[int
     }
     for group in copies(data):
         left = (row for row in group if row not in gone and row not in already)
-        rows = sorted(left, key=lambda row: _name(data[row]))
+        # The first of some copies is found so that halves of one twin stay together.
+        rows = sorted(left, key=lambda row: (data[row].twin_id or "", data[row].id))
         keys = {
             plain(p.options[p.answer]) for p in map(data.__getitem__, rows) if p.answer is not None
         }
@@ -453,19 +461,6 @@ def _repeated(data: Dataset, already: Mapping[int, tuple[str, str]]) -> dict[int
                 reason = ("copy", f"a copy of {data[rows[0]].id}")
             gone[row] = reason
     return gone
-
-
-def _name(problem: Problem) -> tuple[str, str]:
-    """Return by what the first of some copies is found: halves of one twin stay together."""
-    return problem.twin_id or "", problem.id
-
-
-def _free(data: Dataset) -> list[bool]:
-    """Tell of each item whether the order of its options means nothing."""
-    return [
-        not (is_class or in_order(problem.sentence, problem.options))
-        for problem, is_class in zip(data, in_classes(data), strict=True)
-    ]
 
 
 def _told(problem: Problem) -> str:
@@ -490,15 +485,6 @@ def _lots(items: Items, seed: int) -> Floats:
     """Return a number in [0, 1) for each unit, (units,), that its text and the seed decide."""
     leads = (_told(items.problems[lead]) for lead in items.leads)
     return np.array([(_number("lot", seed, told) >> 11) / 2**53 for told in leads])
-
-
-def _reason(learnt: Learnt, unit: int, options: int) -> str:
-    """Return why a unit goes."""
-    return (
-        f"thinned: who does not read gives its key {percent(learnt.posterior[unit], 0)}, where "
-        f"{percent(1 / options, 0)} is guessing; it was to stay with a probability of "
-        f"{percent(learnt.stays[unit], 0)}"
-    )
 
 
 @dataclass(frozen=True)

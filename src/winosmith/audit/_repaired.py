@@ -49,13 +49,11 @@ _MENDED = 10
 
 def repair_page(repaired: Repair) -> str:
     """Return a repair as one HTML page that needs nothing else."""
-    name = repaired.filtered.kept.name or "the set"
+    counted = {name: repaired.parameters[name] for name in ("seed", "draws", "probe_draws")}
     return report.page(
-        f"Repair of {name}",
+        f"Repair of {repaired.filtered.kept.name or 'the set'}",
         repair_sections(repaired),
-        signature=report.sign(
-            repaired.filtered.input(), repaired.parameters["seed"], **_counted(repaired)
-        ),
+        signature=report.sign(repaired.filtered.input(), **counted),
     )
 
 
@@ -81,10 +79,6 @@ def repair_verdict(repaired: Repair) -> str:
         f"did not see: {len(proof.wide)} may be farther off, most of all “{worst.rule}” "
         f"({report.points_span((worst.low, worst.high))} points).{need}"
     )
-
-
-def _counted(repaired: Repair) -> dict[str, int]:
-    return {name: repaired.parameters[name] for name in ("draws", "probe_draws")}
 
 
 def repair_sections(repaired: Repair, of_several: bool = False) -> list[report.Section]:

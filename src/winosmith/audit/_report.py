@@ -7,7 +7,7 @@ from math import ceil, floor, log10
 
 from winosmith import report
 from winosmith.audit._audit import LEAST, SEEN, Audit, Part
-from winosmith.audit._battery import LEVEL, Battery, Found
+from winosmith.audit._battery import LEVEL, Found
 from winosmith.audit._items import key_text
 from winosmith.audit._overlap import Overlap
 from winosmith.audit._probes import Probe
@@ -34,11 +34,12 @@ _ADDED = 0.005
 
 def sections(audit: Audit, repaired: Sequence[Repair] = ()) -> list[report.Section]:
     """Return the page's sections; a terminal prints their paragraphs and tables."""
+    probed = list(_probes(audit))
     return [
         report.Section("What can be guessed", list(_verdict(audit))),
         *(section for one in repaired for section in repair_sections(one, len(repaired) > 1)),
         *(_cues(part) for part in audit.parts),
-        *([report.Section("Probes", list(_probes(audit)))] if _probed(audit) else []),
+        *([report.Section("Probes", probed)] if probed else []),
         *(_models(part) for part in audit.parts if part.triage),
         report.Section("The rest of a reviewer's list", list(_rest(audit))),
         report.Section("What difference it can detect", list(_detectable(audit))),
@@ -200,10 +201,6 @@ def _dealt(part: Part) -> str:
     return "Deal the order of the options anew where it is free."
 
 
-def _positions(tried: Battery) -> str:
-    return ", ".join(f"{at + 1}: {count:,}" for at, count in enumerate(tried.positions))
-
-
 def _ids(groups: Sequence[Sequence[str]], most: int = 3) -> str:
     more = len(groups) - most
     if all(len(ids) == 1 for ids in groups):
@@ -253,10 +250,11 @@ def _cues(part: Part) -> report.Section:
             table,
         )
     ]
+    keys = ", ".join(f"{at + 1}: {count:,}" for at, count in enumerate(tried.positions))
     blocks.append(
         report.Text(
             [
-                f"Keys at each position: {_positions(tried)} ({_p(tried.positions_p, tried.draws)} "
+                f"Keys at each position: {keys} ({_p(tried.positions_p, tried.draws)} "
                 "for all positions together)."
             ]
         )
@@ -322,10 +320,6 @@ def _p_given(found: Found) -> str:
     if found.p_given is None or found.draws_given is None:
         return ""
     return _p(found.p_given, found.draws_given)
-
-
-def _probed(audit: Audit) -> bool:
-    return any(part.probes or not part.learnable for part in audit.parts)
 
 
 def _probes(audit: Audit) -> Iterator[report.Block]:

@@ -91,7 +91,9 @@ def declared(path: str | Path, dataset: Dataset | None = None) -> Declared:
         file
         for folder in folders
         for file in sorted(folder.iterdir())
-        if file != path and file.is_file() and _is_card(file)
+        if file != path
+        and file.is_file()
+        and any(fnmatchcase(file.name.lower(), card) for card in _CARDS)
     ]
     texts = {file.name: file.read_text("utf-8", errors="replace") for file in cards}
     stated = {p.origin.licence for p in dataset or () if p.origin and p.origin.licence}
@@ -99,10 +101,6 @@ def declared(path: str | Path, dataset: Dataset | None = None) -> Declared:
     whole = {path.name: content(path).decode("utf-8", errors="replace")} | texts
     marks = ((_CANARY.search(text), name) for name, text in whole.items())
     return Declared(licence, next(((mark[1], name) for mark, name in marks if mark), None))
-
-
-def _is_card(file: Path) -> bool:
-    return any(fnmatchcase(file.name.lower(), card) for card in _CARDS)
 
 
 def _licence(texts: Mapping[str, str]) -> tuple[str, str] | None:

@@ -406,9 +406,10 @@ def write_votes(responses: Iterable[Response], path: str | Path) -> None:
     """
     with write_aside(path) as file:
         if Path(path).suffix == ".jsonl":
-            file.writelines(
-                json.dumps(_without_defaults(r), ensure_ascii=False) + "\n" for r in responses
-            )
+            for response in responses:
+                record = asdict(response).items()
+                told = {k: v for k, v in record if v is not None and v is not False and v != ()}
+                file.write(json.dumps(told, ensure_ascii=False) + "\n")
         else:
             write_csv(responses, file)
 
@@ -527,8 +528,3 @@ _MAY_BE: Mapping[str, tuple[type, ...]] = {
     "seconds": (int, float, NoneType),
 }
 """What the value of each key may be in JSON Lines; a truth value is no number."""
-
-
-def _without_defaults(response: Response) -> dict[str, Any]:
-    record = asdict(response)
-    return {k: v for k, v in record.items() if v is not None and v is not False and v != ()}
