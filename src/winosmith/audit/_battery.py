@@ -138,7 +138,10 @@ def battery(
     """
     if draws < LEAST_DRAWS:
         raise InputError(f"{draws} draws can't give a p of {LEVEL}; use {LEAST_DRAWS} or more")
-    read = items.readable([*cues, *_positions(items)])
+    most = int(items.counts.max())
+    # Where all items have as many options, the last position is a cue of its own already.
+    further = POSITIONS[: max(0, most - 4 - bool((items.counts == most).all()))]
+    read = items.readable([*cues, *further])
     unchecked = tuple(cue.name for cue in cues if cue not in read)
     ties = items.picked(read)
     about = np.array([cue.about == "position" for cue in read], bool)
@@ -182,7 +185,7 @@ def battery(
         found,
         key=lambda one: (one.named or MAX_NAMED + 1, not one.borderline, not one.spread, -one.z),
     )
-    counts = np.bincount(items.keys, minlength=int(items.counts.max()))
+    counts = np.bincount(items.keys, minlength=most)
     return Battery(
         tuple(order),
         unchecked,
@@ -190,12 +193,6 @@ def battery(
         _positions_p(items, first.draws, seed),
         first.draws,
     )
-
-
-def _positions(items: Items) -> tuple[Cue, ...]:
-    """Return cues for the positions after the fourth; if all items have as many, not the last."""
-    most = int(items.counts.max())
-    return POSITIONS[: max(0, most - 4 - bool((items.counts == most).all()))]
 
 
 def _positions_p(items: Items, draws: int, seed: int) -> float:

@@ -160,10 +160,12 @@ def _advice(audit: Audit) -> Iterator[str]:
         for found in part.battery.named:
             more = round((found.right - found.expected) * len(part.items))
             if found.about == "position" and found.right > found.high:
-                yield (
-                    f"{part.name}: “{found.cue}” has {_percent(found.right)} of the keys. "
-                    f"{_dealt(part)}"
-                )
+                mend = "Deal the order of the options anew where it is free."
+                options = {problem.options for problem in part.items.problems}
+                if len(options) == 1:
+                    classes = ", ".join(*options)
+                    mend = f"The options are classes ({classes}): take as many items of each."
+                yield f"{part.name}: “{found.cue}” has {_percent(found.right)} of the keys. {mend}"
             elif found.right > found.high:
                 mend = "Write their other options like the key."
                 if found.about == "class":
@@ -191,14 +193,6 @@ def _advice(audit: Audit) -> Iterator[str]:
             f"{leaked(one, other, pairs)}, copies or nearly so, as "
             f"{pairs[0][0]} in {one} and {pairs[0][1]} in {other}: leave them out of one."
         )
-
-
-def _dealt(part: Part) -> str:
-    """Return what to do about positions: where all options are the same, they are classes."""
-    options = {problem.options for problem in part.items.problems}
-    if len(options) == 1:
-        return f"The options are classes ({', '.join(*options)}): take as many items of each."
-    return "Deal the order of the options anew where it is free."
 
 
 def _ids(groups: Sequence[Sequence[str]], most: int = 3) -> str:

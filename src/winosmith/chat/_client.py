@@ -294,7 +294,10 @@ class Run:
         retrying = tenacity.Retrying(
             retry=tenacity.retry_if_exception_type(Again),
             wait=self._wait,
-            stop=tenacity.stop_any(tenacity.stop_before_delay(self.client.patience), _is_tried),
+            stop=tenacity.stop_any(
+                tenacity.stop_before_delay(self.client.patience),
+                lambda state: state.attempt_number >= state.outcome.exception().tries,
+            ),
             before_sleep=self._tell_wait,
             sleep=self._sleep,
             reraise=True,
@@ -382,10 +385,6 @@ class Run:
             f"{message}. {done:,} of {self.before + self._total:,} replies are kept in "
             f"{self.cache.path}; the same command goes on from there"
         )
-
-
-def _is_tried(state: Any) -> bool:
-    return bool(state.attempt_number >= state.outcome.exception().tries)
 
 
 _OURS = {"model", "messages", "stream", "n"}
