@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from winosmith import Dataset, Origin, Problem, audit
-from winosmith.audit import _items, _pace, _probes, _review
+from winosmith.audit import _audit, _items, _pace, _probes, _review
 from winosmith.audit._cues import Corpus
 from winosmith.errors import DataError, InputError
 
@@ -408,6 +408,31 @@ def test_a_borderline_cue_is_a_verdict_of_its_own() -> None:
     assert [told.partition(" is right")[0] for told in found.failures("borderline")] == [
         f"mine: {first.cue}"
     ]
+
+
+def test_a_large_set_says_what_memory_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before anything is tried: by the words that probes pair and by vectors; less without them."""
+    monkeypatch.setattr(_audit, "_memory", lambda: float("inf"))
+    asked, said = " ".join("abcdefgh" * 8), " and ".join("word" for _ in range(1400))
+    data = Dataset(
+        Problem(f"{at}", f"{asked} {at}?", (said, f"{said} end"), 0, blank=None)
+        for at in range(440)
+    )
+    told = _audit._room(data, probes=True)
+    assert told.startswith(" (this takes about 3 GiB of memory; with `probe_draws=0` 0.1")
+    assert _audit._room(data, probes=False) == _audit._room(_worded(80, 0.5), probes=True) == ""
+    unspaced = Dataset(
+        Problem(f"{at}", f"{'水火土' * 20}{at}", ("金木" * 900, "木金" * 900), 0, blank=None)
+        for at in range(800)
+    )
+    assert "GiB" in _audit._room(unspaced, probes=True)
+    monkeypatch.setattr(_audit, "_COUNTED", 100)
+    assert _audit._room(data, probes=True) == told
+    monkeypatch.setattr(_audit, "_memory", lambda: 1.5 * 2**30)
+    assert _audit._room(data, probes=True) == (
+        " (this takes about 3 GiB of memory, and there are 1.5: try 166 items drawn at random, "
+        "or with `probe_draws=0` 0.1)"
+    )
 
 
 def test_a_long_audit_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:

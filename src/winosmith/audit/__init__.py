@@ -19,7 +19,7 @@ from winosmith.audit._overlap import Overlap, overlap
 from winosmith.audit._pace import paced
 from winosmith.audit._probes import Probe, Word, probes
 from winosmith.audit._proof import LIMIT, WORDS, Bound, Proof, Thin, prove
-from winosmith.audit._repair import Changed, Repair, repair
+from winosmith.audit._repair import Changed, Repair, RepairSettings, repair
 from winosmith.audit._repaired import (
     repair_page,
     repair_splits,
@@ -61,6 +61,7 @@ __all__ = [
     "Probe",
     "Proof",
     "Repair",
+    "RepairSettings",
     "Review",
     "Suspect",
     "Thin",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ from winosmith.audit._cues import CUES, Cue
 from winosmith.audit._items import Items
 from winosmith.audit._overlap import Overlap
 from winosmith.audit._pace import Step, paced
-from winosmith.audit._probes import Probe, probes
+from winosmith.audit._probes import ASKED, Probe, probes
 from winosmith.audit._review import Declared, Review, across, leaked, review, shared
 from winosmith.audit._triage import Triage, triage
 from winosmith.dataset import Dataset
@@ -24,6 +25,7 @@ from winosmith.embed import TextEmbedder
 from winosmith.errors import DataError, InputError
 from winosmith.metrics import detectable_by_share
 from winosmith.report import percent
+from winosmith.text import pieces
 
 
 @dataclass(frozen=True)
@@ -213,7 +215,7 @@ def audit(
         raise DataError(f"two cues are named {twice!r}" if twice else "there is no cue to try")
     parts = []
     for name, dataset in splits.items():
-        step(f"{name}: cues")
+        step(f"{name}: cues{_room(dataset, probes=probe_draws > 0, vectors=embedder is not None)}")
         try:
             items = Items.of(dataset)
         except DataError as error:
@@ -247,6 +249,44 @@ def audit(
     known = embedder.parameters if embedder is not None else {}
     determined = {name: value for name, value in known.items() if name != "combine"}  # of problems
     return Audit(tuple(parts), both, seed, determined)
+
+
+_OPTION, _WORD, _PAIR, _VECTOR = 700, 34, 32, 9_400
+"""Bytes that an option takes, a word of an item, a word of an option beside a word of the question,
+and an option's vectors of 512 numbers: measured."""
+
+_COUNTED = 10_000
+"""So many items' words are counted at most, to tell how many all have."""
+
+
+def _room(dataset: Dataset, *, probes: bool, vectors: bool = False) -> str:
+    """Return how much memory a large set takes, and what to do without it; nothing for others."""
+    some = dataset.problems[:: 1 + len(dataset) // _COUNTED]
+    cues = learnt = 0
+    for problem in some:
+        asked, said = len(pieces(problem.sentence)), sum(map(len, map(pieces, problem.options)))
+        cues += _OPTION * len(problem.options) + _WORD * (asked + said)
+        learnt += _PAIR * (2 + min(asked, ASKED)) * said + _VECTOR * len(problem.options) * vectors
+    scale = len(dataset) / max(1, len(some)) / 2**30
+    needed, alone = (cues + learnt * probes) * scale, cues * scale
+    there = _memory() / 2**30
+    if needed < 2:
+        return ""
+    told = f"this takes about {needed:.0f} GiB of memory"
+    without = f"with `probe_draws=0` {alone:.1f}" if probes else ""
+    if needed <= there:
+        return f" ({'; '.join(filter(None, (told, without)))})"
+    fit = int(len(dataset) * there / needed * 0.8)
+    ways = f"try {fit:,} items drawn at random" + (f", or {without}" if without else "")
+    return f" ({told}, and there are {there:.3g}: {ways})"
+
+
+def _memory() -> float:
+    """Return how many bytes of memory the machine has; infinitely many where it does not tell."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, ValueError, OSError):  # Windows has none of this
+        return float("inf")
 
 
 LEAST = 50

@@ -92,7 +92,7 @@ class Changed:
 
 
 @dataclass(frozen=True)
-class Settings:
+class RepairSettings:
     """What a repair depends on, beside the items.
 
     Attributes:
@@ -255,7 +255,7 @@ def repair(
         step: is told what is done next.
         memo: keeps what was learnt, so that an interrupt does not cost it.
         settings: `answers`, `set_aside`, `least_kept`, `cues`, `draws`, `probe_draws` and `seed`,
-            the attributes of `Settings`.
+            the attributes of `RepairSettings`.
 
     Raises:
         DataError: there are too few blocks, fewer than `least_kept` of the items would be kept, or
@@ -269,7 +269,7 @@ def repair(
     >>> found.cues[0], found.filtered.input() == data, len(found.dataset) < 300
     ('the longest, in characters', True, True)
     """
-    how = Settings(**settings)
+    how = RepairSettings(**settings)
     how.refuse_foreign([data])
     return thinned(Cleared.of(data, later or {}, how), step, memo)
 
@@ -298,10 +298,10 @@ class Cleared:
     items: Items
     answers: Answers
     doubts: Doubts | None
-    settings: Settings
+    settings: RepairSettings
 
     @classmethod
-    def of(cls, data: Dataset, later: Mapping[str, Dataset], settings: Settings) -> Cleared:
+    def of(cls, data: Dataset, later: Mapping[str, Dataset], settings: RepairSettings) -> Cleared:
         """Clear a set; see `repair`.
 
         Raises:
@@ -499,7 +499,7 @@ class Thinning:
 
     items: Items
     fixed: Bools
-    settings: Settings
+    settings: RepairSettings
 
     @cached_property
     def of_cues(self) -> dict[str, Floats]:

@@ -23,7 +23,7 @@ from winosmith.audit._repair import (
     Learnt,
     Memo,
     Repair,
-    Settings,
+    RepairSettings,
     repair,
     thinned,
 )
@@ -295,7 +295,7 @@ def repair_to_folder(
         DataError: see `repair`.
         OutputError: the folder can't be taken or written.
     """
-    recipe = _recipe(data, Settings(**settings))
+    recipe = _recipe(data, RepairSettings(**settings))
     with _taken(Path(out), recipe, force=force) as (folder, memo):
         found = repair(data, step=step, memo=memo, **settings)
     return _written(folder, found)
@@ -327,7 +327,7 @@ def repair_splits(
         DataError: see `repair`; the message names the split.
         OutputError: see `repair_to_folder`.
     """
-    how = Settings(**settings)
+    how = RepairSettings(**settings)
     how.refuse_foreign(splits.values())
     names = list(splits)
     later = {name: {n: splits[n] for n in names[at + 1 :]} for at, name in enumerate(names)}
@@ -352,7 +352,7 @@ def repair_splits(
 
 
 def _recipe(
-    data: Dataset, settings: Settings, later: Mapping[str, Dataset] | None = None
+    data: Dataset, settings: RepairSettings, later: Mapping[str, Dataset] | None = None
 ) -> dict[str, Any]:
     """Return what determines a repair."""
     recipe: dict[str, Any] = {"repair": data.digest, **settings.parameters}
