@@ -59,7 +59,7 @@ from pathlib import Path
 import numpy as np
 
 from winosmith import Dataset, Problem, audit, embed, formats, metrics
-from winosmith.audit._repair import Thinning
+from winosmith.audit._repair import RepairSettings, Thinning
 from winosmith.parallel import ordered_map
 
 SHARED = (
@@ -462,7 +462,7 @@ def holds(
     its probability, so that the lots by which keys were planted add no noise.
     """
     fixed = np.zeros(len(items), np.bool_)
-    thinning = Thinning(items, audit.CUES, fixed, draws, 50, seed)
+    thinning = Thinning(items, fixed, RepairSettings(draws=draws, probe_draws=50, seed=seed))
     shares = items.gathered(items.picked(audit.CUES))
     new = ~seen[items.leads]
     chance = np.arange(shares.shape[1]) < items.unit_counts[:, None]

@@ -15,7 +15,6 @@ from winosmith import Dataset, Origin, Problem, audit
 from winosmith.audit import _audit, _items, _pace, _probes, _review
 from winosmith.audit._cues import Corpus
 from winosmith.errors import DataError, InputError
-from winosmith.problem import Extra
 
 
 def _worded(n: int, share: float, seed: int = 0, name: str = "mine") -> Dataset:
@@ -215,18 +214,16 @@ def _item(name: str, question: str, options: tuple[str, ...], answer: int | None
     return Problem(name, f"{question} _", options, answer)
 
 
-def test_options_that_hold_each_other_are_listed() -> None:
-    """Equal options, a key that holds another option and one that is held are told apart."""
+def test_options_that_differ_in_case_or_an_end_mark_are_equal() -> None:
+    """A case or a full stop tells no options apart; an article or a sign does."""
     data = Dataset(
         [
             _item("equal", "What fell?", ("The cup.", "the cup")),
-            _item("holds", "What fell down?", ("the red cup", "red cup", "jug")),
-            _item("held", "What fell over?", ("red cup", "the red cup", "jug")),
-            _item("none", "What fell off?", ("+1", "-1")),
+            _item("article", "What fell down?", ("the red cup", "red cup")),
+            _item("sign", "What fell off?", ("+1", "-1")),
         ]
     )
-    seen = audit.review(data)
-    assert (seen.equal, seen.holding, seen.held) == (("equal",), ("holds",), ("held",))
+    assert audit.review(data).equal == ("equal",)
 
 
 def test_copies_contradictions_and_near_copies_are_told_apart() -> None:
@@ -304,23 +301,6 @@ def test_a_template_is_not_told_in_all_its_pairs() -> None:
     assert 20 * 60 < len(pairs) <= 20 * 100
     found = audit.across({"a": Dataset(data[:60]), "b": Dataset(data[60:])})
     assert {other for _, other in found["a", "b"]} == {*map(str, range(60, 100))}
-
-
-def test_a_group_with_one_position_is_told() -> None:
-    """Ten items of a subject whose keys all stand second are more than chance."""
-    rng = np.random.default_rng(0)
-    data = Dataset(
-        Problem(
-            str(at), f"What is {at}? _", ("x", "y", "z"),
-            1 if at < 12 else int(rng.integers(3)),
-            extra=Extra({"csv.subject": "law" if at < 12 else "art"}),
-        )
-        for at in range(60)
-    )  # fmt: skip
-    found = audit.review(data).one_sided
-    assert [(one.field, one.value, one.position, one.items) for one in found] == [
-        ("csv.subject", "law", 2, 12)
-    ]
 
 
 def test_licences_and_missing_keys_are_counted() -> None:
@@ -460,7 +440,6 @@ def test_a_long_audit_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> Non
     clock = iter(range(0, 1_000_000, 40))
     monkeypatch.setattr(_pace, "monotonic", lambda: next(clock))
     monkeypatch.setattr(_items, "_AT_ONCE", 30)
-    monkeypatch.setattr(_review, "_AT_ONCE", 30)
     monkeypatch.setattr(_probes, "_CELLS", 1)
     steps: list[str] = []
     audit.audit(_worded(120, 0.5), draws=19, probe_draws=2, step=steps.append)
@@ -471,8 +450,6 @@ def test_a_long_audit_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> Non
         "mine: probes: 2 of 6 draws, about 3 minutes left",
         "mine: probes: 4 of 6 draws, about 2 minutes left",
         "mine: copies, fields, splits",
-        "mine: options: 30 of 120 items, about 4 minutes left",
-        "mine: options: 90 of 120 items, about 1 minute left",
         "mine: near copies: 14 of 120 items, about 11 minutes left",
         "mine: near copies: 60 of 120 items, about 3 minutes left",
         "mine: fields: 1 of 3 fields, about 3 minutes left",

@@ -70,7 +70,7 @@ def test_a_round_is_told_by_test_and_over_all(round_of_tests: Path, cli: Cli) ->
         assert part in printed
     assert max(map(len, printed.splitlines()[:-2])) <= 80
     html = (round_of_tests / "r.html").read_text("utf-8")
-    for part in ("What people read instead", "Scores of the subjects", "Learning and fatigue"):
+    for part in ("What people read instead", "scores of the subjects", "Learning and fatigue"):
         assert part in html
     assert html.count("data:") > 4
     report = cli.told(*words)

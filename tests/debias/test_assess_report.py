@@ -68,13 +68,11 @@ def test_what_is_counted_in_both_orders_says_so() -> None:
 def test_the_drawings_show_every_subset_and_say_their_figures(assessment: Assessment) -> None:
     """Each subset has its panel, and each panel's words hold its KL and the null."""
     blocks = assessment_blocks(assessment, "data:0")
-    clouds, histograms, axes, levels = (b for b in blocks if isinstance(b, report.Drawing))
-    assert [len(drawing.drawn) for drawing in (clouds, histograms, axes, levels)] == [2] * 4
+    clouds, histograms, axes = (b for b in blocks if isinstance(b, report.Drawing))
+    assert [len(drawing.drawn) for drawing in (clouds, histograms, axes)] == [2] * 3
     kl = assessment.subsets[0].d1.kl
     assert f"KL {kl:.3f} (noise " in histograms.drawn[0].description
     assert "no KL: it needs both answers" in histograms.drawn[1].description
-    assert levels.drawn[0].description.startswith(f"all: {kl:.3f} (null ")
-    assert levels.drawn[0].description.endswith("<AFLite>: —")
 
 
 def test_a_first_component_that_shows_nothing_is_said_to(assessment: Assessment) -> None:

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import examples
-from tests.metrics.answering import right_but  # type: ignore[import-not-found]
+from tests.metrics.answering import right_but
 from winosmith import Dataset, Lineage, Origin, Prediction, formats
 from winosmith.errors import DataError
 from winosmith.metrics import clusters, compare, compare_pair, forgetting, grade, margins, score

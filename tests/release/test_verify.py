@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.release.conftest import found, rewritten, seal, sets, write_sets
-from tests.release.plants import Plant, in_line, in_record, in_text, placed  # type: ignore[import-not-found]
+from tests.release.plants import Plant, in_line, in_record, in_text, placed
 from winosmith import Dataset, Extra
 from winosmith.release import Content, Released, about_of, verify
 from winosmith.release._checks import check_checksums, checksums_of

@@ -11,7 +11,7 @@ import pyarrow.parquet
 import pytest
 
 from tests.release.conftest import found, seal
-from tests.release.plants import Plant, in_line, in_record, in_text, placed  # type: ignore[import-not-found]
+from tests.release.plants import Plant, in_line, in_record, in_text, placed
 
 
 def _parquet(change: Callable[[object], object]) -> Plant:

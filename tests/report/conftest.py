@@ -48,12 +48,11 @@ def draw_all() -> dict[str, tuple[report.Svg, ...]]:
         "histograms": report.histograms(
             [report.Bars(name, edges, counts, "KL 0.1") for name in names]
         ),
-        "levels": (report.levels([report.Level("all", 2.5, 0.1, 0.2)], title="KL"),),
         "accuracies": (
             report.accuracies(
                 [
                     report.Measured("toy", 0.62, 0.5, 0.74),
-                    report.Measured("people", 0.97, 0.93, 1.0, people=True),
+                    report.Measured("people", 0.97, 0.93, 1.0, marked=True),
                 ],
                 chance=0.5,
             ),
@@ -64,13 +63,6 @@ def draw_all() -> dict[str, tuple[report.Svg, ...]]:
         ),
         "people": (
             report.items_by_right({9: 50, 8: 22, 7: 12, 6: 4, 4: 1}, 9, title="Items"),
-            report.subject_scores(
-                [
-                    report.SubjectScore("S1", 0.87, "other"),
-                    report.SubjectScore("S6", 1.0, "native"),
-                ],
-                mean=0.92, chance=0.5, title="Subjects",
-            ),
             report.over_the_sheet(
                 [
                     report.SheetPart(1, 10, 0.8, 0.7, 0.9, 20.0),

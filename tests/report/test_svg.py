@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import examples
-from tests.report.conftest import draw_all  # type: ignore[import-not-found]
+from tests.report.conftest import draw_all
 from winosmith import report
 from winosmith.report import _svg
 from winosmith.report._svg import COLOURS
@@ -143,10 +143,6 @@ def test_descriptions_tell_the_figures() -> None:
     assert score.description == (
         "2 of 10 problems are in bins at or above the threshold 0.75; 1 were taken."
     )
-    level = report.levels(
-        [report.Level("all", 2.5, 0.1, 0.2), report.Level("none", None)], title=""
-    )
-    assert level.description == "all: 2.500 (null 0.100 to 0.200); none: —"
 
 
 def test_nothing_to_draw_is_no_error() -> None:
@@ -158,8 +154,6 @@ def test_nothing_to_draw_is_no_error() -> None:
         report.phase_chance([0], [(0, 0, 0)]),
         *report.clouds([report.Cloud("none", np.empty((0, 2)), [])]),
         *report.histograms([report.Bars("none", [0, 1], [[0], [0]])]),
-        report.levels([], title="none"),
-        report.levels([report.Level("none", None)], title="none"),
     ]
     assert all(panel.markup.startswith("<svg") for panel in empty)
 
@@ -208,7 +202,7 @@ def test_a_long_name_beside_a_dot_is_wrapped_and_not_cut() -> None:
     """All its words are drawn, on lines of their own, and its row is higher for it."""
     long = "contradiction, where the hypothesis has few of its words in the premise"
     short, tall = (
-        report.dots([report.Dot(name, 0.4, 0.3, 0.2, 0.35)], title="Cues")
+        report.dots([report.Measured(name, 0.4, 0.2, 0.35, expected=0.3)], title="Cues")
         for name in ("the longest", long)
     )
     drawn = " ".join(re.findall(r"<text[^>]*>([^<]+)</text>", tall.markup))
@@ -230,15 +224,6 @@ def test_a_learning_curve_tells_its_points_and_names_its_continuations() -> None
     assert ">logarithm<" in drawn.markup
     assert "power &lt;law&gt;" in drawn.markup
     assert drawn.markup == report.learning(POINTS, runs=POINTS[:1], lines=lines, level=0.94).markup
-
-
-def test_where_the_level_is_met_is_told_with_its_interval() -> None:
-    """Sizes are short, an open end and a curve that never gets there say "never"."""
-    rows = [report.Reach("line", 118_468, 42_956, 1_084_665), report.Reach("flat", None, 9e9)]
-    drawn = report.reaches(rows, largest=40_398)
-    assert drawn.description == "line: 118k (43k to 1.08M); flat: never (9G to never)"
-    assert "measured to 40,398" in drawn.markup
-    assert ">never<" in drawn.markup
 
 
 def test_a_reliability_diagram_tells_each_point() -> None:

@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from tests.fetch.conftest import (  # type: ignore[import-not-found]  # noqa: F401
+from tests.fetch.conftest import (  # noqa: F401
     Site,
     certificate,
     site,

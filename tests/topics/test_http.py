@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from tests.fetch.conftest import Site  # type: ignore[import-not-found]
+from tests.fetch.conftest import Site
 from winosmith.errors import InputError
 from winosmith.topics import Fetch, HttpTopics, fetch_https, open_topics
 

@@ -14,7 +14,7 @@ from django.db import transaction
 from django.test import Client, override_settings
 
 import winosmith
-from tests.web import visits as v  # type: ignore[import-not-found]
+from tests.web import visits as v
 from winosmith import __version__, web
 
 

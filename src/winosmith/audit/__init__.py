@@ -19,16 +19,15 @@ from winosmith.audit._overlap import Overlap, overlap
 from winosmith.audit._pace import paced
 from winosmith.audit._probes import Probe, Word, probes
 from winosmith.audit._proof import LIMIT, WORDS, Bound, Proof, Thin, prove
-from winosmith.audit._repair import LEAST_KEPT, Changed, Repair, repair
+from winosmith.audit._repair import Changed, Repair, RepairSettings, repair
 from winosmith.audit._repaired import (
     repair_page,
-    repair_sections,
     repair_splits,
     repair_to_folder,
     repair_verdict,
 )
 from winosmith.audit._report import page, sections, signature, verdict
-from winosmith.audit._review import Declared, OneSided, Review, across, declared, near, review
+from winosmith.audit._review import Declared, Review, across, declared, near, review
 from winosmith.audit._triage import (
     Against,
     Suspect,
@@ -40,7 +39,6 @@ from winosmith.audit._wrong_keys import Accuracy, Concentration, Doubts
 
 __all__ = [
     "CUES",
-    "LEAST_KEPT",
     "LIMIT",
     "MAX_DRAWS",
     "WORDS",
@@ -58,12 +56,12 @@ __all__ = [
     "Doubts",
     "Found",
     "Items",
-    "OneSided",
     "Overlap",
     "Part",
     "Probe",
     "Proof",
     "Repair",
+    "RepairSettings",
     "Review",
     "Suspect",
     "Thin",
@@ -86,7 +84,6 @@ __all__ = [
     "read_answers",
     "repair",
     "repair_page",
-    "repair_sections",
     "repair_splits",
     "repair_to_folder",
     "repair_verdict",

@@ -14,8 +14,7 @@ that another seed decides otherwise). A cue still undecided after `MAX_DRAWS` is
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -139,7 +138,10 @@ def battery(
     """
     if draws < LEAST_DRAWS:
         raise InputError(f"{draws} draws can't give a p of {LEVEL}; use {LEAST_DRAWS} or more")
-    read = items.readable([*cues, *_positions(items)])
+    most = int(items.counts.max())
+    # Where all items have as many options, the last position is a cue of its own already.
+    further = POSITIONS[: max(0, most - 4 - bool((items.counts == most).all()))]
+    read = items.readable([*cues, *further])
     unchecked = tuple(cue.name for cue in cues if cue not in read)
     ties = items.picked(read)
     about = np.array([cue.about == "position" for cue in read], bool)
@@ -167,16 +169,23 @@ def battery(
             z=float(first.z[at]) if first.varies[at] else 0.0,
             p=float(first.p[at]),
             speaks=float(spoken[at]),
-            **_given(list(named).index(at) + 1, at, named[at]) if at in named else {},
             borderline=bool(borderline[at]) and at not in named,
         )
         for at, cue in enumerate(read)
     ]
+    for rank, (at, this) in enumerate(named.items(), start=1):
+        found[at] = replace(
+            found[at],
+            named=rank,
+            p_given=float(this.p[at]),
+            high_given=float(this.high[at]),
+            draws_given=this.draws,
+        )
     order = sorted(
         found,
         key=lambda one: (one.named or MAX_NAMED + 1, not one.borderline, not one.spread, -one.z),
     )
-    counts = np.bincount(items.keys, minlength=int(items.counts.max()))
+    counts = np.bincount(items.keys, minlength=most)
     return Battery(
         tuple(order),
         unchecked,
@@ -184,21 +193,6 @@ def battery(
         _positions_p(items, first.draws, seed),
         first.draws,
     )
-
-
-def _positions(items: Items) -> tuple[Cue, ...]:
-    """Return cues for the positions after the fourth; if all items have as many, not the last."""
-    most = int(items.counts.max())
-    return POSITIONS[: max(0, most - 4 - bool((items.counts == most).all()))]
-
-
-def _given(rank: int, at: int, this: _Round) -> dict[str, Any]:
-    return {
-        "named": rank,
-        "p_given": float(this.p[at]),
-        "high_given": float(this.high[at]),
-        "draws_given": this.draws,
-    }
 
 
 def _positions_p(items: Items, draws: int, seed: int) -> float:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from statistics import median
 from typing import Literal
 
-from winosmith.audit._cues import ABSOLUTES, HEDGES, NEGATIONS, Cue, View
+from winosmith.audit._cues import ABSOLUTES, HEDGES, Cue, View, is_negation
 from winosmith.audit._items import in_classes
 from winosmith.dataset import Dataset
 from winosmith.problem import Problem
@@ -68,7 +68,7 @@ def _texts(problem: Problem) -> tuple[Words, Words]:
 def _signs(texts: Sequence[tuple[Words, Words]]) -> list[_Sign]:
     middle = median(len(said) for _, said in texts)
     found: list[_Sign] = [
-        ("has a negation", "latin", lambda _, said: not NEGATIONS.isdisjoint(said) or _not(said)),
+        ("has a negation", "latin", lambda _, said: any(map(is_negation, said))),
         ("has an absolute", "latin", lambda _, said: not ABSOLUTES.isdisjoint(said)),
         ("has a hedge", "latin", lambda _, said: not HEDGES.isdisjoint(said)),
         ("has more words than most", "words", lambda _, said: len(said) > middle),
@@ -82,10 +82,6 @@ def _signs(texts: Sequence[tuple[Words, Words]]) -> list[_Sign]:
              lambda *both: _shared(*both) < shared),
         ]  # fmt: skip
     return found
-
-
-def _not(said: Words) -> bool:
-    return any(word.replace("’", "'").endswith("n't") for word in said)
 
 
 def _shared(premise: Words, said: Words) -> float:

@@ -224,12 +224,12 @@ def _holds(listed: frozenset[str]) -> Callable[[View], list[float]]:
 
 
 def _negations(view: View) -> list[float]:
-    """Tell which options hold a negation, "don't" too."""
-    endings = ("n't", "n’t")
-    return [
-        float(bool(words & NEGATIONS) or any(word.endswith(endings) for word in words))
-        for words in view.sets
-    ]
+    return [float(any(map(is_negation, words))) for words in view.sets]
+
+
+def is_negation(word: str) -> bool:
+    """Tell whether a word in lower case is a negation, as "don't" is."""
+    return word in NEGATIONS or word.endswith(("n't", "n’t"))
 
 
 def _matches(pattern: re.Pattern[str]) -> Callable[[View], list[float]]:

@@ -321,6 +321,11 @@ def _key(problem: Problem) -> int:
     return -1 if problem.answer is None else problem.answer
 
 
+def key_text(problem: Problem) -> str:
+    """Return the text of an item's key; "" without one."""
+    return "" if problem.answer is None else problem.options[problem.answer]
+
+
 def compared(problem: Problem) -> tuple[str, ...]:
     """Return the options as units compare them: in any case, unless their case tells them apart."""
     for alike in (plain, str.strip):

@@ -150,7 +150,10 @@ def prove(
         stays[asked] = kept[asked]
         with one_thread():
             scores = guessed(items, matrix, np.where(learnt, kept, 0.0), seed)
-        words[asked] = _earned(items, _picked(items, scores)[:, None])[asked, 0]
+        best = scores == np.repeat(np.maximum.reduceat(scores, items.starts), items.counts)
+        tied = np.add.reduceat(best.astype(float), items.starts)
+        shares = best / np.repeat(tied, items.counts)
+        words[asked] = _earned(items, shares[:, None])[asked, 0]
     if len(np.unique(items.block[stays > 0])) < LEAST or stays.sum() < LEAST:
         return Proof((), float(stays.sum()))
     excess = np.column_stack([_earned(items, SHARES[ties]), words])
@@ -178,14 +181,6 @@ def refuse_few(blocks: int, among: str = "") -> None:
             f"too few for a repair: it learns from one half and is proved on the other, {LEAST} "
             "blocks each"
         )
-
-
-def _picked(items: Items, scores: Floats) -> Floats:
-    """Return each option's share of the highest score of its item, (options,)."""
-    best = scores == np.repeat(np.maximum.reduceat(scores, items.starts), items.counts)
-    tied = np.add.reduceat(best.astype(float), items.starts)
-    shares: Floats = best / np.repeat(tied, items.counts)
-    return shares
 
 
 def _earned(items: Items, shares: Floats) -> Floats:

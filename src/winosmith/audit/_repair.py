@@ -20,8 +20,8 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +31,7 @@ from winosmith.audit._answers import Answers
 from winosmith.audit._audit import learnable
 from winosmith.audit._battery import LEVEL, battery
 from winosmith.audit._cues import CUES, Cue, in_order
-from winosmith.audit._items import SHARES, Bools, Floats, Ints, Items, in_classes
+from winosmith.audit._items import SHARES, Bools, Floats, Ints, Items, in_classes, key_text
 from winosmith.audit._pace import Step, paced
 from winosmith.audit._probes import features, guessed, probe
 from winosmith.audit._proof import LIMIT, WORDS, Proof, prove, refuse_few
@@ -89,6 +89,43 @@ class Changed:
     rule: str
     before: float
     after: float
+
+
+@dataclass(frozen=True)
+class RepairSettings:
+    """What a repair depends on, beside the items.
+
+    Attributes:
+        answers: of models, by the items' ids. With them, items whose keys models doubt are set
+            aside before cues are learnt, since thinning keeps wrong keys more often than others.
+            This biases the accuracy of these models, and of their relatives, upwards.
+        set_aside: number of items to set aside, those with the greatest agreement on another
+            option; None for those with a strong agreement, at most 2 % (see `Doubts`).
+        least_kept: the least fraction of the items that thinning may keep, 0–1; see `LEAST_KEPT`.
+        cues: as for `audit`.
+        draws: of the null by which cues are named.
+        probe_draws: of the null of the model of words; 0 leaves it out.
+        seed: of draws, orders and lots.
+    """
+
+    answers: Answers | None = field(default=None, repr=False)
+    set_aside: int | None = None
+    least_kept: float = LEAST_KEPT
+    cues: Sequence[Cue] = CUES
+    draws: int = 1000
+    probe_draws: int = 200
+    seed: int = 0
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """All but the answers, as JSON can hold it."""
+        held = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "answers"}
+        return {**held, "cues": [cue.name for cue in self.cues]}
+
+    def refuse_foreign(self, splits: Iterable[Dataset]) -> None:
+        """Raise DataError if there are answers and none is for an item of these splits."""
+        if self.answers is not None and not any(answered(self.answers, one) for one in splits):
+            raise DataError("none of the models' answers is for an item: are they of another set?")
 
 
 @dataclass(frozen=True)
@@ -202,15 +239,9 @@ def repair(
     data: Dataset,
     *,
     later: Mapping[str, Dataset] | None = None,
-    answers: Answers | None = None,
-    set_aside: int | None = None,
-    least_kept: float = LEAST_KEPT,
-    cues: Sequence[Cue] = CUES,
-    draws: int = 1000,
-    probe_draws: int = 200,
-    seed: int = 0,
     step: Step = lambda _: None,
     memo: Memo = lambda _, made: made(),
+    **settings: Any,
 ) -> Repair:
     """Thin a set by what gives its answers away, and prove that on blocks it did not see.
 
@@ -221,18 +252,10 @@ def repair(
         data: the items. Those without a key are left out.
         later: further splits, by name; what they hold of the items, copies or nearly so, is left
             out here. Models are compared on the last split, the test set, so that keeps its items.
-        answers: of models, by the items' ids. With them, items whose keys models doubt are set
-            aside before cues are learnt, since thinning keeps wrong keys more often than others.
-            This biases the accuracy of these models, and of their relatives, upwards.
-        set_aside: number of items to set aside, those with the greatest agreement on another
-            option; None for those with a strong agreement, at most 2 % (see `Doubts`).
-        least_kept: the least fraction of the items that thinning may keep, 0–1; see `LEAST_KEPT`.
-        cues: as for `audit`.
-        draws: of the null by which cues are named.
-        probe_draws: of the null of the model of words; 0 leaves it out.
-        seed: of draws, orders and lots.
         step: is told what is done next.
         memo: keeps what was learnt, so that an interrupt does not cost it.
+        settings: `answers`, `set_aside`, `least_kept`, `cues`, `draws`, `probe_draws` and `seed`,
+            the attributes of `RepairSettings`.
 
     Raises:
         DataError: there are too few blocks, fewer than `least_kept` of the items would be kept, or
@@ -246,13 +269,9 @@ def repair(
     >>> found.cues[0], found.filtered.input() == data, len(found.dataset) < 300
     ('the longest, in characters', True, True)
     """
-    if answers is not None and not answered(answers, data):
-        raise DataError("none of the models' answers is for an item: are they of another set?")
-    cleared = Cleared.of(data, later or {}, seed, answers, set_aside)
-    return thinned(
-        cleared, least_kept=least_kept, cues=cues, draws=draws, probe_draws=probe_draws,
-        step=step, memo=memo,
-    )  # fmt: skip
+    how = RepairSettings(**settings)
+    how.refuse_foreign([data])
+    return thinned(Cleared.of(data, later or {}, how), step, memo)
 
 
 @dataclass(frozen=True)
@@ -268,8 +287,7 @@ class Cleared:
         items: the others.
         answers: of the models that answered any of the set.
         doubts: how the items set aside were chosen; None without answers.
-        seed: of orders.
-        number: of items to set aside; see `repair`.
+        settings: of the repair.
     """
 
     data: Dataset
@@ -280,24 +298,17 @@ class Cleared:
     items: Items
     answers: Answers
     doubts: Doubts | None
-    seed: int
-    number: int | None
+    settings: RepairSettings
 
     @classmethod
-    def of(
-        cls,
-        data: Dataset,
-        later: Mapping[str, Dataset],
-        seed: int,
-        answers: Answers | None,
-        number: int | None,
-    ) -> Cleared:
+    def of(cls, data: Dataset, later: Mapping[str, Dataset], settings: RepairSettings) -> Cleared:
         """Clear a set; see `repair`.
 
         Raises:
             DataError: too few blocks are left to learn from, or there are no answers to set items
                 aside by.
         """
+        answers, number, seed = settings.answers, settings.set_aside, settings.seed
         if number and answers is None:
             raise DataError(f"there are no models' answers to set {number} items aside by")
         gone = _elsewhere(data, later)
@@ -305,7 +316,10 @@ class Cleared:
             raise DataError(f"nothing is left to repair: {data[0].id} is {gone[0][1]}, and so on")
         gone |= _repeated(data, gone)
         rows = [row for row in range(len(data)) if row not in gone]
-        free = dict(zip(rows, _free(data.select(rows)), strict=True))
+        free = {
+            row: not (is_class or in_order(data[row].sentence, data[row].options))
+            for row, is_class in zip(rows, in_classes(data.select(rows)), strict=True)
+        }
         dealt = {row: _dealt(data[row], seed) if free[row] else data[row] for row in rows}
         own = answered(answers, data) if answers else {}
         found = doubts(Items.of(data.select(rows)), own, number, seed) if own else None
@@ -319,28 +333,19 @@ class Cleared:
         left = f" in the {len(rows):,} items that are left of {len(data):,} ({out})" if gone else ""
         refuse_few(items.blocks, left)
         fixed = frozenset(row for row in rows if not free[row])
-        return cls(data, gone, aside, dealt, fixed, items, own, found, seed, number)
+        return cls(data, gone, aside, dealt, fixed, items, own, found, settings)
 
 
-def thinned(
-    cleared: Cleared,
-    *,
-    least_kept: float,
-    cues: Sequence[Cue],
-    draws: int,
-    probe_draws: int,
-    step: Step,
-    memo: Memo,
-) -> Repair:
+def thinned(cleared: Cleared, step: Step, memo: Memo) -> Repair:
     """Thin what was cleared; see `repair`.
 
     Raises:
         DataError: fewer than `least_kept` of the items would be kept.
     """
-    data, dealt, items, seed = cleared.data, cleared.dealt, cleared.items, cleared.seed
+    data, dealt, items, settings = cleared.data, cleared.dealt, cleared.items, cleared.settings
     gone, rows = dict(cleared.gone), [*dealt]
     fixed = np.array([row in cleared.fixed for row in rows])[items.rows]
-    thinning = Thinning(items, cues, fixed, draws, probe_draws, seed)
+    thinning = Thinning(items, fixed, settings)
 
     def taught(by: str, rows: Bools) -> Learnt:
         def made() -> Learnt:
@@ -350,13 +355,17 @@ def thinned(
         return memo(by.replace(" ", "-"), made)
 
     learnt = taught("all", np.ones(len(items), np.bool_))
-    leaves = _lots(items, seed) >= learnt.stays
+    leaves = _lots(items, settings.seed) >= learnt.stays
     for unit in np.flatnonzero(leaves).tolist():
-        reason = _reason(learnt, unit, int(items.unit_counts[unit]))
+        reason = (
+            f"thinned: who does not read gives its key {percent(learnt.posterior[unit], 0)}, where "
+            f"{percent(1 / items.unit_counts[unit], 0)} is guessing; it was to stay with a "
+            f"probability of {percent(learnt.stays[unit], 0)}"
+        )
         for row in items.rows[items.unit == unit].tolist():
             gone[rows[row]] = ("thinned", reason)
     kept = [row for row in rows if row not in gone]
-    thinning.refuse_little(learnt, len(kept), len(rows), least_kept)
+    thinning.refuse_little(learnt, len(kept), len(rows))
     step(
         f"repair: {len(kept):,} of {len(rows):,} items will be kept "
         f"({percent(len(kept) / len(rows))})"
@@ -366,7 +375,7 @@ def thinned(
         return taught("one half" if half[0] else "the other half", half).stays
 
     result = Dataset((dealt[row] for row in kept), data.name)
-    proof = prove(items, thin, cues, dealt=~thinning.fixed, seed=seed)
+    proof = prove(items, thin, settings.cues, dealt=~thinning.fixed, seed=settings.seed)
     ordered = {**dealt, **cleared.aside}
     return Repair(
         dataset=result,
@@ -383,22 +392,14 @@ def thinned(
         fixed=len(cleared.fixed - gone.keys()),
         cues=learnt.cues,
         words=learnt.words,
-        changed=_changed(data, result, cues),
+        changed=_changed(data, result, settings.cues),
         chance=(Items.of(data).chance, Items.of(result).chance),
         proof=proof,
         doubts=cleared.doubts,
         accuracy=accuracies(data, cleared.answers, [p.id for p in cleared.aside.values()],
                             result.ids),
         concentration=thinning.concentration(learnt, step),
-        parameters={
-            "models": [*cleared.answers],
-            "set_aside": cleared.number,
-            "least_kept": least_kept,
-            "cues": [cue.name for cue in cues],
-            "draws": draws,
-            "probe_draws": probe_draws,
-            "seed": seed,
-        },
+        parameters={"models": [*cleared.answers], **settings.parameters},
     )  # fmt: skip
 
 
@@ -409,7 +410,7 @@ def _doubted(data: Dataset, found: Doubts, rows: Sequence[int]) -> dict[int, tup
         problem = data[row := data.row(one.id)]
         reason = (
             f"{one.models} models choose “{problem.options[one.other]}”, its key is "
-            f"“{_key(problem)}” (agreement {percent(one.agreement, 0)})"
+            f"“{key_text(problem)}” (agreement {percent(one.agreement, 0)})"
         )
         reasons[row] = (SET_ASIDE, reason)
     twins = {twin: data[row].id for row in reasons if (twin := data[row].twin_id)}
@@ -447,7 +448,8 @@ def _repeated(data: Dataset, already: Mapping[int, tuple[str, str]]) -> dict[int
     }
     for group in copies(data):
         left = (row for row in group if row not in gone and row not in already)
-        rows = sorted(left, key=lambda row: _name(data[row]))
+        # The first of some copies is found so that halves of one twin stay together.
+        rows = sorted(left, key=lambda row: (data[row].twin_id or "", data[row].id))
         keys = {
             plain(p.options[p.answer]) for p in map(data.__getitem__, rows) if p.answer is not None
         }
@@ -459,23 +461,6 @@ def _repeated(data: Dataset, already: Mapping[int, tuple[str, str]]) -> dict[int
                 reason = ("copy", f"a copy of {data[rows[0]].id}")
             gone[row] = reason
     return gone
-
-
-def _key(problem: Problem) -> str:
-    return "" if problem.answer is None else problem.options[problem.answer]
-
-
-def _name(problem: Problem) -> tuple[str, str]:
-    """Return by what the first of some copies is found: halves of one twin stay together."""
-    return problem.twin_id or "", problem.id
-
-
-def _free(data: Dataset) -> list[bool]:
-    """Tell of each item whether the order of its options means nothing."""
-    return [
-        not (is_class or in_order(problem.sentence, problem.options))
-        for problem, is_class in zip(data, in_classes(data), strict=True)
-    ]
 
 
 def _told(problem: Problem) -> str:
@@ -502,37 +487,24 @@ def _lots(items: Items, seed: int) -> Floats:
     return np.array([(_number("lot", seed, told) >> 11) / 2**53 for told in leads])
 
 
-def _reason(learnt: Learnt, unit: int, options: int) -> str:
-    """Return why a unit goes."""
-    return (
-        f"thinned: who does not read gives its key {percent(learnt.posterior[unit], 0)}, where "
-        f"{percent(1 / options, 0)} is guessing; it was to stay with a probability of "
-        f"{percent(learnt.stays[unit], 0)}"
-    )
-
-
 @dataclass(frozen=True)
 class Thinning:
     """Items, and how they are thinned.
 
     Attributes:
         items: copies left out, orders dealt.
-        cues: all that are tried.
         fixed: (n,) whose order of options means something.
-        draws, probe_draws, seed: see `repair`.
+        settings: of the repair.
     """
 
     items: Items
-    cues: Sequence[Cue]
     fixed: Bools
-    draws: int
-    probe_draws: int
-    seed: int
+    settings: RepairSettings
 
     @cached_property
     def of_cues(self) -> dict[str, Floats]:
         """What each cue of content picks, by name, (options,)."""
-        read = self.items.readable([cue for cue in self.cues if cue.about == "content"])
+        read = self.items.readable([cue for cue in self.settings.cues if cue.about == "content"])
         shares = SHARES[self.items.picked(read)]
         return {cue.name: shares[:, at] for at, cue in enumerate(read)}
 
@@ -555,11 +527,12 @@ class Thinning:
     def learn(self, learnt: Bools) -> Learnt:
         """Return what some of the items, in whole blocks, teach of all."""
         part = self.items if learnt.all() else self.items.part(learnt)
-        named = battery(part, self.cues, draws=self.draws, seed=self.seed).named
+        how = self.settings
+        named = battery(part, how.cues, draws=how.draws, seed=how.seed).named
         cues = tuple(found.cue for found in named if found.cue in self.of_cues)
         places = any(found.about == "position" for found in named)
-        words = self.probe_draws > 0 and learnable(part)
-        words = words and probe(part, "options", draws=self.probe_draws, seed=self.seed).p <= LEVEL
+        words = how.probe_draws > 0 and learnable(part)
+        words = words and probe(part, "options", draws=how.probe_draws, seed=how.seed).p <= LEVEL
         return self.fit(learnt, cues, places, bool(words))
 
     def fit(self, learnt: Bools, cues: tuple[str, ...], places: bool, words: bool) -> Learnt:
@@ -574,7 +547,9 @@ class Thinning:
             return Learnt((), places, False, chance, np.ones(len(chance)), there.astype(float))
         with one_thread():
             if words:
-                columns.append(guessed(items, self.of_words, learnt.astype(float), self.seed))
+                columns.append(
+                    guessed(items, self.of_words, learnt.astype(float), self.settings.seed)
+                )
             units = learnt[items.leads]
             options = _Units.of(items)
             log_posterior = options.log_posterior(options.means(np.column_stack(columns)), units)
@@ -598,7 +573,7 @@ class Thinning:
         """Return what thinning by the cues that were found does to wrong keys; None if nothing."""
         if not (learnt.cues or learnt.words or (learnt.places and self.of_places)):
             return None
-        some = sampled(self.items, self.seed)
+        some = sampled(self.items, self.settings.seed)
         part = self
         if not some.all():
             part = replace(self, items=self.items.part(some), fixed=self.fixed[some])
@@ -615,10 +590,11 @@ class Thinning:
             return planted.fit(everything, learnt.cues, learnt.places, learnt.words).stays
 
         tell = paced(step, what, SETS, "sets")
-        return concentration(part.items, refit, len(self.items), self.seed, tell)
+        return concentration(part.items, refit, len(self.items), self.settings.seed, tell)
 
-    def refuse_little(self, learnt: Learnt, kept: int, of: int, least: float) -> None:
+    def refuse_little(self, learnt: Learnt, kept: int, of: int) -> None:
         """Raise DataError if too few items would be kept, with what to do instead."""
+        least = self.settings.least_kept
         if kept and kept > least * of - 1e-6:
             return
         own = self.items.keyed(self.items.unit_key)

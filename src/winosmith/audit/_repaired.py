@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from itertools import chain
@@ -15,16 +15,15 @@ from typing import Any
 import numpy as np
 
 from winosmith import formats, report
-from winosmith.audit._answers import Answers
-from winosmith.audit._cues import CUES, Cue
+from winosmith.audit._items import key_text
 from winosmith.audit._pace import Step
 from winosmith.audit._proof import LIMIT, WORDS, Bound
 from winosmith.audit._repair import (
-    LEAST_KEPT,
     Cleared,
     Learnt,
     Memo,
     Repair,
+    RepairSettings,
     repair,
     thinned,
 )
@@ -50,13 +49,11 @@ _MENDED = 10
 
 def repair_page(repaired: Repair) -> str:
     """Return a repair as one HTML page that needs nothing else."""
-    name = repaired.filtered.kept.name or "the set"
+    counted = {name: repaired.parameters[name] for name in ("seed", "draws", "probe_draws")}
     return report.page(
-        f"Repair of {name}",
+        f"Repair of {repaired.filtered.kept.name or 'the set'}",
         repair_sections(repaired),
-        signature=report.sign(
-            repaired.filtered.input(), repaired.parameters["seed"], **_counted(repaired)
-        ),
+        signature=report.sign(repaired.filtered.input(), **counted),
     )
 
 
@@ -82,10 +79,6 @@ def repair_verdict(repaired: Repair) -> str:
         f"did not see: {len(proof.wide)} may be farther off, most of all “{worst.rule}” "
         f"({report.points_span((worst.low, worst.high))} points).{need}"
     )
-
-
-def _counted(repaired: Repair) -> dict[str, int]:
-    return {name: repaired.parameters[name] for name in ("draws", "probe_draws")}
 
 
 def repair_sections(repaired: Repair, of_several: bool = False) -> list[report.Section]:
@@ -122,15 +115,10 @@ def repair_sections(repaired: Repair, of_several: bool = False) -> list[report.S
         most=_MENDED,
         beyond="{:,} more rules are in the report (`out=`) and in the JSON.",
     )  # fmt: skip
+    chance = repaired.chance[1]
+    low, high = chance - LIMIT, chance + LIMIT
     dots = [
-        report.Dot(
-            one.rule,
-            one.after,
-            repaired.chance[1],
-            repaired.chance[1] - LIMIT,
-            repaired.chance[1] + LIMIT,
-            abs(one.after - repaired.chance[1]) > LIMIT,
-        )
+        report.Measured(one.rule, one.after, low, high, abs(one.after - chance) > LIMIT, chance)
         for one in repaired.changed[:DRAWN]
     ]
     return [
@@ -266,9 +254,8 @@ def _of_models(repaired: Repair) -> Iterator[report.Table]:
 
         def row(one: Suspect) -> list[report.Value]:
             problem = came[came.row(one.id)]
-            key = "" if problem.answer is None else problem.options[problem.answer]
             agreed = report.percent(one.agreement, 0)
-            return [one.id, agreed, one.models, problem.options[one.other], key]
+            return [one.id, agreed, one.models, problem.options[one.other], key_text(problem)]
 
         yield report.Table(
             "Items set aside",
@@ -284,16 +271,9 @@ def repair_to_folder(
     data: Dataset,
     out: str | Path,
     *,
-    later: Mapping[str, Dataset] | None = None,
-    answers: Answers | None = None,
-    set_aside: int | None = None,
-    least_kept: float = LEAST_KEPT,
-    cues: Sequence[Cue] = CUES,
-    draws: int = 1000,
-    probe_draws: int = 200,
-    seed: int = 0,
     force: bool = False,
     step: Step = lambda _: None,
+    **settings: Any,
 ) -> Repair:
     """Repair a set into a folder: `kept.jsonl`, `dropped.jsonl`, `orders.jsonl`, `report.json`.
 
@@ -305,29 +285,19 @@ def repair_to_folder(
     holds after many repairs proves nothing.
 
     Args:
-        data: see `repair`, as of what follows.
+        data: the items. Those without a key are left out.
         out: the folder; see `winosmith.outputs` for which folders are taken.
-        later: see `repair`.
-        answers: see `repair`.
-        set_aside: see `repair`.
-        least_kept: see `repair`.
-        cues: see `repair`.
-        draws: see `repair`.
-        probe_draws: see `repair`.
-        seed: see `repair`.
         force: replace another repair there; it stays counted.
-        step: see `repair`.
+        step: is told what is done next.
+        settings: see `repair`.
 
     Raises:
         DataError: see `repair`.
         OutputError: the folder can't be taken or written.
     """
-    recipe = _recipe(data, later, answers, set_aside, least_kept, cues, draws, probe_draws, seed)
+    recipe = _recipe(data, RepairSettings(**settings))
     with _taken(Path(out), recipe, force=force) as (folder, memo):
-        found = repair(
-            data, later=later, answers=answers, set_aside=set_aside, least_kept=least_kept,
-            cues=cues, draws=draws, probe_draws=probe_draws, seed=seed, step=step, memo=memo,
-        )  # fmt: skip
+        found = repair(data, step=step, memo=memo, **settings)
     return _written(folder, found)
 
 
@@ -335,15 +305,9 @@ def repair_splits(
     splits: Mapping[str, Dataset],
     out: str | Path,
     *,
-    answers: Answers | None = None,
-    set_aside: int | None = None,
-    least_kept: float = LEAST_KEPT,
-    cues: Sequence[Cue] = CUES,
-    draws: int = 1000,
-    probe_draws: int = 200,
-    seed: int = 0,
     force: bool = False,
     step: Step = lambda _: None,
+    **settings: Any,
 ) -> dict[str, Repair]:
     """Repair each split into a folder of its name; each is proved by itself.
 
@@ -354,36 +318,28 @@ def repair_splits(
     Args:
         splits: by names that can be those of folders.
         out: the folder of these folders.
-        answers: of models; the ids of all splits are one name space. Splits that no model answered
-            are repaired without them.
-        set_aside: number of items to set aside in each split with answers; see `repair`.
-        least_kept: see `repair`, as of what follows.
-        cues: see `repair`.
-        draws: see `repair`.
-        probe_draws: see `repair`.
-        seed: see `repair`.
         force: see `repair_to_folder`.
         step: see `repair`.
+        settings: see `repair`. Of answers, the ids of all splits are one name space; splits that no
+            model answered are repaired without them. `set_aside` is a number for each split.
 
     Raises:
         DataError: see `repair`; the message names the split.
         OutputError: see `repair_to_folder`.
     """
-    if answers is not None and not any(answered(answers, split) for split in splits.values()):
-        raise DataError("none of the models' answers is for an item: are they of another set?")
+    how = RepairSettings(**settings)
+    how.refuse_foreign(splits.values())
     names = list(splits)
     later = {name: {n: splits[n] for n in names[at + 1 :]} for at, name in enumerate(names)}
     cleared = {}
     for name, split in splits.items():
         with _named(name):
-            cleared[name] = Cleared.of(split, later[name], seed, answers, set_aside)
+            cleared[name] = Cleared.of(split, later[name], how)
     found = {}
     with ExitStack() as stack:
         taken = {}
         for name, split in splits.items():
-            recipe = _recipe(
-                split, later[name], answers, set_aside, least_kept, cues, draws, probe_draws, seed
-            )
+            recipe = _recipe(split, how, later[name])
             taken[name] = stack.enter_context(_taken(Path(out) / name, recipe, force=force))
         for name in names:
 
@@ -391,36 +347,18 @@ def repair_splits(
                 step(f"{name}: {told}")
 
             with _named(name):
-                found[name] = thinned(
-                    cleared.pop(name), least_kept=least_kept, cues=cues, draws=draws,
-                    probe_draws=probe_draws, step=tell_of, memo=taken[name][1],
-                )  # fmt: skip
+                found[name] = thinned(cleared.pop(name), tell_of, taken[name][1])
     return {name: _written(taken[name][0], one) for name, one in found.items()}
 
 
 def _recipe(
-    data: Dataset,
-    later: Mapping[str, Dataset] | None,
-    answers: Answers | None,
-    set_aside: int | None,
-    least_kept: float,
-    cues: Sequence[Cue],
-    draws: int,
-    probe_draws: int,
-    seed: int,
+    data: Dataset, settings: RepairSettings, later: Mapping[str, Dataset] | None = None
 ) -> dict[str, Any]:
     """Return what determines a repair."""
-    recipe: dict[str, Any] = {
-        "repair": data.digest,
-        "cues": [cue.name for cue in cues],
-        "draws": draws,
-        "probe_draws": probe_draws,
-        "seed": seed,
-        "least_kept": least_kept,
-    }
-    if answers is not None:
-        own = canonical(answered(answers, data)).encode("utf-8", "surrogatepass")
-        recipe |= {"answers": hashlib.sha256(own).hexdigest(), "set_aside": set_aside}
+    recipe: dict[str, Any] = {"repair": data.digest, **settings.parameters}
+    if settings.answers is not None:
+        own = canonical(answered(settings.answers, data)).encode("utf-8", "surrogatepass")
+        recipe["answers"] = hashlib.sha256(own).hexdigest()
     if later is not None:
         recipe["later"] = {name: split.digest for name, split in later.items()}
     return recipe
@@ -478,23 +416,11 @@ def _kept(path: Path, made: Callable[[], Learnt]) -> Learnt:
     """Return what was learnt before, or learn it and write it down."""
     if path.is_file():
         held = parsed(path.read_text("utf-8"))
-        return Learnt(
-            tuple(held["cues"]),
-            held["places"],
-            held["words"],
-            np.array(held["posterior"]),
-            np.array(held["stays"]),
-        )
+        arrays = {name: np.array(held[name]) for name in ("posterior", "stays")}
+        return Learnt(**{**held, "cues": tuple(held["cues"]), **arrays})
     learnt = made()
     with write_aside(path) as file:
-        held = {
-            "cues": learnt.cues,
-            "places": learnt.places,
-            "words": learnt.words,
-            "posterior": learnt.posterior.tolist(),
-            "stays": learnt.stays.tolist(),
-        }
-        json.dump(held, file)
+        json.dump(vars(replace(learnt, stays_at=None)), file, default=np.ndarray.tolist)
     return learnt
 
 

@@ -7,7 +7,8 @@ from math import ceil, floor, log10
 
 from winosmith import report
 from winosmith.audit._audit import LEAST, SEEN, Audit, Part
-from winosmith.audit._battery import LEVEL, Battery, Found
+from winosmith.audit._battery import LEVEL, Found
+from winosmith.audit._items import key_text
 from winosmith.audit._overlap import Overlap
 from winosmith.audit._probes import Probe
 from winosmith.audit._repair import Repair
@@ -15,7 +16,6 @@ from winosmith.audit._repaired import DRAWN, repair_sections
 from winosmith.audit._review import leaked, shared
 from winosmith.dataset import Dataset
 from winosmith.metrics import null_interval_label
-from winosmith.problem import Problem
 
 _LONG = 400
 """So many characters of an example's question are shown, the last."""
@@ -34,11 +34,12 @@ _ADDED = 0.005
 
 def sections(audit: Audit, repaired: Sequence[Repair] = ()) -> list[report.Section]:
     """Return the page's sections; a terminal prints their paragraphs and tables."""
+    probed = list(_probes(audit))
     return [
         report.Section("What can be guessed", list(_verdict(audit))),
         *(section for one in repaired for section in repair_sections(one, len(repaired) > 1)),
         *(_cues(part) for part in audit.parts),
-        *([report.Section("Probes", list(_probes(audit)))] if _probed(audit) else []),
+        *([report.Section("Probes", probed)] if probed else []),
         *(_models(part) for part in audit.parts if part.triage),
         report.Section("The rest of a reviewer's list", list(_rest(audit))),
         report.Section("What difference it can detect", list(_detectable(audit))),
@@ -159,10 +160,12 @@ def _advice(audit: Audit) -> Iterator[str]:
         for found in part.battery.named:
             more = round((found.right - found.expected) * len(part.items))
             if found.about == "position" and found.right > found.high:
-                yield (
-                    f"{part.name}: “{found.cue}” has {_percent(found.right)} of the keys. "
-                    f"{_dealt(part)}"
-                )
+                mend = "Deal the order of the options anew where it is free."
+                options = {problem.options for problem in part.items.problems}
+                if len(options) == 1:
+                    classes = ", ".join(*options)
+                    mend = f"The options are classes ({classes}): take as many items of each."
+                yield f"{part.name}: “{found.cue}” has {_percent(found.right)} of the keys. {mend}"
             elif found.right > found.high:
                 mend = "Write their other options like the key."
                 if found.about == "class":
@@ -192,18 +195,6 @@ def _advice(audit: Audit) -> Iterator[str]:
         )
 
 
-def _dealt(part: Part) -> str:
-    """Return what to do about positions: where all options are the same, they are classes."""
-    options = {problem.options for problem in part.items.problems}
-    if len(options) == 1:
-        return f"The options are classes ({', '.join(*options)}): take as many items of each."
-    return "Deal the order of the options anew where it is free."
-
-
-def _positions(tried: Battery) -> str:
-    return ", ".join(f"{at + 1}: {count:,}" for at, count in enumerate(tried.positions))
-
-
 def _ids(groups: Sequence[Sequence[str]], most: int = 3) -> str:
     more = len(groups) - most
     if all(len(ids) == 1 for ids in groups):
@@ -230,13 +221,13 @@ def _cues(part: Part) -> report.Section:
     )  # fmt: skip
     first = [*tried.named, *(found for found in moved if found.named is None)][:DRAWN]
     rows = [
-        report.Dot(
+        report.Measured(
             found.cue,
             found.right,
-            found.expected,
             min(found.expected, found.high),
             found.high,
             found.named is not None,
+            found.expected,
         )
         for found in first
     ]
@@ -253,10 +244,11 @@ def _cues(part: Part) -> report.Section:
             table,
         )
     ]
+    keys = ", ".join(f"{at + 1}: {count:,}" for at, count in enumerate(tried.positions))
     blocks.append(
         report.Text(
             [
-                f"Keys at each position: {_positions(tried)} ({_p(tried.positions_p, tried.draws)} "
+                f"Keys at each position: {keys} ({_p(tried.positions_p, tried.draws)} "
                 "for all positions together)."
             ]
         )
@@ -322,10 +314,6 @@ def _p_given(found: Found) -> str:
     if found.p_given is None or found.draws_given is None:
         return ""
     return _p(found.p_given, found.draws_given)
-
-
-def _probed(audit: Audit) -> bool:
-    return any(part.probes or not part.learnable for part in audit.parts)
 
 
 def _probes(audit: Audit) -> Iterator[report.Block]:
@@ -424,8 +412,6 @@ def _rest(audit: Audit) -> Iterator[report.Block]:
             ("pairs of nearly identical items", seen.alike),
             ("of these, with another text as the answer", seen.differing),
             ("options equal but for case or a mark", [[one] for one in seen.equal]),
-            ("key that holds another option", [[one] for one in seen.holding]),
-            ("key that another option holds", [[one] for one in seen.held]),
             ("records that are no items", refused),
         ]
         rows += [
@@ -441,9 +427,6 @@ def _rest(audit: Audit) -> Iterator[report.Block]:
             absent.append(f"Whether fields of {n} tell the key can't be said of so few items.")
         for leak in seen.leaks or ():
             rows.append([f"{n}: fields that tell the key", leak.problems, str(leak)])
-        for group in seen.one_sided:
-            where = f"{group.field} {group.value}: all at position {group.position}"
-            rows.append([f"{n}: groups with one position of the key", group.items, where])
         if seen.withheld:
             rows.append([f"{n}: items without a key", seen.withheld, None])
         if seen.unlicensed:
@@ -473,7 +456,7 @@ def _rest(audit: Audit) -> Iterator[report.Block]:
 
 def _differing(part: Part) -> report.Table:
     """Return the pairs of nearly identical items whose answers differ, with both answers."""
-    key = {problem.id: _key(problem) for problem in part.dataset}
+    key = {problem.id: key_text(problem) for problem in part.dataset}
     return report.Table(
         f"Nearly identical items of {part.name} with different answers",
         ["item", "its answer", "another", "its answer"],
@@ -482,10 +465,6 @@ def _differing(part: Part) -> report.Table:
         "answer, as in questions of one template. Those with the same options come first.",
         most=4,
     )
-
-
-def _key(problem: Problem) -> str:
-    return "" if problem.answer is None else problem.options[problem.answer]
 
 
 def _standing(part: Part, found: Overlap) -> Iterator[list[report.Value]]:
@@ -521,7 +500,7 @@ def _models(part: Part) -> report.Section:
     for suspect in found.suspects[:_LISTED]:
         problem = texts[suspect.id]
         agreed = report.percent(suspect.agreement, 0)
-        rows.append([suspect.id, agreed, problem.options[suspect.other], _key(problem)])
+        rows.append([suspect.id, agreed, problem.options[suspect.other], key_text(problem)])
     count = len(found.right)
     lead = (
         f"{count} model{'s' * (count > 1)}. Items that all get right: {len(found.saturated):,}; "

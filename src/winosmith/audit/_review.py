@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -27,12 +27,6 @@ ALIKE = 0.8
 
 MOST = 20
 """An item is told beside so many others that it is like, at most: a template's are like all."""
-
-_AT_ONCE = 1000
-"""Items between two words of how far this is."""
-
-ALPHA = 0.001
-"""The chance that any group of a clean set is told for its keys' position, by Bonferroni."""
 
 SHOWN = 5
 """How many ids are named of each kind."""
@@ -61,23 +55,6 @@ _LICENCE = re.compile(
 
 _ENDS = " .,;:"
 """What an option may end with and still be the same."""
-
-
-@dataclass(frozen=True, slots=True)
-class OneSided:
-    """A group of items whose keys all stand at one position.
-
-    Attributes:
-        field: whose value the group shares.
-        value: that value.
-        position: where all the keys stand, from 1.
-        items: how many there are.
-    """
-
-    field: str
-    value: str
-    position: int
-    items: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +91,9 @@ def declared(path: str | Path, dataset: Dataset | None = None) -> Declared:
         file
         for folder in folders
         for file in sorted(folder.iterdir())
-        if file != path and file.is_file() and _is_card(file)
+        if file != path
+        and file.is_file()
+        and any(fnmatchcase(file.name.lower(), card) for card in _CARDS)
     ]
     texts = {file.name: file.read_text("utf-8", errors="replace") for file in cards}
     stated = {p.origin.licence for p in dataset or () if p.origin and p.origin.licence}
@@ -122,10 +101,6 @@ def declared(path: str | Path, dataset: Dataset | None = None) -> Declared:
     whole = {path.name: content(path).decode("utf-8", errors="replace")} | texts
     marks = ((_CANARY.search(text), name) for name, text in whole.items())
     return Declared(licence, next(((mark[1], name) for mark, name in marks if mark), None))
-
-
-def _is_card(file: Path) -> bool:
-    return any(fnmatchcase(file.name.lower(), card) for card in _CARDS)
 
 
 def _licence(texts: Mapping[str, str]) -> tuple[str, str] | None:
@@ -145,28 +120,20 @@ class Review:
 
     Attributes:
         equal: items with options that differ in case or in a mark at the end alone.
-        holding: items whose key holds all of another option's words, in a row.
-        held: items whose key's words stand in a row in another option.
-        contained: items in which any option holds another.
         copies: identical items, those with contradictory keys among them.
         alike: pairs that share four fifths of their words, twins and copies apart.
         differing: those of `alike` whose answers are different texts, the pairs with the same
             options first. A key may be wrong there, or a word that differs changes the answer.
         leaks: fields that give the answer away; None where there are too few items to tell.
-        one_sided: groups whose keys stand at one position.
         unlicensed: how many items state no licence.
         withheld: how many items have no key.
     """
 
     equal: tuple[str, ...]
-    holding: tuple[str, ...]
-    held: tuple[str, ...]
-    contained: tuple[str, ...]
     copies: Copies
     alike: tuple[tuple[str, str], ...]
     differing: tuple[tuple[str, str], ...]
     leaks: tuple[Leak, ...] | None
-    one_sided: tuple[OneSided, ...]
     unlicensed: int
     withheld: int
 
@@ -174,9 +141,6 @@ class Review:
         """Return it as JSON can hold it: how many of each kind, and the first few ids."""
         kinds: dict[str, Sequence[Any]] = {
             "equal_options": self.equal,
-            "key_holds_option": self.holding,
-            "option_holds_key": self.held,
-            "contained_options": self.contained,
             "near_duplicates": self.alike,
             "near_duplicates_that_differ": self.differing,
         }
@@ -187,10 +151,6 @@ class Review:
             },
             **self.copies.record(),
             "leaks": None if self.leaks is None else [leak.record() for leak in self.leaks],
-            "one_position": [
-                {"field": g.field, "value": g.value, "position": g.position, "items": g.items}
-                for g in self.one_sided
-            ],
             "without_licence": self.unlicensed,
             "without_key": self.withheld,
         }
@@ -204,33 +164,13 @@ def review(dataset: Dataset, seed: int = 0, step: Step = lambda _: None) -> Revi
         seed: of the folds that fields are tried on.
         step: is told how far this is, where it takes minutes.
     """
-    equal, holding, held, contained = [], [], [], []
-    tell = paced(step, "options", len(dataset), "items")
-    for row, problem in enumerate(dataset):
-        if row % _AT_ONCE == 0:
-            tell(row)
-        texts = [*map(_bare, problem.options)]
-        bare = [tuple(word for word in text.split(" ") if _said(word)) for text in texts]
-        if len({*texts}) < len(texts):
-            equal.append(problem.id)
-        inside = list(_inside(bare))
-        if inside:
-            contained.append(problem.id)
-        if any(outer == problem.answer for _, outer in inside):
-            holding.append(problem.id)
-        if any(inner == problem.answer for inner, _ in inside):
-            held.append(problem.id)
     alike = _near(dataset, step)
     return Review(
-        tuple(equal),
-        tuple(holding),
-        tuple(held),
-        tuple(contained),
+        tuple(p.id for p in dataset if len({*map(_bare, p.options)}) < len(p.options)),
         copies(dataset),
         tuple((one.id, other.id) for one, other in alike),
         tuple((one.id, other.id) for one, other in _differing(alike)),
         _fields(dataset, seed, step),
-        tuple(_one_sided(dataset)),
         sum(not (problem.origin and problem.origin.licence) for problem in dataset),
         sum(answer is None for answer in dataset.answers),
     )
@@ -239,19 +179,6 @@ def review(dataset: Dataset, seed: int = 0, step: Step = lambda _: None) -> Revi
 def _bare(option: str) -> str:
     """Return an option without what may differ in the same one."""
     return plain(option).rstrip(_ENDS)
-
-
-def _said(word: str) -> bool:
-    return any(map(str.isalnum, word))
-
-
-def _inside(options: Sequence[tuple[str, ...]]) -> Iterator[tuple[int, int]]:
-    """Yield (inner, outer) for options whose words stand in a row in a longer one."""
-    padded = [f" {' '.join(words)} " for words in options]
-    for inner, words in enumerate(padded):
-        for outer, others in enumerate(padded):
-            if words.strip() and len(words) < len(others) and words in others:
-                yield inner, outer
 
 
 def _fields(dataset: Dataset, seed: int, step: Step) -> tuple[Leak, ...] | None:
@@ -346,26 +273,3 @@ def leaked(one: str, other: str, pairs: Sequence[tuple[str, str]]) -> str:
     """
     items = shared(pairs)
     return f"{one} has {items:,} item{'s' * (items != 1)} of {other}"
-
-
-def _one_sided(dataset: Dataset) -> Iterator[OneSided]:
-    """Yield the groups, by any field, whose keys stand at one position as chance won't have it."""
-    groups: list[tuple[OneSided, float]] = []
-    tried = 0
-    for field, values in columns(dataset):
-        together: dict[str, list[Problem]] = {}
-        for value, problem in zip(values, dataset, strict=True):
-            if value is not None and problem.answer is not None:
-                together.setdefault(str(value), []).append(problem)
-        for value, problems in together.items():
-            if len(problems) < 2 or len(problems) == len(dataset):
-                continue
-            tried += 1
-            positions = {problem.answer for problem in problems}
-            if len(positions) == 1 and (position := positions.pop()) is not None:
-                rest = sorted(problems, key=lambda problem: len(problem.options))[1:]
-                chance = 1.0
-                for problem in rest:
-                    chance /= len(problem.options)
-                groups.append((OneSided(field, value, position + 1, len(problems)), chance))
-    yield from (group for group, chance in groups if chance * tried < ALPHA)

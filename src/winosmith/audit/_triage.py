@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -129,6 +129,13 @@ def triage(items: Items, answers: Answers) -> Triage:
     asked = there.any(axis=0)
     ids = [problem.id for problem in items.problems]
     labels = clusters(Dataset(items.problems))
+    pairs = [
+        _against(items, labels, names[one], names[other], right[one], right[other],
+                 there[one] & there[other])
+        for one, other in pairwise(order)
+        if (there[one] & there[other]).any()
+    ]  # fmt: skip
+    adjusted = holm([pair.p_value for pair in pairs])
     return Triage(
         {
             names[model]: proportion(right[model, there[model]], labels[there[model]])
@@ -138,13 +145,8 @@ def triage(items: Items, answers: Answers) -> Triage:
         suspects(items, votes),
         tuple(ids[at] for at in np.flatnonzero((right | ~there).all(axis=0) & asked)),
         tuple(ids[at] for at in np.flatnonzero(~right.any(axis=0) & asked)),
-        _adjusted(
-            _against(items, labels, names[one], names[other], right[one], right[other],
-                     there[one] & there[other])
-            for one, other in pairwise(order)
-            if (there[one] & there[other]).any()
-        ),
-    )  # fmt: skip
+        tuple(replace(pair, adjusted=p) for pair, p in zip(pairs, adjusted, strict=True)),
+    )
 
 
 @dataclass(frozen=True)
@@ -254,12 +256,6 @@ def for_people(dataset: Dataset, ids: Sequence[str], *, plain: bool = False) -> 
         elif plain and not problem.blank_is_plain:
             reasons[row] = f"it holds a further {BLANK!r}"
     return Dataset(asked, dataset.name).drop(reasons, "people")
-
-
-def _adjusted(pairs: Iterable[Against]) -> tuple[Against, ...]:
-    found = [*pairs]
-    adjusted = holm([one.p_value for one in found])
-    return tuple(replace(one, adjusted=p) for one, p in zip(found, adjusted, strict=True))
 
 
 def _against(

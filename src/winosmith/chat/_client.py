@@ -29,23 +29,6 @@ _WAIT = 60.0
 _TABLE = "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL)"
 
 
-def request_key(
-    base_url: str, model: str, parameters: Mapping[str, Any], messages: Messages, draw: int
-) -> str:
-    """Return the key of a request: a SHA-256 of all that determines the reply, and of its draw.
-
-    The server's address belongs to it: many local servers answer under any model's name.
-    """
-    asked = {
-        "base_url": base_url,
-        "model": model,
-        "parameters": json.loads(json.dumps(parameters, sort_keys=True)),
-        "messages": [list(message) for message in messages],
-        "draw": draw,
-    }
-    return hashlib.sha256(canonical(asked).encode("utf-8", "surrogatepass")).hexdigest()
-
-
 @dataclass(frozen=True, slots=True)
 class Cache:
     """Replies by the keys of their requests; neither prompts nor API keys are stored.
@@ -243,30 +226,26 @@ class Run:
     """One batch of requests.
 
     Attributes:
-        line: to the server.
-        parameters: of every request.
-        most_out: tokens that a reply has at most.
-        concurrency, patience, on_progress: as in `Client`.
-        budget: to stay within.
+        client: who asks.
         cache: where each reply is kept; None for nowhere.
         before: replies that were there already.
+        budget: to stay within.
     """
 
-    line: Line
-    parameters: Mapping[str, Any]
-    most_out: int
-    concurrency: int
-    patience: float
-    budget: Budget
+    client: Client
     cache: Cache | None
     before: int
-    on_progress: Callable[[int, int, str], None] | None
+    budget: Budget
     _received: int = 0
     _total: int = 0
     _not_before: float = 0.0
     _failure: Exception | None = None
     _stop: threading.Event = field(default_factory=threading.Event)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        client = self.client
+        self._line = Line(client.base_url, client.model, client.key_variable, client.timeout)
 
     def replies(self, conversations: Mapping[str, Messages]) -> dict[str, Reply]:
         """Return the reply to each conversation, by its key.
@@ -279,13 +258,13 @@ class Run:
         """
         self._total = len(conversations)
         tenacity = require("tenacity", "chat")
-        executor = ThreadPoolExecutor(self.concurrency, "chat")
+        executor = ThreadPoolExecutor(self.client.concurrency, "chat")
         try:
             received = ordered_map(
                 lambda item: (item[0], self._one(tenacity, *item)),
                 conversations.items(),
                 executor,
-                ahead=4 * self.concurrency,
+                ahead=4 * self.client.concurrency,
             )
             found = dict(received)
         except Exception:
@@ -308,14 +287,17 @@ class Run:
     def _hang_up(self, executor: ThreadPoolExecutor) -> None:
         """Wait for what is under way, then close the line."""
         executor.shutdown()
-        self.line.close()
+        self._line.close()
 
     def _one(self, tenacity: Any, key: str, messages: Messages) -> Reply:
         """Return one reply, and keep it; note the first failure of all."""
         retrying = tenacity.Retrying(
             retry=tenacity.retry_if_exception_type(Again),
             wait=self._wait,
-            stop=tenacity.stop_any(tenacity.stop_before_delay(self.patience), _is_tried),
+            stop=tenacity.stop_any(
+                tenacity.stop_before_delay(self.client.patience),
+                lambda state: state.attempt_number >= state.outcome.exception().tries,
+            ),
             before_sleep=self._tell_wait,
             sleep=self._sleep,
             reraise=True,
@@ -338,12 +320,12 @@ class Run:
     def _attempt(self, messages: Messages) -> Reply:
         """Ask once, and book what it costs."""
         self._sleep(self._not_before - time.monotonic())
-        most = Cost.at_most(messages, self.most_out)
+        most = Cost.at_most(messages, self.client.most_out or 0)
         self.budget.hold(most)
         taken = Cost()
         try:
             self._sleep(0)
-            reply = self.line.ask(messages, self.parameters)
+            reply = self._line.ask(messages, self.client.body)
             taken = most.taken_by(reply)
             return reply
         except Again as error:
@@ -374,8 +356,9 @@ class Run:
             self._progress(f"waits {state.upcoming_sleep:.0f} s: {reason}")
 
     def _progress(self, note: str) -> None:
-        if self.on_progress and not self._stop.is_set():
-            self.on_progress(self.before + self._received, self.before + self._total, note)
+        tell = self.client.on_progress
+        if tell and not self._stop.is_set():
+            tell(self.before + self._received, self.before + self._total, note)
 
     def _fail(self, error: Exception) -> None:
         with self._lock:
@@ -384,16 +367,17 @@ class Run:
         self._stop.set()
 
     def _given_up(self, error: Again, attempts: int) -> str:
-        if error.after is not None and error.after >= self.patience:
+        patience = self.client.patience
+        if error.after is not None and error.after >= patience:
             return (
                 f"{error.reason}; it asks to wait {error.after:,.0f} s, which is beyond the "
-                f"patience of {self.patience:g} s"
+                f"patience of {patience:g} s"
             )
         return f"after {attempts} attempt{'s' * (attempts > 1)}, {error.reason}"
 
     def _located(self, error: ChatError) -> str:
         """Return an error's message with where it happened and what is kept."""
-        message = f"{self.line.model} at {self.line.base_url}: {error}".rstrip(".")
+        message = f"{self.client.model} at {self.client.base_url}: {error}".rstrip(".")
         if self.cache is None:
             return f"{message}. Replies are not kept, as there is no cache"
         done = self.before + self._received
@@ -401,10 +385,6 @@ class Run:
             f"{message}. {done:,} of {self.before + self._total:,} replies are kept in "
             f"{self.cache.path}; the same command goes on from there"
         )
-
-
-def _is_tried(state: Any) -> bool:
-    return bool(state.attempt_number >= state.outcome.exception().tries)
 
 
 _OURS = {"model", "messages", "stream", "n"}
@@ -460,7 +440,7 @@ class Client:
         for name in self.extra:
             if name in _OURS or _SECRET.search(name):
                 raise InputError(f"extra can't set {name!r}; it has a place of its own")
-        if self.budget is not None and self._most_out is None:
+        if self.budget is not None and self.most_out is None:
             raise InputError("a budget needs max_tokens, or the next reply may take any number")
 
     @classmethod
@@ -488,17 +468,18 @@ class Client:
     @property
     def parameters(self) -> dict[str, Any]:
         """What determines a reply, beside the messages; for a signature."""
-        return {"model": self.model, **self._body}
+        return {"model": self.model, **self.body}
 
     @property
-    def _body(self) -> dict[str, Any]:
+    def body(self) -> dict[str, Any]:
+        """What a request says beside its messages."""
         body = {"temperature": self.temperature, "max_tokens": self.max_tokens, **self.extra}
         return {name: value for name, value in body.items() if value is not None}
 
     @property
-    def _most_out(self) -> int | None:
+    def most_out(self) -> int | None:
         """The most tokens that a reply may have; None when nothing says."""
-        body = self._body
+        body = self.body
         most = body.get("max_completion_tokens", body.get("max_tokens"))
         return most if isinstance(most, int) else None
 
@@ -533,23 +514,20 @@ class Client:
         if self.on_progress:
             self.on_progress(len(replies), len(replies) + len(missing), "")
         if missing:
-            run = Run(
-                line=self._line(),
-                parameters=self._body,
-                most_out=self._most_out or 0,
-                concurrency=self.concurrency,
-                patience=self.patience,
-                budget=self.budget or Budget(),
-                cache=cache,
-                before=len(replies),
-                on_progress=self.on_progress,
-            )
+            run = Run(self, cache, len(replies), self.budget or Budget())
             replies |= run.replies(missing)
         return [replies[key] for key in keys]
 
     def _key(self, messages: Messages, draw: int) -> str:
-        url = self.base_url.rstrip("/")
-        return request_key(url, self.model, self._body, messages, draw)
+        """Return the key of a request: a SHA-256 of all that determines the reply, and of its draw.
 
-    def _line(self) -> Line:
-        return Line(self.base_url, self.model, self.key_variable, self.timeout)
+        The server's address belongs to it: many local servers answer under any model's name.
+        """
+        asked = {
+            "base_url": self.base_url.rstrip("/"),
+            "model": self.model,
+            "parameters": json.loads(json.dumps(self.body, sort_keys=True)),
+            "messages": [list(message) for message in messages],
+            "draw": draw,
+        }
+        return hashlib.sha256(canonical(asked).encode("utf-8", "surrogatepass")).hexdigest()

@@ -266,12 +266,7 @@ def _section(dataset: Dataset, test: TestResult, signature: report.Signature) ->
         report.Table(
             f"{name}: over all", ["figure", "value"], list(_overall(test)), _caution(test)
         ),
-        report.Drawing(
-            "Scores of the subjects, beside their mean and guessing",
-            lambda: [_scores(test)],
-            scores,
-            signature,
-        ),
+        scores,
         report.Drawing(
             f"Items by people who gave the intended answer{_course_told(test)}",
             lambda: [*_levels(test.histogram, f"{name}, {{}} people"), *_course(test)],
@@ -300,16 +295,6 @@ def _levels(histogram: Mapping[tuple[int, int], int], title: str) -> list[report
         )
         for asked in sorted({of for _, of in histogram}, reverse=True)
     ]
-
-
-def _scores(test: TestResult) -> report.Svg:
-    groups = {True: "native", False: "other", None: ""}
-    return report.subject_scores(
-        [report.SubjectScore(p.subject, p.share, groups[p.native]) for p in test.people],
-        mean=test.share.value,
-        chance=test.chance.share,
-        title=f"Test {test.name}",
-    )
 
 
 def _course(test: TestResult) -> Iterator[report.Svg]:

@@ -168,10 +168,6 @@ def drawings(curve: LearningCurve) -> list[report.Svg]:
             level=curve.human,
             level_name=f"people, {percent(curve.human)}",
         ),
-        report.reaches(
-            [report.Reach(e.form.name, e.reaches, *e.interval) for e in curve.extrapolations],
-            largest=last,
-        ),
     ]
 
 
@@ -220,8 +216,7 @@ def _sections(
             "How far it goes on",
             [
                 report.Drawing(
-                    "The accuracies, with their continuations by each form, and the training sizes "
-                    "at which these meet the level of people, with 95 % intervals.",
+                    "The accuracies, with their continuations by each form.",
                     lambda: drawings(curve),
                     signature=signature,
                 ),
@@ -254,12 +249,7 @@ def taken(curve: LearningCurve) -> str:
 
 
 def _size(size: float | None) -> str:
-    if size is None:
-        return "never"
-    for unit, name in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if size >= 0.9995 * unit:
-            return f"{size / unit:.3g} {name}"
-    return f"{size:.3g}"
+    return "never" if size is None else report.short_size(size)
 
 
 def _span(found: Extrapolation) -> str:

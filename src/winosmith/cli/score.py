@@ -560,10 +560,10 @@ def _drawn(scores: Mapping[str, Score], extra: ExtraFigures) -> list[report.Draw
         return []
     if extra.majority:
         people = extra.majority
-        rows.append(report.Measured(MAJORITY, people.accuracy, *people.interval, people=True))
+        rows.append(report.Measured(MAJORITY, people.accuracy, *people.interval, marked=True))
     if extra.person:
         one = extra.person.accuracy
-        rows.append(report.Measured(PERSON, one.value, *one.interval, people=True))
+        rows.append(report.Measured(PERSON, one.value, *one.interval, marked=True))
     chance = next(iter(scores.values())).accuracy.chance
     return [
         report.Drawing(

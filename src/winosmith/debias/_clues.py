@@ -466,15 +466,6 @@ def assessment_blocks(
             _histograms(subsets, "axis", "answer axis, standard deviations"),
             signature=signature,
         ),
-        report.Drawing(
-            "The KL divergences (diamonds) beside what noise gives (bars). Few problems in many "
-            "bins differ by chance: only what lies beyond its bar is bias.",
-            [
-                _levels(subsets, "d1", "Along d₁"),
-                _levels(subsets, "axis", "Along the answer axis"),
-            ],
-            signature=signature,
-        ),
         *_caution(subsets),
         _table(assessment),
     ]
@@ -493,16 +484,6 @@ def _in_short(found: Along) -> str:
         return "no KL: it needs both answers"
     null = found.null
     return f"KL {found.kl:.3f} (noise {null.mean:.3f}, {null.low:.3f}–{null.high:.3f})"
-
-
-def _levels(subsets: Sequence[Subset], which: str, title: str) -> report.Svg:
-    rows = []
-    for subset in subsets:
-        found: Along = getattr(subset, which)
-        ends = (None, None) if found.null is None else (found.null.low, found.null.high)
-        rows.append(report.Level(subset.name, found.kl, *ends))
-    drawn = [found.null for s in subsets if (found := getattr(s, which)).null is not None]
-    return report.levels(rows, title=title, band=drawn[0].interval if drawn else "")
 
 
 def _caution(subsets: Sequence[Subset]) -> list[report.Block]:

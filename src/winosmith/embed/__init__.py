@@ -22,8 +22,6 @@ from winosmith.embed._embedder import (
     Vectors,
 )
 from winosmith.embed._encoder import (
-    N_DEV,
-    N_TRAIN,
     EncoderEmbedder,
     cache_folder,
     finetune_split,
@@ -32,8 +30,6 @@ from winosmith.embed._encoder import (
 from winosmith.embed._light import HashedEmbedder, LightEmbedder
 
 __all__ = [
-    "N_DEV",
-    "N_TRAIN",
     "ArrayEmbedder",
     "Combine",
     "Embedder",

@@ -235,16 +235,16 @@ class EncoderEmbedder:
     ) -> Vectors:
         """Return the vectors of a chunk's texts, from the cache if they are there."""
         path, vectors = self._path(texts), None if encoded else self._known(texts)
-        if encoded:
-            vectors = next(encoded)
-            if path:
-                store(path, vectors)
         if vectors is None:
-            vectors = self._encoder.vectors(
-                texts,
-                pooling=self.pooling,
-                tokens_per_batch=self.tokens_per_batch,
-                on_batch=lambda done, of: self._tell(before + count * done // of, total),
+            vectors = (
+                next(encoded)
+                if encoded
+                else self._encoder.vectors(
+                    texts,
+                    pooling=self.pooling,
+                    tokens_per_batch=self.tokens_per_batch,
+                    on_batch=lambda done, of: self._tell(before + count * done // of, total),
+                )
             )
             if path:
                 store(path, vectors)

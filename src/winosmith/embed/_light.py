@@ -315,9 +315,8 @@ class LightEmbedder:
         after = cues.place([side.cues for side in read])
         whole = cues.lengths([side.cues for side in read])
         after /= _lengths(np.hstack([after, FAINT * whole]))
-        return np.stack(
-            [_outer(side / lengths, after).astype(np.float32) for side in placed], axis=1
-        )
+        outer = ((side / lengths)[:, :, None] * after[:, None, :] for side in placed)
+        return np.stack([own.reshape(len(read), -1).astype(np.float32) for own in outer], axis=1)
 
     @cached_property
     def _spaces(self) -> tuple[Space, Space]:
@@ -373,10 +372,6 @@ def _lengths(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Return the length of each row, (n, 1), and 1 for a row of zeros."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.where(lengths > 0, lengths, 1.0)
-
-
-def _outer(left: npt.NDArray[np.float64], right: npt.NDArray[np.float64]) -> Any:
-    return (left[:, :, None] * right[:, None, :]).reshape(len(left), -1)
 
 
 @dataclass(frozen=True, slots=True, order=True)

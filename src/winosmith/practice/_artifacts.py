@@ -334,16 +334,13 @@ def _fits(kind: Artifact, frame: Frame, fillers: Fillers) -> bool:
             return bool(frame.pairs)
         case "length":
             # the emphasis, of two words, must decide which half is the longer one
-            return frame.emphatic and frame.spread <= 1 and _uneven(fillers.pools[frame.pool])
+            pools = fillers.pools[frame.pool]
+            ranges = (max(map(len, own)) - min(map(len, own)) for own in pools)
+            return frame.emphatic and frame.spread <= 1 and min(ranges) >= LETTERS_LONGER
         case "polarity":
             return frame.polar
         case "position":
             return True
-
-
-def _uneven(lists: tuple[tuple[str, ...], ...]) -> bool:
-    """Return whether each list has words short and long enough for a planted length."""
-    return all(max(map(len, own)) - min(map(len, own)) >= LETTERS_LONGER for own in lists)
 
 
 def plant(

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
+from itertools import product
 
 import numpy as np
 
@@ -60,8 +61,6 @@ def corpus(
     artifacts: Sequence[Artifact] = ARTIFACTS,
     habits: int = HABITS,
     social: float = 0.5,
-    judges: int = 3,
-    pool: int = 40,
     symmetric: bool = False,
 ) -> PracticeCorpus:
     """Write practice twins.
@@ -79,8 +78,6 @@ def corpus(
         habits: how many habits each kind is written from in each domain, 1 or more; the fewer,
             the easier it is to find. One that is used up is joined by another.
         social: the share of twins in the social domain, 0–1, in expectation.
-        judges: how many judges vote on a problem.
-        pool: how many people there are; each twin is written by one of them.
         symmetric: turn the answers of each sound twin round, both or neither, by the toss of a fair
             coin. The problems stay word for word; what is planted stays as it is. Given all
             sentences and all other answers, a sound twin's are then as likely the other way round,
@@ -99,7 +96,7 @@ def corpus(
     rng = np.random.default_rng([seed, 0])
     kinds = _kinds(twins, strength, artifacts, rng)
     written = tuple(drafts(kinds, social, habits, rng))
-    names = participants(pool)
+    names = participants(POOL)
     authors = [pick(names, rng) for _ in written]
     halves_swapped = rng.random(twins) < 0.5
     ids = _ids(twins, seed)
@@ -115,8 +112,7 @@ def corpus(
         if kind is not None:
             planted.update(dict.fromkeys(half_ids, kind))
     dataset = Dataset(problems, "practice")
-    votes = crowd(dataset, judges=judges, pool=pool, seed=seed)
-    return PracticeCorpus(dataset, planted, votes)
+    return PracticeCorpus(dataset, planted, crowd(dataset, seed=seed))
 
 
 def _check(
@@ -189,21 +185,6 @@ PATIENCE = 10
 """After how many of them a habit that seems used up is joined by another."""
 
 
-class _Repertoire:
-    """The habits of one kind of artifact in one domain: a few, and the others in reserve."""
-
-    def __init__(self, all_of_them: Sequence[Habit], active: int, rng: np.random.Generator):
-        order = rng.permutation(len(all_of_them)).tolist()
-        self.habits: tuple[Habit, ...] = tuple(all_of_them[place] for place in order)
-        self.active = active
-
-    def pick(self, rng: np.random.Generator) -> Habit:
-        return pick(self.habits[: self.active], rng)
-
-    def widen(self) -> None:
-        self.active += 1
-
-
 def drafts(
     kinds: Iterable[Artifact | None], social: float, active: int, rng: np.random.Generator
 ) -> Iterator[Draft]:
@@ -217,23 +198,21 @@ def drafts(
     """
     words = fillers()
     of_domain = {domain: tuple(f for f in frames() if f.domain == domain) for domain in DOMAINS}
-    repertoires = {
-        (domain, kind): _Repertoire(habits(kind, of_domain[domain], words), active, rng)
-        for domain in DOMAINS
-        for kind in ARTIFACTS
-    }
+    repertoires: dict[tuple[Domain, Artifact], tuple[Habit, ...]] = {}
+    for domain, kind_of in product(DOMAINS, ARTIFACTS):
+        own = habits(kind_of, of_domain[domain], words)
+        repertoires[domain, kind_of] = tuple(own[at] for at in rng.permutation(len(own)).tolist())
+    in_use = dict.fromkeys(repertoires, active)
     seen: set[str] = set()
     for kind in kinds:
         for attempt in range(1, ATTEMPTS + 1):
-            domain: Domain = "social" if rng.random() < social else "physical"
+            domain = "social" if rng.random() < social else "physical"
             if kind is None:
                 draft = draw(pick(of_domain[domain], rng), words, rng)
             else:
-                repertoire = repertoires[domain, kind]
-                habit = repertoire.pick(rng)
+                habit = pick(repertoires[domain, kind][: in_use[domain, kind]], rng)
                 draft = plant(kind, draw(habit.frame, words, rng), habit, words, rng)
-                if attempt % PATIENCE == 0:
-                    repertoire.widen()
+                in_use[domain, kind] += attempt % PATIENCE == 0
             sentences = {draft.sentence(0), draft.sentence(1)}
             if not sentences & seen:
                 break
@@ -271,6 +250,9 @@ IMAGINES = 0.05
 GUESSES = 0.4
 """How likely a judge who can't tell the answer from the local context chooses an option."""
 
+POOL = 40
+"""How many people there are; each twin is written by one of them."""
+
 EVENNESS = 12.0
 """a + b of the beta distribution of the judges' error rates: the higher, the more alike."""
 
@@ -288,20 +270,11 @@ def participants(pool: int) -> tuple[str, ...]:
     return tuple(f"p{number:0{digits}}" for number in range(1, pool + 1))
 
 
-@dataclass(frozen=True, slots=True)
-class _Rates:
-    """What the judges of a crowd do, and to how many problems."""
-
-    error: dict[str, float]
-    ambiguous: float
-    associative: float
-
-
 def crowd(
     dataset: Dataset,
     *,
     judges: int = 3,
-    pool: int = 40,
+    pool: int = POOL,
     seed: int = 0,
     error_rate: float = 0.08,
     ambiguous_rate: float = 0.17,
@@ -331,14 +304,18 @@ def crowd(
     _check_rates(dataset, judges, error_rate, ambiguous_rate, associative_rate)
     rng = np.random.default_rng([seed, 2])
     people = participants(pool)
-    errors = dict(zip(people, _error_rates(error_rate, pool, rng), strict=True))
-    rates = _Rates(errors, ambiguous_rate, associative_rate)
+    errors = [float(error_rate)] * pool  # where all err alike
+    if error_rate not in (0, 1):
+        errors = rng.beta(error_rate * EVENNESS, (1 - error_rate) * EVENNESS, size=pool).tolist()
+    error_of = dict(zip(people, errors, strict=True))
     votes: list[list[Response]] = [[] for _ in dataset]
     for rows in dataset.groups:
         chosen = _judges([dataset[row] for row in rows], judges, people, rng)
         for place, row in enumerate(rows):
             mine = chosen[place * judges : (place + 1) * judges]
-            votes[row] = list(_votes(dataset[row], mine, rates, rng))
+            ambiguous = rng.random() < ambiguous_rate
+            associative = rng.random() < associative_rate
+            votes[row] = list(_votes(dataset[row], mine, error_of, ambiguous, associative, rng))
     return tuple(vote for of_one in votes for vote in of_one)
 
 
@@ -351,13 +328,6 @@ def _check_rates(dataset: Dataset, judges: int, *rates: float) -> None:
     if None in dataset.answers:
         withheld = dataset.ids[dataset.answers.index(None)]
         raise DataError(f"the answer of {withheld!r} is withheld; a simulated crowd needs it")
-
-
-def _error_rates(mean: float, pool: int, rng: np.random.Generator) -> list[float]:
-    if mean in (0, 1):
-        return [float(mean)] * pool
-    drawn: list[float] = rng.beta(mean * EVENNESS, (1 - mean) * EVENNESS, size=pool).tolist()
-    return drawn
 
 
 def _judges(
@@ -377,13 +347,16 @@ def _judges(
 
 
 def _votes(
-    problem: Problem, judges: list[str], rates: _Rates, rng: np.random.Generator
+    problem: Problem,
+    judges: list[str],
+    error_of: Mapping[str, float],
+    ambiguous: bool,
+    associative: bool,
+    rng: np.random.Generator,
 ) -> Iterator[Response]:
     """Yield the local vote and the vote on the whole of each judge."""
-    ambiguous = rng.random() < rates.ambiguous
-    associative = rng.random() < rates.associative
     for judge in judges:
-        error = rates.error[judge]
+        error = error_of[judge]
         if associative:
             local: int | None = _choice(problem, 1 - error, rng)
         else:

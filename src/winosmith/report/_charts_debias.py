@@ -1,7 +1,7 @@
 """Drawings of what filters did: the funnel, AFLite's phases and scores; what an assessment found.
 
-An assessment's are d1 by answer, the first two components, KL beside its null, and how far kept
-sets are off what random subsets give. An audit's is what each cue earns, beside chance.
+An assessment's are d1 by answer and the first two components. An audit's is what each cue earns,
+beside chance.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from winosmith.escape import for_page
+from winosmith.report._charts_models import Measured
 from winosmith.report._svg import (
     GONE,
     INK,
@@ -396,72 +397,6 @@ def _dots(axes: Axes, points: np.ndarray, colour: str, *, square: bool) -> None:
     )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Level:
-    """One row of `levels`: a measured value beside what noise alone gives.
-
-    Attributes:
-        name: of the row.
-        value: as measured; None when it is not defined.
-        low, high: the interval of the null; None when there is none.
-    """
-
-    name: str
-    value: float | None
-    low: float | None = None
-    high: float | None = None
-
-
-def levels(
-    rows: Sequence[Level],
-    *,
-    title: str,
-    band: str = "95 % of the draws",
-) -> Svg:
-    """Draw one diamond a row, over the interval of its null; `band` says what that holds."""
-
-    def paint(canvas: Canvas) -> None:
-        from matplotlib.ticker import MaxNLocator
-
-        axes = canvas.add_subplot()
-        for row, level in enumerate(rows):
-            if level.low is not None and level.high is not None:
-                axes.plot([level.low, level.high], [row, row], color=NULL, alpha=0.55,
-                          linewidth=9, label=f"null: {band}" if row == 0 else "_")  # fmt: skip
-            if level.value is not None:
-                axes.plot(level.value, row, marker="D", color=INK, linestyle="",
-                          label="measured" if row == 0 else "_")  # fmt: skip
-                axes.annotate(shown(level.value), (level.value, row), (0, 9), ha="center",
-                              textcoords="offset points")  # fmt: skip
-        axes.set_yticks(
-            range(len(rows)),
-            [cut(level.name, 22) for level in rows],
-            color=INK,
-        )
-        axes.set(ylim=(len(rows) - 0.4, -0.7), xlabel="KL divergence, nats")
-        axes.margins(x=0.12)
-        axes.set_xlim(left=0)
-        axes.xaxis.set_major_locator(MaxNLocator(5, steps=NICE))
-        axes.grid(axis="x")
-        axes.set_title(for_page(title), pad=30)
-        axes.tick_params(axis="y", length=0)
-        axes.spines["left"].set_visible(False)
-        if axes.lines:
-            axes.legend(loc="lower left", ncols=2, bbox_to_anchor=(0, 1), borderaxespad=0.4)
-
-    description = "; ".join(_level_in_words(level) for level in rows)
-    return draw(paint, title=title, description=description, height=96 + 40 * len(rows))
-
-
-def _level_in_words(level: Level) -> str:
-    null = (
-        f" (null {shown(level.low)} to {shown(level.high)})"
-        if level.low is not None and level.high is not None
-        else ""
-    )
-    return f"{level.name}: {shown(level.value)}{null}"
-
-
 def _titled(axes: Axes, name: str, note: str) -> None:
     """Put the panel's name over it, a note under the name, and the legend beside it."""
     axes.set_title(cut(name, 30), pad=24)
@@ -470,27 +405,7 @@ def _titled(axes: Axes, name: str, note: str) -> None:
                 handletextpad=0.4, columnspacing=1)  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Dot:
-    """One row of `dots`.
-
-    Attributes:
-        name: of the rule.
-        value: what it earns, 0–1.
-        expected: what it would earn by chance.
-        low, high: the band of that.
-        named: whether it stands out.
-    """
-
-    name: str
-    value: float
-    expected: float
-    low: float
-    high: float
-    named: bool = False
-
-
-def dots(rows: Sequence[Dot], *, title: str) -> Svg:
+def dots(rows: Sequence[Measured], *, title: str) -> Svg:
     """Draw one dot a row, over the band of what chance gives.
 
     Args:
@@ -504,8 +419,9 @@ def dots(rows: Sequence[Dot], *, title: str) -> Svg:
         axes = canvas.add_subplot()
         for place, row in enumerate(rows):
             axes.hlines(place, row.low, row.high, color=NULL, alpha=0.35, linewidth=9)
-            axes.plot(row.expected, place, linestyle="", marker="|", color=MUTED)
-            colour, marker = (GONE, "D") if row.named else (INK, "o")
+            if row.expected is not None:
+                axes.plot(row.expected, place, linestyle="", marker="|", color=MUTED)
+            colour, marker = (GONE, "D") if row.marked else (INK, "o")
             axes.plot(row.value, place, linestyle="", marker=marker, markersize=6, color=colour)
         ends = [end for row in rows for end in (row.low, row.high, row.value)]
         axes.set(xlim=(max(0, min(ends, default=0) - 0.02), min(1, max(ends, default=1) + 0.02)),

@@ -7,26 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from winosmith.escape import for_page
-from winosmith.report._svg import GONE, INK, KEPT, MUTED, NULL, ONE, RULE, TWO, Svg, draw
+from winosmith.report._svg import INK, MUTED, ONE, TWO, Svg, draw
 from winosmith.report._text import percent_tick, shown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
-
-
-@dataclass(frozen=True)
-class SubjectScore:
-    """One subject's score.
-
-    Attributes:
-        subject: the code.
-        share: right, 0–1.
-        group: "native", "other", or "" where it is not declared.
-    """
-
-    subject: str
-    share: float
-    group: str = ""
 
 
 @dataclass(frozen=True)
@@ -88,53 +73,6 @@ def items_by_right(histogram: Mapping[int, int], of: int, *, title: str) -> Svg:
         if n
     )
     return draw(paint, title=f"{title}: items by people who were right", description=description)
-
-
-def subject_scores(rows: Sequence[SubjectScore], *, mean: float, chance: float, title: str) -> Svg:
-    """Draw each subject's score as a point, the best at the top, beside the mean and chance.
-
-    Args:
-        rows: of the subjects.
-        mean: of all answers, 0–1.
-        chance: what guessing gives, 0–1.
-        title: of the drawing.
-    """
-    ordered = sorted(rows, key=lambda row: (-row.share, row.subject))
-    looks = {"native": (KEPT, "D", "native"), "other": (GONE, "o", "others"), "": (ONE, "o", "")}
-
-    def paint(canvas: Canvas) -> None:
-        axes = canvas.add_subplot()
-        axes.axvline(mean, color=INK, linewidth=0.9)
-        axes.axvline(chance, color=NULL, linestyle=(0, (4, 3)))
-        top = -0.9
-        axes.text(mean, top, "mean", ha="center", va="bottom", color=MUTED)
-        axes.text(chance, top, "guessing", ha="left", va="bottom", color=MUTED)
-        axes.hlines(range(len(ordered)), chance, [row.share for row in ordered], color=RULE)
-        for group, (colour, marker, label) in looks.items():
-            at = [(row.share, place) for place, row in enumerate(ordered) if row.group == group]
-            if at:
-                axes.plot(*zip(*at, strict=True), linestyle="", marker=marker, markersize=7,
-                          color=colour, label=label or None)  # fmt: skip
-        left = min([chance, *(row.share for row in ordered)]) - 0.04
-        axes.set(xlim=(max(0, left), 1.02), ylim=(len(ordered) - 0.5, -1.6))
-        axes.set_yticks(range(len(ordered)), [for_page(row.subject) for row in ordered])
-        axes.tick_params(axis="y", length=0)
-        axes.xaxis.set_major_formatter(percent_tick)
-        axes.grid(axis="x")
-        axes.set_title(for_page(title), pad=10)
-        if any(row.group for row in ordered):
-            canvas.legend(loc="outside lower left", ncols=3)
-
-    description = "; ".join(
-        f"{row.subject}{f' ({row.group})' if row.group else ''} {shown(row.share, '.0%')}"
-        for row in ordered
-    )
-    return draw(
-        paint,
-        title=f"{title}: scores of the subjects",
-        description=f"guessing {shown(chance, '.0%')}; {description}",
-        height=120 + 19 * len(ordered),
-    )
 
 
 def over_the_sheet(parts: Sequence[SheetPart], *, title: str, note: str = "") -> Svg:

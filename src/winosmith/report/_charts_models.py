@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from winosmith.escape import for_page
-from winosmith.report._svg import GONE, INK, KEPT, MUTED, NULL, ONE, RULE, TWO, Svg, draw
+from winosmith.report._svg import GONE, INK, KEPT, MUTED, NULL, ONE, TWO, Svg, draw
 from winosmith.report._text import cut, percent_tick, shown
 
 if TYPE_CHECKING:
@@ -17,20 +17,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Measured:
-    """An accuracy and its interval.
+    """A share with an interval: its own, or that of what chance gives.
 
     Attributes:
-        name: whose it is.
+        name: whose it is, or of the rule that earns it.
         value: 0–1.
         low, high: the interval's ends.
-        people: people's, not a solver's.
+        marked: it has a colour and a shape of its own: people's, or of a rule that stands out.
+        expected: what chance gives, where the interval is that of chance.
     """
 
     name: str
     value: float
     low: float
     high: float
-    people: bool = False
+    marked: bool = False
+    expected: float | None = None
 
 
 def accuracies(
@@ -51,7 +53,7 @@ def accuracies(
             axes.vlines(chance, -0.75, len(rows) - 0.5, color=NULL, linestyle=(0, (4, 3)))
             axes.text(chance, -0.8, "guessing", ha="center", va="bottom", color=MUTED)
         for place, row in enumerate(rows):
-            colour, marker = (GONE, "D") if row.people else (KEPT, "o")
+            colour, marker = (GONE, "D") if row.marked else (KEPT, "o")
             axes.hlines(place, row.low, row.high, color=colour, linewidth=2)
             axes.plot(row.value, place, linestyle="", marker=marker, markersize=7, color=colour)
             axes.annotate(shown(row.value, ".1%"), (row.value, place), (0, 7), color=INK,
@@ -85,22 +87,6 @@ _CONTINUATION_LOOKS = (
     (NULL, (0, (3, 3))),
 )
 """Colour and dash for each continuation in turn: either of them tells it apart."""
-
-
-@dataclass(frozen=True)
-class Reach:
-    """Where one continuation meets the level.
-
-    Attributes:
-        name: of the continuation.
-        size: training problems; None for never.
-        low, high: the interval's ends; None for never.
-    """
-
-    name: str
-    size: float | None
-    low: float | None = None
-    high: float | None = None
 
 
 def learning(
@@ -158,65 +144,23 @@ def learning(
     return draw(paint, title="Accuracy by training size", description=description, height=320)
 
 
-def reaches(
-    rows: Sequence[Reach],
-    *,
-    largest: float,
-) -> Svg:
-    """Draw one diamond a row where its continuation meets the level, over its interval.
-
-    An interval without an upper end runs to the right edge; a row that never meets the level says
-    so. The largest size measured is a line.
-    """
-    known = [v for row in rows for v in (row.size, row.low, row.high) if v is not None]
-    right = 3 * max([largest, *known])
-    left = 0.5 * min([largest, *known])
-
-    def paint(canvas: Canvas) -> None:
-        axes = canvas.add_subplot()
-        axes.set_xscale("log")
-        axes.axvline(largest, color=NULL, linestyle=(0, (4, 3)))
-        axes.text(largest, 1.01, f"measured to {largest:,.0f}", color=MUTED, va="bottom",
-                  transform=axes.get_xaxis_transform())  # fmt: skip
-        for at, row in enumerate(rows):
-            if row.low is not None:
-                axes.plot([row.low, row.high or right], [at, at], color=RULE, linewidth=8,
-                          solid_capstyle="butt")  # fmt: skip
-            if row.size is not None:
-                axes.plot(row.size, at, marker="D", color=INK, linestyle="")
-                axes.annotate(_short(row.size), (row.size, at), (0, 9), ha="center",
-                              textcoords="offset points")  # fmt: skip
-            else:
-                axes.annotate("never", (right, at), (-6, 9), ha="right",
-                              textcoords="offset points", color=MUTED)  # fmt: skip
-        axes.set(xlim=(left, right), ylim=(len(rows) - 0.5, -0.8), xlabel="training problems")
-        axes.set_yticks(range(len(rows)), [for_page(row.name) for row in rows])
-        axes.tick_params(axis="y", length=0)
-        _size_axis(axes)
-
-    description = "; ".join(
-        f"{row.name}: {_short(row.size)} ({_short(row.low)} to {_short(row.high)})" for row in rows
-    )
-    return draw(
-        paint, title="Training problems needed", description=description, height=70 + 46 * len(rows)
-    )
-
-
 def _size_axis(axes: Axes) -> None:
     from matplotlib.ticker import LogLocator, NullFormatter
 
     axes.xaxis.set_major_locator(LogLocator(numticks=7))
-    axes.xaxis.set_major_formatter(lambda value, _: _short(value))
+    axes.xaxis.set_major_formatter(lambda value, _: short_size(value))
     axes.xaxis.set_minor_formatter(NullFormatter())
 
 
-def _short(size: float | None) -> str:
-    """Return a size with three digits: 160, 40.4k, 1.08M."""
-    if size is None:
-        return "never"
+def short_size(size: float) -> str:
+    """Return a size with three digits.
+
+    >>> short_size(160), short_size(40_398), short_size(1_084_665)
+    ('160', '40.4 k', '1.08 M')
+    """
     for unit, name in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if size >= 0.9995 * unit:
-            return f"{size / unit:.3g}{name}"
+            return f"{size / unit:.3g} {name}"
     return f"{size:.3g}"
 
 

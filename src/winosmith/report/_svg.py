@@ -25,28 +25,20 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
 
-PAGE = "#ffffff"
-INK = "#1b2733"
-MUTED = "#55626f"
-RULE = "#d5dce3"
-ONE = "#0072b2"
-TWO = "#d05a00"
-KEPT = "#007a5e"
-GONE = "#a04b86"
-NULL = "#8592a0"
-
 COLOURS = {
-    "page": PAGE,
-    "ink": INK,
-    "muted": MUTED,
-    "rule": RULE,
-    "one": ONE,
-    "two": TWO,
-    "kept": KEPT,
-    "gone": GONE,
-    "null": NULL,
+    "page": "#ffffff",
+    "ink": "#1b2733",
+    "muted": "#55626f",
+    "rule": "#d5dce3",
+    "one": "#0072b2",
+    "two": "#d05a00",
+    "kept": "#007a5e",
+    "gone": "#a04b86",
+    "null": "#8592a0",
 }
 """Role → colour on a light page; the page's style sheet has a variable of each name."""
+
+PAGE, INK, MUTED, RULE, ONE, TWO, KEPT, GONE, NULL = COLOURS.values()
 
 NICE = [1, 2, 5, 10]
 """The steps between the ticks of an axis, times powers of ten."""

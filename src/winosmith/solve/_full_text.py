@@ -74,8 +74,8 @@ class FullTextIndex:
         whole = hashlib.sha256("\n".join((_SCHEME, *sorted(texts))).encode()).hexdigest()
         index = cls(Path(folder) / f"{whole[:16]}.sqlite", whole)
         index.path.parent.mkdir(parents=True, exist_ok=True)
-        with _explained(index.path), closing(sqlite3.connect(index.path, timeout=5)) as db:
-            db.isolation_level = None
+        opened = sqlite3.connect(index.path, timeout=5, isolation_level="IMMEDIATE")
+        with _explained(index.path), closing(opened) as db:
             db.executescript(_TABLES)
             if not db.execute("SELECT * FROM finished").fetchone():
                 _build(db, texts, on_progress)
@@ -138,34 +138,23 @@ def _build(db: sqlite3.Connection, texts: dict[str, Path], on_progress: Progress
             total += len(batch)
             if on_progress:
                 on_progress(number, len(texts), total)
-        with _transaction(db):
+        with db:
             db.execute("INSERT OR REPLACE INTO texts VALUES (?, ?, 1)", (digest, done))
         if on_progress:
             on_progress(number + 1, len(texts), total)
-    with _transaction(db):
+    with db:
         db.execute("INSERT INTO passages (passages) VALUES ('optimize')")
         db.execute("INSERT INTO finished VALUES (1)")
 
 
 def _add(db: sqlite3.Connection, digest: str, done: int, batch: list[str]) -> None:
     """Write one batch, and how far the text is read with it, or neither."""
-    with _transaction(db):
+    with db:  # the first statement that writes keeps others out, so the reader comes after it
+        db.executemany("INSERT INTO passages (text) VALUES (?)", ((text,) for text in batch))
         held = db.execute("SELECT passages FROM texts WHERE digest = ?", (digest,)).fetchone()
         if (held[0] if held else 0) != done:
             raise OutputError("another process is building this index; wait for it, then repeat")
-        db.executemany("INSERT INTO passages (text) VALUES (?)", ((text,) for text in batch))
         db.execute("INSERT OR REPLACE INTO texts VALUES (?, ?, 0)", (digest, done + len(batch)))
-
-
-@contextmanager
-def _transaction(db: sqlite3.Connection) -> Iterator[None]:
-    db.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-    except BaseException:
-        db.execute("ROLLBACK")
-        raise
-    db.execute("COMMIT")
 
 
 @contextmanager

@@ -169,13 +169,16 @@ def roles(
     auxiliary = passive_auxiliary(cut, place)
     if auxiliary is None:
         return Roles(_before(cut, place.start, stop, over), _after(cut, place.stop))
-    return Roles(_agent_after(cut, place.stop), _before(cut, auxiliary, stop, over))
+    by = _by(cut, place.stop)
+    agent = NOBODY if by is None else _after(cut, by + 1)
+    return Roles(agent, _before(cut, auxiliary, stop, over))
 
 
 def passive_auxiliary(cut: Sequence[str], place: slice) -> int | None:
     """Return where the auxiliary of a passive is, None in the active: "was (not badly) chipped"."""
     for at in range(place.start, min(place.stop, len(cut))):
-        if not _is_participle(cut[at]):
+        token = cut[at].lower()
+        if token not in _PARTICIPLES and not token.endswith(("ed", "en")):
             continue
         back = at - 1
         while back >= 0 and is_adverb(cut[back]):
@@ -195,16 +198,6 @@ def _by(cut: Sequence[str], start: int) -> int | None:
             other = following in _MANNER or following.endswith(("ing", "self", "selves"))
             return None if other or following[0].isdigit() else at
     return None
-
-
-def _agent_after(cut: Sequence[str], start: int) -> Mention:
-    by = _by(cut, start)
-    return NOBODY if by is None else _after(cut, by + 1)
-
-
-def _is_participle(token: str) -> bool:
-    lowered = token.lower()
-    return lowered in _PARTICIPLES or lowered.endswith(("ed", "en"))
 
 
 def is_adverb(token: str) -> bool:
@@ -328,13 +321,8 @@ def stem(word: str) -> str:
         root = word.removesuffix(ending)
         if root == word or len(root) < 3 or len(word) < 4 or (ending == "s" and root.endswith("s")):
             continue
-        word = root if ending == "s" else _undoubled(root)
+        doubled = ending != "s" and root[-1] == root[-2] and root[-1] not in "lsz"
+        word = root[:-1] if doubled else root  # "stop" for "stopp", but "fall"
         break
     word = word.removesuffix("e") if len(word) > 3 else word
     return word[:-1] + "i" if word.endswith("y") and len(word) > 2 else word
-
-
-def _undoubled(root: str) -> str:
-    """Return "stop" for "stopp", and "fall" for "fall"."""
-    doubled = root[-1] == root[-2] and root[-1] not in "lsz"
-    return root[:-1] if doubled else root

@@ -24,7 +24,6 @@ from winosmith.study._published import (
     transfer_sections,
 )
 from winosmith.study._solvers import (
-    CurveRun,
     MadeSolver,
     Trainable,
     TrainedOn,
@@ -41,7 +40,6 @@ from winosmith.study._solvers import (
 )
 from winosmith.study._transfer import (
     TARGETS,
-    TEST_FILES,
     Solved,
     Target,
     judge,
@@ -59,8 +57,6 @@ __all__ = [
     "PUBLISHED_GENDER",
     "PUBLISHED_STABILITY",
     "TARGETS",
-    "TEST_FILES",
-    "CurveRun",
     "GenderLine",
     "Line",
     "MadeSolver",

@@ -103,12 +103,6 @@ class PublishedGender:
     own: bool = False
 
     @property
-    def of_cells(self) -> tuple[Decimal, Decimal]:
-        """ΔF and ΔM of the printed cells, in percent, with their signs."""
-        one, other = (Decimal(a) - Decimal(b) for a, b in zip(self.plain, self.gotcha, strict=True))
-        return one, other
-
-    @property
     def of_counts(self) -> tuple[float, float]:
         """ΔF and ΔM from the counts of 120 behind the cells, in percent, with their signs.
 

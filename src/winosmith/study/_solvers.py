@@ -9,8 +9,8 @@ import csv
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
@@ -119,7 +119,7 @@ def made_solver(
         practice.handwritten() if train is None else train,
         patience,
     )
-    solver, weights, revision = _MAKERS[rule.solver](source)
+    solver, weights, revision = _MAKERS.get(rule.solver, _plain)(source)
     about = {"solver": rule.solver, **getattr(solver, "parameters", {})}
     whole = json.dumps({"about": about, "weights": weights}, sort_keys=True, ensure_ascii=False)
     return MadeSolver(
@@ -156,37 +156,25 @@ def _association(source: _Source) -> Parts:
 
 def _hunting(source: _Source) -> Parts:
     """Return knowledge hunting in a collection of texts, by default the articles that ship."""
-    with _collection(source) as texts:
+    named = source.options.get("collection")
+    shipped = resources.as_file(resources.files("winosmith").joinpath("topics.jsonl"))
+    with shipped if named is None else nullcontext(source.folder / str(named)) as texts:
         index = solve.FullTextIndex.of(texts, source.cache)
     return source.solver(index=index), index.digest, index.digest[:12]
 
 
-@contextmanager
-def _collection(source: _Source) -> Iterator[Path]:
-    if "collection" in source.options:
-        yield source.folder / str(source.options["collection"])
-        return
-    shipped = resources.files("winosmith").joinpath("topics.jsonl")
-    with resources.as_file(shipped) as path:
-        yield path
-
-
 def _language(source: _Source) -> Parts:
-    """Return a language model or an encoder as a solver."""
-    model, weights, revision = _weights(source)
-    return source.solver(models=(model,)), weights, revision
+    """Return a language model or an encoder as a solver.
 
-
-def _weights(source: _Source) -> tuple[str, str, str]:
-    """Return where a model lies, the digest of its files, and its revision.
-
-    A folder is named by its digest; of the hub's models the folder's name is the commit.
+    A model in a folder has the folder's digest as its revision; one of the hub the commit, which
+    is the folder's name.
     """
     named = source.folder / str(source.options["model"])
     place = models.model_folder(named if named.is_dir() else str(source.options["model"]))
     digest = models.weights_digest(place)
     in_hub = place.parent.name == "snapshots"
-    return str(place), digest, place.name[:12] if in_hub else digest[:12]
+    solver = source.solver(models=(str(place),))
+    return solver, digest, place.name[:12] if in_hub else digest[:12]
 
 
 def _chat(source: _Source) -> Parts:
@@ -207,8 +195,6 @@ def _chat(source: _Source) -> Parts:
 
 
 _MAKERS: dict[str, Callable[[_Source], Parts]] = {
-    "random": _plain,
-    "majority": _plain,
     "association": _association,
     "hunting": _hunting,
     "causal": _language,

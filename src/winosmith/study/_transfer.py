@@ -289,12 +289,16 @@ def judge(solver: Solver, claims: Sequence[Claim]) -> tuple[bool, ...]:
     """
     if isinstance(solver, EncoderSolver) and solver.judges_claims:
         return tuple(score > 0 for score in solver.judge(claims))
-    blanks = _blanks(claims)
-    best = _best(solver, [_Contest(claims[rows[0]], options) for rows, options in blanks])
+    blanks = [(rows, tuple(sorted(own))) for rows, own in _blanks(claims) if len(own) > 1]
+    asked = [
+        Problem(str(at), claims[rows[0]].sentence, options, pronoun=claims[rows[0]].pronoun)
+        for at, (rows, options) in enumerate(blanks)
+    ]
     holds = [False] * len(claims)
-    for (rows, options), left in zip(blanks, best, strict=True):
+    for (rows, options), said in zip(blanks, predict(solver, asked), strict=True):
+        best = [options[option] for option in said.chosen]
         for row in rows:
-            holds[row] = len(options) > 1 and left == [claims[row].candidate.strip()]
+            holds[row] = best == [claims[row].candidate.strip()]
     return tuple(holds)
 
 
@@ -312,51 +316,3 @@ def _blanks(claims: Sequence[Claim]) -> list[tuple[list[int], list[str]]]:
         (rows, list(dict.fromkeys(claims[row].candidate.strip() for row in rows)))
         for rows in blanks.values()
     ]
-
-
-AT_ONCE = 5
-"""Candidates that are compared with each other at most: as many options as the PDPs have."""
-
-
-@dataclass(frozen=True)
-class _Contest:
-    """The candidates that are left for the blank of a claim."""
-
-    claim: Claim
-    left: list[str]
-
-    def problems(self) -> list[Problem]:
-        """Return the problems whose options are the candidates, at most five in each.
-
-        Who meets whom follows from the candidates alone, not from the order of the claims.
-        """
-        ordered = sorted(self.left)
-        parts = -(-len(ordered) // AT_ONCE)
-        return [
-            Problem(f"{part}", self.claim.sentence, options, pronoun=self.claim.pronoun)
-            for part in range(parts)
-            if len(options := tuple(ordered[part::parts])) > 1
-        ]
-
-    def after(self, won: Sequence[str]) -> _Contest:
-        """Return what is left when these won their problems, or tied in them."""
-        lost = {option for problem in self.problems() for option in problem.options} - set(won)
-        return _Contest(self.claim, [option for option in self.left if option not in lost])
-
-
-def _best(solver: Solver, contests: Sequence[_Contest]) -> list[list[str]]:
-    """Return the best candidate of each, or those that tie; more than five are asked in rounds."""
-    waiting = list(range(len(contests)))
-    found = list(contests)
-    while waiting:
-        asked = [found[at].problems() for at in waiting]
-        answers = iter(predict(solver, [problem for own in asked for problem in own]))
-        still = []
-        for at, own in zip(waiting, asked, strict=True):
-            won = [p.options[option] for p in own for option in next(answers).chosen]
-            after = found[at].after(won)
-            if 1 < len(after.left) < len(found[at].left):
-                still.append(at)
-            found[at] = after
-        waiting = still
-    return [contest.left for contest in found]

@@ -13,11 +13,9 @@ from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import DataError
 from winosmith.records import Recorded
 from winosmith.report import Signature, sign
-from winosmith.validate import _votes
+from winosmith.validate import _structure, _votes
 from winosmith.validate._structure import Applied, Examined, StructureRules, examine_structure
 from winosmith.validate._votes import SetAside, VoteRules
-
-WINOGRANDE_STRUCTURE, WINOGRANDE_VOTES = StructureRules(), VoteRules()
 
 
 @dataclass(frozen=True)
@@ -56,8 +54,8 @@ class Checked:
 def check(
     dataset: Dataset,
     responses: Iterable[Response] | None = None,
-    structure: StructureRules = WINOGRANDE_STRUCTURE,
-    votes: VoteRules = WINOGRANDE_VOTES,
+    structure: StructureRules = _structure.WINOGRANDE,
+    votes: VoteRules = _votes.WINOGRANDE,
 ) -> Checked:
     """Validate a data set: its structure, then the votes on what is left.
 
@@ -200,10 +198,7 @@ def funnel(stages: Mapping[str, Filtered]) -> Funnel:
     for stage, result in stages.items():
         if result.input() != feed:
             raise DataError(f"the stage {stage!r} was not fed with what the stage before it kept")
-        steps.append(Step(stage, Count.of(result.kept), _reasons(result)))
+        reasons = Counter(entry.reason.partition(":")[0] for entry in result.dropped)
+        steps.append(Step(stage, Count.of(result.kept), dict(reasons.most_common())))
         feed = result.kept
     return Funnel(Count.of(collected), tuple(steps))
-
-
-def _reasons(result: Filtered) -> dict[str, int]:
-    return dict(Counter(d.reason.partition(":")[0] for d in result.dropped).most_common())

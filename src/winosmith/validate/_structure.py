@@ -85,18 +85,9 @@ class Examined:
         )
 
 
-class Outcome(NamedTuple):
-    """What one rule says of one problem or twin.
-
-    Attributes:
-        rule: its name ("length").
-        rows: the rows of the problems that it was applied to.
-        detail: what is wrong; "" when nothing is, None when the rule can't be checked here.
-    """
-
-    rule: str
-    rows: tuple[int, ...]
-    detail: str | None
+Outcome = tuple[str, tuple[int, ...], str | None]
+"""What one rule says of one problem or twin: the rule's name, the rows that it was applied to, and
+what is wrong; "" when nothing is, None when the rule can't be checked here."""
 
 
 def gather(
@@ -340,12 +331,12 @@ def _outcomes(dataset: Dataset, rules: StructureRules, using: Applied) -> Iterat
             for rule, value in of_a_half:
                 is_meant = row not in using.exempt or rule.setting == "complete"
                 detail = rule.check(problem, group, value) if is_meant else None
-                yield Outcome(rule.name, (row,), detail)
+                yield rule.name, (row,), detail
         if len(group) == 2:
             for rule, value in of_a_twin:
                 is_meant = rows[0] not in using.exempt  # as the other half
                 detail = rule.check(group[0], group[1], value) if is_meant else None
-                yield Outcome(rule.name, rows, detail)
+                yield rule.name, rows, detail
     yield from _of_twin_ids(dataset)
     yield from _of_lineages(dataset)
 
@@ -356,7 +347,7 @@ def _of_twin_ids(dataset: Dataset) -> Iterator[Outcome]:
     for rows in dataset.groups:
         if (twin := dataset[rows[0]].twin_id) is not None:
             fault = f"{len(rows)} problems share the twin id {twin!r}; 2 make a twin"
-            yield Outcome(_TWIN_ID, rows, fault if len(rows) > 2 else "")
+            yield _TWIN_ID, rows, fault if len(rows) > 2 else ""
 
 
 def _of_lineages(dataset: Dataset) -> Iterator[Outcome]:
@@ -368,7 +359,7 @@ def _of_lineages(dataset: Dataset) -> Iterator[Outcome]:
         if problem.lineage:
             here = {problem.lineage.parent, problem.lineage.root} <= ids
             detail = faults.get(row, "") if here else contradictions.get(row)
-            yield Outcome("lineage", (row,), detail)
+            yield "lineage", (row,), detail
 
 
 class Rule(NamedTuple):

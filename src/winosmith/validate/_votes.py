@@ -30,6 +30,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
+from types import NoneType
 from typing import IO, Any, Literal, NamedTuple, get_args
 
 from winosmith import text
@@ -40,7 +41,7 @@ from winosmith.lineage import UNVALIDATED
 from winosmith.outputs import guarded, unguarded, write_aside
 from winosmith.problem import Extra, Problem
 from winosmith.records import json_lines, read_text
-from winosmith.validate._structure import Examined, Outcome, gather
+from winosmith.validate._structure import Examined, gather
 
 Agreement = Literal["majority", "unanimous", "off"]
 """More than half of the judges, a tie not being enough; all of them; or the rule is off."""
@@ -135,7 +136,7 @@ def examine_votes(
         of_purpose = local if response.purpose == "local" else whole
         of_purpose[dataset.row(response.problem_id)].append(response)
     outcomes = (
-        Outcome(rule, (row,), detail)
+        (rule, (row,), detail)
         for row, problem in enumerate(dataset)
         for rule, detail in _verdict(problem, whole[row], local[row], rules)
     )
@@ -405,9 +406,10 @@ def write_votes(responses: Iterable[Response], path: str | Path) -> None:
     """
     with write_aside(path) as file:
         if Path(path).suffix == ".jsonl":
-            file.writelines(
-                json.dumps(_without_defaults(r), ensure_ascii=False) + "\n" for r in responses
-            )
+            for response in responses:
+                record = asdict(response).items()
+                told = {k: v for k, v in record if v is not None and v is not False and v != ()}
+                file.write(json.dumps(told, ensure_ascii=False) + "\n")
         else:
             write_csv(responses, file)
 
@@ -509,36 +511,20 @@ def _json_records(text: str, path: str | Path) -> Iterator[tuple[int, dict[str, 
     for number, record in json_lines(text, path):
         check_names(record, ("problem_id", "participant", "purpose"), path, number)
         for name, value in record.items():
-            if not _MAY_BE[name](value):
+            fits = type(value) in _MAY_BE[name]
+            if not fits or (name == "shown" and any(type(one) is not int for one in value)):
                 raise FormatError(f"{name} can't be {json.dumps(value)}", path, number)
         yield number, {**record, "shown": tuple(record.get("shown", ()))}
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _is_index(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _is_flag(value: Any) -> bool:
-    return isinstance(value, bool)
-
-
-_MAY_BE: Mapping[str, Callable[[Any], bool]] = {
-    "problem_id": _is_text,
-    "participant": _is_text,
-    "purpose": _is_text,
-    "choice": lambda value: value is None or _is_index(value),
-    "ambiguous": _is_flag,
-    "associative": _is_flag,
-    "shown": lambda value: isinstance(value, list) and all(map(_is_index, value)),
-    "seconds": lambda value: value is None or isinstance(value, float) or _is_index(value),
+_MAY_BE: Mapping[str, tuple[type, ...]] = {
+    "problem_id": (str,),
+    "participant": (str,),
+    "purpose": (str,),
+    "choice": (int, NoneType),
+    "ambiguous": (bool,),
+    "associative": (bool,),
+    "shown": (list,),
+    "seconds": (int, float, NoneType),
 }
-"""What the value of each key may be in JSON Lines."""
-
-
-def _without_defaults(response: Response) -> dict[str, Any]:
-    record = asdict(response)
-    return {k: v for k, v in record.items() if v is not None and v is not False and v != ()}
+"""What the value of each key may be in JSON Lines; a truth value is no number."""

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from tests.web import world as w  # type: ignore[import-not-found]
-from tests.web.api.calling import Program, program  # type: ignore[import-not-found]
+from tests.web import world as w
+from tests.web.api.calling import Program, program
 from winosmith.web.api.models import Token
 from winosmith.web.people.models import Person
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.web import world as w  # type: ignore[import-not-found]
-from tests.web.api.calling import Program, program  # type: ignore[import-not-found]
+from tests.web import world as w
+from tests.web.api.calling import Program, program
 from winosmith.web.api import families
 from winosmith.web.people.models import Person
 from winosmith.web.people.privacy import agree

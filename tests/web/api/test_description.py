@@ -12,8 +12,8 @@ from django.db import close_old_connections
 from django.utils import timezone
 
 from tests.conftest import needed
-from tests.web import world as w  # type: ignore[import-not-found]
-from tests.web.api.calling import program  # type: ignore[import-not-found]
+from tests.web import world as w
+from tests.web.api.calling import program
 from winosmith.web.api.models import Token
 
 schemathesis = needed("schemathesis")

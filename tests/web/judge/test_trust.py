@@ -13,7 +13,7 @@ from django.conf import settings
 from django.test import RequestFactory, override_settings
 from django.utils import timezone
 
-from tests.web.judge.making import (  # type: ignore[import-not-found]
+from tests.web.judge.making import (
     give,
     give_in,
     gold,

@@ -9,7 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from tests.web.judge.making import give, twin  # type: ignore[import-not-found]
+from tests.web.judge.making import give, twin
 
 __all__ = ["arrival", "export", "give", "link", "study", "twin", "worker", "working"]
 

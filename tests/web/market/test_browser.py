@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import axe_faults  # type: ignore[import-not-found]
-from tests.web.market import making as m  # type: ignore[import-not-found]
+from tests.conftest import axe_faults
+from tests.web.market import making as m
 
 pytestmark = pytest.mark.browser
 

@@ -10,7 +10,7 @@ import pytest
 from django.apps import apps
 from django.db import connection
 
-from tests.web.market import making as m  # type: ignore[import-not-found]
+from tests.web.market import making as m
 from winosmith.web.judge.turns import go_on
 from winosmith.web.market import views
 from winosmith.web.market.studies import close_study, give_places, new_link, screen

@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from tests.web.conftest import BOTH  # type: ignore[import-not-found]
-from tests.web.judge.making import gold  # type: ignore[import-not-found]
-from tests.web.market import making as m  # type: ignore[import-not-found]
-from tests.web.market.test_reconciling import _run  # type: ignore[import-not-found]
-from tests.web.together import at_once  # type: ignore[import-not-found]
+from tests.web.conftest import BOTH
+from tests.web.judge.making import gold
+from tests.web.market import making as m
+from tests.web.market.test_reconciling import _run
+from tests.web.together import at_once
 from winosmith.errors import InputError
 from winosmith.web.judge.exclusion import resume
 from winosmith.web.judge.models import Slot

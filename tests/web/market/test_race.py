@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.web.market import making as m  # type: ignore[import-not-found]
-from tests.web.together import at_once  # type: ignore[import-not-found]
+from tests.web.market import making as m
+from tests.web.together import at_once
 from winosmith.errors import InputError
 from winosmith.web.judge.models import Slot
 from winosmith.web.market.exports import Change, apply

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 
-from tests.web.market import making as m  # type: ignore[import-not-found]
+from tests.web.market import making as m
 from winosmith.errors import InputError
 from winosmith.web.judge.submissions import withdraw
 from winosmith.web.market.exports import read_export
@@ -56,7 +56,7 @@ def _states(*problems: Any) -> list[str]:
 
 def test_an_export_is_done_once(db: Any, rules: Any, tmp_path: Path) -> None:
     """A dry run changes nothing, a run what it says, a second one nothing; ids are not printed."""
-    from tests.web import world  # type: ignore[import-not-found]
+    from tests.web import world
 
     made, _ = m.study(1)
     _parts, halves = _two_done(made)

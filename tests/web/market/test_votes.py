@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.web.judge.making import gold  # type: ignore[import-not-found]
+from tests.web.judge.making import gold
 from tests.web.market import making as m
 from winosmith.web.judge.exclusion import change_votes, confirm, refuse
 from winosmith.web.judge.models import Judge, Slot

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from tests.web.market import making as m  # type: ignore[import-not-found]
+from tests.web.market import making as m
 from winosmith.web.judge.models import Judge
 from winosmith.web.judge.submissions import _first_state, withdraw
 from winosmith.web.judge.turns import Gone, go_on, undo
@@ -167,7 +167,7 @@ def test_twins_are_work_until_they_are_taken_back(
 
 def test_what_is_perturbed_is_no_twin_that_is_paid_for(db: Any, rules: Any) -> None:
     """A study that asks for a twin is not done by bending a sentence; one's own twin stays work."""
-    from tests.web.growing import made_version  # type: ignore[import-not-found]
+    from tests.web.growing import made_version
 
     made, _ = m.study(1, kind="write")
     part = m.working(made)

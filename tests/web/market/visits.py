@@ -6,7 +6,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
-from tests.web.forms import KEY, form, none  # type: ignore[import-not-found]
+from tests.web.forms import KEY, form, none
 
 
 def _ids(n: int) -> str:

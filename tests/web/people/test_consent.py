@@ -11,7 +11,7 @@ from urllib.parse import quote
 import pytest
 from django.utils import timezone
 
-from tests.web import growing  # type: ignore[import-not-found]
+from tests.web import growing
 from winosmith.errors import InputError
 from winosmith.web.people.gates import new_key
 from winosmith.web.people.models import Agreement, Person

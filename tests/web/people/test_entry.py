@@ -11,7 +11,7 @@ import pytest
 from django.conf import settings
 from django.test import override_settings
 
-from tests.web.together import at_once  # type: ignore[import-not-found]
+from tests.web.together import at_once
 from winosmith.errors import InputError
 from winosmith.web.judge.turns import go_on
 from winosmith.web.people.accounts import (

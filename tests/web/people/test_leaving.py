@@ -261,7 +261,7 @@ def test_an_admin_erases_who_asked_for_it(db: Any, visit: Any, person: Any) -> N
 
 def test_erasure_leaves_no_word_in_what_others_made_of_it(db: Any, person: Any) -> None:
     """After an erasure no edit, digest or prediction spells the text; trees and depths stay."""
-    from tests.web.lineaged import child, root  # type: ignore[import-not-found]
+    from tests.web.lineaged import child, root
 
     ann, bob = person("ann"), person("bob")
     top = root(bob)
@@ -288,7 +288,7 @@ def test_erasure_leaves_no_word_in_what_others_made_of_it(db: Any, person: Any) 
 
 def test_ones_versions_are_hidden_alone(db: Any, person: Any) -> None:
     """Hiding what one wrote takes one's versions away, and leaves what others made of them."""
-    from tests.web.lineaged import child, root  # type: ignore[import-not-found]
+    from tests.web.lineaged import child, root
 
     ann, bob = person("ann"), person("bob")
     middle = child(root(bob), ann)
@@ -301,7 +301,7 @@ def test_ones_versions_are_hidden_alone(db: Any, person: Any) -> None:
 
 def test_versions_written_without_an_account_join_one(db: Any, person: Any) -> None:
     """Adopted versions are the account's: it never judges them, and they keep their place."""
-    from tests.web.lineaged import child, root  # type: ignore[import-not-found]
+    from tests.web.lineaged import child, root
 
     nobody, ann = Person.objects.create_anonymous(), person("ann", is_judge=True)
     top = root()
@@ -315,7 +315,7 @@ def test_versions_written_without_an_account_join_one(db: Any, person: Any) -> N
 
 def test_my_data_tell_where_versions_stand(db: Any, person: Any) -> None:
     """The file about oneself has a version's root, parent and depths, not its parent's words."""
-    from tests.web.lineaged import child, root  # type: ignore[import-not-found]
+    from tests.web.lineaged import child, root
 
     ann = person("ann")
     middle = child(root(), person("bob"), new=("not fit", "secretly fit"), state="held")

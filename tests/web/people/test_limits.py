@@ -11,7 +11,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.test import RequestFactory
 from django.utils import timezone
 
-from tests.web.together import at_once  # type: ignore[import-not-found]
+from tests.web.together import at_once
 from winosmith.web.people import accounts, gates
 from winosmith.web.people.gates import TooMany, rate_limit
 from winosmith.web.people.models import Hits

@@ -9,7 +9,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from tests.web.conftest import BOTH, PASSWORD  # type: ignore[import-not-found]
+from tests.web.conftest import BOTH, PASSWORD
 from winosmith.web.people.models import Hits, Session
 
 WRITES = ("INSERT", "UPDATE", "DELETE")

@@ -20,8 +20,8 @@ from django.conf import settings
 from django.core import signing
 from django.test import override_settings
 
-from tests.waiting import until  # type: ignore[import-not-found]
-from tests.web.serving import PASSWORD  # type: ignore[import-not-found]
+from tests.waiting import until
+from tests.web.serving import PASSWORD
 from winosmith.errors import InputError, RecipeError
 from winosmith.web._site import MAIL_PASSWORD, Mail, SiteRules
 from winosmith.web.people import news
@@ -206,7 +206,7 @@ def test_without_a_mail_server_there_is_none_of_it(db: Any, person: Any, visit: 
 @pytest.fixture
 def sending(db: Any, post: Post, person: Any) -> Iterator[list[Any]]:
     """Return ann and zoe, who have news and wish for them, on a site with a mail server."""
-    from tests.web.judge.making import give, twin  # type: ignore[import-not-found]
+    from tests.web.judge.making import give, twin
 
     few = {"judges": 1, "gold_every": 0, "training_questions": 0, "training_right": 0}
     with override_settings(

@@ -9,7 +9,7 @@ import pytest
 from django.core.cache import cache
 from django.db import OperationalError, transaction
 
-from tests.web.judge.making import give, gold  # type: ignore[import-not-found]
+from tests.web.judge.making import give, gold
 from tests.web.judge.making import twin as judged_twin
 from winosmith.web.judge.submissions import enter
 from winosmith.web.judge.trust import contest

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from tests.conftest import examples
-from tests.web.perturb.conftest import (  # type: ignore[import-not-found]
+from tests.web.perturb.conftest import (
     CHILD,
     GRANDCHILD,
     OPTIONS,

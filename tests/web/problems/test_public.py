@@ -13,9 +13,9 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from tests.web import growing  # type: ignore[import-not-found]
-from tests.web.api.calling import Program  # type: ignore[import-not-found]
-from tests.web.conftest import BOTH  # type: ignore[import-not-found]
+from tests.web import growing
+from tests.web.api.calling import Program
+from tests.web.conftest import BOTH
 from winosmith.web import _background, hosting
 from winosmith.web._lock import writing
 from winosmith.web.families import lists, views

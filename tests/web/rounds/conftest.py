@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.web.rounds.making import SMALL, fill  # type: ignore[import-not-found]
+from tests.web.rounds.making import SMALL, fill
 from winosmith import rounds
 
 TWINS = 70

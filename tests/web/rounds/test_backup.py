@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import everything  # type: ignore[import-not-found]
-from tests.web.rounds.conftest import Carried  # type: ignore[import-not-found]
+from tests.conftest import everything
+from tests.web.rounds.conftest import Carried
 from winosmith.errors import InputError
 from winosmith.web import Site, _backup
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.web.rounds.conftest import CHANCE, TWINS, WORDS  # type: ignore[import-not-found]
-from tests.web.rounds.making import SMALL, fill  # type: ignore[import-not-found]
+from tests.web.rounds.conftest import CHANCE, TWINS, WORDS
+from tests.web.rounds.making import SMALL, fill
 from winosmith.report import percent
 from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.problems.models import Problem, State

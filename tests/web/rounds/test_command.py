@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from tests.web.rounds.making import fill  # type: ignore[import-not-found]
+from tests.web.rounds.making import fill
 from winosmith.locks import FileLock
 from winosmith.web.rounds import running as rules
 from winosmith.web.rounds.models import Round

@@ -89,7 +89,7 @@ def test_each_filter_of_a_recipe_has_words(db: Any) -> None:
 
 def test_no_accuracy_is_told_of_what_a_solver_was_taught(db: Any, visit: Any) -> None:
     """The page says how many problems a solver may have seen; others are told, and the best too."""
-    from tests.web.rounds import visits  # type: ignore[import-not-found]
+    from tests.web.rounds import visits
 
     admin = Person.objects.create_user("root")
     for half in "ba":
@@ -238,7 +238,7 @@ def test_an_erased_person_leaves_the_pool_of_a_round_that_came_to_nothing(
     db: Any, wren: Callable[[], Any], state: str
 ) -> None:
     """A round that failed or was cancelled has no results, and forgets the sentences, too."""
-    from tests.web.rounds.making import fill  # type: ignore[import-not-found]
+    from tests.web.rounds.making import fill
 
     fill(2, votes=False)
     folder = Round.objects.create(name=state, state=state, busy=False, recipe={}).folder

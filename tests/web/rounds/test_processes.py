@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from tests import forking  # type: ignore[import-not-found]
-from tests.conftest import axe_faults  # type: ignore[import-not-found]
-from tests.waiting import LONGEST, until  # type: ignore[import-not-found]
-from tests.web.rounds.making import FILL  # type: ignore[import-not-found]
-from tests.web.serving import PASSWORD  # type: ignore[import-not-found]
+from tests import forking
+from tests.conftest import axe_faults
+from tests.waiting import LONGEST, until
+from tests.web.rounds.making import FILL
+from tests.web.serving import PASSWORD
 from winosmith.testing import chat_server
 from winosmith.web.rounds.running import look
 

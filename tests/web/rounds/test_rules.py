@@ -6,8 +6,8 @@ from typing import Any, get_args, get_type_hints
 
 import pytest
 
-from tests.web.rounds.making import SMALL, fill  # type: ignore[import-not-found]
-from tests.web.together import at_once  # type: ignore[import-not-found]
+from tests.web.rounds.making import SMALL, fill
+from tests.web.together import at_once
 from winosmith.build import FilterRecipe
 from winosmith.errors import InputError, RecipeError
 from winosmith.web.problems.models import Problem

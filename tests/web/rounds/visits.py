@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tests.web.forms import KEY, form, none  # type: ignore[import-not-found]
+from tests.web.forms import KEY, form, none
 
 VISITS: tuple[tuple[str, str, tuple[Any, ...], dict[str, Any]], ...] = (
     ("visitor", "rounds:index", (), {}),

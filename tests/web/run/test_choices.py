@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 
-from tests.web.run.visits import choices  # type: ignore[import-not-found]
+from tests.web.run.visits import choices
 from winosmith.errors import RecipeError
 from winosmith.web import Site, SiteRules
 from winosmith.web._background import hourly

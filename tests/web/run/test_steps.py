@@ -11,7 +11,7 @@ import pytest
 from django.conf import settings
 from django.test import override_settings
 
-from tests.web.run.visits import choices  # type: ignore[import-not-found]
+from tests.web.run.visits import choices
 from winosmith.testing import made_twins
 from winosmith.web._import import import_problems
 from winosmith.web.hosting import first_admin_path
