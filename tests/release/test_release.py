@@ -286,7 +286,10 @@ def test_release_toml_reads_as_it_is_shown(tmp_path: Path) -> None:
         ({"judges": "all"}, "judges is 'all'"),
         ({"datasheet": {"weather": "fine"}}, "datasheet has unknown keys (weather)"),
         ({"source": [{"name": "x"}]}, "source.licence is missing"),
-        ({"source": [{"name": "x", "licence": "MIT"}] * 2}, "two of the sources ['x', 'x'] have one name"),
+        (
+            {"source": [{"name": "x", "licence": "MIT"}] * 2},
+            "two of the sources ['x', 'x'] have one name",
+        ),
         ({"authors": 3}, "authors must be a list of texts"),
     ],
 )
