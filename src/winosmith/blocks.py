@@ -51,7 +51,8 @@ ALIKE = 0.7
 ALIKE_ALONE = 0.4
 """The same share for two texts that are the only ones with their options. Without ids, 635 of
 DPR's 661 training twins are then in one block, in place of 302. In WinoGrande's train_s, dev and
-test (3,674 problems), it joins 2 pairs across the splits that are not twins; 0.3 would join 9."""
+test without ids (3,674 problems), it joins 2 pairs across the splits that are not twins; 0.3 would
+join 9."""
 
 
 def blocks(dataset: Dataset, *, lookalikes: bool = True) -> list[list[int]]:
@@ -59,9 +60,9 @@ def blocks(dataset: Dataset, *, lookalikes: bool = True) -> list[list[int]]:
 
     Two problems share a block when they share a twin or a family; when their sentences have the
     same tokens, whatever their case; or when they look like a twin whose id got lost (not without
-    `lookalikes`). Then they have the same options and 70 % of their words in common. If no third
-    text has these options, 40 % are enough; and one option may differ at 70 % if no third text has
-    all the others. And so on, from neighbour to neighbour.
+    `lookalikes`). Then they have the same options and 70 % of their words in common. If one of them
+    has no twin id, 40 % are enough if no third text has these options, and one option may differ at
+    70 % if no third text has all the others. And so on, from neighbour to neighbour.
 
     >>> pair = [Problem("a", "A _ b.", ("x", "y"), 0, "t"), Problem("b", "B _ c.", ("x", "y"), 1, "t")]
     >>> [sorted(block) for block in blocks(Dataset([*pair, Problem("c", "b _ C.", ("x", "z"))]))]
@@ -119,17 +120,28 @@ def _join_lookalikes(dataset: Dataset, forest: _Forest) -> None:
     One pair is enough to join two blocks, and none is needed within a block: a large family, whose
     options are the same all over, is not compared with itself.
     """
-    options = [_lowered_options(problem) for problem in dataset]
-    for rows, words in _several_owners(dataset.problems, _by_key(options), forest.root):
-        share = ALIKE_ALONE if len({*words}) == 2 else ALIKE
+    problems = dataset.problems
+    options = [_lowered_options(problem) for problem in problems]
+    for rows, words in _several_owners(problems, _by_key(options), forest.root):
+        share = ALIKE_ALONE if _may_be_twin(problems, rows, words) else ALIKE
         _find(words, _Joined(forest, rows), [forest.root(row) for row in rows], share)
     changed: dict[tuple[int, frozenset[str]], list[int]] = {}
     for row, held in enumerate(options):
         for option in held if len(held) > 1 else ():
             changed.setdefault((len(held), frozenset(held) - {option}), []).append(row)
-    for rows, words in _several_owners(dataset.problems, changed.values(), forest.root):
-        if len({*words}) == 2:
+    for rows, words in _several_owners(problems, changed.values(), forest.root):
+        if _may_be_twin(problems, rows, words):
             _find(words, _Joined(forest, rows), [forest.root(row) for row in rows])
+
+
+def _may_be_twin(
+    problems: Sequence[Problem], rows: Sequence[int], words: Sequence[frozenset[str]]
+) -> bool:
+    """Return whether the rows have two texts, of which one has no twin id.
+
+    Where all have one, a filter may have removed the third text with these options.
+    """
+    return len({*words}) == 2 and any(problems[row].twin_id is None for row in rows)
 
 
 class _Joined:

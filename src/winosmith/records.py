@@ -175,7 +175,7 @@ def json_file(path: str | Path) -> Iterator[Record]:
     yield from (record for _, record in json_lines(Path(path).read_text("utf-8"), path))
 
 
-def canonical(record: Mapping[str, Any]) -> str:
+def canonical(record: Any) -> str:
     """Return the record as one line of JSON, the same bytes for the same record.
 
     >>> canonical({"id": "a", "options": ["é", "b"]})

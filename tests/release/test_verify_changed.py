@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -93,10 +93,12 @@ def _verified(small: Released, where: Path, seed: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "seeds", [range(60), pytest.param(range(60, 2000), marks=pytest.mark.long)], ids=["60", "2000"]
+    "seeds",
+    [(*range(30), 1837), pytest.param(range(30, 2000), marks=pytest.mark.long)],
+    ids=["30", "2000"],
 )
 def test_no_changed_release_crashes_or_passes(
-    seeds: range, small: Released, tmp_path: Path
+    seeds: Sequence[int], small: Released, tmp_path: Path
 ) -> None:
     """Files with other values, keys, bytes and lines are faults by the released checksums.
 

@@ -210,7 +210,7 @@ def scan(
         notes += apart
     if pair_by:
         entries = _paired_by(entries, pair_by, place(path))
-    elif source and known.silent_on_twins and not as_written and not marked:
+    elif source and known is not QUESTIONS and not as_written and not marked:
         entries, told = _with_twins_found(entries)
         notes += told
     contents = Contents(known, [], [], [], tuple(notes))
@@ -243,7 +243,8 @@ def _entries(
 ) -> tuple[Format, Iterable[Entry], list[str], Source | None, bool]:
     """Return the format, its entries, what was done to read them, and the text of a file.
 
-    Last is whether the rows have a place for twins, so that no other is looked for.
+    Last is whether the rows, or the format's reader, say which are twins, so that nothing else is
+    looked for.
     """
     asked = columns is not None or format_name == QUESTIONS.name
     if isinstance(path, Source):
@@ -263,7 +264,7 @@ def _entries(
         )
     known = QUESTIONS if asked else format_named(format_name) if format_name else detect(source)
     if known is not QUESTIONS:
-        marked = known.silent_on_twins is not None and not known.silent_on_twins(source)
+        marked = known.silent_on_twins is None or not known.silent_on_twins(source)
         return known, known.read(source), [], source, marked
     rows, where = source_rows(source)
     if on_progress:

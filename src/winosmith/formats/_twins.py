@@ -107,7 +107,8 @@ def _unread_pairs(problems: Sequence[Problem]) -> tuple[str, int] | None:
     columns: dict[str, dict[str, list[Problem]]] = {}
     for problem in problems:
         for key, value in problem.extra.items():
-            if value is not None:
+            passage = " " in str(value) and str(value) in problem.sentence
+            if value is not None and not passage:
                 columns.setdefault(key, {}).setdefault(str(value), []).append(problem)
     for key, groups in columns.items():
         twos = [(held[0], held[1]) for held in groups.values() if len(held) == 2]

@@ -22,7 +22,7 @@ from winosmith.errors import FormatError, RecipeError
 from winosmith.humans import CANARY
 from winosmith.outputs import sha256
 from winosmith.problem import Problem
-from winosmith.records import Recorded, json_lines, parsed
+from winosmith.records import Recorded, canonical, json_lines, parsed
 from winosmith.release import _content, _interchange
 from winosmith.release._about import about_of
 from winosmith.release._content import KINDS, RECORD, TEST, Content
@@ -92,7 +92,8 @@ def read_record(folder: Path) -> dict[str, Any] | Fault:
     """Return the object of release.json, or why there is none."""
     try:
         record = parsed((folder / RECORD).read_text("utf-8"))
-    except (OSError, ValueError) as error:
+        canonical(record).encode("utf-8")  # half a character, or nested so deep, has no digest
+    except (OSError, ValueError, RecursionError) as error:
         why = getattr(error, "strerror", None) or error
         return Fault(RECORD, f"it can't be read ({why}), so this is not a release")
     if not isinstance(record, dict) or record.get("release") != 1:

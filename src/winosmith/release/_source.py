@@ -105,7 +105,7 @@ def _files(paths: Sequence[Path], format_name: str | None, pair_by: str | None) 
         parts[part] = Dataset(data, part)
         _same_problems(parts, path)
     every = {problem.id: problem for data in parts.values() for problem in data}
-    if pair_by is None:
+    if pair_by is None and len(paths) > 1:
         formats.refuse_unread_pairs([*every.values()], paths[0].parent)
     elif pair_by and len(paths) > 1:
         entries = [formats.Entry(0, "", problem) for problem in every.values()]
