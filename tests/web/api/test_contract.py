@@ -122,7 +122,7 @@ def test_own_pages_and_the_api_agree(world: Any, callers: dict[str, Any]) -> Non
 def test_lists_for_everyone_agree(world: Any, callers: dict[str, Any]) -> None:
     """Figures and models are told as their pages show them."""
     browser, caller = w.browser_of(world, "visitor"), callers["visitor"]
-    figures = browser.get("/card/").context["card"].figures
+    figures = browser.get("/card/").context["card"]["figures"]
     told = caller.get("figures").json()
     assert {name: told[name] for name in ("problems", "twins", "judged")} == {
         name: getattr(figures, name) for name in ("problems", "twins", "judged")

@@ -46,24 +46,24 @@ def crowd(db: Any, person: Any, twin: Any) -> dict[str, Any]:
 
 def test_everybody_on_the_page_is_as_on_their_own(crowd: dict[str, Any]) -> None:
     """What is read at once for all is what is read for each of them alone."""
-    shown = {one.person.name: one for one in page().members}
+    shown = {one["person"].name: one for one in page()[0]}
     assert shown == {name: member(person) for name, person in crowd.items()}
-    wrote = {name: one.written for name, one in shown.items() if one.written.problems}
+    wrote = {name: one["written"] for name, one in shown.items() if one["written"].problems}
     assert {name: (one.valid, one.rejected, one.held) for name, one in wrote.items()} == {
         "ann": (2, 0, 0),
         "bob": (0, 2, 2),
     }
-    judged = {name: one.judged for name, one in shown.items() if one.judged.answers}
+    judged = {name: one["judged"] for name, one in shown.items() if one["judged"].answers}
     told = {name: (one.answers, one.agreement) for name, one in judged.items()}
     assert {
         name: (n, found.same, found.of, found.ties)
         for name, (n, found) in told.items()
         if found is not None
     } == {"cem": (3, 2, 2, 1), "dora": (3, 2, 3, 0), "emil": (3, 2, 2, 1)}
-    gold = shown["emil"].judged.gold
+    gold = shown["emil"]["judged"].gold
     assert gold is not None
     assert (gold.right, gold.n) == (0, 1)
-    assert not any(one.judged.held for one in shown.values())
+    assert not any(one["judged"].held for one in shown.values())
 
 
 def test_more_people_ask_no_more_of_the_database(db: Any, person: Any, twin: Any) -> None:
