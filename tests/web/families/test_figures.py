@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -47,12 +46,7 @@ def _stability(
 @pytest.mark.parametrize("wrong", [{"old_big"}, {"old", "pot"}, set(), {"root", "old_big"}])
 @pytest.mark.parametrize("kind", ["declared", "lineage", "edit"])
 def test_they_are_those_of_the_metrics(
-    db: Any,
-    family: Callable[..., Any],
-    model: Callable[..., Any],
-    says: Callable[..., Any],
-    wrong: set[str],
-    kind: Any,
+    db: Any, family: Any, model: Any, says: Any, wrong: set[str], kind: Any
 ) -> None:
     """Error depths, their nulls and accuracies by depth are what `metrics.stability` says."""
     found, alpha = family(), model()
@@ -74,9 +68,8 @@ def test_they_are_those_of_the_metrics(
 
 @pytest.mark.parametrize("answer", [0, 1])
 def test_ties_are_worth_what_the_metrics_say(
-    db: Any, family: Callable[..., Any], model: Callable[..., Any], says: Callable[..., Any],
-    answer: int,
-) -> None:  # fmt: skip
+    db: Any, family: Any, model: Any, says: Any, answer: int
+) -> None:
     """A tie is half right and half an error, is told as one, and ends half a path."""
     Problem.objects.update(answer=answer)
     found, alpha = family(), model()
@@ -104,9 +97,8 @@ def test_ties_are_worth_what_the_metrics_say(
 
 @pytest.mark.parametrize("options", [2, 3])
 def test_a_path_of_ties_ends_as_the_metrics_say(
-    db: Any, version: Callable[..., Any], model: Callable[..., Any], says: Callable[..., Any],
-    options: int,
-) -> None:  # fmt: skip
+    db: Any, version: Any, model: Any, says: Any, options: int
+) -> None:
     """On a family of one path, first errors are the survival curve of `winosmith.metrics`."""
     needed("lifelines")
 
@@ -131,9 +123,8 @@ def test_a_path_of_ties_ends_as_the_metrics_say(
 
 @pytest.mark.parametrize("answer", [0, 1])
 def test_a_tie_is_no_fool_on_the_boards(
-    db: Any, family: Callable[..., Any], model: Callable[..., Any], says: Callable[..., Any],
-    person: Callable[..., Any], answer: int,
-) -> None:  # fmt: skip
+    db: Any, family: Any, model: Any, says: Any, person: Any, answer: int
+) -> None:
     """Wherever the answers stand, who made models undecided fooled none, in list and board."""
     found, alpha = family(by=person("ann")), model()
     Problem.objects.update(answer=answer)
@@ -146,9 +137,8 @@ def test_a_tie_is_no_fool_on_the_boards(
 
 @pytest.mark.parametrize("options", [2, 3])
 def test_the_list_counts_ties_as_the_page_of_a_family_does(
-    database: Any, version: Callable[..., Any], model: Callable[..., Any], says: Callable[..., Any],
-    visit: Callable[..., Any], options: int,
-) -> None:  # fmt: skip
+    database: Any, version: Any, model: Any, says: Any, visit: Any, options: int
+) -> None:
     """On either database, a model that ties on every version has answered, and n errors agree."""
     names = ("cup", "jug", "pan")[:options]
     root = version(None, "The cup hit the jug in the pan and the _ broke .", options=names)
@@ -178,10 +168,7 @@ def test_the_list_counts_ties_as_the_page_of_a_family_does(
 
 
 def test_the_public_download_gives_the_figures_of_a_family_with_hidden_ones(
-    db: Any,
-    family: Callable[..., Any],
-    model: Callable[..., Any],
-    says: Callable[..., Any],
+    db: Any, family: Any, model: Any, says: Any
 ) -> None:
     """With hidden versions on the way, error depths of the download are those of the page."""
     found, alpha, wrong = family(), model(), {"old_big", "pot"}
@@ -201,9 +188,7 @@ def test_the_public_download_gives_the_figures_of_a_family_with_hidden_ones(
         )  # fmt: skip
 
 
-def test_what_was_not_answered_is_no_error(
-    db: Any, family: Callable[..., Any], model: Callable[..., Any], says: Callable[..., Any]
-) -> None:
+def test_what_was_not_answered_is_no_error(db: Any, family: Any, model: Any, says: Any) -> None:
     """Versions that wait, came late or failed are in no figure but the number not answered."""
     found, alpha = family(), model()
     says(alpha, found["root"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 from winosmith.web.families.trees import MOST_CHILDREN
@@ -17,9 +16,7 @@ def _text(answer: Any) -> str:
     return " ".join(re.sub(r"<[^>]+>", " ", answer.content.decode()).split())
 
 
-def test_the_list_tells_of_each_family(
-    db: Any, visit: Callable[..., Any], family: Callable[..., Any], model: Callable[..., Any]
-) -> None:
+def test_the_list_tells_of_each_family(db: Any, visit: Any, family: Any, model: Any) -> None:
     """A family's versions, depth and each model's errors are listed; search and order work."""
     alpha, beta = model("alpha"), model("beta")
     first = family(alpha, beta)
@@ -35,9 +32,7 @@ def test_the_list_tells_of_each_family(
     assert "No version says that" in _text(visit().get("/families/?q=zebra"))
 
 
-def test_most_fooling_comes_first(
-    db: Any, visit: Callable[..., Any], family: Callable[..., Any], model: Callable[..., Any]
-) -> None:
+def test_most_fooling_comes_first(db: Any, visit: Any, family: Any, model: Any) -> None:
     """By fooling, the family with most wrong answers of current models is first."""
     beta, gamma, former = model("beta"), model("gamma"), model("former", current=False)
     hard, easy = family(beta, gamma), family(former, former.__class__.objects.get(name="beta"))
@@ -45,7 +40,7 @@ def test_most_fooling_comes_first(
     assert page.index(hard["root"].ref) < page.index(easy["root"].ref)
 
 
-def test_the_list_is_paged(db: Any, visit: Callable[..., Any], version: Callable[..., Any]) -> None:
+def test_the_list_is_paged(db: Any, visit: Any, version: Any) -> None:
     """Of 25 families, 20 are on the first page and 5 on the second; each is on one."""
     refs = []
     for number in range(25):
@@ -58,8 +53,8 @@ def test_the_list_is_paged(db: Any, visit: Callable[..., Any], version: Callable
 
 
 def test_the_tree_shows_edits_depths_and_verdicts(
-    db: Any, visit: Callable[..., Any], family: Callable[..., Any], model: Callable[..., Any],
-) -> None:  # fmt: skip
+    db: Any, visit: Any, family: Any, model: Any
+) -> None:
     """Each version has what was put in and lost, its three depths, and right or wrong in words."""
     found = family(model("alpha"), model("beta"))
     answer = visit().get(f"/families/{found['root'].ref}/")
@@ -79,9 +74,8 @@ def test_the_tree_shows_edits_depths_and_verdicts(
 
 
 def test_ties_and_waiting_are_told_in_words(
-    db: Any, visit: Callable[..., Any], family: Callable[..., Any], model: Callable[..., Any],
-    says: Callable[..., Any],
-) -> None:  # fmt: skip
+    db: Any, visit: Any, family: Any, model: Any, says: Any
+) -> None:
     """A model that could not decide, waits, was late, failed or was not asked is told so."""
     found, alpha = family(), model()
     says(alpha, found["root"], tie=True)
@@ -93,9 +87,7 @@ def test_ties_and_waiting_are_told_in_words(
         assert words in text
 
 
-def test_a_version_leads_to_its_family(
-    db: Any, visit: Callable[..., Any], family: Callable[..., Any]
-) -> None:
+def test_a_version_leads_to_its_family(db: Any, visit: Any, family: Any) -> None:
     """The address of a version leads to its tree, opened there, with the way from the root."""
     found = family()
     answer = visit().get(f"/families/{found['old_big'].ref}/")
@@ -111,9 +103,8 @@ def test_a_version_leads_to_its_family(
 
 
 def test_a_branch_is_loaded_or_led_to(
-    db: Any, visit: Callable[..., Any], version: Callable[..., Any], model: Callable[..., Any],
-    says: Callable[..., Any],
-) -> None:  # fmt: skip
+    db: Any, visit: Any, version: Any, model: Any, says: Any
+) -> None:
     """Of a parent with many versions some are shown; the rest comes as a part, or as a page."""
     alpha = model()
     root = version(None, "The cup hit the jug and the _ broke .")
@@ -138,9 +129,8 @@ def test_a_branch_is_loaded_or_led_to(
 
 
 def test_folded_branches_count_what_is_wrong(
-    db: Any, visit: Callable[..., Any], version: Callable[..., Any], model: Callable[..., Any],
-    says: Callable[..., Any],
-) -> None:  # fmt: skip
+    db: Any, visit: Any, version: Any, model: Any, says: Any
+) -> None:
     """A chain of 12 is folded somewhere, with how many versions are below and how many wrong."""
     alpha = model()
     now = version(None, "The cup hit the jug and the _ broke .")
@@ -158,9 +148,7 @@ def test_folded_branches_count_what_is_wrong(
     assert "7 steps before this one are not shown." in far
 
 
-def test_a_sentence_without_versions_has_a_page(
-    db: Any, visit: Callable[..., Any], version: Callable[..., Any]
-) -> None:
+def test_a_sentence_without_versions_has_a_page(db: Any, visit: Any, version: Any) -> None:
     """Nobody has perturbed it yet: the page says so and offers to."""
     root = version(None, "The cup hit the jug and the _ broke .")
     answer = visit().get(f"/families/{root.ref}/")
@@ -169,9 +157,8 @@ def test_a_sentence_without_versions_has_a_page(
 
 
 def test_own_versions_are_marked(
-    db: Any, visit: Callable[..., Any], family: Callable[..., Any], version: Callable[..., Any],
-    person: Callable[..., Any], model: Callable[..., Any], says: Callable[..., Any],
-) -> None:  # fmt: skip
+    db: Any, visit: Any, family: Any, version: Any, person: Any, model: Any, says: Any
+) -> None:
     """Ann sees her unjudged version, marked and counted in her figures; nobody else's move."""
     ann, alpha = person("ann"), model()
     found = family(alpha)
@@ -193,9 +180,8 @@ def test_own_versions_are_marked(
 
 
 def test_the_board_counts_what_is_valid(
-    db: Any, visit: Callable[..., Any], family: Callable[..., Any], version: Callable[..., Any],
-    person: Callable[..., Any], model: Callable[..., Any], says: Callable[..., Any],
-) -> None:  # fmt: skip
+    db: Any, visit: Any, family: Any, version: Any, person: Any, model: Any, says: Any
+) -> None:
     """Versions, fools by model, the deepest, families begun; ties share a rank; names are none."""
     ann, bob, eve = person("ann"), person("bob"), person("eve")
     alpha, beta = model("alpha"), model("beta")

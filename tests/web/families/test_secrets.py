@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -86,10 +85,16 @@ def unlimited(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_hidden_versions_change_nothing(
-    db: Any, visit: Callable[..., Any], family: Callable[..., Any], version: Callable[..., Any],
-    person: Callable[..., Any], model: Callable[..., Any], says: Callable[..., Any],
-    unlimited: None, who: str,
-) -> None:  # fmt: skip
+    db: Any,
+    visit: Any,
+    family: Any,
+    version: Any,
+    person: Any,
+    model: Any,
+    says: Any,
+    unlimited: None,
+    who: str,
+) -> None:
     """With hidden versions that fool models beside the public ones, every answer is the same."""
     ann, eve = person("ann"), person("eve", is_moderator=who == "moderator")
     alpha = model("alpha")
@@ -120,9 +125,8 @@ def test_hidden_versions_change_nothing(
 
 @pytest.mark.parametrize("kind", HIDDEN)
 def test_the_family_of_a_hidden_root_is_hidden(
-    db: Any, visit: Callable[..., Any], family: Callable[..., Any], model: Callable[..., Any],
-    kind: str,
-) -> None:  # fmt: skip
+    db: Any, visit: Any, family: Any, model: Any, kind: str
+) -> None:
     """A root that is hidden with its versions has no page, and its family no place in the list."""
     found = family(model("alpha"))
     Problem.objects.filter(pk__in=[p.pk for p in found.values()]).update(**HIDDEN[kind])
@@ -136,9 +140,8 @@ def test_the_family_of_a_hidden_root_is_hidden(
 
 @pytest.mark.parametrize("kind", [kind for kind in HIDDEN if kind != "embargo"])
 def test_versions_of_a_hidden_root_keep_their_page(
-    db: Any, visit: Callable[..., Any], family: Callable[..., Any], version: Callable[..., Any],
-    model: Callable[..., Any], says: Callable[..., Any], kind: str,
-) -> None:  # fmt: skip
+    db: Any, visit: Any, family: Any, version: Any, model: Any, says: Any, kind: str
+) -> None:
     """Public versions are shown in their tree, without a word, verdict or link of its root."""
     alpha = model("alpha")
     root = version(None, "The zebra hit the jug and the _ broke .", **HIDDEN[kind])
@@ -166,9 +169,7 @@ def test_versions_of_a_hidden_root_keep_their_page(
     assert client.get(f"/problems/{root.ref}/").status_code == 404
 
 
-def test_reading_a_half_here_is_noted(
-    db: Any, visit: Callable[..., Any], person: Callable[..., Any], family: Callable[..., Any]
-) -> None:
+def test_reading_a_half_here_is_noted(db: Any, visit: Any, person: Any, family: Any) -> None:
     """Who sees a half whose other half is still being judged won't be asked about that one."""
     bob, eve = person("bob"), person("eve")
     root = family()["root"]

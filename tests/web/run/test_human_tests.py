@@ -31,7 +31,7 @@ def _deed(answer: Any) -> Any:
 
 
 def test_a_test_is_opened_once_its_sheets_were_shown(
-    db: Any, send: Callable[..., Any], done: Callable[[Any], Any]
+    db: Any, send: Any, done: Callable[[Any], Any]
 ) -> None:
     """The preview writes nothing; confirmed, the round is there, under embargo, and its address."""
     deed = _deed(send("/admin/tests/", file=SCHEMAS, **TEST, consent="Read on.\r\n"))
@@ -51,7 +51,7 @@ def test_a_test_is_opened_once_its_sheets_were_shown(
 
 
 def test_a_test_that_was_opened_before_the_plug_was_pulled_is_open(
-    db: Any, send: Callable[..., Any], done: Callable[[Any], Any]
+    db: Any, send: Any, done: Callable[[Any], Any]
 ) -> None:
     """Carried out again after its last step, the deed ends as done, and there is one round."""
     deed = done(_deed(send("/admin/tests/", file=SCHEMAS, **TEST)))
@@ -63,7 +63,7 @@ def test_a_test_that_was_opened_before_the_plug_was_pulled_is_open(
 
 
 def test_of_two_tests_of_one_name_one_is_opened(
-    db: Any, send: Callable[..., Any], done: Callable[[Any], Any]
+    db: Any, send: Any, done: Callable[[Any], Any]
 ) -> None:
     """Both may be shown; whoever confirms later is told that the name is taken, and by no other."""
     first = _deed(send("/admin/tests/", file=SCHEMAS, **TEST))
@@ -85,7 +85,7 @@ def test_of_two_tests_of_one_name_one_is_opened(
     ],
 )
 def test_a_test_that_cannot_be_opened_brings_the_form_back(
-    db: Any, send: Callable[..., Any], file: str, others: dict[str, str], told: str
+    db: Any, send: Any, file: str, others: dict[str, str], told: str
 ) -> None:
     """All of a file makes a test, or nothing; what was typed stays in the form."""
     Round.objects.create(name="taken", title="x", data="x", seed=0, consent="x")
@@ -98,7 +98,7 @@ def test_a_test_that_cannot_be_opened_brings_the_form_back(
 
 
 def test_a_test_is_closed_when_its_sheets_are_in(
-    db: Any, send: Callable[..., Any], done: Callable[[Any], Any], person: Callable[..., Any]
+    db: Any, send: Any, done: Callable[[Any], Any], person: Any
 ) -> None:
     """With a sheet out it stays open, and says so; when those count as given up, it closes."""
     done(_deed(send("/admin/tests/", file=SCHEMAS, **TEST)))
@@ -114,9 +114,9 @@ def test_a_test_is_closed_when_its_sheets_are_in(
 
 def test_others_write_while_results_are_found(
     database: Any,
-    send: Callable[..., Any],
+    send: Any,
     done: Callable[[Any], Any],
-    person: Callable[..., Any],
+    person: Any,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A test is closed first; figures of many people take seconds, and hold up nobody.
@@ -142,7 +142,7 @@ def test_others_write_while_results_are_found(
 
 
 def test_a_test_is_published_once_it_was_shown_what_that_means(
-    db: Any, send: Callable[..., Any], done: Callable[[Any], Any], person: Callable[..., Any]
+    db: Any, send: Any, done: Callable[[Any], Any], person: Any
 ) -> None:
     """The preview counts and changes nothing; confirmed, what was asked is public, by its admin."""
     from tests.web.take.conftest import fill
