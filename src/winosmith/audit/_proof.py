@@ -165,9 +165,8 @@ def prove(
         Bound(rule, *map(float, ends))
         for rule, *ends in zip([*(cue.name for cue in read), WORDS], mean, low, high, strict=True)
     ]
-    return Proof(
-        tuple(sorted(bounds, key=lambda bound: min(bound.low, -bound.high))), float(stays.sum())
-    )
+    bounds.sort(key=lambda bound: min(bound.low, -bound.high))
+    return Proof(tuple(bounds), float(stays.sum()))
 
 
 def refuse_few(blocks: int, among: str = "") -> None:
