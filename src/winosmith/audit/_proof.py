@@ -64,11 +64,6 @@ class Bound:
         """Whether nothing was measured, as the order of all options was dealt by lot."""
         return self.low == self.high
 
-    @property
-    def farthest(self) -> float:
-        """How far from guessing the bound reaches."""
-        return max(-self.low, self.high)
-
 
 @dataclass(frozen=True, slots=True)
 class Proof:
@@ -170,7 +165,8 @@ def prove(
         Bound(rule, *map(float, ends))
         for rule, *ends in zip([*(cue.name for cue in read), WORDS], mean, low, high, strict=True)
     ]
-    return Proof(tuple(sorted(bounds, key=lambda bound: -bound.farthest)), float(stays.sum()))
+    bounds.sort(key=lambda bound: min(bound.low, -bound.high))
+    return Proof(tuple(bounds), float(stays.sum()))
 
 
 def refuse_few(blocks: int, among: str = "") -> None:

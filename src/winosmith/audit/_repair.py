@@ -169,12 +169,9 @@ class Repair:
 
     def record(self) -> dict[str, Any]:
         """Return it as JSON can hold it."""
-        stages: dict[str, int] = {}
-        for entry in self.filtered.dropped:
-            stages[entry.stage] = stages.get(entry.stage, 0) + 1
         return {
             "kept": len(self.dataset),
-            "dropped": stages,
+            "dropped": dict(Counter(entry.stage for entry in self.filtered.dropped)),
             "digest": self.dataset.digest,
             "thinned_by": [*self.cues, *([WORDS] if self.words else [])],
             "orders_dealt": self.moved,
@@ -187,7 +184,13 @@ class Repair:
                 "items": self.proof.items,
                 "bounds": [asdict(bound) for bound in self.proof.bounds],
             },
-            "set_aside": self._set_aside(),
+            "set_aside": self.doubts
+            and {
+                "items": [asdict(one) for one in self.doubts.set_aside],
+                "as_strong": self.doubts.as_strong,
+                "threshold": self.doubts.threshold,
+                "accuracy": {name: asdict(one) for name, one in self.accuracy.items()},
+            },
             "wrong_keys": self.concentration and asdict(self.concentration),
             "parameters": dict(self.parameters),
             "tried": self.tried,
@@ -197,16 +200,6 @@ class Repair:
     def moved(self) -> int:
         """How many of the kept items have another order of options than before."""
         return len(self.orders.keys() & {*self.dataset.ids})
-
-    def _set_aside(self) -> dict[str, Any] | None:
-        if self.doubts is None:
-            return None
-        return {
-            "items": [asdict(one) for one in self.doubts.set_aside],
-            "as_strong": self.doubts.as_strong,
-            "threshold": self.doubts.threshold,
-            "accuracy": {name: asdict(one) for name, one in self.accuracy.items()},
-        }
 
 
 @dataclass(frozen=True)

@@ -93,15 +93,12 @@ class Concentration:
 def answered(answers: Answers, data: Dataset) -> Answers:
     """Return the answers to the items of a data set, without the models that have none."""
     ids = {*data.ids}
-    own = {
-        model: {name: choice for name, choice in given.items() if name in ids}
-        for model, given in answers.items()
-    }
-    return {
-        model: given
-        for model, given in own.items()
-        if any(choice is not None for choice in given.values())
-    }
+    found = {}
+    for model, given in answers.items():
+        own = {name: choice for name, choice in given.items() if name in ids}
+        if any(choice is not None for choice in own.values()):
+            found[model] = own
+    return found
 
 
 def doubts(items: Items, answers: Answers, number: int | None, seed: int) -> Doubts:

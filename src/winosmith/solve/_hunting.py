@@ -288,9 +288,9 @@ def _parts(problem: Problem, cut: list[str]) -> tuple[int | None, int | None, in
     for option, text in enumerate(problem.options):
         words = [t.lower() for t in tokens(text)]
         words = words[1:] if len(words) > 1 and words[0] in FUNCTION_WORDS else words
-        at = _find(lowered, words)
+        at = _first(lowered, words)
         if at is not None:
-            places.append((at, at + len(words), option))
+            places.append((at.start, at.stop, option))
     if len(places) < 2:
         return None, None, 0, 0
     (_, start, first), (end, _, second) = sorted(places)[:2]
@@ -301,13 +301,6 @@ def _is_passive_between(between: Sequence[str]) -> bool:
     """Return whether the words between the options read "was chased … by"."""
     by = [token.lower() for token in between[-2:]]
     return "by" in by and passive_auxiliary(between, slice(0, len(between))) is not None
-
-
-def _find(cut: Sequence[str], words: Sequence[str]) -> int | None:
-    width = len(words)
-    return next(
-        (i for i in range(len(cut) - width + 1) if list(cut[i : i + width]) == list(words)), None
-    )
 
 
 def _terms(cut: list[str], kept: list[bool], start: int, end: int) -> tuple[Term, ...]:

@@ -337,29 +337,17 @@ def _outcomes(dataset: Dataset, rules: StructureRules, using: Applied) -> Iterat
                 is_meant = rows[0] not in using.exempt  # as the other half
                 detail = rule.check(group[0], group[1], value) if is_meant else None
                 yield rule.name, rows, detail
-    yield from _of_twin_ids(dataset)
-    yield from _of_lineages(dataset)
-
-
-def _of_twin_ids(dataset: Dataset) -> Iterator[Outcome]:
-    if not any(len(rows) > 2 for rows in dataset.groups):
-        return
-    for rows in dataset.groups:
-        if (twin := dataset[rows[0]].twin_id) is not None:
-            fault = f"{len(rows)} problems share the twin id {twin!r}; 2 make a twin"
-            yield _TWIN_ID, rows, fault if len(rows) > 2 else ""
-
-
-def _of_lineages(dataset: Dataset) -> Iterator[Outcome]:
-    if not any(problem.lineage for problem in dataset):
-        return
+    if any(len(rows) > 2 for rows in dataset.groups):
+        for rows in dataset.groups:
+            if (twin := dataset[rows[0]].twin_id) is not None:
+                fault = f"{len(rows)} problems share the twin id {twin!r}; 2 make a twin"
+                yield _TWIN_ID, rows, fault if len(rows) > 2 else ""
     ids = set(dataset.ids)
     faults, contradictions = check_lineages(dataset), check_lineages(dataset, complete=False)
     for row, problem in enumerate(dataset):
         if problem.lineage:
             here = {problem.lineage.parent, problem.lineage.root} <= ids
-            detail = faults.get(row, "") if here else contradictions.get(row)
-            yield "lineage", (row,), detail
+            yield "lineage", (row,), faults.get(row, "") if here else contradictions.get(row)
 
 
 class Rule(NamedTuple):

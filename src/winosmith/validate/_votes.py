@@ -249,7 +249,7 @@ def eligible(
     Raises:
         DataError: a choice, or an order shown, that does not fit the problem's options.
     """
-    authors, halves = _authors(dataset), _halves(dataset)
+    twins = _twins(dataset)
     rows = {problem.id: row for row, problem in enumerate(dataset)}
     seen: dict[str, dict[int, set[str]]] = {}
     votes: list[Response] = []
@@ -261,12 +261,13 @@ def eligible(
             continue
         _check_options(response, dataset[row])
         before = seen.setdefault(response.participant, {})
+        others, authors = twins[row]
         if response.purpose == "test":
             reason: str | None = TEST
-        elif response.participant in authors[row]:
+        elif response.participant in authors:
             reason = OWN
         else:
-            reason = _had_seen(response, row, halves[row], before, both_halves)
+            reason = _had_seen(response, row, others, before, both_halves)
         before.setdefault(row, set()).add(response.purpose)
         if reason:
             aside.append(SetAside(response, reason))
@@ -293,24 +294,15 @@ def _had_seen(
     return None
 
 
-def _halves(dataset: Dataset) -> list[frozenset[int]]:
-    """Return, for each row, the other rows of its twin id."""
-    others: list[frozenset[int]] = [frozenset()] * len(dataset)
-    for rows in dataset.groups:
-        for row in rows:
-            others[row] = frozenset(rows) - {row}
-    return others
-
-
-def _authors(dataset: Dataset) -> list[frozenset[str]]:
-    """Return, for each row, the authors of the problem and of its other half."""
-    authors: list[frozenset[str]] = [frozenset()] * len(dataset)
+def _twins(dataset: Dataset) -> list[tuple[frozenset[int], frozenset[str]]]:
+    """Return, for each row, the other rows of its twin id, and the authors of all of them."""
+    found: list[tuple[frozenset[int], frozenset[str]]] = [(frozenset(), frozenset())] * len(dataset)
     for rows in dataset.groups:
         origins = (dataset[row].origin for row in rows)
         names = frozenset(o.author for o in origins if o is not None and o.author is not None)
         for row in rows:
-            authors[row] = names
-    return authors
+            found[row] = (frozenset(rows) - {row}, names)
+    return found
 
 
 def _check_options(response: Response, problem: Problem) -> None:

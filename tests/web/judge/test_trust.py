@@ -33,7 +33,7 @@ from winosmith.web.judge.trust import (
     mistaken,
     origin,
     pace,
-    record,
+    records,
     settle_contest,
     suspect,
     waiting,
@@ -545,10 +545,10 @@ def test_contests_of_questions_that_were_retired_wait_for_nothing(
         for who in (ann, bob)
         for _ in range(CONTESTS + 1)
     ]
-    assert record(ann) == (0, CONTESTS + 1)
+    assert records([ann])[ann.pk] == (0, CONTESTS + 1)
     for one in made[-CONTESTS:]:
         settle_contest(one, eva, upheld=True)
-    assert record(ann) == (0, 0)
+    assert records([ann])[ann.pk] == (0, 0)
 
 
 def test_a_careful_judge_is_held_for_gold_once_in_a_thousand_looks(site: Any, rules: Any) -> None:

@@ -76,17 +76,12 @@ def pace(person: int, since: datetime | None = None, over: int | None = None) ->
     return Pace(median(seconds), len(seconds)) if seconds else Pace()
 
 
-def record(person: Person, since: object = None) -> tuple[int, int]:
-    """Return how many gold questions a person answered rightly, and of how many.
+def records(people: Sequence[Person], since: object = None) -> dict[int, tuple[int, int]]:
+    """Return how many gold questions people answered rightly, and of how many, by their keys.
 
     A question that was retired does not count, nor an answer that the judge contested, unless a
     moderator found against them, or more than `CONTESTS` of theirs wait.
     """
-    return records([person], since)[person.pk]
-
-
-def records(people: Sequence[Person], since: object = None) -> dict[int, tuple[int, int]]:
-    """Return what `record` does for each of these people, by their keys."""
     counted = _gold([person.pk for person in people], since).values("holder").order_by()
     counted = counted.annotate(rightly=Count("pk", filter=Q(right=True)), n=Count("pk"))
     found = {key: (right, n) for key, right, n in counted.values_list("holder", "rightly", "n")}
