@@ -35,7 +35,8 @@ SEALED = {
     "market.Identity.digest": "the same, to find it again: keyed by the site's key",
     "market.Screen.digest": "who may come to a study: keyed by the site's key",
     "judge.Slot.origin": "an address of this hour: keyed by the site's key",
-    "people.Hits.who": "an account or a network: keyed by the site's key",
+    "people.Hits.who": "an account or a network: keyed by the site's key; or what was no address",
+    "people.SiteKey.digest": "that the key is the database's own: keyed by it",
 }
 """Columns that say something to the holder of the site's key alone."""
 
@@ -47,6 +48,7 @@ OPENS_NOTHING = {
     "api.Token.start": "40 of a token's 256 bits, by which its owner knows it",
     "market.Study.code": "what the site tells who has finished; the market pays for it",
     "market.Study.short_code": "the same for who ended early",
+    "market.Payment.key": "the id of a payment, for the ledger",
     "problems.Done.key": "a form that was sent, beside whose; nobody else meets it",
     "problems.Done.result": "ids of what came of a form",
     "problems.Twin.ref": "an id", "problems.Problem.ref": "an id",

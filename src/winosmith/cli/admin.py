@@ -311,11 +311,10 @@ def restore(file: str, folder: str, erased: str | None, database: str | None) ->
 
 def _list_erased(site: Site, more: str) -> None:
     """Print who was erased after a backup was made."""
-    from winosmith.web._site import ERASURES
     from winosmith.web.people.models import pseudonym
-    from winosmith.web.people.privacy import to_erase_again
+    from winosmith.web.people.privacy import has_erasure_log, to_erase_again
 
-    if not (site.folder / ERASURES).exists():
+    if not has_erasure_log():
         echo("No log of erasures was found; if somebody was erased since, erase them again.")
     if names := [pseudonym(person) for person, _texts in to_erase_again()]:
         echo(f"Erased since this backup: {', '.join(names)}")

@@ -361,6 +361,11 @@ def _log_erasure(person: Person, digest: str, texts: bool) -> None:
         os.fsync(file.fileno())
 
 
+def has_erasure_log() -> bool:
+    """Return whether the site has a log of erasures."""
+    return (settings.SITE.folder / ERASURES).exists()
+
+
 def to_erase_again() -> list[tuple[Person, bool]]:
     """Return people whom the log of erasures names and a restored backup brought back.
 
