@@ -172,7 +172,6 @@ def test_the_planting_is_not_in_the_problems():
         ({"habits": 0}, "habits must be 1 or more, not 0"),
         ({"artifacts": ["colour"]}, "there is no artifact 'colour'; there are association, length"),
         ({"artifacts": []}, "a strength above 0 needs an artifact to plant"),
-        ({"pool": 6}, "enlarge it or ask for fewer judges"),
     ],
 )
 def test_what_cannot_be_made_is_refused(arguments, said):
