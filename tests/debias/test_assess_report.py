@@ -95,7 +95,7 @@ def test_the_blocks_make_a_page_with_nothing_unescaped(assessment: Assessment) -
     html = report.page("t", [report.Section("s", assessment_blocks(assessment, "data:0"))])
     assert "<AFLite>" not in html
     assert html.count("&lt;AFLite&gt;") >= 5
-    assert html.count('class="signature"') == 4
+    assert html.count('class="signature"') == 3
 
 
 def test_passages_put_together_are_the_sentences(found: Associations) -> None:
