@@ -61,7 +61,7 @@ def _cut(path: Path, tag: str, rows: slice, to: Path) -> None:
 
 def _run(command: object, *arguments: object) -> Result:
     return CliRunner().invoke(
-        command.command,  # type: ignore[attr-defined]
+        command.command,
         list(map(str, arguments)),
         catch_exceptions=False,
     )

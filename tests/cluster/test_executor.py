@@ -62,7 +62,7 @@ def test_a_held_value_goes_to_each_worker_once(executor):
     until(lambda: not executor._client.who_has())
 
 
-def _bytes_sent(dask_worker):  # type: ignore[no-untyped-def]
+def _bytes_sent(dask_worker):
     return dask_worker.transfer_outgoing_bytes_total
 
 

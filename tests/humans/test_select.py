@@ -313,7 +313,7 @@ def test_rules_that_can_not_be_kept_are_refused(rules: dict[str, object], messag
     """A size that the constraints do not let through says how many they do."""
     data = Dataset(problem(str(at), str(at)) for at in range(4))
     with pytest.raises(InputError, match=message):
-        select(data, counted(data, [8] * 4), Rules(**rules))  # type: ignore[arg-type]
+        select(data, counted(data, [8] * 4), Rules(**rules))
 
 
 def test_responses_are_counted_with_x() -> None:

@@ -224,7 +224,7 @@ def test_a_question_shows_what_is_asked_about(materials: Materials, part: str) -
     item = make_sheets(materials(2)).sheets[0].items[0]
     lacking = {part: ("The cup hit the jug, and ", "", " broke.")}
     with pytest.raises(ProblemError, match="item 1 has no pronoun in its text or in its snippet"):
-        replace(item, **lacking)  # type: ignore[arg-type]
+        replace(item, **lacking)
 
 
 def test_a_sheet_comes_back_from_its_file(materials: Materials, tmp_path: Path) -> None:
@@ -285,7 +285,7 @@ def test_no_cell_of_the_key_is_a_formula() -> None:
 
 
 def _problem(sentence: str, options: tuple[str, ...] = ("x", "y"), **more: object) -> Problem:
-    return Problem("1", sentence, options, **more)  # type: ignore[arg-type]
+    return Problem("1", sentence, options, **more)
 
 
 def test_the_snippet_of_the_file_is_taken() -> None:

@@ -178,7 +178,7 @@ def test_a_score_that_nothing_prints_may_be_any_count() -> None:
         ((1, {"a": "0.5"}, {2: 1}), "counts more people than the 1 subjects"),
     ],
 )
-def test_a_printed_test_that_contradicts_itself_is_refused(parts: tuple, reason: str) -> None:  # type: ignore[type-arg]
+def test_a_printed_test_that_contradicts_itself_is_refused(parts: tuple, reason: str) -> None:
     """What is no test is told when it is written down."""
     with pytest.raises(DataError, match=reason):
         PrintedTest(*parts)

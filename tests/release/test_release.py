@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml  # type: ignore[import-untyped]
+import yaml
 
 from tests.conftest import everything
 from tests.release.conftest import ABOUT, about, by, found, sets, write_sets
@@ -168,7 +168,7 @@ def test_a_problem_tells_how_it_came_about(tmp_path: Path) -> None:
     assert first.extra["release.judges"] == 3
     assert "release.judged_by" not in first.extra
     assert first.origin is not None
-    assert (first.origin.created, first.origin.anchor) == ("2026-10-02", dated[0].origin.anchor)  # type: ignore[union-attr]
+    assert (first.origin.created, first.origin.anchor) == ("2026-10-02", dated[0].origin.anchor)
     assert done.content.parts["train_xl"][-1].lineage is not None
     named = release(source, about(judges="pseudonyms"), tmp_path / "named",
                     votes=tmp_path / "votes.csv")  # fmt: skip

@@ -24,7 +24,7 @@ def _parquet(change: Callable[[object], object]) -> Plant:
     return plant
 
 
-def _croissant(change: Callable[[dict], object]) -> Plant:  # type: ignore[type-arg]
+def _croissant(change: Callable[[dict], object]) -> Plant:
     def plant(folder: Path) -> None:
         told = json.loads((folder / "croissant.json").read_text("utf-8"))
         change(told)
@@ -33,7 +33,7 @@ def _croissant(change: Callable[[dict], object]) -> Plant:  # type: ignore[type-
     return plant
 
 
-def _swapped(table):  # type: ignore[no-untyped-def]
+def _swapped(table):
     """Return a table whose first two rows have changed places."""
     return table.take([1, 0, *range(2, len(table))])
 

@@ -22,7 +22,7 @@ def _answer(problem: Problem) -> Problem:
 
 def _extra(**more: object) -> Callable[[Problem], Problem]:
     told = {key.replace("__", "."): value for key, value in more.items()}
-    return lambda p: replace(p, extra=Extra({**p.extra, **told}))  # type: ignore[arg-type]
+    return lambda p: replace(p, extra=Extra({**p.extra, **told}))
 
 
 def _named(content: Content, problem: Problem) -> Problem:
@@ -91,7 +91,7 @@ def _in(part: str, row: int, change: Callable[[Problem], Problem]) -> Callable[[
 
 
 def _origin(**changes: str) -> Callable[[Problem], Problem]:
-    return lambda p: replace(p, origin=replace(p.origin, **changes))  # type: ignore[type-var]
+    return lambda p: replace(p, origin=replace(p.origin, **changes))
 
 
 IN_PROBLEMS: dict[str, tuple[Callable[[Content], Content], str]] = {

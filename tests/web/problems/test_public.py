@@ -290,7 +290,7 @@ def _counts(client: Any, world: World) -> Iterator[tuple[str, int, int]]:
     )
     yield "domains", sum(found.domains.values()), public
     yield "perturbed", found.perturbed, versions
-    yield "agreement", agreement().problems, public  # type: ignore[union-attr]
+    yield "agreement", agreement().problems, public
     yield "site", counts(world.author).site, public
     yield "API", Program().get("figures").json()["problems"], public
     (family,) = families()

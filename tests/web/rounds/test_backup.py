@@ -65,7 +65,7 @@ def test_a_file_elsewhere_is_refused(kept: Path, tmp_path: Path, name: str) -> N
         tarfile.open(tmp_path / "bad.tar", "w") as new,
     ):
         for member in old:
-            data = old.extractfile(member).read()  # type: ignore[union-attr]
+            data = old.extractfile(member).read()
             if member.name == "manifest.json":
                 about: dict[str, Any] = json.loads(data)
                 about["files"][name] = about["files"]["site.toml"]

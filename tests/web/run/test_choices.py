@@ -223,4 +223,4 @@ def test_a_contact_is_shown_as_people_know_it() -> None:
     assert SiteRules(contact=" mailto:ada@example.org").contact == "ada@example.org"
     assert SiteRules(contact="https://example.org").contact == "https://example.org"
     with pytest.raises(Unfit, match="contact is a text, not 5"):
-        SiteRules(contact=5)  # type: ignore[arg-type]
+        SiteRules(contact=5)
