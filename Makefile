@@ -8,7 +8,7 @@ JOBS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN || echo 1) + 2)
 # Tests start hundreds of processes; each would compile the sources anew without what is kept.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test test-all test-times test-shuffled test-lowest test-newest lint docs bench trials clean
+.PHONY: demo test test-all test-shuffled test-lowest test-newest lint docs bench trials clean
 
 $(BIN)/winosmith: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -37,10 +37,6 @@ test: $(VENV)/.tests-installed $(VENV)/npm/node_modules/axe-core/axe.min.js
 
 test-all: $(VENV)/.tests-installed $(VENV)/npm/node_modules/axe-core/axe.min.js
 	$(PYTEST)
-
-# The same, and where the processor's seconds went, as a table by folder.
-test-times: $(VENV)/.tests-installed $(VENV)/npm/node_modules/axe-core/axe.min.js
-	$(PYTEST) -p tests.times
 
 # The same in another order: of files, and of tests in a file. It prints a seed, which SEED gives back.
 test-shuffled: $(VENV)/.tests-installed $(VENV)/npm/node_modules/axe-core/axe.min.js

@@ -221,8 +221,7 @@ def make_command(folder: Path) -> Forked:
 
 def _obey_each(door: socket.socket) -> None:
     """Fork for each command that comes through the door."""
-    # Not ignored, else the kernel reaps them, and what they have used is nobody's (`tests.times`).
-    signal.signal(signal.SIGCHLD, _reap)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps them
     faulthandler.cancel_dump_traceback_later()  # it lives for many tests
     while True:
         asked, _ = door.accept()
@@ -232,12 +231,6 @@ def _obey_each(door: socket.socket) -> None:
             door.close()
             _obey(asked)
         asked.close()
-
-
-def _reap(_sign: int, _frame: object) -> None:
-    with contextlib.suppress(ChildProcessError):
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
 
 
 def _obey(asked: socket.socket) -> None:

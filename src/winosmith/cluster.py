@@ -149,7 +149,10 @@ class ClusterExecutor(Executor):
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Take no more work; wait for submitted work, or cancel it."""
-        self._executor.shutdown(wait=wait and not cancel_futures)
+        from distributed.client import ClosedClientError
+
+        with contextlib.suppress(ClosedClientError):  # its scheduler is gone, and so is the work
+            self._executor.shutdown(wait=wait and not cancel_futures)
 
 
 def _called(

@@ -158,9 +158,9 @@ class Elsewhere(Executor):
             "import pickle, shutil, sys\n"
             "fn, args = pickle.load(sys.stdin.buffer)\n"
             "from dataclasses import replace\n"
-            "share, arrays, part = args[0]\n"
+            "share, arrays = args[0]\n"
             "share = replace(share, held=replace(share.held, file='/nowhere/basis.npy'))\n"
-            "try: fn((share, arrays, part))\n"
+            "try: fn((share, arrays))\n"
             "except Exception as error: print(type(error).__name__, error)\n"
         )
         done = subprocess.run(

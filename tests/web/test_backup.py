@@ -203,7 +203,7 @@ from django.test import Client
 bob = Person.objects.get(name="bob")
 Client().force_login(bob)
 with writing():
-    result = [invite(["judge"], 60), reset(bob, 60), make(bob, "nightly", ["read"])[1]]
+    result = [invite(["judge"], 60), reset(bob, 60), make(bob, "nightly")[1]]
 """
 
 OPEN = """

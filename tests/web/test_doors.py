@@ -84,7 +84,7 @@ RANDOM = re.compile(r"(?=[^\s]*\d)[0-9A-Za-z_+/=-]{16,}")
 def world(db: Any) -> Any:
     """Return a site with everything on it that opens something, each in the hands of its owner."""
     made = w.make()
-    made.refs["api token"] = make(made.people["admin"], "by night", ["read"])[1]
+    made.refs["api token"] = make(made.people["admin"], "by night")[1]
     made.refs["way back"] = reset(made.people["other"], 30).split("/")[-2]
     return made
 

@@ -30,21 +30,11 @@ class Program:
         """Ask for something."""
         return self.call("get", path, **headers)
 
-    def post(self, path: str, body: Any = None, key: str | None = None, **headers: str) -> Any:
-        """Do something, with a new key unless one is given; "" for none."""
-        from winosmith.web.people.gates import new_key
-
-        key = new_key() if key is None else key
-        if key:
-            headers["Idempotency-Key"] = key
-        return self.call("post", path, body, **headers)
-
     def call(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
-        """Send any request; a text is sent as it is."""
+        """Send any request."""
         if self.token:
             headers.setdefault("Authorization", f"Bearer {self.token}")
-        text = body if isinstance(body, str) else json.dumps(body)
-        sent = {} if body is None else {"data": text}
+        sent = {} if body is None else {"data": json.dumps(body)}
         answer = _client().generic(
             method.upper(), f"/api/v1/{path}", content_type="application/json", headers=headers,
             **sent,
@@ -53,8 +43,8 @@ class Program:
         return answer
 
 
-def program(person: Any, *scopes: str) -> Program:
-    """Return a program that has a token of somebody's; for every scope unless some are named."""
-    from winosmith.web.api.models import SCOPES, make
+def program(person: Any) -> Program:
+    """Return a program that has a token of somebody's."""
+    from winosmith.web.api.models import make
 
-    return Program(make(person, "a program", scopes or SCOPES)[1])
+    return Program(make(person, "a program")[1])

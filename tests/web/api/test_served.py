@@ -20,7 +20,7 @@ from winosmith.web.api.models import make
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Problem, Twin
 ann = Person.objects.get(name="ann")
-result = make(ann, "a client", ["read", "write"])[1]
+result = make(ann, "a client")[1]
 with writing():
     for n in range(23):
         Problem.objects.create(
@@ -31,7 +31,7 @@ with writing():
 
 
 def test_the_client_of_the_documentation_works(served: Any, tmp_path: Path) -> None:
-    """It sends a twin and walks over all pages; the server keeps its token nowhere."""
+    """It reads what its owner wrote and all pages; the server keeps its token nowhere."""
     found = re.search(r"```py\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
     assert found
     site = served()
@@ -45,7 +45,7 @@ def test_the_client_of_the_documentation_works(served: Any, tmp_path: Path) -> N
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == "sent: ['judging', 'judging']\npublic problems: 23\n"
+    assert done.stdout == "your twins: 0\npublic problems: 23\n"
     refused = site.get("/api/v1/me", Authorization=f"Bearer {token[::-1]}")
     assert (refused.status, refused.headers["Content-Type"]) == (401, "application/problem+json")
     assert refused.headers.get("Set-Cookie") is None
@@ -76,7 +76,7 @@ def test_the_page_lists_every_operation_offline(served_anew: Any, browser: Any) 
     token = site.do(
         "from winosmith.web.api.models import make\n"
         "from winosmith.web.people.models import Person\n"
-        "result = make(Person.objects.get(name='ann'), 'a client', ['read'])[1]"
+        "result = make(Person.objects.get(name='ann'), 'a client')[1]"
     )
     page = browser.new_context().new_page()
     asked: list[str] = []

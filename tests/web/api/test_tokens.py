@@ -27,13 +27,7 @@ def ann(db: Any, person: Any) -> Any:
 
 
 def _form(**changes: Any) -> dict[str, Any]:
-    return {
-        "key": new_key(),
-        "name": "nightly",
-        "scope": ["read", "write"],
-        "days": "90",
-        **changes,
-    }
+    return {"key": new_key(), "name": "nightly", "days": "90", **changes}
 
 
 def test_a_token_is_shown_once_and_kept_as_a_digest(ann: Any, visit: Any) -> None:
@@ -57,11 +51,11 @@ def test_a_token_is_shown_once_and_kept_as_a_digest(ann: Any, visit: Any) -> Non
 
 @pytest.mark.parametrize(
     "changes",
-    [{"name": " "}, {"name": "x" * 61}, {"scope": []}, {"scope": ["moderate"]}, {"days": "0"},
-     {"days": "367"}, {"days": "x"}, {"scope": ["read", "admin"]}, {"key": ""}],
+    [{"name": " "}, {"name": "x" * 61}, {"days": "0"},
+     {"days": "367"}, {"days": "x"}, {"key": ""}],
 )  # fmt: skip
 def test_what_can_not_be_is_refused(ann: Any, visit: Any, changes: dict[str, Any]) -> None:
-    """A token has a name, scopes that its owner may have, and an end within a year."""
+    """A token has a name, and an end within a year."""
     page = visit(ann).post("/tokens/", _form(**changes))
     assert page.status_code == 422
     assert page.context["error"]
@@ -107,12 +101,12 @@ def test_the_day_of_the_last_use_is_kept_and_no_more(ann: Any, django_queries: A
 
 def test_people_have_a_few_tokens(ann: Any) -> None:
     """A person has no more than MOST that work; dead ones do not count, and go in time."""
-    made = [tokens.make(ann, f"n{n}", ["read"])[0] for n in range(tokens.MOST)]
+    made = [tokens.make(ann, f"n{n}")[0] for n in range(tokens.MOST)]
     with pytest.raises(InputError, match="20 tokens"):
-        tokens.make(ann, "more", ["read"])
+        tokens.make(ann, "more")
     assert tokens.revoke(ann, made[0].pk)
     assert not tokens.revoke(ann, made[0].pk)
-    tokens.make(ann, "more", ["read"])
+    tokens.make(ann, "more")
     ann.tokens.filter(pk=made[0].pk).update(revoked=timezone.now() - timedelta(days=91))
     assert tidy()["api"] == 1
     assert ann.tokens.count() == tokens.MOST

@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.web.forms import KEY, form, none
 
-MADE = {"name": "nightly download", "scope": "read", "days": "90"}
+MADE = {"name": "nightly download", "days": "90"}
 
 VISITS: tuple[tuple[str, str, tuple[Any, ...], dict[str, Any]], ...] = (
     ("owner", "tokens:mine", (), {}),
@@ -52,4 +52,4 @@ def staged(people: dict[str, Any]) -> dict[str, Any]:
     """Make a token of the owner's."""
     from winosmith.web.api.models import make
 
-    return {"token of owner": make(people["owner"], "nightly", ["read"])[0].pk}
+    return {"token of owner": make(people["owner"], "nightly")[0].pk}

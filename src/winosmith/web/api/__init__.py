@@ -1,4 +1,4 @@
-"""The platform's area `api`: what its pages do, for programs, by tokens of people's own."""
+"""The platform's area `api`: what its pages show, for programs, by tokens of people's own."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from ninja.openapi.docs import Swagger
 from ninja.params.models import QueryModel
 
 from winosmith import __version__
-from winosmith.web.api import drafts, families, own, perturbing, reading
+from winosmith.web.api import families, own, reading
 from winosmith.web.api.door import TYPE, Error, Malformed, join
 
 
@@ -54,7 +54,7 @@ api = NinjaAPI(
     openapi_url=None,
     urls_namespace="api",
 )
-for _area in (reading, families, own, drafts, perturbing):
+for _area in (reading, families, own):
     for _path in _area.router.path_operations.values():
         for _operation in _path.operations:
             _known_alone(_operation)
@@ -67,12 +67,11 @@ resolver = URLResolver(RegexPattern(r"^"), api.urls[0])
 
 ROOT = "/api/v1"
 
-ABOUT = """Reading, writing and perturbing, for programs. People judge and moderate, on pages.
+ABOUT = """Reading, for programs. People write, perturb, judge and moderate, on pages.
 
-Make a [token](/tokens/) on the site and send it in each request: `Authorization: Bearer ws_…`.
-Public data needs no token. A request that writes carries an `Idempotency-Key` of its own, 16 to 64
-letters and digits; sent again with the same key, it does nothing twice. Errors are problem details
-(RFC 9457): `detail` says what is wrong and what to do, `errors` for which field.
+Public data needs no token. For what only you can see, make a [token](/tokens/) on the site and send
+it in each request: `Authorization: Bearer ws_…`. Errors are problem details (RFC 9457): `detail`
+says what is wrong and what to do, `errors` for which field.
 
 Operations and fields of version 1 are only added; before one is removed, it is marked as deprecated
 for half a year.
@@ -83,8 +82,6 @@ _TAGS = {
     "families": "Families of perturbed problems, and how far models follow.",
     "models": "The models of the site.",
     "me": "Whom the token stands for, and what they wrote.",
-    "write": "Drafts, their checks, and sending twins.",
-    "perturb": "Perturbing problems, and what models make of it.",
 }
 
 

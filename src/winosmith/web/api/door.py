@@ -1,14 +1,12 @@
-"""What every operation shares: who calls, a write that acts once, the shapes, and what goes wrong.
+"""What every operation shares: who calls, the shapes, and what goes wrong.
 
-A caller is the token's owner alone, as far as its scopes reach. A writing call acts once, however
-often a program sends it with its `Idempotency-Key`. Errors are problem details (RFC 9457).
+A caller is the token's owner alone. Errors are problem details (RFC 9457).
 """
 
 from __future__ import annotations
 
-import hashlib
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,10 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 from django.core.exceptions import SuspiciousOperation
 from django.core.signals import got_request_exception
 from django.db import InterfaceError, OperationalError
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse, RawPostDataException
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
-from ninja import Header
 from ninja.errors import HttpError, ValidationError
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -28,26 +25,19 @@ from winosmith.problem import Lineage, Origin
 from winosmith.records import problem_record
 from winosmith.web.api import models as tokens
 from winosmith.web.pages import AGAIN
-from winosmith.web.people.gates import Reused, TooMany, once
-from winosmith.web.people.models import Done
-from winosmith.web.people.privacy import missing
 from winosmith.web.problems.checks import Refused
 from winosmith.web.problems.models import Problem as Row
 from winosmith.web.problems.records import as_public
-from winosmith.web.write.rules import Stale
 
 TYPE = "application/problem+json"
 
 MEANINGS: Mapping[int, Any] = {
     400: gettext_lazy("The request can’t be read."),
     401: gettext_lazy("A token is needed, and this is none that works."),
-    403: gettext_lazy("The token, or its owner, may not do this."),
     404: gettext_lazy("There is nothing here that you can see."),
     405: gettext_lazy("This is not done here; see Allow for what is."),
-    409: gettext_lazy("Something has changed meanwhile; look again."),
-    422: gettext_lazy("A rule is broken; nothing was written."),
-    429: gettext_lazy("Too many in an hour; see Retry-After."),
-    500: gettext_lazy("The site failed; nothing was written."),
+    422: gettext_lazy("A parameter is not as described."),
+    500: gettext_lazy("The site failed."),
     503: gettext_lazy("The database is away; try again in a moment."),
 }
 """What each status means, whatever was asked."""
@@ -55,27 +45,16 @@ MEANINGS: Mapping[int, Any] = {
 _LOG = logging.getLogger("django.request")
 
 
-class Denied(Exception):  # noqa: N818 - it tells of a decision, not of a fault
-    """The token is none that works (401), or it, or its owner, may not do this (403)."""
+class Denied(Exception):  # noqa: N818 - a decision, not a fault
+    """There is no token, or none that works. `challenge` is RFC 6750's (section 3)."""
 
-    def __init__(self, status: int, detail: str, error: str = "", scope: str = ""):
-        self.status, self.detail, self.error, self.scope = status, detail, error, scope
-        super().__init__(detail)
-
-    @property
-    def challenge(self) -> str:
-        """How to come in, as RFC 6750 section 3 has it."""
-        said = {"error": self.error, "scope": self.scope}
-        parts = [f'{name}="{value}"' for name, value in said.items() if value]
-        return f"Bearer {', '.join(parts)}".strip()
+    def __init__(self, challenge: str):
+        self.challenge = challenge
+        super().__init__(challenge)
 
 
 class Malformed(Refused):
     """Parts of a request that contradict each other; `faults` has what to do, by part."""
-
-
-class Mismatch(InputError):  # noqa: N818
-    """An Idempotency-Key that another request was sent with."""
 
 
 def answer(
@@ -109,8 +88,7 @@ def join(api: Any) -> None:
 
 
 def _denied(request: HttpRequest, error: Denied) -> HttpResponse:
-    headers = {"WWW-Authenticate": error.challenge} if error.error or error.status == 401 else {}
-    return answer(error.status, error.detail, headers=headers)
+    return answer(401, headers={"WWW-Authenticate": error.challenge})
 
 
 TOLD = 100
@@ -144,10 +122,6 @@ def _refused(request: HttpRequest, error: Any) -> HttpResponse:
     return answer(422, _("This can’t be taken as it is; each error says what to do."), errors)
 
 
-def _too_many(request: HttpRequest, error: Any) -> HttpResponse:
-    return answer(429, str(error), headers={"Retry-After": str(error.seconds)})
-
-
 def _away(request: HttpRequest, error: Exception) -> HttpResponse:
     return answer(503, headers={"Retry-After": str(AGAIN)})
 
@@ -166,20 +140,17 @@ _HANDLERS: dict[type[Exception], Any] = {
     OperationalError: _away,
     InterfaceError: _away,
     SuspiciousOperation: lambda _request, _error: answer(400),
-    RawPostDataException: lambda _request, _error: answer(400),  # a form, whose fields were read
     Http404: lambda _request, _error: answer(404),
     HttpError: lambda _request, error: answer(error.status_code),
     ValidationError: _malformed,
     Denied: _denied,
     InputError: lambda _request, error: answer(422, str(error)),
-    TooMany: _too_many,
     Refused: _refused,
-    Stale: lambda _request, error: answer(409, str(error)),
 }
 
 
 Ref = Annotated[str, Field(min_length=1, max_length=80, pattern=r"^[^/\x00-\x1f]+$")]
-"""An id: of a problem, a twin, a draft, a batch."""
+"""An id: of a problem, a twin, a model."""
 
 
 class Shape(BaseModel):
@@ -255,17 +226,9 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class _Gate:
-    """Lets those through who may do what an operation does.
+    """Lets those through who have a token; visitors too if `public`."""
 
-    Attributes:
-        scope: what the token must be for; "" for any that works.
-        public: a visitor without a token may, too.
-        agreed: the owner must have agreed to the texts that hold now.
-    """
-
-    scope: str
     public: bool
-    agreed: bool
 
     def __call__(self, request: HttpRequest) -> Caller:
         said = request.headers.get("Authorization")
@@ -274,23 +237,18 @@ class _Gate:
         scheme, _space, text = (said or "").partition(" ")
         token = tokens.find(text.strip()) if scheme.lower() == "bearer" else None
         if token is None:
-            raise Denied(401, "", "invalid_token" if said else "")
-        if self.scope and self.scope not in token.scopes:
-            detail = _("This token is not for “%s”; make one that is.") % self.scope
-            raise Denied(403, detail, "insufficient_scope", self.scope)
-        if self.agreed and missing(token.person):
-            raise Denied(403, _("Log in and agree to the site’s texts first: /people/consent/"))
+            raise Denied('Bearer error="invalid_token"' if said else "Bearer")
         return Caller(token)
 
 
-def asks(scope: str = "", *, public: bool = False, agreed: bool = False) -> dict[str, Any]:
+def asks(*, public: bool = False) -> dict[str, Any]:
     """Return what an operation's decorator needs so that only those come in who may.
 
-    >>> # @router.get("/problems", response=Problems, **asks("read", public=True))
+    >>> # @router.get("/problems", response=Problems, **asks(public=True))
     """
-    wanted: list[dict[str, list[str]]] = [{"token": [scope] if scope else []}]
+    wanted: list[dict[str, list[str]]] = [{"token": []}]
     described = {"security": [*wanted, {}] if public else wanted}
-    return {"auth": _Gate(scope, public, agreed), "openapi_extra": described}
+    return {"auth": _Gate(public), "openapi_extra": described}
 
 
 def caller(request: HttpRequest) -> Caller:
@@ -305,59 +263,7 @@ def reader(request: HttpRequest) -> Person | None:
 
 
 def owner(request: HttpRequest) -> Person:
-    """Return who acts, where an operation is for those with a token alone."""
+    """Return who reads, if an operation is only for those with a token."""
     person = caller(request).person
     assert person is not None  # noqa: S101 - the gate lets no one else in
     return person
-
-
-Key = Annotated[
-    str,
-    Header(
-        alias="Idempotency-Key",
-        pattern="^[0-9A-Za-z]{16,64}$",
-        description="New for each act, the same when the same request is sent again: it acts once.",
-    ),
-]
-"""16 to 64 letters and digits, made by the program: `secrets.token_hex(16)`."""
-
-
-def acted(request: HttpRequest, key: str, act: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Do something for the first request with this key; for the others return what came of it.
-
-    Args:
-        request: whose method, path and body the key belongs to from now on.
-        key: of the header.
-        act: does the writing, and returns what JSON can hold.
-
-    Raises:
-        Mismatch: another request was sent with this key.
-    """
-    try:
-        kept, _new = once(owner(request), key, _print(request), lambda: {"result": act()})
-    except Reused:
-        raise _mismatch() from None
-    return dict(kept["result"])
-
-
-def done_before(request: HttpRequest, key: str) -> dict[str, Any] | None:
-    """Return what came of this request the first time; None where it was not sent.
-
-    Raises:
-        Mismatch: another request was sent with this key.
-    """
-    found = Done.objects.filter(person=owner(request), key=key).first()
-    if found is None:
-        return None
-    if found.result.get("form") != _print(request):
-        raise _mismatch()
-    return dict(found.result["result"])
-
-
-def _mismatch() -> Mismatch:
-    return Mismatch(_("This Idempotency-Key was sent with another request; make a new one."))
-
-
-def _print(request: HttpRequest) -> str:
-    said = f"{request.method} {request.get_full_path()}\n".encode() + request.body
-    return hashlib.sha256(said).hexdigest()

@@ -105,7 +105,7 @@ SIZE = 100
 """Versions on a page."""
 
 
-@router.get("/families", response=Families, summary="Families", **asks("read", public=True))
+@router.get("/families", response=Families, summary="Families", **asks(public=True))
 def list_families(request: HttpRequest, wanted: Query[FamiliesWanted]) -> dict[str, Any]:
     """List the families whose root is public."""
     shown = listed(parse(wanted.q), wanted.sort, wanted.page)
@@ -132,7 +132,7 @@ def list_families(request: HttpRequest, wanted: Query[FamiliesWanted]) -> dict[s
     "/families/{ref}/versions",
     response=TreeVersions,
     summary="Versions",
-    **asks("read", public=True),
+    **asks(public=True),
 )
 def list_versions(request: HttpRequest, ref: Ref, wanted: Query[VersionsWanted]) -> dict[str, Any]:
     """List the versions of a family, each after its parent, with what the models make of them."""
@@ -242,7 +242,7 @@ class WholeModel(Model):
     tags=["models"],
     response=list[Model],
     summary="Models",
-    **asks("read", public=True),
+    **asks(public=True),
 )
 def list_models(request: HttpRequest) -> list[dict[str, Any]]:
     """List the models that perturbations are sent to."""
@@ -255,7 +255,7 @@ def list_models(request: HttpRequest) -> list[dict[str, Any]]:
     tags=["models"],
     response=WholeModel,
     summary="A model",
-    **asks("read", public=True),
+    **asks(public=True),
 )
 def read_model(request: HttpRequest, name: Name) -> dict[str, Any]:
     """Read what determines a model's predictions, and its former revisions."""

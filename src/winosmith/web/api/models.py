@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
-from typing import Any
 
 from django.conf import settings
 from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
@@ -27,14 +24,13 @@ class Tokens(models.QuerySet["Token"]):
 
 
 class Token(models.Model):
-    """That whoever shows a certain text acts for a person, as far as its scopes reach.
+    """That whoever shows a certain text reads what a person can see.
 
     Only a digest of the text is kept: whoever reads the database, or a backup, can't use it.
 
     Attributes:
         name: what its owner calls it ("the nightly download").
         start: its first characters, by which its owner knows it again.
-        scopes: some of SCOPES; what the person may not do, no scope lets a program do.
         used: the day on which it was last used; no more is kept of when.
         revoked: when its owner took it back, or it ended with all that opened their account.
     """
@@ -43,7 +39,6 @@ class Token(models.Model):
     name = models.CharField(max_length=60)
     digest = models.CharField(max_length=64, unique=True)
     start = models.CharField(max_length=12)
-    scopes = models.JSONField(default=list)
     created = models.DateTimeField(default=timezone.now)
     expires = models.DateTimeField(db_index=True)
     used = models.DateField(null=True)
@@ -69,25 +64,18 @@ DAYS, LONGEST = 90, 366
 MOST = 20
 """Tokens of one person that work at the same time."""
 
-SCOPES: Mapping[str, Any] = {
-    "read": gettext_lazy("read: what you can see, also your own sentences"),
-    "write": gettext_lazy("write: drafts, twins, perturbations, appeals"),
-}
-"""What a token may be for; judging and moderating are for people, in a browser."""
-
 
 def may_have(person: Person) -> bool:
     """Tell whether tokens of a person work; asked again at every call."""
     return person.is_active and not (person.anonymous or person.erased)
 
 
-def make(person: Person, name: str, scopes: Iterable[str], days: int = DAYS) -> tuple[Token, str]:
+def make(person: Person, name: str, days: int = DAYS) -> tuple[Token, str]:
     """Make a token.
 
     Args:
         person: with an account.
         name: by which its owner knows it, 1 to 60 characters.
-        scopes: some of SCOPES, at least one.
         days: how long it works, 1 to LONGEST.
 
     Returns:
@@ -96,13 +84,11 @@ def make(person: Person, name: str, scopes: Iterable[str], days: int = DAYS) -> 
     Raises:
         InputError: an argument is out of its range, or the person has MOST tokens.
     """
-    name, asked = " ".join(name.split()), set(scopes)
+    name = " ".join(name.split())
     if not may_have(person):
         raise InputError(_("Only accounts have tokens; sign up, or log in."))
     if not 1 <= len(name) <= 60:
         raise InputError(_("Give the token a name of 1 to 60 characters."))
-    if not asked or not asked <= set(SCOPES):
-        raise InputError(_("Choose what the token is for: one or more of %s.") % ", ".join(SCOPES))
     if not 1 <= days <= LONGEST:
         raise InputError(_("A token works for 1 to %d days.") % LONGEST)
     text = PREFIX + secrets.token_urlsafe(SECRET)
@@ -114,7 +100,6 @@ def make(person: Person, name: str, scopes: Iterable[str], days: int = DAYS) -> 
             name=name,
             digest=token_digest(text),
             start=text[:SHOWN],
-            scopes=[scope for scope in SCOPES if scope in asked],
             expires=timezone.now() + timedelta(days=days),
         )
     return token, text

@@ -5,31 +5,25 @@ The shapes of what is asked and told come first, then the operations.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import date, datetime
 from typing import Any
 
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
-from django.utils.translation import gettext as _
 from ninja import Query, Router
 from pydantic import Field
 
-from winosmith.errors import InputError
 from winosmith.web.api import door
 from winosmith.web.api import models as tokens
-from winosmith.web.api.door import Asked, Key, Ref, Shape, asks, caller, owner
+from winosmith.web.api.door import Asked, Ref, Shape, asks, caller, owner
 from winosmith.web.judge.submissions import own_problems
-from winosmith.web.judge.submissions import withdraw as take_back
 from winosmith.web.judge.votes import Vote
-from winosmith.web.moderate import decisions
 from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.people.privacy import missing
 from winosmith.web.problems.models import Problem as Row
 from winosmith.web.problems.models import Twin as TwinRow
 from winosmith.web.write import page as pages
-from winosmith.web.write import rules
 
 
 class Token(Shape):
@@ -37,7 +31,6 @@ class Token(Shape):
 
     name: str
     start: str
-    scopes: list[str]
     created: datetime
     expires: datetime
     used: date | None
@@ -112,30 +105,10 @@ class WholeTwin(Shape):
     revised_by: str | None
 
 
-class Why(Asked):
-    """A reason."""
-
-    reason: str = Field("", max_length=500)
-
-
-class Appeal(Asked):
-    """Which half a moderator should look at again, and why."""
-
-    problem: Ref
-    text: str = Field(min_length=1, max_length=decisions.LONGEST)
-
-
 class TwinsWanted(Asked):
     """Which page."""
 
     page: int = Field(1, ge=1, le=1_000_000)
-
-
-class Revising(Shape):
-    """What revises a twin: a draft, or (of a perturbation) the operation that takes it."""
-
-    draft: str | None
-    version: str | None
 
 
 router = Router(tags=["me"])
@@ -160,7 +133,7 @@ def read_me(request: HttpRequest) -> dict[str, Any]:
     }
 
 
-@router.get("/me/tokens", response=list[Token], summary="List your tokens", **asks("read"))
+@router.get("/me/tokens", response=list[Token], summary="List your tokens", **asks())
 def list_tokens(request: HttpRequest) -> list[Any]:
     """List your tokens that work."""
     return tokens.tokens_of(owner(request))
@@ -175,7 +148,7 @@ def revoke_token(request: HttpRequest) -> HttpResponse:
     return HttpResponse(status=204)
 
 
-@router.get("/me/twins", response=Twins, summary="List what you wrote", **asks("read"))
+@router.get("/me/twins", response=Twins, summary="List what you wrote", **asks())
 def list_twins(request: HttpRequest, wanted: Query[TwinsWanted]) -> dict[str, Any]:
     """List your twins and perturbations, the newest first."""
     page = Paginator(pages.twins_of(owner(request)), pages.SIZE).get_page(wanted.page)
@@ -186,57 +159,10 @@ def list_twins(request: HttpRequest, wanted: Query[TwinsWanted]) -> dict[str, An
     }
 
 
-@router.get("/me/twins/{ref}", response=WholeTwin, summary="Read what you wrote", **asks("read"))
+@router.get("/me/twins/{ref}", response=WholeTwin, summary="Read what you wrote", **asks())
 def read_twin(request: HttpRequest, ref: Ref) -> dict[str, Any]:
     """Read one of your twins: how it stands, what judges said, what you can do."""
     return _whole(owner(request), _own(owner(request), ref))
-
-
-@router.post(
-    "/me/twins/{ref}/withdraw", response=WholeTwin, summary="Withdraw a twin", **asks("write")
-)
-def withdraw(request: HttpRequest, ref: Ref, why: Why, key: Key) -> dict[str, Any]:
-    """Take both halves back: nobody but you and the moderators sees them any more."""
-    return _acted(request, ref, key, lambda person, twin: take_back(person, twin, why.reason))
-
-
-@router.post("/me/twins/{ref}/appeal", response=WholeTwin, summary="Appeal", **asks("write"))
-def appeal(request: HttpRequest, ref: Ref, sent: Appeal, key: Key) -> dict[str, Any]:
-    """Ask a moderator to look again at a half that was decided against."""
-
-    def act(person: Person, twin: TwinRow) -> None:
-        halves = {half.ref: half for half in own_problems(person, twin)}
-        if sent.problem not in halves:
-            raise InputError(_("This half is not part of the twin; open the page again."))
-        decisions.appeal(person, halves[sent.problem], sent.text)
-
-    return _acted(request, ref, key, act)
-
-
-@router.post("/me/twins/{ref}/revise", response=Revising, summary="Revise", **asks("write"))
-def revise(request: HttpRequest, ref: Ref, key: Key) -> dict[str, Any]:
-    """Open the draft that revises a twin; a perturbation is revised by /versions/{ref}/revise."""
-    person = owner(request)
-    twin = _own(person, ref)
-    version = pages.place_of(person, twin)
-    if version is not None:
-        return {"draft": None, "version": version["problem"].ref}
-    made = door.acted(request, key, lambda: {"draft": rules.revise(person, twin).ref})
-    return {**made, "version": None}
-
-
-def _acted(
-    request: HttpRequest, ref: str, key: str, act: Callable[[Person, TwinRow], object]
-) -> dict[str, Any]:
-    person = owner(request)
-    twin = _own(person, ref)
-
-    def once() -> dict[str, Any]:
-        act(person, twin)
-        return {}
-
-    door.acted(request, key, once)
-    return _whole(person, twin)
 
 
 def _own(person: Person, ref: str) -> TwinRow:

@@ -147,7 +147,7 @@ def cursors(shown: Page) -> dict[str, str | None]:
     }
 
 
-@router.get("/problems", response=Problems, summary="List problems", **asks("read", public=True))
+@router.get("/problems", response=Problems, summary="List problems", **asks(public=True))
 def list_problems(request: HttpRequest, wanted: Query[ProblemsWanted]) -> dict[str, Any]:
     """List the public problems, searched and filtered, a page at a time."""
     query = filtered(wanted).apply()
@@ -157,9 +157,7 @@ def list_problems(request: HttpRequest, wanted: Query[ProblemsWanted]) -> dict[s
     return {"items": problems(shown.problems), "count": count, "more": more, **cursors(shown)}
 
 
-@router.get(
-    "/problems/{ref}", response=WholeProblem, summary="Read a problem", **asks("read", public=True)
-)
+@router.get("/problems/{ref}", response=WholeProblem, summary="Read a problem", **asks(public=True))
 def read_problem(request: HttpRequest, ref: Ref) -> dict[str, Any]:
     """Read a problem that everyone sees, or one of your own, with its other half and its family."""
     person = reader(request)
@@ -203,7 +201,7 @@ def _family(found: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-@router.get("/downloads", response=list[File], summary="Files", **asks("read", public=True))
+@router.get("/downloads", response=list[File], summary="Files", **asks(public=True))
 def list_downloads(request: HttpRequest, wanted: Query[ProblemFilters]) -> list[dict[str, str]]:
     """Name the files of what the filters leave: problems in every format, and judges' answers."""
     kept = filtered(wanted).kept().urlencode()
@@ -219,7 +217,7 @@ def list_downloads(request: HttpRequest, wanted: Query[ProblemFilters]) -> list[
     ]
 
 
-@router.get("/figures", response=Figures, summary="Figures", **asks("read", public=True))
+@router.get("/figures", response=Figures, summary="Figures", **asks(public=True))
 def read_figures(request: HttpRequest) -> dict[str, Any]:
     """Count what is public now."""
     found = figures()

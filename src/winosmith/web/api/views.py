@@ -108,7 +108,6 @@ def tokens(request: HttpRequest) -> HttpResponseBase:
         token, text = rules.make(
             person,
             request.POST.get("name", ""),
-            request.POST.getlist("scope"),
             _days(request.POST.get("days", "")),
         )
         made.append(text)  # of the text itself nothing is kept, not even with the form's key
@@ -162,7 +161,6 @@ def _shown(
     typed: Any = None,
     status: int = 200,
 ) -> HttpResponse:
-    chosen = typed.getlist("scope") if typed else ["read"]
     context = {
         "tokens": rules.tokens_of(person),
         "text": text,
@@ -171,6 +169,5 @@ def _shown(
         "name": typed.get("name", "") if typed else "",
         "days": typed.get("days", "") if typed else rules.DAYS,
         "longest": rules.LONGEST,
-        "scopes": [(scope, said, scope in chosen) for scope, said in rules.SCOPES.items()],
     }
     return render(request, "api/tokens.html", context, status=status)

@@ -26,7 +26,6 @@ class Migration(migrations.Migration):
                 ("name", models.CharField(max_length=60)),
                 ("digest", models.CharField(max_length=64, unique=True)),
                 ("start", models.CharField(max_length=12)),
-                ("scopes", models.JSONField(default=list)),
                 ("created", models.DateTimeField(default=django.utils.timezone.now)),
                 ("expires", models.DateTimeField(db_index=True)),
                 ("used", models.DateField(null=True)),
