@@ -13,13 +13,7 @@ from django.conf import settings
 from django.test import RequestFactory, override_settings
 from django.utils import timezone
 
-from tests.web.judge.making import (
-    give,
-    give_in,
-    gold,
-    passes,
-    twin,
-)
+from tests.web.judge.making import give, give_in, gold, passes, twin
 from winosmith.web.judge.exclusion import change_votes, confirm, pause, refuse, resume
 from winosmith.web.judge.models import Judge, Slot
 from winosmith.web.judge.trust import (

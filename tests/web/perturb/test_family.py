@@ -10,14 +10,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from tests.conftest import examples
-from tests.web.perturb.conftest import (
-    CHILD,
-    GRANDCHILD,
-    OPTIONS,
-    ROOT,
-    send,
-    typed,
-)
+from tests.web.perturb.conftest import CHILD, GRANDCHILD, OPTIONS, ROOT, send, typed
 from winosmith import Dataset
 from winosmith.lineage import apply_edits, check_lineages, depths
 from winosmith.problem import BLANK
