@@ -374,13 +374,14 @@ def _of_one() -> list[str]:
 
 
 LIMITS = {
-    "files": 342,
-    "lines": 107_200,
+    "files": 340,
+    "lines": 103_900,
     "folders": 35,
     "imports, in percent of the lines": 5.8,
-    "modules that one module beside them imports and no other": 9,
+    "modules that one module beside them imports and no other": 11,
 }
-"""What the house may come to, migrations apart: today's sizes. A limit only goes down."""
+"""What the house may come to, migrations apart: today's sizes. A limit goes up only with a decision
+(27: modules that one module imports)."""
 
 
 def _size() -> dict[str, float]:

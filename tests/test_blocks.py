@@ -9,8 +9,7 @@ from itertools import combinations, permutations
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from winosmith import Dataset, Lineage, Origin, Problem, formats
 from winosmith.blocks import (

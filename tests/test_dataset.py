@@ -7,8 +7,7 @@ import pickle
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from winosmith import Claim, Dataset, Edit, Extra, Lineage, Origin, Problem
 from winosmith.errors import DataError, ProblemError

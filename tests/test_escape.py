@@ -9,8 +9,7 @@ from collections.abc import Callable
 
 import pytest
 import yaml
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tests.hostile import controls
 from winosmith import escape

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from winosmith import Claim, Extra, Problem
 from winosmith.recast import to_claims, to_pairs, to_problems

@@ -18,8 +18,7 @@ from urllib.parse import urljoin, urlsplit
 
 from winosmith._version import __version__
 from winosmith.errors import OutputError
-from winosmith.outputs import OutputFolder
-from winosmith.outputs import sha256 as checksum
+from winosmith.outputs import OutputFolder, sha256 as checksum
 
 __all__ = ["HEADERS", "PUBLISHED", "Published", "Remote", "download", "get", "published"]
 

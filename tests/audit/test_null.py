@@ -8,8 +8,7 @@ from itertools import permutations, product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from winosmith import Dataset, Problem, audit, metrics
 from winosmith.audit import CUES, _null

@@ -8,8 +8,7 @@ from dataclasses import replace
 from itertools import permutations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from winosmith import Dataset, Lineage, Problem, formats
 from winosmith.blocks import contradictions, copies

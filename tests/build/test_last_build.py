@@ -7,8 +7,7 @@ import shutil
 from dataclasses import replace
 
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
 from tests.conftest import examples
 from winosmith import Dataset, Lineage, Origin, Problem, formats

@@ -12,8 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from winosmith import Dataset, Problem, formats
-from winosmith.cli import train as train_command
-from winosmith.cli import transfer as transfer_command
+from winosmith.cli import train as train_command, transfer as transfer_command
 from winosmith.errors import DataError, InputError, OutputError
 from winosmith.models import load_choice_model
 from winosmith.published import keep_contents

@@ -8,8 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, assume, given
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, assume, given, strategies as st
 
 from tests.conftest import examples
 from winosmith import Claim, Edit, Extra, Lineage, Origin, Problem, formats

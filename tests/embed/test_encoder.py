@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from winosmith import Problem
-from winosmith.embed import EncoderEmbedder
-from winosmith.embed import _encoder as module
+from winosmith.embed import EncoderEmbedder, _encoder as module
 from winosmith.errors import DataError, InputError, Interrupted
 from winosmith.models import Encoder, load_encoder
 from winosmith.testing import made_twins

@@ -7,8 +7,7 @@ from pathlib import Path
 from string import ascii_lowercase
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from winosmith import Dataset, Problem, formats
 from winosmith.answers import Prediction

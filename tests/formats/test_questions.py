@@ -9,8 +9,7 @@ from string import ascii_uppercase
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tests.conftest import needed
 from winosmith import Problem, formats

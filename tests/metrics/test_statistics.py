@@ -7,8 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from winosmith import Dataset, Extra, Problem, formats, metrics
 from winosmith.testing import made_twins

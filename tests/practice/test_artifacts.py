@@ -4,8 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from winosmith import Problem
 from winosmith.errors import DataError

@@ -9,8 +9,7 @@ from html.parser import HTMLParser
 from itertools import pairwise
 from typing import Any
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from markupsafe import escape
 
 from winosmith import report

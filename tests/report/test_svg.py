@@ -11,8 +11,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 from defusedxml.ElementTree import fromstring
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tests.conftest import examples
 from tests.report.conftest import draw_all

@@ -21,8 +21,7 @@ from winosmith.web._import import add_versions, import_problems
 from winosmith.web._lock import writing
 from winosmith.web.predict.models import Model, Prediction, Stand
 from winosmith.web.problems.family import lift
-from winosmith.web.problems.models import Problem as Row
-from winosmith.web.problems.models import Version
+from winosmith.web.problems.models import Problem as Row, Version
 from winosmith.web.problems.records import as_public
 from winosmith.web.problems.states import public_problems
 

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from winosmith.audit._pace import Step, paced
-from winosmith.blocks import copies as rows_of_copies
-from winosmith.blocks import plain
+from winosmith.blocks import copies as rows_of_copies, plain
 from winosmith.dataset import Dataset
 from winosmith.formats import content
 from winosmith.lookalikes import Partners, find, of_both

@@ -36,8 +36,15 @@ from winosmith.humans._assign import (
     schemas,
     write_ledger,
 )
-from winosmith.humans._handout import DECLARED, Declared, check_glyphs, form, has_blanks, pdf
-from winosmith.humans._handout import words as instructions
+from winosmith.humans._handout import (
+    DECLARED,
+    Declared,
+    check_glyphs,
+    form,
+    has_blanks,
+    pdf,
+    words as instructions,
+)
 from winosmith.humans._results import Halves, ItemRow, Results, SubjectRow, TestResult, results
 from winosmith.humans._select import (
     BALANCED,

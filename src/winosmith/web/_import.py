@@ -14,8 +14,7 @@ from typing import Any, Literal
 
 from django.utils import timezone
 
-from winosmith import Dataset
-from winosmith import Problem as Datum
+from winosmith import Dataset, Problem as Datum
 from winosmith.errors import InputError
 from winosmith.lineage import depths
 from winosmith.records import problem_record

@@ -14,8 +14,7 @@ from winosmith.web.moderate import views as moderate
 from winosmith.web.people import views as people
 from winosmith.web.perturb import views as perturb
 from winosmith.web.predict import views as predict
-from winosmith.web.read import downloads
-from winosmith.web.read import views as read
+from winosmith.web.read import downloads, views as read
 from winosmith.web.rounds import views as rounds
 from winosmith.web.run import views as run
 from winosmith.web.take import views as take

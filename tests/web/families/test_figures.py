@@ -6,12 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, strategies as st
 
 from tests.conftest import examples, needed
-from winosmith import Dataset, Prediction, report
-from winosmith import metrics as m
+from winosmith import Dataset, Prediction, metrics as m, report
 from winosmith.web.families.figures import (
     RIGHT,
     WRONG,

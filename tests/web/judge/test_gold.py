@@ -18,8 +18,7 @@ from winosmith.errors import InputError
 from winosmith.web._import import import_problems
 from winosmith.web.judge.exclusion import change_votes, resume
 from winosmith.web.judge.models import Gold, Judge, Slot
-from winosmith.web.judge.trust import add_gold, contest, record
-from winosmith.web.judge.trust import settle_contest as settle
+from winosmith.web.judge.trust import add_gold, contest, record, settle_contest as settle
 from winosmith.web.judge.turns import Gone, answer, answer_local, current, go_on, needs_local, skip
 from winosmith.web.judge.votes import responses, votes_of
 from winosmith.web.people.privacy import data_about

@@ -8,8 +8,7 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import F
-from hypothesis import HealthCheck
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from tests.conftest import examples

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from django.db import transaction
 from django.utils import timezone, translation
-from hypothesis import HealthCheck, given
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, strategies as st
 
 from tests.conftest import examples
 from tests.web.judge.making import give, twin

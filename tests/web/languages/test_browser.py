@@ -16,8 +16,7 @@ import pytest
 
 from tests import forking
 from tests.conftest import axe_faults
-from tests.web import serving
-from tests.web import visits as v
+from tests.web import serving, visits as v
 
 pytestmark = [pytest.mark.long, pytest.mark.browser]
 

@@ -9,11 +9,9 @@ import pytest
 from django.core.cache import cache
 from django.db import OperationalError, transaction
 
-from tests.web.judge.making import give, gold
-from tests.web.judge.making import twin as judged_twin
+from tests.web.judge.making import give, gold, twin as judged_twin
 from winosmith.web.judge.submissions import enter
-from winosmith.web.judge.trust import contest
-from winosmith.web.judge.trust import settle_contest as settle
+from winosmith.web.judge.trust import contest, settle_contest as settle
 from winosmith.web.judge.turns import go_on
 from winosmith.web.moderate import batches, decisions
 from winosmith.web.moderate.people import appoint, carry_out

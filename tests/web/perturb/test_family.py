@@ -6,8 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from django.db import transaction
-from hypothesis import HealthCheck, given
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, strategies as st
 
 from tests.conftest import examples
 from tests.web.perturb.conftest import CHILD, GRANDCHILD, OPTIONS, ROOT, send, typed

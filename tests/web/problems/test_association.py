@@ -26,8 +26,7 @@ from winosmith.web.problems.association import (
     reading,
 )
 from winosmith.web.problems.lookalikes import Half
-from winosmith.web.problems.models import Problem as Row
-from winosmith.web.problems.models import Twin
+from winosmith.web.problems.models import Problem as Row, Twin
 
 SENTENCE = "They dropped the cup and the jug and the _ {}."
 

@@ -23,8 +23,7 @@ from winosmith.web.problems.checks import (
     text_hints,
 )
 from winosmith.web.problems.lookalikes import Half, remember, remember_published
-from winosmith.web.problems.models import Problem as Row
-from winosmith.web.problems.models import Twin
+from winosmith.web.problems.models import Problem as Row, Twin
 
 pytestmark = pytest.mark.usefixtures("site")
 

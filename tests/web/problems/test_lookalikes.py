@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tests.web.conftest import BOTH
 from winosmith import Dataset, Problem, formats
@@ -30,8 +29,7 @@ from winosmith.web.problems.lookalikes import (
     shingles,
     sketch,
 )
-from winosmith.web.problems.models import Problem as Row
-from winosmith.web.problems.models import Remembered, Shingle, Twin
+from winosmith.web.problems.models import Problem as Row, Remembered, Shingle, Twin
 
 OPTIONS = ["treasurer", "secretary"]
 TEXT = (

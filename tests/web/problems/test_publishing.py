@@ -14,8 +14,7 @@ import pytest
 from django.conf import settings as site
 from django.db import connection, transaction
 from django.db.models import F
-from hypothesis import HealthCheck, given
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, strategies as st
 
 from tests.conftest import examples
 from tests.waiting import LONGEST
@@ -25,11 +24,9 @@ from winosmith.errors import InputError
 from winosmith.web import hosting
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Contest, Gold, Judge, Slot
-from winosmith.web.judge.trust import add_gold, askable
-from winosmith.web.judge.trust import settle_contest as settle
+from winosmith.web.judge.trust import add_gold, askable, settle_contest as settle
 from winosmith.web.problems.family import lift, put_under
-from winosmith.web.problems.models import Problem as Row
-from winosmith.web.problems.models import State
+from winosmith.web.problems.models import Problem as Row, State
 from winosmith.web.problems.states import _due, move, public_problems, publish_due, waits_until
 
 

@@ -15,8 +15,7 @@ from tests.web.rounds.making import SMALL, fill
 from winosmith.report import percent
 from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.problems.models import Problem, State
-from winosmith.web.rounds import running
-from winosmith.web.rounds import running as rules
+from winosmith.web.rounds import running, running as rules
 from winosmith.web.rounds.models import Place, Round
 from winosmith.web.rounds.running import carried_out, handed_over, store
 

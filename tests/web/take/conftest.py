@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from winosmith import Dataset, practice
-from winosmith import Problem as Datum
+from winosmith import Dataset, Problem as Datum, practice
 
 _numbers = itertools.count(1)
 
@@ -58,8 +57,7 @@ def opened(rules: Any) -> Callable[..., Any]:
 
 def fill(person: Any, sitting: Any, *, seed: int = 0, finish: bool = True) -> dict[int, str]:
     """Answer every question of a sheet but the third; return the letters by number."""
-    from winosmith.web.take.sheets import answer, sheet_of
-    from winosmith.web.take.sheets import finish as hand_in
+    from winosmith.web.take.sheets import answer, finish as hand_in, sheet_of
 
     rng, given = np.random.default_rng(seed), {}
     for item in sheet_of(sitting.sheet).items:

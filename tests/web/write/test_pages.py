@@ -18,8 +18,7 @@ from winosmith.web.people.models import Hits, Person
 from winosmith.web.people.privacy import agree, publish
 from winosmith.web.problems.checks import LARGEST
 from winosmith.web.problems.lookalikes import remember_published
-from winosmith.web.problems.models import Problem as Row
-from winosmith.web.problems.models import Twin
+from winosmith.web.problems.models import Problem as Row, Twin
 from winosmith.web.write.models import Draft
 from winosmith.web.write.rules import Typed, examine, submit
 

@@ -15,8 +15,7 @@ from django.core.exceptions import SuspiciousOperation
 from django.core.signals import got_request_exception
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext as _, gettext_lazy, ngettext
 from ninja.errors import HttpError, ValidationError
 from pydantic import BaseModel, ConfigDict, Field
 

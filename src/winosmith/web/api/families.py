@@ -21,8 +21,7 @@ from winosmith.web.families.trees import DEPTHS, Tree, tree_of
 from winosmith.web.judge.models import note_read
 from winosmith.web.predict import asking
 from winosmith.web.predict.asking import current_models
-from winosmith.web.predict.models import Model as ModelRow
-from winosmith.web.predict.models import Prediction
+from winosmith.web.predict.models import Model as ModelRow, Prediction
 from winosmith.web.problems.models import Problem as Row
 from winosmith.web.problems.search import parse
 

@@ -14,15 +14,13 @@ from django.urls import reverse
 from ninja import Query, Router
 from pydantic import Field
 
-from winosmith.web.api import door
-from winosmith.web.api import models as tokens
+from winosmith.web.api import door, models as tokens
 from winosmith.web.api.door import Asked, Ref, Shape, asks, caller, owner
 from winosmith.web.judge.submissions import own_problems
 from winosmith.web.judge.votes import Vote
 from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.people.privacy import missing
-from winosmith.web.problems.models import Problem as Row
-from winosmith.web.problems.models import Twin as TwinRow
+from winosmith.web.problems.models import Problem as Row, Twin as TwinRow
 from winosmith.web.write import page as pages
 
 

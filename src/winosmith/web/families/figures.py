@@ -21,8 +21,7 @@ from winosmith.metrics import DepthKind, counted, error_depth
 from winosmith.web._bars import Bars, drawn
 from winosmith.web.families.trees import DEPTHS, Bools, Floats, Ints, Tree
 from winosmith.web.pages import fixed
-from winosmith.web.predict.models import Model, Stand
-from winosmith.web.predict.models import Prediction as Row
+from winosmith.web.predict.models import Model, Prediction as Row, Stand
 from winosmith.web.problems.models import Problem
 
 UNASKED, WAITING, STUCK, RIGHT, WRONG, TIED = range(6)

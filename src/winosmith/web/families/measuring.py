@@ -29,8 +29,7 @@ from winosmith.web._lock import writing
 from winosmith.web.families.models import Measured
 from winosmith.web.families.trees import DEPTHS
 from winosmith.web.predict.asking import current_models
-from winosmith.web.predict.models import Model, Stand
-from winosmith.web.predict.models import Prediction as Row
+from winosmith.web.predict.models import Model, Prediction as Row, Stand
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.records import as_public, lean, numbers, rows
 from winosmith.web.problems.states import public_problems

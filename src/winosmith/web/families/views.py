@@ -13,8 +13,7 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
-from winosmith.web.families import figures, measuring, trees
-from winosmith.web.families import page as pages
+from winosmith.web.families import figures, measuring, page as pages, trees
 from winosmith.web.families.lists import BOARD_SORTS, SORTS, board, listed
 from winosmith.web.families.trees import DEPTHS, Shown, Tree, is_public, tree_of
 from winosmith.web.judge.models import note_read

@@ -16,8 +16,7 @@ from django.conf import settings
 from django.db.models import Min, QuerySet
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext as _, ngettext
 
 from winosmith import text
 from winosmith.errors import InputError

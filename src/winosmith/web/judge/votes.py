@@ -15,8 +15,7 @@ from typing import Any, cast
 from django.conf import settings
 from django.db.models import Count, Max, Q, QuerySet
 from django.utils import timezone
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext as _, gettext_noop
 
 from winosmith import Dataset, Response
 from winosmith.lineage import UNVALIDATED

@@ -16,8 +16,7 @@ from django import template
 from django.conf import settings
 from django.db.models import Max
 from django.utils import timezone, translation
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing

@@ -15,8 +15,7 @@ from django.db.models import QuerySet
 from django.http import QueryDict
 from django.urls import reverse
 from django.utils.dateparse import parse_date
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from winosmith.outputs import guarded
 from winosmith.text import Change, differing

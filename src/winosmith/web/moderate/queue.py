@@ -17,8 +17,7 @@ from django.db.models.functions import Lower
 from django.http import QueryDict
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy as _, ngettext
 
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Contest, Seen, Slot, Verdict, block_of, lock_reader, note_all

@@ -14,8 +14,7 @@ from django.views.decorators.http import require_GET, require_POST
 from winosmith.errors import InputError
 from winosmith.web.judge import trust
 from winosmith.web.judge.models import Contest
-from winosmith.web.moderate import batches, dossier
-from winosmith.web.moderate import people as members
+from winosmith.web.moderate import batches, dossier, people as members
 from winosmith.web.moderate.agreement import LEAST, MOST, lines, named_pairs
 from winosmith.web.moderate.decisions import ACTIONS, LONGEST, UNDO, Conflict
 from winosmith.web.moderate.models import Appointment, Batch

@@ -20,8 +20,7 @@ from typing import Any, Concatenate, ParamSpec, cast
 from urllib.parse import urlencode
 
 from django.conf import settings
-from django.contrib.auth import SESSION_KEY
-from django.contrib.auth import login as log_in
+from django.contrib.auth import SESSION_KEY, login as log_in
 from django.contrib.sessions.backends.db import SessionStore as DatabaseStore
 from django.db import OperationalError
 from django.db.models import F

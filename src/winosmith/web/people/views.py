@@ -14,16 +14,14 @@ from django.forms import Form
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext as _, gettext_lazy, ngettext
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.pages import attached
-from winosmith.web.people import accounts, gates, privacy
-from winosmith.web.people import news as mails
+from winosmith.web.people import accounts, gates, news as mails, privacy
 from winosmith.web.people.models import Document, Invitation, Person, pseudonym
 from winosmith.web.people.news import SHOWN, happened, heard, note_heard, works
 

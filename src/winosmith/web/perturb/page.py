@@ -14,11 +14,9 @@ from django.db.models import Count
 from django.http import Http404, QueryDict
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
-from winosmith import Dataset
-from winosmith import Problem as Datum
+from winosmith import Dataset, Problem as Datum
 from winosmith.lineage import depths, edit_script, perturbed
 from winosmith.problem import BLANK
 from winosmith.text import changes, tokens

@@ -7,11 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.conf import settings
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext as _, ngettext
 
-from winosmith import Lineage
-from winosmith import Problem as Datum
+from winosmith import Lineage, Problem as Datum
 from winosmith.errors import InputError
 from winosmith.lineage import Depths, edit_script
 from winosmith.problem import BLANK
@@ -26,8 +24,14 @@ from winosmith.web.predict.asking import ask
 from winosmith.web.predict.models import Model
 from winosmith.web.problems import checks
 from winosmith.web.problems.checks import Check, Verdict, by_field
-from winosmith.web.problems.family import depths_of, digest_of, lock, may_perturb, path_to
-from winosmith.web.problems.family import place as enter_family
+from winosmith.web.problems.family import (
+    depths_of,
+    digest_of,
+    lock,
+    may_perturb,
+    path_to,
+    place as enter_family,
+)
 from winosmith.web.problems.lookalikes import Half
 from winosmith.web.problems.models import Problem, State, Twin, Version, new_ref
 from winosmith.web.problems.states import GONE, locked, visible_to

@@ -47,8 +47,7 @@ from winosmith.web.problems.family import folded, may_perturb, path_to, steps
 from winosmith.web.problems.models import Problem, State, Version
 from winosmith.web.problems.search import parse
 from winosmith.web.problems.states import visible_to
-from winosmith.web.read.public import capped_count
-from winosmith.web.read.public import page as page_of
+from winosmith.web.read.public import capped_count, page as page_of
 
 P = ParamSpec("P")
 View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]

@@ -6,8 +6,7 @@ from typing import ClassVar
 
 from django.db import models
 from django.utils import timezone
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _
 
 
 class Model(models.Model):

@@ -17,8 +17,7 @@ from typing import Any
 from django.db import connection
 from django.utils.translation import gettext as _
 
-from winosmith import Dataset, Lineage
-from winosmith import Problem as Datum
+from winosmith import Dataset, Lineage, Problem as Datum
 from winosmith.lineage import Depths, depths
 from winosmith.records import problem_of
 from winosmith.text import Change, changes

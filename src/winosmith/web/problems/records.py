@@ -15,8 +15,7 @@ from typing import Any
 from django.db import connection
 from django.db.models import Exists, OuterRef, QuerySet
 
-from winosmith import Extra, Origin
-from winosmith import Problem as Datum
+from winosmith import Extra, Origin, Problem as Datum
 from winosmith.lineage import MEASURED, UNVALIDATED
 from winosmith.records import problem_of, problem_record
 from winosmith.web.people.models import pseudonym

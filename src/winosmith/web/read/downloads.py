@@ -29,8 +29,7 @@ from django.utils.cache import patch_cache_control
 from django.utils.http import parse_etags, quote_etag
 from django.views.decorators.http import require_safe
 
-from winosmith import Problem as Datum
-from winosmith import __version__, formats
+from winosmith import Problem as Datum, __version__, formats
 from winosmith.errors import InputError
 from winosmith.formats import Format, format_named, writer_named
 from winosmith.records import canonical, problem_record

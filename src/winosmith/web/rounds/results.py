@@ -17,8 +17,7 @@ from typing import Any
 from django import template
 from django.db import transaction
 from django.db.models import QuerySet
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from winosmith import Dataset, formats
 from winosmith.finished import BuildFiles

@@ -20,8 +20,7 @@ from typing import Any
 from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils import timezone
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from winosmith import formats, locks
 from winosmith.build import Advance
@@ -30,8 +29,7 @@ from winosmith.finished import BuildFiles
 from winosmith.locks import FileLock
 from winosmith.outputs import OutputFolder
 from winosmith.records import read_toml
-from winosmith.rounds import Change, RoundRecipe, changes, round_of, run_round
-from winosmith.rounds import Round as Found
+from winosmith.rounds import Change, Round as Found, RoundRecipe, changes, round_of, run_round
 from winosmith.study import made_solver, trained_on
 from winosmith.validate import write_votes
 from winosmith.web._export import chunks, one_moment

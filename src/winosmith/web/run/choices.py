@@ -15,8 +15,7 @@ from typing import Any, get_args
 from django import forms
 from django.conf import settings
 from django.db import transaction
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from winosmith.locks import wait_for_lock
 from winosmith.outputs import write_aside

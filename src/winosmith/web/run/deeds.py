@@ -23,8 +23,7 @@ from django.conf import settings
 from django.db import OperationalError
 from django.db.models import Q
 from django.utils import timezone
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext as _, gettext_noop
 
 from winosmith.errors import InputError, WinosmithError
 from winosmith.outputs import write_error

@@ -12,8 +12,7 @@ from typing import Any
 
 from django import forms
 from django.conf import settings
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from winosmith import Dataset, formats
 from winosmith.errors import FormatError, InputError

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms, template
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from winosmith.web.run.choices import OPTIONS, WORDS
 from winosmith.web.run.files import ImportForm

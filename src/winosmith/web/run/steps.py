@@ -11,8 +11,7 @@ from django.db.models import Count, Q
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.formats import date_format
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext as _, ngettext
 
 from winosmith.web._site import SiteRules
 from winosmith.web.judge.trust import askable, enough_gold, judges_of_one_address

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from django import forms
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from winosmith.errors import InputError
 from winosmith.web.market.exports import Plan, apply, plan, read_export

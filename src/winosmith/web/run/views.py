@@ -23,9 +23,7 @@ from winosmith.web.market.studies import progress as how_far
 from winosmith.web.pages import newest
 from winosmith.web.people.gates import admins_only, form_once, new_key
 from winosmith.web.people.models import Person
-from winosmith.web.run import backups as kept
-from winosmith.web.run import files, human_tests
-from winosmith.web.run import studies as paid
+from winosmith.web.run import backups as kept, files, human_tests, studies as paid
 from winosmith.web.run.choices import Choices, choose, turn_to_choose
 from winosmith.web.run.dashboard import as_context
 from winosmith.web.run.deeds import PIECE, confirm, drop, file_of, go_on, most, put, stop

@@ -14,8 +14,7 @@ from typing import Any, Literal
 
 from django.conf import settings
 from django.utils import timezone
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext as _, ngettext
 
 from winosmith import Dataset, Origin, Problem, text
 from winosmith.errors import InputError

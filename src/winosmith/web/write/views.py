@@ -18,8 +18,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from winosmith.errors import InputError
-from winosmith.web.judge.submissions import own_problems
-from winosmith.web.judge.submissions import withdraw as take_back
+from winosmith.web.judge.submissions import own_problems, withdraw as take_back
 from winosmith.web.moderate import decisions
 from winosmith.web.pages import beside, is_number
 from winosmith.web.people import gates
@@ -27,8 +26,7 @@ from winosmith.web.people.models import Person
 from winosmith.web.people.privacy import has_agreed
 from winosmith.web.problems.checks import Refused
 from winosmith.web.problems.models import Twin
-from winosmith.web.write import page as pages
-from winosmith.web.write import rules
+from winosmith.web.write import page as pages, rules
 from winosmith.web.write.models import Draft
 
 STARTS = 5
