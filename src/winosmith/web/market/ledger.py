@@ -268,7 +268,7 @@ def _payment(study: Study, cells: list[str], where: str) -> Payment:
     if len(cells) != 4:
         raise InputError(
             f"{where}: a line has an id of the market, an amount, a currency and an id of the "
-            f"payment, not {len(cells)} cells; give the file that --bonuses wrote"
+            f"payment, not {len(cells)} cells; give the file of bonuses as it was written here"
         )
     worker, amount, currency, key = (cell.strip() for cell in cells)
     if not KEY.fullmatch(key):
