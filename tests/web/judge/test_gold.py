@@ -18,7 +18,7 @@ from winosmith.errors import InputError
 from winosmith.web._import import import_problems
 from winosmith.web.judge.exclusion import change_votes, resume
 from winosmith.web.judge.models import Gold, Judge, Slot
-from winosmith.web.judge.trust import add_gold, contest, record, settle_contest as settle
+from winosmith.web.judge.trust import add_gold, contest, records, settle_contest as settle
 from winosmith.web.judge.turns import Gone, answer, answer_local, current, go_on, needs_local, skip
 from winosmith.web.judge.votes import responses, votes_of
 from winosmith.web.people.privacy import data_about
@@ -153,7 +153,7 @@ def test_votes_of_a_held_judge_wait_until_a_moderator_decides(
     assert change_votes(ann, "confirm", eva, "a bad day") == 1
     assert len(votes_of(problem)) == 1
     assert go_on(ann) is not None
-    assert record(ann, Judge.objects.get(person=ann).since) == (0, 0)
+    assert records([ann], Judge.objects.get(person=ann).since)[ann.pk] == (0, 0)
 
 
 def test_a_contested_answer_counts_only_when_it_is_settled(
@@ -167,16 +167,16 @@ def test_a_contested_answer_counts_only_when_it_is_settled(
     assert _paused(ann)
     made = contest(ann, slots[9].ref, "The jug is glass, too.")
     assert _paused(ann)
-    assert record(ann) == (4, 9)
+    assert records([ann])[ann.pk] == (4, 9)
     settle(made, eva, upheld=False)
     assert _paused(ann)
-    assert record(ann) == (4, 10)
+    assert records([ann])[ann.pk] == (4, 10)
     with pytest.raises(InputError, match="settled this"):
         settle(made, eva, upheld=True)
     other = contest(ann, slots[8].ref, "Both fit.")
     settle(other, eva, upheld=True)
     assert Gold.objects.filter(retired=True).count() == 1
-    assert record(ann) == (4, 9)
+    assert records([ann])[ann.pk] == (4, 9)
     assert not _paused(ann)
     assert slots[8].problem not in {give(bob).problem for _ in range(9)}
 

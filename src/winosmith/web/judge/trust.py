@@ -8,6 +8,7 @@ known: it shows whether a judge reads with care.
 
 from __future__ import annotations
 
+import math
 import secrets
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -121,10 +122,12 @@ def mistaken(share: float = CAREFUL) -> float:
     The binomial chance, at one look, that fewer than `SiteRules.hold_gold_percent` of
     `hold_gold_over` answers are right where each is with a probability of `share`.
     """
-    from scipy.stats import binom
-
     n, percent = settings.RULES.hold_gold_over, settings.RULES.hold_gold_percent
-    return float(binom.cdf((percent * n - 1) // 100, n, share))
+    return sum(
+        math.comb(n, right) * share**right * (1 - share) ** (n - right)
+        for right in range(n + 1)
+        if 100 * right < percent * n
+    )
 
 
 @dataclass(frozen=True, slots=True)
