@@ -131,24 +131,6 @@ def test_answers_to_one_split_are_told_of_that_split_alone() -> None:
     assert "1 model. Items that all get right: 1; that none does: 0." in audit.page(found)
 
 
-@pytest.mark.parametrize(
-    ("table", "message"),
-    [
-        ("id,m,m\nq0,A,B\n", "csv:1: two columns are named 'm'"),
-        ("id,m\nq0,A\nq0,B\n", "csv:3: the id 'q0' is there a second time"),
-        ("id,m\nq0,0\nq1,1\n", "none is the letter of an option"),
-    ],
-)
-def test_a_table_of_answers_that_would_be_misread_is_refused(
-    table: str, message: str, tmp_path: Path
-) -> None:
-    """Two columns or two rows of one name, or numbers for letters, are told, not dropped."""
-    path = tmp_path / "answers.csv"
-    path.write_text(table, encoding="utf-8")
-    with pytest.raises(FormatError, match=message):
-        audit.read_answers(path, _items(2))
-
-
 def test_an_object_of_labels_is_read_by_its_ids(tmp_path: Path) -> None:
     """Letters, numbers from 1 and texts are options, on one line or several; null is no answer."""
     path = tmp_path / "gpt.json"
@@ -160,21 +142,25 @@ def test_an_object_of_labels_is_read_by_its_ids(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("file", "text", "message"),
     [
-        ('{"q0": "A", "x": "B"}', "1 of the 2 keys of this object are no ids of items, as 'x'; "
-         "answers are read from a table of ids and letters, a list of labels"),
-        ('{"q0": 0, "q1": 1}', "'q0': 0 is no label: options are counted from 1; write A"),
-        ('{"q0": "I see", "q1": null}', "none is the letter of an option"),
-        ('{"q0": "A", "q0": "B"}', "the key 'q0' occurs twice"),
-        ('{"question": "Who?"}\n{"question": "Why?"}\n', ":1: these are no predictions; answers"),
+        ("m.csv", "id,m,m\nq0,A,B\n", "csv:1: two columns are named 'm'"),
+        ("m.csv", "id,m\nq0,A\nq0,B\n", "csv:3: the id 'q0' is there a second time"),
+        ("m.csv", "id,m\nq0,0\nq1,1\n", "none is the letter of an option"),
+        ("m.json", '{"q0": "A", "x": "B"}', "1 of the 2 keys of this object are no ids of items, as "
+         "'x'; answers are read from a table of ids and letters, a list of labels"),
+        ("m.json", '{"q0": 0, "q1": 1}', "'q0': 0 is no label: options are counted from 1; write A"),
+        ("m.json", '{"q0": "I see", "q1": null}', "none is the letter of an option"),
+        ("m.json", '{"q0": "A", "q0": "B"}', "the key 'q0' occurs twice"),
+        ("m.json", '{"question": "Who?"}\n{"question": "Why?"}\n',
+         ":1: these are no predictions; answers"),
     ],
 )  # fmt: skip
-def test_an_object_that_is_no_labels_is_refused_with_what_is_read(
-    text: str, message: str, tmp_path: Path
+def test_answers_that_would_be_misread_are_refused(
+    file: str, text: str, message: str, tmp_path: Path
 ) -> None:
-    """Keys that are no ids, numbers from 0, and what tells of no option are not guessed at."""
-    path = tmp_path / "gpt.json"
+    """Names that occur twice, keys that are no ids, and numbers for letters are not guessed at."""
+    path = tmp_path / file
     path.write_text(text, encoding="utf-8")
     with pytest.raises(FormatError, match=message):
         audit.read_answers(path, _items(2))

@@ -185,9 +185,6 @@ def test_running_out_of_sentences_is_said(monkeypatch: pytest.MonkeyPatch):
         corpus(5_000, strength=1, artifacts=["association"], social=0)
 
 
-MIN_FRAMES = 150
-
-
 def wordings(frame: Frame) -> list[str]:
     """Return every sentence of the square."""
     return [sentence for row in frame.corners for cell in row for sentence in cell]
