@@ -147,9 +147,9 @@ def test_an_object_of_labels_is_read_by_its_ids(tmp_path: Path) -> None:
         ("m.csv", "id,m,m\nq0,A,B\n", "csv:1: two columns are named 'm'"),
         ("m.csv", "id,m\nq0,A\nq0,B\n", "csv:3: the id 'q0' is there a second time"),
         ("m.csv", "id,m\nq0,0\nq1,1\n", "none is the letter of an option"),
-        ("m.json", '{"q0": "A", "x": "B"}', "1 of the 2 keys of this object are no ids of items, as "
-         "'x'; answers are read from a table of ids and letters, a list of labels"),
-        ("m.json", '{"q0": 0, "q1": 1}', "'q0': 0 is no label: options are counted from 1; write A"),
+        ("m.json", '{"q0": "A", "x": "B"}', "1 of the 2 keys of this object are no ids of items, "
+         "as 'x'; answers are read from a table of ids and letters, a list of labels"),
+        ("m.json", '{"q0": 0, "q1": 1}', "'q0': 0 is no label: options are counted from 1"),
         ("m.json", '{"q0": "I see", "q1": null}', "none is the letter of an option"),
         ("m.json", '{"q0": "A", "q0": "B"}', "the key 'q0' occurs twice"),
         ("m.json", '{"question": "Who?"}\n{"question": "Why?"}\n',

@@ -52,6 +52,9 @@ class StudyForm(forms.ModelForm):
             for name, known in PROVIDERS.items()
         ],
     )
+    amount = forms.IntegerField(
+        label=gettext_lazy("How many of them"), min_value=1, max_value=10_000, initial=20
+    )
 
     class Meta:
         model = Study
@@ -62,7 +65,6 @@ class StudyForm(forms.ModelForm):
         labels: ClassVar = {
             "name": gettext_lazy("Name of the study"),
             "kind": gettext_lazy("Work"),
-            "amount": gettext_lazy("How many of them"),
             "places": gettext_lazy("People that the market sends"),
             "minutes": gettext_lazy("Minutes that it should take"),
             "reward": gettext_lazy("Pay for all of it"),
