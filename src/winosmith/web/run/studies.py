@@ -52,6 +52,7 @@ class StudyForm(forms.ModelForm):
             for name, known in PROVIDERS.items()
         ],
     )
+    kind = forms.ChoiceField(label=gettext_lazy("Work"), choices=Study.Kind.choices)
     amount = forms.IntegerField(
         label=gettext_lazy("How many of them"), min_value=1, max_value=10_000, initial=20
     )
@@ -64,7 +65,6 @@ class StudyForm(forms.ModelForm):
         ]  # fmt: skip
         labels: ClassVar = {
             "name": gettext_lazy("Name of the study"),
-            "kind": gettext_lazy("Work"),
             "places": gettext_lazy("People that the market sends"),
             "minutes": gettext_lazy("Minutes that it should take"),
             "reward": gettext_lazy("Pay for all of it"),
