@@ -293,7 +293,7 @@ def pay(
             }
         )
         return
-    names = ("worker", "state", "verdict", "done", "asked", "seconds", "paid", "wage_per_hour")
+    names = ("worker", "state", "verdict", "done", "asked", "paid", "wage_per_hour")
     print_records(f"Ledger of {name}", workers, names)
     for entry in book.entries:
         for note in entry.notes:
