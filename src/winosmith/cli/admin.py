@@ -298,6 +298,8 @@ def restore(file: str, folder: str, erased: str | None, database: str | None) ->
     are listed, as far as the log of erasures shows: the one in OLD-DIR, next to FILE, or in the
     folder of the site if FILE is among its own backups.
     """
+    from django.db import connection
+
     from winosmith.web import hosting
 
     contents = hosting.restore(file, folder, database=database or None, erased=erased)
@@ -306,6 +308,7 @@ def restore(file: str, folder: str, erased: str | None, database: str | None) ->
     more = " --database …" if contents.database == "postgresql" else ""
     echo("Ended: all log-ins, tokens, invitations, and links for a new password.")
     _list_erased(existing_site(str(place), database), more)
+    connection.close()  # so that SQLite leaves no log next to the file
     echo(f"Serve it with: winosmith serve {place}{more}")
 
 
