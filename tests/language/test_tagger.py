@@ -34,13 +34,6 @@ def test_a_sentence_gets_the_tags_of_the_treebank(line: str) -> None:
     assert [found[at] for at in content] == [wanted[at] for at in content]
 
 
-def test_nothing_has_no_tags() -> None:
-    """No tokens, no tags."""
-    from winosmith.language import tag
-
-    assert tag([]) == ()
-
-
 def test_tags_do_not_hang_on_what_was_tagged_before() -> None:
     """A sentence has the same tags first, last and again."""
     from winosmith.language import tag

@@ -1,6 +1,5 @@
 """The practice corpus, its frames and the twins written by hand keep every structural rule."""
 
-import re
 from collections import Counter
 from dataclasses import replace
 
@@ -11,7 +10,7 @@ from tests.conftest import examples
 from winosmith import validate
 from winosmith.errors import DataError
 from winosmith.practice import ARTIFACTS, PracticeCorpus, _corpus, corpus, handwritten
-from winosmith.practice._artifacts import Frame, fillers, frames
+from winosmith.practice._artifacts import fillers, frames
 from winosmith.text import words
 
 ALL_RULES = validate.StructureRules(complete=True)
@@ -183,27 +182,6 @@ def test_running_out_of_sentences_is_said(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(_corpus, "frames", lambda: frames()[-1:])
     with pytest.raises(DataError, match="ask for fewer twins or for more kinds of artifact"):
         corpus(5_000, strength=1, artifacts=["association"], social=0)
-
-
-def wordings(frame: Frame) -> list[str]:
-    """Return every sentence of the square."""
-    return [sentence for row in frame.corners for cell in row for sentence in cell]
-
-
-def test_no_filler_or_frame_word_is_an_option():
-    """What stands around the options never equals one of them, so that they are unmistakable."""
-    for frame in frames():
-        around = {word for slot in frame.slots for word in fillers().slots[slot]}
-        around |= {word.strip(".,").lower() for s in wordings(frame) for word in words(s)}
-        pools = fillers().pools[frame.pool]
-        assert not around & {option for own in pools for option in own}, wordings(frame)[0]
-
-
-def test_no_option_of_a_pool_is_part_of_another():
-    """Within a pool, no option is found inside another one."""
-    for own in (own for pool in fillers().pools.values() for own in pool):
-        lowered = [option.lower() for option in own]
-        assert not [(a, b) for a in lowered for b in lowered if a != b and re.search(rf"\b{a}", b)]
 
 
 TWINS = [(handwritten()[a], handwritten()[b]) for a, b in handwritten().twins]

@@ -6,7 +6,7 @@ import pytest
 
 from winosmith import Dataset, Filtered, Origin, Problem, Response, validate
 from winosmith.errors import DataError
-from winosmith.practice import PracticeCorpus, corpus, crowd, handwritten, participants
+from winosmith.practice import PracticeCorpus, corpus, crowd, handwritten
 
 SENTENCE = "The cup stood beside the jug until the _ fell."
 
@@ -64,12 +64,6 @@ def test_the_crowd_is_blind_to_what_is_planted(made: PracticeCorpus, judged: Fil
     sound = set(made.dataset.ids) - planted
     shares = [len(kept & part) / len(part) for part in (planted, sound)]
     assert shares[0] == pytest.approx(shares[1], abs=0.05)
-
-
-def test_contributors_come_from_the_pool(made: PracticeCorpus):
-    """Contributors and judges are the same forty people."""
-    authors = {problem.origin.author for problem in made.dataset if problem.origin}
-    assert authors == {vote.participant for vote in made.votes} == set(participants(40))
 
 
 def test_judges_differ_in_reliability(made: PracticeCorpus):

@@ -3,34 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from tests.conftest import examples, installed
+from tests.conftest import examples, installed, run_alone
 from winosmith import Edit, Extra, Lineage, Origin, Problem, formats
 from winosmith.release import Released
 from winosmith.release._interchange import read_table, table_of, write_table
-
-
-def _run(script: str, *arguments: str, where: Path) -> Any:
-    """Run a script in a process of its own, without a network; its libraries warn as they like."""
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", script, *arguments],
-        capture_output=True,
-        text=True,
-        cwd=where,
-        env={**os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(where / "hf")},
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout.split("RESULT", 1)[1])
-
 
 LOAD = """
 import json, sys
@@ -48,7 +30,9 @@ print("RESULT" + json.dumps([found, len(default)]))
 def test_datasets_loads_every_configuration(small: Released, tmp_path: Path) -> None:
     """`datasets.load_dataset(folder, size)` gives typed rows with each problem as it is."""
     installed("datasets")
-    found, default = _run(LOAD, str(small.folder), where=tmp_path)
+    found, default = json.loads(
+        run_alone(LOAD, str(small.folder), where=tmp_path).split("RESULT", 1)[1]
+    )
     parts = {"xl/train": "train_xl", "xs/train": "train_xs"}
     for name in ("xl", "xs"):
         parts |= {f"{name}/validation": "dev", f"{name}/test": "test"}
@@ -85,7 +69,9 @@ print("RESULT" + json.dumps([sorted(issues.errors), sorted(issues.warnings), fou
 def test_mlcroissant_validates_and_reads(small: Released, tmp_path: Path) -> None:
     """Mlcroissant finds no error and nothing to warn of, and reads every record set whole."""
     installed("mlcroissant")
-    errors, warnings, found = _run(CROISSANT, str(small.folder), where=tmp_path)
+    errors, warnings, found = json.loads(
+        run_alone(CROISSANT, str(small.folder), where=tmp_path).split("RESULT", 1)[1]
+    )
     assert (errors, warnings) == ([], [])
     assert found == {
         part: [{"id": p.id, "sentence": p.sentence} for p in dataset]
@@ -112,7 +98,7 @@ def test_inspect_scores_a_release(small: Released, copied: Path, tmp_path: Path)
     installed("inspect_ai")
     dev, task = small.content.parts["dev"], copied / "harness" / "inspect_ai"
     arguments = ("small.py", str(len(dev)), str(tmp_path / "logs"))
-    status, accuracy = _run(INSPECT, *arguments, where=task)
+    status, accuracy = json.loads(run_alone(INSPECT, *arguments, where=task).split("RESULT", 1)[1])
     assert status == "success"
     assert accuracy == pytest.approx(np.mean([p.answer == 1 for p in dev]))
 

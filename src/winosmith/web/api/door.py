@@ -86,10 +86,6 @@ def join(api: Any) -> None:
         api.add_exception_handler(error, handler)
 
 
-def _denied(request: HttpRequest, error: Denied) -> HttpResponse:
-    return answer(401, headers={"WWW-Authenticate": error.challenge})
-
-
 TOLD = 100
 """Faults of a request that are told one by one; one of 900 kB may have 60,000."""
 
@@ -142,7 +138,7 @@ _HANDLERS: dict[type[Exception], Any] = {
     Http404: lambda _request, _error: answer(404),
     HttpError: lambda _request, error: answer(error.status_code),
     ValidationError: _malformed,
-    Denied: _denied,
+    Denied: lambda _request, error: answer(401, headers={"WWW-Authenticate": error.challenge}),
     InputError: lambda _request, error: answer(422, str(error)),
     Refused: _refused,
 }
