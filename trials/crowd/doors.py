@@ -77,7 +77,7 @@ def _held(person: Any) -> list[str]:
     from . import inside
 
     cookies = [value for _ in range(2) for value in inside._session(person).values()]
-    tokens = [make(person, f"program {number}", ["read"])[1] for number in range(2)]
+    tokens = [make(person, f"program {number}")[1] for number in range(2)]
     return [*cookies, *tokens, reset(person, 60).split("/")[-2]]
 
 
