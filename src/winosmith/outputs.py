@@ -33,6 +33,7 @@ from typing import IO, Any
 
 from winosmith._version import __version__
 from winosmith.errors import InputError, OutputError
+from winosmith.locks import try_lock
 from winosmith.records import parsed
 
 __all__ = [
@@ -75,7 +76,8 @@ def write_aside(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
         raise write_error(error, path) from error
     try:
         with os.fdopen(handle, mode, **text) as file:  # type: ignore[call-overload]
-            try_lock(file.fileno())
+            with contextlib.suppress(OSError):  # a disk without locks
+                try_lock(file.fileno())
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -93,22 +95,6 @@ def write_aside(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
 
 _ASIDE = ".part"
 """How the name of a file ends that is not complete. Whoever writes it holds its lock."""
-
-
-def try_lock(handle: int) -> bool:
-    """Lock an open file or folder; return False if another process has locked it.
-
-    The lock ends with the process. Without such locks (Windows), an open file can't be removed.
-    """
-    try:
-        import fcntl
-
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except ImportError:
-        return True
-    except OSError:
-        return False
-    return True
 
 
 def remove_remains(paths: Iterable[Path]) -> None:

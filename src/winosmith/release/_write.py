@@ -20,8 +20,9 @@ from typing import Any
 from winosmith import formats
 from winosmith.dataset import Dataset
 from winosmith.errors import OutputError
+from winosmith.locks import try_lock
 from winosmith.metrics import Copies
-from winosmith.outputs import PRIVATE, remove_remains, sha256, try_lock
+from winosmith.outputs import PRIVATE, remove_remains, sha256
 from winosmith.parallel import Advance, Step, silent
 from winosmith.records import canonical
 from winosmith.release import _content, _interchange
@@ -140,7 +141,8 @@ def aside(out: Path, about: About) -> Iterator[Path]:
     except OSError as error:
         raise OutputError(f"{out}: {error.strerror or error}; choose another folder") from error
     try:
-        try_lock(handle)
+        with contextlib.suppress(OSError):  # a disk without locks
+            try_lock(handle)
         folder.chmod(0o755)
         yield folder
     except OSError as error:
