@@ -104,23 +104,37 @@ def refuse_unread_pairs(problems: Sequence[Problem], path: str | Path) -> None:
 
 def _unread_pairs(problems: Sequence[Problem]) -> tuple[str, int] | None:
     """Return a column that seems to mark twins, and how many problems it puts into twos."""
-    columns: dict[str, dict[str, list[Problem]]] = {}
+    counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for problem in problems:
-        for key, value in problem.extra.items():
-            passage = " " in str(value) and str(value) in problem.sentence
-            if value is not None and not passage:
-                columns.setdefault(key, {}).setdefault(str(value), []).append(problem)
-    for key, groups in columns.items():
-        twos = [(held[0], held[1]) for held in groups.values() if len(held) == 2]
+        for key in problem.extra:
+            if (mark := _mark(problem, key)) is not None:
+                counts[key][mark] += 1
+    for key, counted in counts.items():
+        if 2 * sum(count == 2 for count in counted.values()) < _NEARLY * len(problems):
+            continue
+        groups: defaultdict[str | None, list[Problem]] = defaultdict(list)
+        for problem in problems:
+            groups[_mark(problem, key)].append(problem)
+        twos = [
+            (held[0], held[1])
+            for mark, held in groups.items()
+            if mark is not None and len(held) == 2
+        ]
         halves = sum(_may_be_halves(*two) for two in twos)
         if (
             len(twos) > 1
-            and 2 * len(twos) >= _NEARLY * len(problems)
             and halves >= _NEARLY * len(twos)
             and any(one.root != other.root and not _marked(one, other) for one, other in twos)
         ):
             return key.partition(".")[2], 2 * len(twos)
     return None
+
+
+def _mark(problem: Problem, key: str) -> str | None:
+    """Return a further value that may mark a twin; None if it is a passage of the sentence."""
+    value = problem.extra.get(key)
+    text = str(value)
+    return None if value is None or (" " in text and text in problem.sentence) else text
 
 
 def _marked(one: Problem, other: Problem) -> bool:
