@@ -228,7 +228,7 @@ def _unpack(archive: Path, members: Mapping[str, str]) -> list[str]:
         opened.extractall(archive.parent, names)
     for name in names:
         path = archive.parent / name
-        if checksum(path) != members.get(name, checksum(path)):
+        if name in members and checksum(path) != members[name]:
             path.unlink()
             raise OutputError(
                 f"{path}: this file of the archive is not the published one, so it is not kept"

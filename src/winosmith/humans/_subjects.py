@@ -330,10 +330,7 @@ class Groups(Recorded):
         interval: of the difference, 95 %, by Welch; None as `welch`.
     """
 
-    _computed: ClassVar = (
-        "difference",
-        "caution",
-    )
+    _computed: ClassVar = ("difference", "caution")
     native: int
     others: int
     means: tuple[float, float]
