@@ -228,7 +228,7 @@ def _negations(view: View) -> list[float]:
 
 
 def is_negation(word: str) -> bool:
-    """Tell whether a word in lower case is a negation, as "don't" is."""
+    """Return whether a lower-case word is a negation, as "don't" is."""
     return word in NEGATIONS or word.endswith(("n't", "n’t"))
 
 

@@ -93,7 +93,7 @@ class Changed:
 
 @dataclass(frozen=True)
 class RepairSettings:
-    """What a repair depends on, beside the items.
+    """The settings of a repair.
 
     Attributes:
         answers: of models, by the items' ids. With them, items whose keys models doubt are set

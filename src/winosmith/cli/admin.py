@@ -34,7 +34,7 @@ COMMANDS = {
     "restore": "a site out of an archive, into a new folder",
     "erase-again": "people who were erased after a restored backup was made",
     "export": "the whole set as files: problems, judgements, states, the log",
-    "import": "problems of a file into the site, or beside it to compare with",
+    "import": "problems of a file into the site, or only to compare with",
     "gold": "questions with a known answer, which check attention",
     "round": "what is public filtered, solved, and compared with the last round",
     "test": "problems tried on the people of the site, and the results",
@@ -328,10 +328,10 @@ def _list_erased(site: Site, more: str) -> None:
 @site_argument
 @on_site
 def erase_again(site: Site) -> None:
-    """Erase whom a restored backup brought back to the site of DIR, as its log of erasures shows.
+    """Erase people again whom a restored backup brought back to the site of DIR.
 
-    The log is erased.jsonl in the site's folder. It has no names: an entry fits only the person in
-    a backup.
+    The log of erasures (erased.jsonl in the site's folder) shows who they are. It has no names: an
+    entry fits only the person in a backup.
     """
     from winosmith.web.people import privacy
 
