@@ -252,10 +252,7 @@ def record_bonuses(study: Study, path: Path) -> int:
         Study.objects.select_for_update().get(pk=study.pk)  # one file at a time
         for known in study.payments.filter(key__in=found):
             where, payment = found.pop(known.key)
-            if (known.participation_id, known.amount) != (
-                payment.participation_id,
-                payment.amount,
-            ):
+            if (known.participation_id, known.amount) != (payment.participation_id, payment.amount):
                 raise InputError(
                     f"{where}: the payment {known.key} is in the ledger with {known.amount} "
                     f"{study.currency}, and another amount or worker is another payment; write "
