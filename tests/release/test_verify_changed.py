@@ -94,8 +94,11 @@ def _verified(small: Released, where: Path, seed: int) -> None:
 
 @pytest.mark.parametrize(
     "seeds",
-    [(*range(30), 1837), pytest.param(range(30, 2000), marks=pytest.mark.long)],
-    ids=["30", "2000"],
+    [
+        (*range(30), 1837),
+        *(pytest.param(range(n, n + 100), marks=pytest.mark.long) for n in range(30, 2030, 100)),
+    ],
+    ids=lambda seeds: f"{seeds[0]} to {seeds[-1]}",
 )
 def test_no_changed_release_crashes_or_passes(
     seeds: Sequence[int], small: Released, tmp_path: Path
