@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from hypothesis import given, strategies as st
 
 from winosmith import Claim, formats
 from winosmith.errors import FormatError
@@ -28,8 +29,11 @@ def test_the_labels_are_those_known(data_dir: Path) -> None:
 
 
 def test_a_pronoun_is_found_although_its_index_is_wrong(data_dir: Path) -> None:
-    """The val claim whose index names "use" has its blank at the "it" beside it."""
-    claim = read(data_dir, "val")[42]
+    """The val claim whose index names "use" has its blank at the only "it", with a note."""
+    with pytest.warns(
+        formats.ReadingNote, match="line 43: 'span2_index' is 30, .* has 'use'; 'it'"
+    ):
+        claim = read(data_dir, "val")[42]
     assert "to use _ , but really" in claim.sentence
     assert (claim.pronoun, claim.extra["superglue_wsc.span2_index"]) == ("it", 30)
 
@@ -103,3 +107,80 @@ def test_a_claim_without_its_spans_is_refused(tmp_path: Path, claim: Claim, reas
     """A claim whose candidate or pronoun has no place in the text is refused by its id."""
     with pytest.raises(FormatError, match=f"'p' can't be written: {reason}"):
         formats.write([claim], tmp_path / "out", "superglue-wsc")
+
+
+def row(text: str, span2: tuple[str, int], span1: tuple[str, int], label: object) -> str:
+    """Return the line of a claim."""
+    target = {"span1_text": span1[0], "span1_index": span1[1]}
+    target |= {"span2_text": span2[0], "span2_index": span2[1]}
+    return json.dumps({"text": text, "target": target, "label": label}) + "\n"
+
+
+def test_characters_are_counted_if_they_fit_the_spans(tmp_path: Path) -> None:
+    """CLUEWSC's index selects the second "它", also in English, and its labels are texts."""
+    path = tmp_path / "in.json"
+    text = "他说它没有看见它。"
+    path.write_text(
+        row(text, ("它", 7), ("他", 0), "false")
+        + row("It hit it, and it fell.", ("it", 15), ("It", 0), "true")
+    )
+    claims = formats.read_claims(path)
+    assert [claim.sentence for claim in claims] == [
+        "他说它没有看见_。",
+        "It hit it, and _ fell.",
+    ]
+    assert [claim.holds for claim in claims] == [False, True]
+
+
+def test_an_index_that_points_elsewhere_is_refused_with_what_is_there(tmp_path: Path) -> None:
+    """No occurrence is chosen if the index has another text and the pronoun occurs twice."""
+    path = tmp_path / "in.jsonl"
+    good = row("Tom saw that it ran.", ("it", 3), ("Tom", 0), True)
+    path.write_text(good + row("Tom hit it because it ran.", ("it", 3), ("Tom", 0), True))
+    reason = "'span2_index' is 3, where the text has 'because'; .* has the pronoun 'it' 2 times"
+    with pytest.raises(FormatError, match=rf"in\.jsonl:2: {reason}"):
+        formats.read_claims(path)
+    path.write_text(row("- I I", ("I", 2), ("-", 0), True))
+    with pytest.raises(FormatError, match=r":1: .* 'I' is there both by words and by characters"):
+        formats.read_claims(path)
+
+
+def test_spans_can_be_columns_of_the_row(tmp_path: Path) -> None:
+    """Hugging Face's rows have no target, and number labels; with a target a number is refused."""
+    target = {"span1_text": "Tom", "span1_index": 0, "span2_text": "he", "span2_index": "2"}
+    path = tmp_path / "in.jsonl"
+    for label, holds in ((1, True), (0, False), (-1, None)):
+        path.write_text(json.dumps({"text": "Tom says he ran.", **target, "label": label}))
+        claim = formats.read_claims(path)[0]
+        assert (claim.sentence, claim.holds) == ("Tom says _ ran.", holds)
+    path.write_text(row("Tom says he ran.", ("he", 2), ("Tom", 0), 1))
+    with pytest.raises(FormatError, match="the label must be true or false, not 1"):
+        formats.read_claims(path)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.text("猫它 itÉк_그-", min_size=1).map(lambda text: text.replace("_", "")),
+            st.sampled_from(["it", "它", "к", "그"]),
+            st.text(" 它it,猫"),
+        ),
+        min_size=1,
+        max_size=4,
+    )
+)
+def test_a_claim_in_any_script_is_read_as_it_was_written(
+    tmp_path_factory: pytest.TempPathFactory, parts: list[tuple[str, str, str]]
+) -> None:
+    """What the writer accepts has its blank at the same place when it is read again."""
+    claims = [
+        Claim(str(at), f"it {before}_{after}", "it", True, pronoun)
+        for at, (before, pronoun, after) in enumerate(parts)
+    ]
+    path = tmp_path_factory.mktemp("again") / "out.jsonl"
+    try:
+        formats.write(claims, path, "superglue-wsc")
+    except FormatError:
+        return
+    again = formats.read_items(path, as_written=True)
+    assert [item.sentence for item in again] == [claim.sentence for claim in claims]

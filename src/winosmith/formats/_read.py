@@ -213,7 +213,7 @@ def scan(
     elif source and known is not QUESTIONS and not as_written and not marked:
         entries, told = _with_twins_found(entries)
         notes += told
-    contents = Contents(known, [], [], [], tuple(notes))
+    contents = Contents(known, [], [], [], (*notes, *_notes(entries)))
     for found in with_lineages_checked(entries):
         if found.item is None:
             contents.bad.append(found)
@@ -224,6 +224,15 @@ def scan(
         problems = [item for item in contents.items if isinstance(item, Problem)]
         refuse_unread_pairs(problems, place(path))
     return contents
+
+
+def _notes(entries: Sequence[Entry]) -> list[str]:
+    """Return the readers' notes on records: the first with its line, and how many there are."""
+    noted = [found for found in entries if found.note]
+    if not noted:
+        return []
+    more = f" ({len(noted):,} of {len(entries):,} records have such a note)" * (len(noted) > 1)
+    return [f"line {noted[0].line}: {noted[0].note}{more}"]
 
 
 def _telling(
