@@ -113,8 +113,9 @@ def test_bad_records_are_set_aside_when_asked(tmp_path: Path, cli: Cli) -> None:
     assert "made.jsonl:3: " in (error := cli.refused("stats", path))
     assert "--skip-bad bad.jsonl" in error
     assert cli.told("stats", path, "--skip-bad", bad)["problems"] == 2
-    assert "Left out: 1 records" in cli.err
+    assert f"made.jsonl: 1 record omitted; see {bad}" in cli.err
     assert json.loads(bad.read_text())["line"] == 3
+    assert "exists, and is not a list of omitted" in cli.refused("stats", path, "--skip-bad", path)
 
 
 def test_claims_are_counted(tmp_path: Path, cli: Cli) -> None:

@@ -3,31 +3,33 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from winosmith.cli._printing import say
-from winosmith.errors import FormatError
+from winosmith.text import number_of
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from winosmith.dataset import Dataset
-    from winosmith.formats import Columns
+    from winosmith.formats import Columns, Contents, Entry
     from winosmith.humans import Declared
 
 FILE = click.Path(exists=True, dir_okay=False)
 FOLDER = click.Path(exists=True, file_okay=False)
 
 
-class _Page(click.Path):
-    """A file to write a page to; one that is there must be a page, too, not the data."""
+class _Output(click.Path):
+    """A file to write; a file that exists must be of the same kind, so that no data is lost."""
+
+    def __init__(self, starts: str, kind: str):
+        super().__init__(dir_okay=False)
+        self.starts, self.kind = starts, kind
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
@@ -37,12 +39,15 @@ class _Page(click.Path):
         if path.is_file():
             with path.open("rb") as file:
                 start = file.read(64).lstrip().lower()
-            if start and not start.startswith(b"<!doctype html"):
-                self.fail(f"File {str(path)!r} is there, and is no page: name another.", param, ctx)
+            if start and not start.startswith(self.starts.encode()):
+                self.fail(f"File {str(path)!r} exists, and is not {self.kind}: use another name.",
+                          param, ctx)  # fmt: skip
         return given
 
 
-PAGE = _Page(dir_okay=False)
+PAGE = _Output("<!doctype html", "a page")
+
+_SKIP_BAD = "skip_bad"
 
 
 def _dropout(ctx: click.Context, param: click.Parameter, value: str | None) -> float | str | None:
@@ -119,25 +124,33 @@ def columns_option(function: Any) -> Any:
 
 
 def format_option(function: Any) -> Any:
-    """Add `--from`, `--pair-by` and `columns_option`'s: how `read_data` is to read the file.
+    """Add `--from`, `--pair-by`, `--skip-bad` and the options of columns, for `read_data`.
 
-    The command gets `format_name`; the others wait in click's context for `read_data`.
+    The command gets `format_name`; click's context keeps the others.
     """
     function = columns_option(function)
+    function = click.option(
+        "--skip-bad",
+        type=_Output('{"file": ', "a list of omitted records"),
+        metavar="FILE",
+        expose_value=False,
+        callback=_kept(_SKIP_BAD),
+        help="Omit records that can't be used, and write them to FILE with the reasons.",
+    )(function)
     function = click.option(
         "--pair-by",
         _PAIR_BY,
         metavar="COLUMN",
         expose_value=False,
         callback=lambda context, _, column: context.meta.update({_PAIR_BY: column}),
-        help="A further column that both halves of a twin share; left out, twins are found by "
-        "their ids, or else by their texts.",
+        help="A further column of the data that both halves of a twin share; by default twins are "
+        "found by their ids, or else by their texts.",
     )(function)
     return click.option(
         "--from",
         "format_name",
         metavar="FORMAT",
-        help="Format of the input; found from its content when left out.",
+        help="Format of the data; found from its content by default.",
     )(function)
 
 
@@ -167,29 +180,52 @@ def named_columns() -> Columns | None:
 
 
 def read_data(path: str, format_name: str | None) -> Dataset:
-    """Read a command's DATA as its options say; see `format_option`.
+    """Return the problems of a file, read as the command's options say; see `read_contents`.
 
     Raises:
-        FormatError: see `winosmith.formats.read`; of a bad record, it says how to go on without.
+        FormatError: see `winosmith.formats.read`.
     """
     from winosmith import formats
 
-    how = how_read()
-    try:
-        return formats.read(path, format_name, **how)
-    except FormatError as error:
-        if error.line is None or not formats.scan(path, format_name, **how).bad:
-            raise
-        meta = click.get_current_context().meta
-        options = {"from": format_name, **{name: meta.get(name) for name in (_PAIR_BY, *_COLUMNS)}}
-        named = [(f"--{name.replace('_', '-')}", value) for name, value in options.items() if value]
-        way = shlex.join(["winosmith", "convert", path, "good.jsonl", *chain(*named)])
-        raise FormatError(
-            f"{error.reason}; to go on without such records, set them aside first: {way} "
-            "--skip-bad bad.jsonl",
-            error.path,
-            error.line,
-        ) from None
+    return formats.problems_of(read_contents(path, format_name), path)
+
+
+def read_train(options: Mapping[str, Any]) -> Dataset | None:
+    """Return the problems of `--train`, read as the data are; None without it."""
+    return read_data(options["train"], options["format_name"]) if options["train"] else None
+
+
+def read_contents(
+    path: str,
+    format_name: str | None,
+    *,
+    omit_bad: bool = False,
+    on_progress: Callable[[float], object] | None = None,
+) -> Contents:
+    """Return the contents of a file, read as the command's options say; see `format_option`.
+
+    Args:
+        path: the file; of several files, `--skip-bad` gets the bad records of all.
+        format_name: its format; found from its content if None.
+        omit_bad: accept bad records without `--skip-bad`, too.
+        on_progress: called with the fraction of the file that is read.
+
+    Raises:
+        FormatError: the file can't be read, has a bad record without `--skip-bad`, or only bad
+            ones.
+    """
+    from winosmith import formats
+
+    contents = formats.scan(path, format_name, **how_read(), on_progress=on_progress)
+    skip_bad = bad_records_file()
+    if contents.bad and skip_bad:
+        bad: dict[str, list[Entry]] = click.get_current_context().meta.setdefault("bad", {})
+        bad[path] = contents.bad
+        formats.set_aside(bad, skip_bad)
+        say(f"{path}: {number_of(len(contents.bad), 'record')} omitted; see {skip_bad}")
+    contents.refuse(path, skip_bad=omit_bad or skip_bad is not None)
+    contents.tell(path)
+    return contents
 
 
 def how_read() -> dict[str, Any]:
@@ -203,20 +239,10 @@ def pairing_column() -> str | None:
     return column
 
 
-def skip_bad_option(function: Any) -> Any:
-    """Add `--skip-bad FILE`."""
-    return click.option(
-        "--skip-bad",
-        type=click.Path(dir_okay=False),
-        metavar="FILE",
-        help="Set records that can't be used aside in FILE, and go on.",
-    )(function)
-
-
-def with_skip_bad(error: FormatError) -> FormatError:
-    """Return the error of a bad record, with what `--skip-bad` would do."""
-    hint = "add `skip_bad='bad.jsonl'` to set such records aside and continue"
-    return FormatError(f"{error.reason}; {hint}", error.path, error.line)
+def bad_records_file() -> str | None:
+    """Return the file that `--skip-bad` names; None without it."""
+    path: str | None = click.get_current_context().meta.get(_SKIP_BAD)
+    return path
 
 
 def unmarked_twins(dataset: Dataset) -> tuple[int, str]:

@@ -14,7 +14,7 @@ import click
 from click.core import ParameterSource
 
 from winosmith.cli import solve as solve_command
-from winosmith.cli._options import FILE, json_option
+from winosmith.cli._options import FILE, format_option, json_option, read_train
 from winosmith.cli._predictions import overlaps, trained_option
 from winosmith.cli._printing import Result, echo, progress, say
 from winosmith.cli._solvers import SOLVERS, TAKES, check_options, made, sees
@@ -51,6 +51,7 @@ _OF_SOLVERS = {option for needed, other in TAKES.values() for option in needed |
 @click.option("--grid", type=click.Choice(list(GRIDS)), default="one", show_default=True,
               help="Of --tune: what is tried, as in winosmith train.")  # fmt: skip
 @trained_option
+@format_option
 @click.option("--force", is_flag=True, help="Replace the results of another solver in DIR.")
 @json_option
 @click.pass_context
@@ -180,9 +181,7 @@ def _found(
     withheld: Mapping[str, str],
     options: Options,
 ) -> dict[str, list[Solved]]:
-    from winosmith import formats
-
-    train = formats.read(options["train"]) if options["train"] else None
+    train = read_train(options)
     solver = made(options, train, lambda done, of: None)
     recipe = {"transfer": dict(getattr(solver, "parameters", {})), "tune": {}}
     if (

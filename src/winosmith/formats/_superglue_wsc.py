@@ -23,7 +23,7 @@ from winosmith.errors import ProblemError
 from winosmith.formats import _base
 from winosmith.formats._base import Entry, Format, Item, Source, Writer
 from winosmith.problem import BLANK, Claim, Extra, Scalar
-from winosmith.text import occurrences
+from winosmith.text import occurrences, writing
 
 _KEY = "superglue_wsc"
 
@@ -32,10 +32,13 @@ _SPANS = frozenset({"span1_text", "span1_index", "span2_text", "span2_index"})
 Unit = Literal["word", "character"]
 """What an index counts: the pieces of `text.split(" ")`, or characters."""
 
+_UNITS: tuple[Unit, ...] = ("word", "character")
+
 Record = Mapping[str, Any]
 
 
-def _claim(record: Record, position: int, unit: Unit | None) -> Claim:
+def _claim(record: Record, position: int, units: Sequence[Unit]) -> Claim:
+    """Return a claim; `units` are those that indices of the file may count."""
     text, target = _base.text_field(record, "text"), _target(record)
     if BLANK in text:
         raise ProblemError("the text holds a blank ('_')")
@@ -44,16 +47,16 @@ def _claim(record: Record, position: int, unit: Unit | None) -> Claim:
         _base.text_field(target, "span2_text"),
     )
     index = _index(target, "span2_index")
-    at = _pronoun_at(text, pronoun, index, unit)
+    at = _pronoun_at(text, pronoun, index, units)
     kept: dict[str, Scalar] = {
         "idx": record.get("idx", position),
         "span1_index": _index(target, "span1_index"),
     }
-    if unit == "character":
-        kept["unit"] = unit
+    if "word" not in units:
+        kept["unit"] = "character"
     if candidate != _base.tidy(candidate):
         kept["span1_text"] = candidate
-    if at not in _pointed(text, pronoun, index, unit):
+    if index not in {_counted(text, at, unit) for unit in units}:
         kept["span2_index"] = index
     found = text[at : at + len(pronoun)]
     if found != pronoun:
@@ -99,97 +102,76 @@ def _label(record: Record) -> bool | None:
     return known[said]
 
 
-def _places(text: str, span: str, index: int) -> dict[Unit, int]:
-    """Return the offset to which an index of a span points, by each unit in which it does."""
-    at_all, whole = occurrences(span, text, attached=True), occurrences(span, text)
-    places: dict[Unit, int] = {}
-    for found in (at_all, whole):
-        in_piece = [at for at in found if _piece(text, at) == index]
-        if len(in_piece) == 1:
-            places["word"] = in_piece[0]
-    if index in at_all:
-        places["character"] = index
-    return places
+def _counted(text: str, at: int, unit: Unit) -> int:
+    """Return the index of the character at an offset, or of the word that has it."""
+    return at if unit == "character" else text.count(" ", 0, at)
 
 
-def _pointed(text: str, span: str, index: int, unit: Unit | None) -> set[int]:
-    """Return the offset to which an index points by the unit of the file; None tries both."""
-    return {at for of, at in _places(text, span, index).items() if unit in (of, None)}
+def _pointed(text: str, span: str, index: int, unit: Unit) -> int | None:
+    """Return the offset of the one occurrence of a span to which an index points, or None."""
+    found = occurrences(span, text, attached=True)
+    there = [at for at in found if _counted(text, at, unit) == index]
+    return there[0] if len(there) == 1 else None
 
 
-def _piece(text: str, at: int) -> int:
-    """Return the index of the piece of `text.split(" ")` that has the character at an offset."""
-    return text.count(" ", 0, at)
-
-
-def _pronoun_at(text: str, pronoun: str, index: int, unit: Unit | None) -> int:
-    """Return the offset of the pronoun to which the index points, or of its only occurrence.
-
-    Args:
-        text: the text.
-        pronoun: the pronoun.
-        index: the place that the file gives.
-        unit: what indices of the file count; None if both units fit as many spans.
-    """
-    pointed = _pointed(text, pronoun, index, unit)
-    if len(pointed) == 1:
-        return pointed.pop()
-    if pointed:
+def _pronoun_at(text: str, pronoun: str, index: int, units: Sequence[Unit]) -> int:
+    """Return the offset of the pronoun to which the index points, or of its only occurrence."""
+    pointed = {_pointed(text, pronoun, index, unit) for unit in units} - {None}
+    found = [at for at in pointed if at is not None] or occurrences(pronoun, text)
+    if len(pointed) > 1:
         raise ProblemError(
             f"'span2_index' is {index}, and {pronoun!r} is there both by words and by characters"
         )
-    found = occurrences(pronoun, text)
     if not found:
         raise ProblemError(f"the pronoun {pronoun!r} is not in the text")
     if len(found) > 1:
         raise ProblemError(
-            f"'span2_index' is {index}, {_there(text, index, len(pronoun), unit)}; the text has "
+            f"'span2_index' is {index}, {_there(text, index, pronoun, units)}; the text has "
             f"the pronoun {pronoun!r} {len(found)} times, and which one is meant is not known"
         )
     return found[0]
 
 
-def _there(text: str, index: int, length: int, unit: Unit | None) -> str:
+def _there(text: str, index: int, pronoun: str, units: Sequence[Unit]) -> str:
     """Return what the text has at an index, as part of a sentence."""
-    pieces = text.split(" ")
-    has = text[index : index + length] if unit == "character" else "".join(pieces[index:][:1])
+    words = "".join(text.split(" ")[index:][:1])
+    has = words if "word" in units else text[index : index + len(pronoun)]
     return f"where the text has {has!r}" if has else "behind the end of the text"
 
 
-def _unit(records: Iterable[Record]) -> Unit | None:
-    """Return what the indices of a file count: what fits more spans; None if both fit as many."""
-    fits: Counter[Unit] = Counter()
+def _units(records: Iterable[Record]) -> Sequence[Unit]:
+    """Return what the indices of a file count: what fits more spans; both if they fit as many."""
+    fits = Counter(dict.fromkeys(_UNITS, 0))
     for record in records:
         target = record.get("target", record)
         for span in ("span1", "span2"):
             try:
-                text, said = record["text"], target[f"{span}_text"]
-                fits.update([*_places(text, said, _index(target, f"{span}_index"))])
+                said = record["text"], target[f"{span}_text"], _index(target, f"{span}_index")
+                fits.update(unit for unit in _UNITS if _pointed(*said, unit) is not None)
             except (ProblemError, KeyError, TypeError, AttributeError):
                 continue  # a record that can't be read
-    first, second = fits["word"], fits["character"]
-    return None if first == second else "word" if first > second else "character"
+    return [unit for unit in _UNITS if fits[unit] == max(fits.values())]
 
 
 def _read(source: Source) -> Iterator[Entry]:
     """Yield the claims; those on the same blank of the same text get the first one's id."""
     first: dict[tuple[str, str | None], str] = {}
     records = list(_base.line_records(source))
-    unit = _unit(record for _, _, record, _ in records if record is not None)
-    for found in _base.built(records, lambda record, at: _claim(record, at, unit)):
+    units = _units(record for _, _, record, _ in records if record is not None)
+    for found in _base.built(records, lambda record, at: _claim(record, at, units)):
         claim = found.item
         if isinstance(claim, Claim):
             shared = first.setdefault((claim.sentence, claim.pronoun), claim.problem_id)
-            found = replace(found, item=replace(claim, problem_id=shared), note=_note(claim, unit))
+            found = replace(found, item=replace(claim, problem_id=shared), note=_note(claim, units))
         yield found
 
 
-def _note(claim: Claim, unit: Unit | None) -> str | None:
+def _note(claim: Claim, units: Sequence[Unit]) -> str | None:
     """Return that the index of a claim's pronoun points to something else, or None."""
     index, pronoun = claim.extra.get(f"{_KEY}.span2_index"), claim.pronoun or ""
     if not isinstance(index, int):
         return None
-    there = _there(claim.sentence.replace(BLANK, pronoun), index, len(pronoun), unit)
+    there = _there(claim.sentence.replace(BLANK, pronoun), index, pronoun, units)
     return f"'span2_index' is {index}, {there}; {pronoun!r} is read at its only place"
 
 
@@ -201,29 +183,33 @@ def _write(items: Sequence[Item], file: IO[str]) -> None:
         raise _base.cannot_write(item, "the format has only true-or-false claims")
     unit: Unit = "word" if all(map(_fits_words, claims)) else "character"
     records = [_record(claim, position, unit) for position, claim in enumerate(claims)]
-    read = _unit(records)
+    units = _units(records)
     for claim, record in zip(claims, records, strict=True):
         try:
-            _claim(record, 0, read)
+            _claim(record, 0, units)
         except ProblemError as error:
             raise _base.cannot_write(claim, str(error)) from None
     file.writelines(json.dumps(record) + "\n" for record in records)
 
 
-def _fits_words(claim: Claim) -> bool:
+def _text(claim: Claim) -> tuple[str, int, str]:
+    """Return the text of a claim, the offset of its pronoun, and the pronoun."""
     before, after = claim.sentence.split(BLANK)
-    pronoun = claim.pronoun or ""
-    places = _places(before + pronoun + after, pronoun, _piece(before, len(before)))
-    return places.get("word") == len(before) and f"{_KEY}.unit" not in claim.extra
+    if not claim.pronoun:
+        raise _base.cannot_write(claim, "the format needs the pronoun that the blank replaced")
+    return before + claim.pronoun + after, len(before), claim.pronoun
+
+
+def _fits_words(claim: Claim) -> bool:
+    text, at, pronoun = _text(claim)
+    if f"{_KEY}.unit" in claim.extra or writing(text) == "unspaced":
+        return False
+    return _pointed(text, pronoun, _counted(text, at, "word"), "word") == at
 
 
 def _record(claim: Claim, position: int, unit: Unit) -> dict[str, Any]:
-    before, after = claim.sentence.split(BLANK)
-    pronoun = claim.pronoun
-    if not pronoun:
-        raise _base.cannot_write(claim, "the format needs the pronoun that the blank replaced")
-    text = before + pronoun + after
-    if len(before) not in occurrences(pronoun, text, attached=True):
+    text, at, pronoun = _text(claim)
+    if at not in occurrences(pronoun, text, attached=True):
         raise _base.cannot_write(
             claim, f"the pronoun {pronoun!r} is no word of its own in the text"
         )
@@ -238,17 +224,13 @@ def _record(claim: Claim, position: int, unit: Unit) -> dict[str, Any]:
             "span1_text": kept.get("span1_text", claim.candidate),
             "span1_index": kept["span1_index"],
             "span2_text": kept.get("span2_text", pronoun),
-            "span2_index": kept.get("span2_index", _counted(text, len(before), unit)),
+            "span2_index": kept.get("span2_index", _counted(text, at, unit)),
         },
         "idx": kept.get("idx", position),
     }
     if claim.holds is not None:
         record["label"] = claim.holds
     return record
-
-
-def _counted(text: str, at: int, unit: Unit) -> int:
-    return at if unit == "character" else _piece(text, at)
 
 
 def _candidate_at(claim: Claim, text: str) -> int:
