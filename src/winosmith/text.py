@@ -23,7 +23,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import groupby, pairwise
 from operator import attrgetter
@@ -302,24 +302,21 @@ def occurrences(phrase: str, text: str, *, attached: bool = False) -> list[int]:
     if not phrase.strip():
         return []
     ends = (found.span() for found in re.finditer(re.escape(phrase), text, re.IGNORECASE))
-    parts = [span for span in ends if not any(_cuts(_is_set_apart, text, at) for at in span)]
-    whole = [span for span in parts if not any(_cuts(_is_of_word, text, at) for at in span)]
+    parts = [span for span in ends if not any(_cuts(text, at, _SET_APART) for at in span)]
+    whole = [span for span in parts if not any(_cuts(text, at, _ANY) for at in span)]
     return [start for start, _ in (parts if attached else whole or parts)]
 
 
-_is_set_apart = re.compile(f"[{_SPACED}]").match
+_SET_APART, _ANY = re.compile(f"[{_SPACED}]{{2}}"), re.compile("..")
 
 
-def _is_of_word(sign: str) -> bool:
-    return _kind(sign) == "word"
-
-
-def _cuts(together: Callable[[str], object], text: str, at: int) -> bool:
-    """Return whether a cut separates letters of one word, or a letter from its mark."""
+def _cuts(text: str, at: int, joined: re.Pattern[str]) -> bool:
+    """Return whether a cut separates joined letters of one word, or a letter from its mark."""
     if not 0 < at < len(text):
         return False
-    is_mark = unicodedata.category(text[at])[0] == "M"
-    return is_mark or bool(together(text[at - 1]) and together(text[at]))
+    one, other = text[at - 1], text[at]
+    in_word = _kind(one) == _kind(other) == "word" and joined.match(one + other)
+    return bool(in_word) or unicodedata.category(other)[0] == "M"
 
 
 def tokens(text: str) -> list[str]:

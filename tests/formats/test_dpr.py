@@ -102,7 +102,7 @@ def test_a_pronoun_is_found_in_text_without_spaces(tmp_path: Path) -> None:
     path.write_text(
         "猫は箱に入れなかった。それが大きかったからだ。\nそれ\n猫,箱\n猫\n\n"
         "猫は箱に入れなかった。それが小さかったからだ。\nそれ\n猫、箱\n箱\n\n"
-        "王明比其他人高，因为他在长。\n他\n王明，别人\n王明\n",
+        "王明比其他人高，因为他在长。\n他\n王明、李,别人\n别人\n",
         "utf-8",
     )
     found = formats.scan(path, "dpr")
@@ -110,6 +110,6 @@ def test_a_pronoun_is_found_in_text_without_spaces(tmp_path: Path) -> None:
     assert [(p.sentence, p.options, p.answer, p.twin_id) for p in problems] == [
         ("猫は箱に入れなかった。_が大きかったからだ。", ("猫", "箱"), 0, "twin-0"),
         ("猫は箱に入れなかった。_が小さかったからだ。", ("猫", "箱"), 1, "twin-0"),
-        ("王明比其_人高，因为他在长。", ("王明", "别人"), 0, None),
+        ("王明比其_人高，因为他在长。", ("王明、李", "别人"), 1, None),
     ]
     assert [note.split(":")[0] for note in found.notes] == ["line 11"]

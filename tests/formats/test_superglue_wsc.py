@@ -109,53 +109,53 @@ def test_a_claim_without_its_spans_is_refused(tmp_path: Path, claim: Claim, reas
         formats.write([claim], tmp_path / "out", "superglue-wsc")
 
 
-def row(text: str, span2: tuple[str, int], span1: tuple[str, int], label: object) -> str:
-    """Return the line of a claim."""
-    target = {"span1_text": span1[0], "span1_index": span1[1]}
-    target |= {"span2_text": span2[0], "span2_index": span2[1]}
-    return json.dumps({"text": text, "target": target, "label": label}) + "\n"
+def row(text: str, pronoun: str, index: object, label: object, key: str = "target") -> str:
+    """Return the line of a claim about the text's first letter or word."""
+    first = text.split()[0] if text.isascii() else text[0]
+    spans = {"span1_text": first, "span1_index": 0, "span2_text": pronoun, "span2_index": index}
+    return json.dumps({"text": text, **({key: spans} if key else spans), "label": label}) + "\n"
 
 
 def test_characters_are_counted_if_they_fit_the_spans(tmp_path: Path) -> None:
     """CLUEWSC's index selects the second "它", also in English, and its labels are texts."""
     path = tmp_path / "in.json"
-    text = "他说它没有看见它。"
-    path.write_text(
-        row(text, ("它", 7), ("他", 0), "false")
-        + row("It hit it, and it fell.", ("it", 15), ("It", 0), "true")
-    )
-    claims = formats.read_claims(path)
-    assert [claim.sentence for claim in claims] == [
-        "他说它没有看见_。",
-        "It hit it, and _ fell.",
-    ]
-    assert [claim.holds for claim in claims] == [False, True]
+    chinese = row("他说它没有看见它。", "它", 7, "false")
+    path.write_text(chinese + row("It hit it, and it fell.", "it", 15, "true"))
+    claims = [(claim.sentence, claim.holds) for claim in formats.read_claims(path)]
+    assert claims == [("他说它没有看见_。", False), ("It hit it, and _ fell.", True)]
 
 
-def test_an_index_that_points_elsewhere_is_refused_with_what_is_there(tmp_path: Path) -> None:
-    """No occurrence is chosen if the index has another text and the pronoun occurs twice."""
-    path = tmp_path / "in.jsonl"
-    good = row("Tom saw that it ran.", ("it", 3), ("Tom", 0), True)
-    path.write_text(good + row("Tom hit it because it ran.", ("it", 3), ("Tom", 0), True))
-    reason = "'span2_index' is 3, where the text has 'because'; .* has the pronoun 'it' 2 times"
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (
+            row("Tom hit it because it ran.", "it", 3, True),
+            "'span2_index' is 3, where the text has 'because'; .* the pronoun 'it' 2 times",
+        ),
+        (row("Tom hit it.", "she", 2, True), "the pronoun 'she' is not in the text"),
+        (row("Tom says he ran.", "he", 2, 1), "the label must be true or false, not 1"),
+    ],
+)
+def test_an_index_that_points_elsewhere_is_refused(tmp_path: Path, line: str, reason: str) -> None:
+    """No occurrence is chosen if the place has another text; the message has it with its line."""
+    (tmp_path / "in.jsonl").write_text(row("Tom saw that it ran.", "it", 3, True) + line)
     with pytest.raises(FormatError, match=rf"in\.jsonl:2: {reason}"):
-        formats.read_claims(path)
-    path.write_text(row("- I I", ("I", 2), ("-", 0), True))
+        formats.read_claims(tmp_path / "in.jsonl")
+
+
+def test_an_index_that_fits_two_places_is_refused(tmp_path: Path) -> None:
+    """If words and characters fit all spans alike, a place in which they differ is not guessed."""
+    (tmp_path / "in.jsonl").write_text(row("- I I", "I", 2, True))
     with pytest.raises(FormatError, match=r":1: .* 'I' is there both by words and by characters"):
-        formats.read_claims(path)
+        formats.read_claims(tmp_path / "in.jsonl")
 
 
-def test_spans_can_be_columns_of_the_row(tmp_path: Path) -> None:
-    """Hugging Face's rows have no target, and number labels; with a target a number is refused."""
-    target = {"span1_text": "Tom", "span1_index": 0, "span2_text": "he", "span2_index": "2"}
-    path = tmp_path / "in.jsonl"
-    for label, holds in ((1, True), (0, False), (-1, None)):
-        path.write_text(json.dumps({"text": "Tom says he ran.", **target, "label": label}))
-        claim = formats.read_claims(path)[0]
-        assert (claim.sentence, claim.holds) == ("Tom says _ ran.", holds)
-    path.write_text(row("Tom says he ran.", ("he", 2), ("Tom", 0), 1))
-    with pytest.raises(FormatError, match="the label must be true or false, not 1"):
-        formats.read_claims(path)
+@pytest.mark.parametrize(("label", "holds"), [(1, True), (0, False), (-1, None), ("True", True)])
+def test_spans_can_be_columns_of_the_row(tmp_path: Path, label: object, holds: object) -> None:
+    """Hugging Face's rows have no target, and numbers as labels."""
+    (tmp_path / "in.jsonl").write_text(row("Tom says he ran.", "he", "2", label, ""))
+    claim = formats.read_claims(tmp_path / "in.jsonl")[0]
+    assert (claim.sentence, claim.holds) == ("Tom says _ ran.", holds)
 
 
 @given(

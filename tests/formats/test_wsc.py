@@ -188,33 +188,25 @@ def test_a_letter_that_is_meant_stays(tmp_path: Path) -> None:
     assert formats.read(tmp_path / "wsc.xml")[0].sentence == "Ann hit Eve: Â bas _ fell."
 
 
+BEFORE, AFTER = "市议会拒绝了示威者，因为", "害怕暴力。"
+
+
 @pytest.mark.parametrize(
-    ("suffix", "text"),
+    "text",
     [
-        (
-            "xml",
-            "<collection><schema><text><txt1>\n市议会拒绝了示威者，因为\n</txt1><pron>他们</pron>"
-            "<txt2>\n害怕暴力。</txt2></text><answers><answer>市议会</answer><answer>示威者</answer>"
-            "</answers><correctAnswer>A</correctAnswer></schema></collection>",
-        ),
-        (
-            "csv",
-            "txt1,pron,txt2,answer_0,answer_1,label,source\n"
-            "市议会拒绝了示威者，因为,他们,害怕暴力。,市议会,示威者,0,\n",
-        ),
-        (
-            "json",
-            '[{"question_id": 0, "substitution": "市议会拒绝了示威者，因为市议会害怕暴力。", '
-            '"correctness": true}, {"question_id": 0, "correctness": false, '
-            '"substitution": "市议会拒绝了示威者，因为示威者害怕暴力。"}]',
-        ),
+        f"<collection><schema><text><txt1>\n{BEFORE}\n</txt1><pron>他们</pron><txt2>\n{AFTER}</txt2>"
+        "</text><answers><answer>市议会</answer><answer>示威者</answer></answers>"
+        "<correctAnswer>A</correctAnswer></schema></collection>",
+        f"txt1,pron,txt2,answer_0,answer_1,label,source\n{BEFORE},他们,{AFTER},市议会,示威者,0,\n",
+        f'[{{"question_id": 0, "substitution": "{BEFORE}市议会{AFTER}", "correctness": true}}, '
+        f'{{"question_id": 0, "substitution": "{BEFORE}示威者{AFTER}", "correctness": false}}]',
     ],
 )
-def test_a_text_without_spaces_gets_none(tmp_path: Path, suffix: str, text: str) -> None:
+def test_a_text_without_spaces_gets_none(tmp_path: Path, text: str) -> None:
     """The blank of a Chinese schema touches its neighbours, and the options are not clauses."""
-    (tmp_path / f"in.{suffix}").write_text(text, "utf-8")
-    problem = formats.read(tmp_path / f"in.{suffix}")[0]
-    assert problem.sentence == "市议会拒绝了示威者，因为_害怕暴力。"
+    (tmp_path / "in").write_text(text, "utf-8")
+    problem = formats.read(tmp_path / "in")[0]
+    assert problem.sentence == f"{BEFORE}_{AFTER}"
     assert (problem.options, problem.answer) == (("市议会", "示威者"), 0)
 
 

@@ -92,19 +92,22 @@ def _read_files(recipe: Recipe) -> tuple[Dataset, tuple[str, ...]]:
     names, told = [], []
     for path in paths_of(recipe.data):
         try:
-            problems, notes = formats.read_noted(
+            contents = formats.scan(
                 path,
                 recipe.format,
                 pair_by=recipe.pair_by,
                 columns=None if recipe.columns == formats.Columns() else recipe.columns,
             )
+            contents.refuse(path)
+            problems = formats.problems_of(contents, path)
         except FormatError as error:
             raise FormatError(_in_recipe(error.reason), error.path, error.line) from None
         for problem in problems:
             _check_same(problem, held, path)
             held.setdefault(problem.id, (problem, path))
         names.append(problems.name)
-        told += [f"{Path(path).name}: {note}" for note in notes]
+        contents.tell(path)
+        told += [f"{Path(path).name}: {note}" for note in contents.notes]
     return Dataset((problem for problem, _ in held.values()), names[0]), tuple(told)
 
 

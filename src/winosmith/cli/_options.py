@@ -47,8 +47,6 @@ class _Output(click.Path):
 
 PAGE = _Output("<!doctype html", "a page")
 
-_SKIP_BAD = "skip_bad"
-
 
 def _dropout(ctx: click.Context, param: click.Parameter, value: str | None) -> float | str | None:
     """Return a rate, or "own" for that of the model."""
@@ -81,27 +79,35 @@ def regularisation(options: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-_PAIR_BY = "pair_by"
+_PAIR_BY = (
+    "COLUMN",
+    "A further column of the data that both halves of a twin share; by default twins are found by "
+    "their ids, or else by their texts.",
+)
 
 _COLUMNS = {
     "question": (
         "COLUMN",
-        "Column of the question, where rows of questions have another name for it; several, with "
-        "commas, are joined.",
+        "Column of the question, if it has another name than usual; several, with commas, are "
+        "joined.",
     ),
     "choices": (
         "COLUMN",
-        "Column of the choices; or one a choice, such as A,B,C,D; or that of the "
-        "answers, where its labels are all the choices (yes and no).",
+        "Column of the choices; or one per choice, such as A,B,C,D; or that of the answers, if "
+        "its labels are all the choices (yes and no).",
     ),
     "answer": ("COLUMN", "Column of the right choice."),
     "answer_is": (
         "KIND",
-        "What that holds: letter, 0 or 1 (numbers from there on), text or label; told by the whole "
-        "file when left out.",
+        "Content of that column: letter, 0 or 1 (numbers from there on), text or label; found from "
+        "the whole file by default.",
     ),
 }
-"""The options by which `read_data` finds the columns of questions."""
+
+_SKIP_BAD = ("FILE", "Omit records that can't be used, and write them to FILE with the reasons.")
+
+_READING = {"pair_by": _PAIR_BY, **_COLUMNS, "skip_bad": _SKIP_BAD}
+"""The options by which `read_contents` reads a file, with their metavar and help."""
 
 
 def data_argument(name: str = "data") -> Callable[[Any], Any]:
@@ -109,43 +115,21 @@ def data_argument(name: str = "data") -> Callable[[Any], Any]:
     return click.argument(name, metavar=name.upper(), type=FILE)
 
 
-def columns_option(function: Any) -> Any:
-    """Add the options of `_COLUMNS`, which `named_columns` gathers."""
-    for name, (value, told) in reversed(_COLUMNS.items()):
+def format_option(function: Any) -> Any:
+    """Add `--from` and the options of `_READING`.
+
+    The command gets `format_name`; click's context keeps the others for `read_contents`.
+    """
+    for name, (value, text) in reversed(_READING.items()):
         function = click.option(
             "--" + name.replace("_", "-"),
             f"of_{name}",
             metavar=value,
+            type=_Output('{"file": ', "a list of omitted records") if value == "FILE" else str,
             expose_value=False,
             callback=_kept(name),
-            help=told,
+            help=text,
         )(function)
-    return function
-
-
-def format_option(function: Any) -> Any:
-    """Add `--from`, `--pair-by`, `--skip-bad` and the options of columns, for `read_data`.
-
-    The command gets `format_name`; click's context keeps the others.
-    """
-    function = columns_option(function)
-    function = click.option(
-        "--skip-bad",
-        type=_Output('{"file": ', "a list of omitted records"),
-        metavar="FILE",
-        expose_value=False,
-        callback=_kept(_SKIP_BAD),
-        help="Omit records that can't be used, and write them to FILE with the reasons.",
-    )(function)
-    function = click.option(
-        "--pair-by",
-        _PAIR_BY,
-        metavar="COLUMN",
-        expose_value=False,
-        callback=lambda context, _, column: context.meta.update({_PAIR_BY: column}),
-        help="A further column of the data that both halves of a twin share; by default twins are "
-        "found by their ids, or else by their texts.",
-    )(function)
     return click.option(
         "--from",
         "format_name",
@@ -168,8 +152,7 @@ def named_columns() -> Columns | None:
     """Return the columns of questions that the options name; None without any."""
     from winosmith.formats import Columns
 
-    meta = click.get_current_context().meta
-    given = {name: meta.get(name) for name in _COLUMNS}
+    given = {name: _given(name) for name in _COLUMNS}
     if not any(given.values()):
         return None
     several = {
@@ -229,19 +212,18 @@ def read_contents(
 
 
 def how_read() -> dict[str, Any]:
-    """Return what the command's options say of how DATA is read, beside its format."""
-    return {"pair_by": pairing_column(), "columns": named_columns()}
+    """Return the arguments of `formats.scan` that the command's options set, except the format."""
+    return {"pair_by": _given("pair_by"), "columns": named_columns()}
 
 
-def pairing_column() -> str | None:
-    """Return the column that `--pair-by` names; None without it."""
-    column: str | None = click.get_current_context().meta.get(_PAIR_BY)
-    return column
+def _given(name: str) -> Any:
+    """Return the value of one of the options of `_READING`; None without it."""
+    return click.get_current_context().meta.get(name)
 
 
 def bad_records_file() -> str | None:
     """Return the file that `--skip-bad` names; None without it."""
-    path: str | None = click.get_current_context().meta.get(_SKIP_BAD)
+    path: str | None = _given("skip_bad")
     return path
 
 

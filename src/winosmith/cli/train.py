@@ -111,9 +111,7 @@ def _trained(options: Options) -> dict[str, Any]:
         raise InputError("--curve measures sizes; it goes with neither --then nor --on-all")
     if bool(options["then"]) != bool(options["then_dev"]):
         raise InputError("--then and --then-dev belong together; give both or none")
-    parts = [
-        read_trainable(path, options["claims"], options["format_name"]) for path in options["train"]
-    ]
+    parts = [read_trainable(path, options) for path in options["train"]]
     if options["curve"]:
         return _curve(parts, options)
     joined = study.joined(parts, Path(options["train"][0]).stem)
@@ -122,9 +120,7 @@ def _trained(options: Options) -> dict[str, Any]:
         return _one(train, dev, options["model"], Path(options["out"]), options)
     out = Path(options["out"])
     report = _one(train, dev, options["model"], out / "first", options)
-    parts = [
-        read_trainable(path, options["claims"], options["format_name"]) for path in options["then"]
-    ]
+    parts = [read_trainable(path, options) for path in options["then"]]
     target, target_dev = with_dev(study.joined(parts), options["then_dev"], options)
     model = out / "first" / ("all" if options["on_all"] else "")
     report["then"] = _one(target, target_dev, model, out / "then", options)
@@ -252,17 +248,18 @@ def _forgetting(dev: Trainable, out: Path, options: Options) -> dict[str, Any] |
     return {"n": len(dev), **right, **{name: found.record()[name] for name in rest}}
 
 
-def read_trainable(path: str, as_claims: bool, format_name: str | None) -> Trainable:
+def read_trainable(path: str, options: Options, as_claims: bool = False) -> Trainable:
     """Return the problems of a file, or its claims; problems as claims if asked for."""
     from winosmith.dataset import Dataset
     from winosmith.problem import Claim, Problem
     from winosmith.recast import to_claims
 
-    items = read_contents(path, format_name).items
+    items = read_contents(path, options["format_name"]).items
     claims = [item for item in items if isinstance(item, Claim)]
     problems = [item for item in items if isinstance(item, Problem)]
     if claims:
         return tuple(claims)
+    as_claims = as_claims or options["claims"]
     return to_claims(problems) if as_claims else Dataset(problems, Path(path).stem)
 
 
@@ -274,8 +271,7 @@ def with_dev(train: Trainable, dev: str, options: Options) -> tuple[Trainable, T
         return study.apart(train, int(dev))
     if not Path(dev).is_file():
         raise InputError(f"the dev part {dev!r} is neither a file nor a number of problems")
-    as_claims = options["claims"] or isinstance(train, tuple)
-    held = read_trainable(dev, as_claims, options["format_name"])
+    held = read_trainable(dev, options, as_claims=isinstance(train, tuple))
     shared = study.overlap(train, held)
     if shared:
         say(

@@ -17,7 +17,6 @@ its option in it**, and the other end is in `extra`; better read the `dpr` files
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -71,8 +70,9 @@ def _problem(lines: Sequence[str], position: int) -> Problem:
 
 
 def _options(listed: str) -> tuple[str, ...]:
-    """Return the options of a line, at the commas of its script."""
-    return tuple(map(_base.tidy, re.split("[,，、،]", listed)))
+    """Return the options of a line, at its commas or, without any, at those of another script."""
+    comma = next((sign for sign in ",，、،" if sign in listed), ",")
+    return tuple(map(_base.tidy, listed.split(comma)))
 
 
 def _recognises(source: Source) -> bool:

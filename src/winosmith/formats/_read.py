@@ -580,18 +580,6 @@ def dataset_of(data: Dataset | Readable) -> Dataset:
     return data if isinstance(data, Dataset) else read(data)
 
 
-def read_noted(
-    path: Readable,
-    format_name: str | None = None,
-    *,
-    pair_by: str | None = None,
-    columns: Columns | None = None,
-) -> tuple[Dataset, tuple[str, ...]]:
-    """Read a file as `read` does; return its problems, and the notes of which it also warns."""
-    contents = _sound(path, format_name, None, {"pair_by": pair_by, "columns": columns})
-    return problems_of(contents, path), contents.notes
-
-
 def problems_of(contents: Contents, path: Readable) -> Dataset:
     """Return the problems of a file as a data set named after it.
 

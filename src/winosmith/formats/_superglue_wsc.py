@@ -85,17 +85,15 @@ def _index(target: Record, key: str) -> int:
     return int(value)
 
 
-_LABELS = {"true": True, "false": False, "": None, "none": None}
-_FLAT_LABELS = {"1": True, "0": False, "-1": None}
-
-
 def _label(record: Record) -> bool | None:
     """Return whether the claim holds; None if the label is withheld.
 
     Numbers are labels only without `target`: CLUE, which has it, numbers true as 0.
     """
     label = record.get("label")
-    known = _LABELS if "target" in record else _LABELS | _FLAT_LABELS
+    known = {"true": True, "false": False, "": None, "none": None}
+    if "target" not in record:
+        known |= {"1": True, "0": False, "-1": None}
     said = str(label).strip().casefold().removesuffix(".0")
     if said not in known:
         raise ProblemError(f"the label must be true or false, not {label!r}")
@@ -118,18 +116,17 @@ def _pronoun_at(text: str, pronoun: str, index: int, units: Sequence[Unit]) -> i
     """Return the offset of the pronoun to which the index points, or of its only occurrence."""
     pointed = {_pointed(text, pronoun, index, unit) for unit in units} - {None}
     found = [at for at in pointed if at is not None] or occurrences(pronoun, text)
-    if len(pointed) > 1:
-        raise ProblemError(
-            f"'span2_index' is {index}, and {pronoun!r} is there both by words and by characters"
-        )
+    if len(found) == 1:
+        return found[0]
     if not found:
         raise ProblemError(f"the pronoun {pronoun!r} is not in the text")
-    if len(found) > 1:
-        raise ProblemError(
-            f"'span2_index' is {index}, {_there(text, index, pronoun, units)}; the text has "
-            f"the pronoun {pronoun!r} {len(found)} times, and which one is meant is not known"
+    there = f"{pronoun!r} is there both by words and by characters"
+    if not pointed:
+        there = (
+            f"{_there(text, index, pronoun, units)}; the text has the pronoun {pronoun!r} "
+            f"{len(found)} times, and which one is meant is not known"
         )
-    return found[0]
+    raise ProblemError(f"'span2_index' is {index}, {there}")
 
 
 def _there(text: str, index: int, pronoun: str, units: Sequence[Unit]) -> str:
