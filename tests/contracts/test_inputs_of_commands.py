@@ -132,7 +132,7 @@ def test_every_reading_command_has_the_options_of_reading(command: str, cli: Cli
 def test_every_bad_record_is_listed_before_the_refusal(cli: Cli, command: str) -> None:
     """Of a file with only bad records, --skip-bad has all with their reasons, and no data."""
     Path("in.jsonl").write_text(BAD * 3)
-    words = [command, "in.jsonl", *COMMANDS[command].split(), "--skip-bad"]
+    words = [command, "in.jsonl", *COMMANDS[command].split(), "--pair-by", "p", "--skip-bad"]
     assert "two options are equal" in cli.refused(*words, "bad.jsonl")
     listed = [json.loads(line) for line in Path("bad.jsonl").read_text().splitlines()]
     assert [(one["file"], one["line"]) for one in listed] == [("in.jsonl", n) for n in (1, 2, 3)]

@@ -226,7 +226,7 @@ def scan(
     if not as_written:
         entries, apart = with_blanks_apart(entries)
         notes += apart
-    if pair_by:
+    if pair_by and any(found.item for found in entries):
         entries = _paired_by(entries, pair_by, place(path))
     elif source and known is not QUESTIONS and not as_written and not marked:
         entries, told = _with_twins_found(entries)
