@@ -189,6 +189,35 @@ def test_pieces_lose_no_letter(sentence: str) -> None:
     assert {*"".join(found)} == {*"".join(sentence.split())}
 
 
+@pytest.mark.parametrize(
+    ("phrase", "sentence", "whole", "attached"),
+    [
+        ("it", "It bit it; it-self", [0, 7, 11], [0, 7, 11]),
+        ("его", "Егоза видит его.", [12], [12]),
+        ("它", "狗追它，因为它慢。", [2, 6], [2, 6]),
+        ("それ", "Aliceはそれを見た。", [6], [6]),
+        ("เขา", "เขารู้ว่าเขามา", [0, 9], [0, 9]),
+        ("그", "그는 갔다. 그가 왔다.", [0, 7], [0, 7]),  # a particle is written onto it
+        ("그", "그 사람이 그는 왔다.", [0], [0, 6]),
+        ("هو", "قال وهو يمشي", [5], [5]),
+        ("वह", "वहीं वह है", [5], [5]),  # a vowel sign is a part of its letter
+        (" ", "a b", [], []),
+    ],
+)
+def test_a_phrase_is_a_whole_word_where_words_are_set_apart(
+    phrase: str, sentence: str, whole: list[int], attached: list[int]
+) -> None:
+    """Scripts without spaces have no word boundary; affixes touch the word in some others."""
+    assert text.occurrences(phrase, sentence) == whole
+    assert text.occurrences(phrase, sentence, attached=True) == attached
+
+
+@given(st.text())
+def test_whole_pieces_lose_no_sign(sentence: str) -> None:
+    """The pieces of any text are the text."""
+    assert "".join(text.whole_pieces(sentence)) == sentence
+
+
 @given(st.text(st.characters(codec="utf-8")))
 def test_units_are_tokens_or_letters_and_their_pairs(sentence: str) -> None:
     """With spaces, units are the lower-cased tokens; without, letters, of which none is lost."""

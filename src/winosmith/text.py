@@ -44,12 +44,14 @@ __all__ = [
     "differing",
     "edit_distance",
     "local_context",
+    "occurrences",
     "overlap",
     "pieces",
     "shared_beginning",
     "tokens",
     "trigger",
     "units",
+    "whole_pieces",
     "with_blank_apart",
     "words",
     "writing",
@@ -257,6 +259,20 @@ def _letters(text: str) -> list[tuple[str, bool]]:
     return found
 
 
+def whole_pieces(text: str) -> list[str]:
+    """Cut into whole words, letters of a script without spaces, and other signs; none is lost.
+
+    >>> whole_pieces("Ann's 茶碗 fell.")
+    ["Ann's", ' ', '茶', '碗', ' ', 'fell', '.']
+    """
+    kinds = "".join(
+        "-" if sign in "'’-" else "+" if unicodedata.category(sign)[0] == "M" else _kind(sign)[0]
+        for sign in text
+    )
+    cuts = re.finditer(r"w[w+]*(?:-w[w+]*)*|.\+*", kinds)
+    return [text[slice(*found.span())] for found in cuts]
+
+
 def _kind(sign: str) -> Literal["space", "letter", "word", "mark"]:
     """Return whether a character is a letter of a script without spaces, of a word, or neither."""
     if sign.isspace():
@@ -264,6 +280,43 @@ def _kind(sign: str) -> Literal["space", "letter", "word", "mark"]:
     if unicodedata.category(sign)[0] not in "LMN":
         return "mark"
     return "letter" if _script(sign) in _UNSPACED else "word"
+
+
+def occurrences(phrase: str, text: str, *, attached: bool = False) -> list[int]:
+    """Return the offsets at which a text has a word or phrase, in any case.
+
+    It must be a whole word if the script has spaces between words. Prefixes and particles are
+    written onto a word in Arabic, Hebrew, Korean and scripts of India: there it may be part of a
+    longer word, but only if the text does not have it as a whole word.
+
+    Args:
+        phrase: a pronoun or an option.
+        text: a sentence.
+        attached: also return the parts of longer words if there are whole words.
+
+    >>> occurrences("he", "The man said he knew the others; He did.")
+    [13, 33]
+    >>> occurrences("它", "狗追它，因为它慢。"), occurrences("он", "Кони видят: он тут.")
+    ([2, 6], [12])
+    """
+    if not phrase.strip():
+        return []
+    ends = (found.span() for found in re.finditer(re.escape(phrase), text, re.IGNORECASE))
+    parts = [span for span in ends if not any(_cuts(text, at, _SET_APART) for at in span)]
+    whole = [span for span in parts if not any(_cuts(text, at, _ANY) for at in span)]
+    return [start for start, _ in (parts if attached else whole or parts)]
+
+
+_SET_APART, _ANY = re.compile(f"[{_SPACED}]{{2}}"), re.compile("..")
+
+
+def _cuts(text: str, at: int, joined: re.Pattern[str]) -> bool:
+    """Return whether a cut separates joined letters of one word, or a letter from its mark."""
+    if not 0 < at < len(text):
+        return False
+    one, other = text[at - 1], text[at]
+    in_word = _kind(one) == _kind(other) == "word" and joined.match(one + other)
+    return bool(in_word) or unicodedata.category(other)[0] == "M"
 
 
 def tokens(text: str) -> list[str]:

@@ -209,7 +209,6 @@ READING = {
     "transfer": "transfer quiz.csv --solver random --out transfer",
     "train": "train quiz.csv --dev quiz.csv --model x --out model",
     "release": "release quiz.csv --about release.toml --out out",
-    "build": "build recipe.toml --out built",
 }
 """By name, commands that read a table whose question has an unknown name."""
 
@@ -220,7 +219,6 @@ def quiz(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     rows = [f"{row},What is {row} + 1?,{row + 1},{row + 3},A" for row in range(24)]
     Path("quiz.csv").write_text("\n".join(["id,zzz,A,B,answer", *rows]) + "\n")
-    Path("recipe.toml").write_text('name = "quiz"\ndata = "quiz.csv"\n')
     Path("release.toml").write_text(ABOUT)
     return tmp_path
 
@@ -236,7 +234,6 @@ def test_advice_about_columns_works(
     assert "name it with --question" in error, error
     if "`winosmith convert` has" in error:
         assert main(shlex.split("convert quiz.csv good.jsonl --question zzz")) == 0
-        Path("recipe.toml").write_text('name = "quiz"\ndata = "good.jsonl"\n')
         again = line.replace("quiz.csv", "good.jsonl")
     else:
         again = f"{line} --question zzz"

@@ -8,17 +8,17 @@ import pytest
 
 from winosmith import Problem, formats
 from winosmith.errors import FormatError
-from winosmith.formats._base import whole_word
+from winosmith.text import occurrences
 
 
 @pytest.mark.parametrize(("name", "several"), [("train", 37), ("test", 14)])
 def test_the_first_occurrence_is_the_target(data_dir: Path, name: str, several: int) -> None:
     """Where a sentence has the pronoun more than once, the first one is the blank."""
     problems = formats.read(data_dir / f"dpr/{name}.c.txt")
-    repeated = [p for p in problems if whole_word(str(p.pronoun), p.sentence)]
+    repeated = [p for p in problems if occurrences(str(p.pronoun), p.sentence)]
     assert len(repeated) == several
     for problem in repeated:
-        assert problem.sentence.index("_") < whole_word(str(problem.pronoun), problem.sentence)[0]
+        assert problem.sentence.index("_") < occurrences(str(problem.pronoun), problem.sentence)[0]
 
 
 def test_a_pronoun_can_be_a_phrase(data_dir: Path) -> None:
@@ -94,3 +94,22 @@ def test_two_bad_rows_are_two(tmp_path: Path) -> None:
         (3, "the row has 2 cells"),
         (5, "the index has 1 rows"),
     ]
+
+
+def test_a_pronoun_is_found_in_text_without_spaces(tmp_path: Path) -> None:
+    """Japanese and Chinese blocks are read; a pronoun that may be part of a word is noted."""
+    path = tmp_path / "dpr.txt"
+    path.write_text(
+        "猫は箱に入れなかった。それが大きかったからだ。\nそれ\n猫,箱\n猫\n\n"
+        "猫は箱に入れなかった。それが小さかったからだ。\nそれ\n猫、箱\n箱\n\n"
+        "王明比其他人高，因为他在长。\n他\n王明、李,别人\n别人\n",
+        "utf-8",
+    )
+    found = formats.scan(path, "dpr")
+    problems = [item for item in found.items if isinstance(item, Problem)]
+    assert [(p.sentence, p.options, p.answer, p.twin_id) for p in problems] == [
+        ("猫は箱に入れなかった。_が大きかったからだ。", ("猫", "箱"), 0, "twin-0"),
+        ("猫は箱に入れなかった。_が小さかったからだ。", ("猫", "箱"), 1, "twin-0"),
+        ("王明比其_人高，因为他在长。", ("王明、李", "别人"), 1, None),
+    ]
+    assert [note.split(":")[0] for note in found.notes] == ["line 11"]

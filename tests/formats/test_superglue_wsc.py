@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from hypothesis import given, strategies as st
 
 from winosmith import Claim, formats
 from winosmith.errors import FormatError
@@ -28,8 +29,11 @@ def test_the_labels_are_those_known(data_dir: Path) -> None:
 
 
 def test_a_pronoun_is_found_although_its_index_is_wrong(data_dir: Path) -> None:
-    """The val claim whose index names "use" has its blank at the "it" beside it."""
-    claim = read(data_dir, "val")[42]
+    """The val claim whose index names "use" has its blank at the only "it", with a note."""
+    with pytest.warns(
+        formats.ReadingNote, match="line 43: 'span2_index' is 30, .* has 'use'; 'it'"
+    ):
+        claim = read(data_dir, "val")[42]
     assert "to use _ , but really" in claim.sentence
     assert (claim.pronoun, claim.extra["superglue_wsc.span2_index"]) == ("it", 30)
 
@@ -103,3 +107,80 @@ def test_a_claim_without_its_spans_is_refused(tmp_path: Path, claim: Claim, reas
     """A claim whose candidate or pronoun has no place in the text is refused by its id."""
     with pytest.raises(FormatError, match=f"'p' can't be written: {reason}"):
         formats.write([claim], tmp_path / "out", "superglue-wsc")
+
+
+def row(text: str, pronoun: str, index: object, label: object, key: str = "target") -> str:
+    """Return the line of a claim about the text's first letter or word."""
+    first = text.split()[0] if text.isascii() else text[0]
+    spans = {"span1_text": first, "span1_index": 0, "span2_text": pronoun, "span2_index": index}
+    return json.dumps({"text": text, **({key: spans} if key else spans), "label": label}) + "\n"
+
+
+def test_characters_are_counted_if_they_fit_the_spans(tmp_path: Path) -> None:
+    """CLUEWSC's index selects the second "它", also in English, and its labels are texts."""
+    path = tmp_path / "in.json"
+    chinese = row("他说它没有看见它。", "它", 7, "false")
+    path.write_text(chinese + row("It hit it, and it fell.", "it", 15, "true"))
+    claims = [(claim.sentence, claim.holds) for claim in formats.read_claims(path)]
+    assert claims == [("他说它没有看见_。", False), ("It hit it, and _ fell.", True)]
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (
+            row("Tom hit it because it ran.", "it", 3, True),
+            "'span2_index' is 3, where the text has 'because'; .* the pronoun 'it' 2 times",
+        ),
+        (row("Tom hit it.", "she", 2, True), "the pronoun 'she' is not in the text"),
+        (row("Tom says he ran.", "he", 2, 1), "the label must be true or false, not 1"),
+    ],
+)
+def test_an_index_that_points_elsewhere_is_refused(tmp_path: Path, line: str, reason: str) -> None:
+    """No occurrence is chosen if the place has another text; the message has it with its line."""
+    (tmp_path / "in.jsonl").write_text(row("Tom saw that it ran.", "it", 3, True) + line)
+    with pytest.raises(FormatError, match=rf"in\.jsonl:2: {reason}"):
+        formats.read_claims(tmp_path / "in.jsonl")
+
+
+def test_an_index_that_fits_two_places_is_refused(tmp_path: Path) -> None:
+    """If words and characters fit all spans alike, a place in which they differ is not guessed."""
+    (tmp_path / "in.jsonl").write_text(row("- I I", "I", 2, True))
+    with pytest.raises(FormatError, match=r":1: .* 'I' is there both by words and by characters"):
+        formats.read_claims(tmp_path / "in.jsonl")
+
+
+@pytest.mark.parametrize(("label", "holds"), [(1, True), (0, False), (-1, None), ("True", True)])
+def test_spans_can_be_columns_of_the_row(tmp_path: Path, label: object, holds: object) -> None:
+    """Hugging Face's rows have no target, and numbers as labels."""
+    (tmp_path / "in.jsonl").write_text(row("Tom says he ran.", "he", "2", label, ""))
+    claim = formats.read_claims(tmp_path / "in.jsonl")[0]
+    assert (claim.sentence, claim.holds) == ("Tom says _ ran.", holds)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.text("猫它 itÉк_그-", min_size=1).map(lambda text: text.replace("_", "")),
+            st.sampled_from(["it", "它", "к", "그"]),
+            st.text(" 它it,猫"),
+        ),
+        min_size=1,
+        max_size=4,
+    )
+)
+def test_a_claim_in_any_script_is_read_as_it_was_written(
+    tmp_path_factory: pytest.TempPathFactory, parts: list[tuple[str, str, str]]
+) -> None:
+    """What the writer accepts has its blank at the same place when it is read again."""
+    claims = [
+        Claim(str(at), f"it {before}_{after}", "it", True, pronoun)
+        for at, (before, pronoun, after) in enumerate(parts)
+    ]
+    path = tmp_path_factory.mktemp("again") / "out.jsonl"
+    try:
+        formats.write(claims, path, "superglue-wsc")
+    except FormatError:
+        return
+    again = formats.read_items(path, as_written=True)
+    assert [item.sentence for item in again] == [claim.sentence for claim in claims]

@@ -186,3 +186,32 @@ def test_a_letter_that_is_meant_stays(tmp_path: Path) -> None:
     text = f'<?xml version="1.0" encoding="UTF-8"?><collection>{schema}</collection>'
     (tmp_path / "wsc.xml").write_text(text, "utf-8")
     assert formats.read(tmp_path / "wsc.xml")[0].sentence == "Ann hit Eve: Â bas _ fell."
+
+
+BEFORE, AFTER = "市议会拒绝了示威者，因为", "害怕暴力。"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"<collection><schema><text><txt1>\n{BEFORE}\n</txt1><pron>他们</pron><txt2>\n{AFTER}</txt2>"
+        "</text><answers><answer>市议会</answer><answer>示威者</answer></answers>"
+        "<correctAnswer>A</correctAnswer></schema></collection>",
+        f"txt1,pron,txt2,answer_0,answer_1,label,source\n{BEFORE},他们,{AFTER},市议会,示威者,0,\n",
+        f'[{{"question_id": 0, "substitution": "{BEFORE}市议会{AFTER}", "correctness": true}}, '
+        f'{{"question_id": 0, "substitution": "{BEFORE}示威者{AFTER}", "correctness": false}}]',
+    ],
+)
+def test_a_text_without_spaces_gets_none(tmp_path: Path, text: str) -> None:
+    """The blank of a Chinese schema touches its neighbours, and the options are not clauses."""
+    (tmp_path / "in").write_text(text, "utf-8")
+    problem = formats.read(tmp_path / "in")[0]
+    assert problem.sentence == f"{BEFORE}_{AFTER}"
+    assert (problem.options, problem.answer) == (("市议会", "示威者"), 0)
+
+
+def test_an_elided_word_keeps_its_apostrophe(tmp_path: Path) -> None:
+    """A French table has no space between "qu'" and its pronoun."""
+    header = "txt1,pron,txt2,answer_0,answer_1,label,source\n"
+    (tmp_path / "in.csv").write_text(f"{header}Paul doute qu',il,vienne.,Paul,Luc,0,\n", "utf-8")
+    assert formats.read(tmp_path / "in.csv")[0].sentence == "Paul doute qu'_ vienne."

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
+from winosmith import formats
 from winosmith._version import __version__
 from winosmith.audit._answers import Answers
 from winosmith.audit._battery import Battery, Found, battery
@@ -167,7 +168,7 @@ class Audit:
 
 
 def audit(
-    data: Dataset | Mapping[str, Dataset],
+    data: Dataset | formats.Readable | Mapping[str, Dataset | formats.Readable],
     *,
     cues: Sequence[Cue] = CUES,
     draws: int = 1000,
@@ -183,7 +184,8 @@ def audit(
     """Audit a set of any multiple-choice items: what gives its answers away.
 
     Args:
-        data: the items, with their answers; or splits by their names.
+        data: the items, with their answers, as a data set or as `formats.read` takes them; or
+            splits by their names.
         cues: rules that pick an option without reading; `[*CUES, Cue(...)]` adds one. Where options
             are classes, `class_cues` come with them.
         draws: number of draws of the null of the cues to begin with; p is at least
@@ -208,7 +210,9 @@ def audit(
     >>> found.cue, found.right
     ('the second', 0.8)
     """
-    splits = data if isinstance(data, Mapping) else {data.name or "data": data}
+    named = data if isinstance(data, Mapping) else {"": data}
+    read = {name: formats.dataset_of(part) for name, part in named.items()}
+    splits = {name or part.name or "data": part for name, part in read.items()}
     names = [cue.name for cue in cues]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None or not cues:

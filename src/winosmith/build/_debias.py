@@ -355,7 +355,7 @@ class Debiased:
 
 
 def debias_to_folder(
-    dataset: Dataset,
+    dataset: Dataset | formats.Readable,
     out: str | Path,
     *,
     embed: EmbedRecipe,
@@ -373,7 +373,7 @@ def debias_to_folder(
     that fine-tuned the encoder of an array are dropped first, as `build` does.
 
     Args:
-        dataset: problems with answers.
+        dataset: problems with answers, as a data set or as `formats.read` takes them.
         out: the folder; see `winosmith.outputs` for which folders are taken.
         embed: how they become vectors.
         chosen: how they are filtered.
@@ -389,6 +389,7 @@ def debias_to_folder(
         InputError: data or parameters that can't be used.
         OutputError: the folder can't be taken or written.
     """
+    dataset = formats.dataset_of(dataset)
     refuse_unturned(embed, chosen)
     refuse_many_options(dataset, embed, chosen)
     parameters = _parameters(embed, chosen, splits, seed)

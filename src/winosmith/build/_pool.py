@@ -92,16 +92,37 @@ def _read_files(recipe: Recipe) -> tuple[Dataset, tuple[str, ...]]:
     names, told = [], []
     for path in paths_of(recipe.data):
         try:
-            problems, notes = formats.read_noted(path, recipe.format, pair_by=recipe.pair_by)
-        except FormatError as error:  # of what a caller passes, a recipe has the keys
-            reason = re.sub(r"`pair_by=([^`]*)`", r"`pair_by = \1` in the recipe", error.reason)
-            raise FormatError(reason, error.path, error.line) from None
+            contents = formats.scan(
+                path,
+                recipe.format,
+                pair_by=recipe.pair_by,
+                columns=None if recipe.columns == formats.Columns() else recipe.columns,
+            )
+            contents.refuse(path)
+            problems = formats.problems_of(contents, path)
+        except FormatError as error:
+            raise FormatError(_in_recipe(error.reason), error.path, error.line) from None
         for problem in problems:
             _check_same(problem, held, path)
             held.setdefault(problem.id, (problem, path))
         names.append(problems.name)
-        told += [f"{Path(path).name}: {note}" for note in notes]
+        contents.tell(path)
+        told += [f"{Path(path).name}: {note}" for note in contents.notes]
     return Dataset((problem for problem, _ in held.values()), names[0]), tuple(told)
+
+
+_SETTING = re.compile(r"`(pair_by|format_name|question|choices|answer|answer_is)=([^`]*)`")
+
+
+def _in_recipe(reason: str) -> str:
+    """Return a message with each parameter of `formats.read` as a key of a recipe."""
+
+    def key(found: re.Match[str]) -> str:
+        name = found[1].removesuffix("_name")
+        table = "the recipe" if name in ("pair_by", "format") else "the table [columns]"
+        return f"`{name}{f' = {found[2]}' * bool(found[2])}` in {table}"
+
+    return _SETTING.sub(key, reason)
 
 
 def _check_same(problem: Problem, held: Mapping[str, tuple[Problem, str]], path: str) -> None:

@@ -18,6 +18,7 @@ from typing import Any, Literal, TypeVar
 from winosmith.dataset import Dataset
 from winosmith.errors import RecipeError
 from winosmith.escape import for_json, one_line
+from winosmith.formats import Columns
 from winosmith.records import is_file, read_toml
 from winosmith.validate import StructureRules, VoteRules
 
@@ -280,6 +281,8 @@ class Recipe:
         copies: "once" keeps one of each problem that is there more than once, in whole twins, and
             none whose copies have different answers; "keep" keeps them all, to build a published
             set again.
+        columns: the columns of questions, if the files don't name them as others do,
+            `winosmith.formats.Columns`.
         structure: the rules for twins, `winosmith.validate.StructureRules`.
         votes: the rules for votes, `winosmith.validate.VoteRules`.
         embed, filter, measure, split, files: the tables above.
@@ -293,6 +296,7 @@ class Recipe:
     planted: str | None = None
     seed: int = 0
     copies: Copies = "once"
+    columns: Columns = field(default_factory=Columns)
     structure: StructureRules = field(default_factory=StructureRules)
     votes: VoteRules = field(default_factory=VoteRules)
     embed: EmbedRecipe = field(default_factory=EmbedRecipe)

@@ -3,31 +3,33 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from winosmith.cli._printing import say
-from winosmith.errors import FormatError
+from winosmith.text import number_of
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from winosmith.dataset import Dataset
-    from winosmith.formats import Columns
+    from winosmith.formats import Columns, Contents, Entry
     from winosmith.humans import Declared
 
 FILE = click.Path(exists=True, dir_okay=False)
 FOLDER = click.Path(exists=True, file_okay=False)
 
 
-class _Page(click.Path):
-    """A file to write a page to; one that is there must be a page, too, not the data."""
+class _Output(click.Path):
+    """A file to write; a file that exists must be of the same kind, so that no data is lost."""
+
+    def __init__(self, starts: str, kind: str):
+        super().__init__(dir_okay=False)
+        self.starts, self.kind = starts, kind
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
@@ -37,12 +39,13 @@ class _Page(click.Path):
         if path.is_file():
             with path.open("rb") as file:
                 start = file.read(64).lstrip().lower()
-            if start and not start.startswith(b"<!doctype html"):
-                self.fail(f"File {str(path)!r} is there, and is no page: name another.", param, ctx)
+            if start and not start.startswith(self.starts.encode()):
+                self.fail(f"File {str(path)!r} exists, and is not {self.kind}: use another name.",
+                          param, ctx)  # fmt: skip
         return given
 
 
-PAGE = _Page(dir_okay=False)
+PAGE = _Output("<!doctype html", "a page")
 
 
 def _dropout(ctx: click.Context, param: click.Parameter, value: str | None) -> float | str | None:
@@ -76,27 +79,35 @@ def regularisation(options: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-_PAIR_BY = "pair_by"
+_PAIR_BY = (
+    "COLUMN",
+    "A further column of the data that both halves of a twin share; by default twins are found by "
+    "their ids, or else by their texts.",
+)
 
 _COLUMNS = {
     "question": (
         "COLUMN",
-        "Column of the question, where rows of questions have another name for it; several, with "
-        "commas, are joined.",
+        "Column of the question, if it has another name than usual; several, with commas, are "
+        "joined.",
     ),
     "choices": (
         "COLUMN",
-        "Column of the choices; or one a choice, such as A,B,C,D; or that of the "
-        "answers, where its labels are all the choices (yes and no).",
+        "Column of the choices; or one per choice, such as A,B,C,D; or that of the answers, if "
+        "its labels are all the choices (yes and no).",
     ),
     "answer": ("COLUMN", "Column of the right choice."),
     "answer_is": (
         "KIND",
-        "What that holds: letter, 0 or 1 (numbers from there on), text or label; told by the whole "
-        "file when left out.",
+        "Content of that column: letter, 0 or 1 (numbers from there on), text or label; found from "
+        "the whole file by default.",
     ),
 }
-"""The options by which `read_data` finds the columns of questions."""
+
+_SKIP_BAD = ("FILE", "Omit records that can't be used, and write them to FILE with the reasons.")
+
+_READING = {"pair_by": _PAIR_BY, **_COLUMNS, "skip_bad": _SKIP_BAD}
+"""The options by which `read_contents` reads a file, with their metavar and help."""
 
 
 def data_argument(name: str = "data") -> Callable[[Any], Any]:
@@ -104,40 +115,26 @@ def data_argument(name: str = "data") -> Callable[[Any], Any]:
     return click.argument(name, metavar=name.upper(), type=FILE)
 
 
-def columns_option(function: Any) -> Any:
-    """Add the options of `_COLUMNS`, which `named_columns` gathers."""
-    for name, (value, told) in reversed(_COLUMNS.items()):
+def format_option(function: Any) -> Any:
+    """Add `--from` and the options of `_READING`.
+
+    The command gets `format_name`; click's context keeps the others for `read_contents`.
+    """
+    for name, (value, text) in reversed(_READING.items()):
         function = click.option(
             "--" + name.replace("_", "-"),
             f"of_{name}",
             metavar=value,
+            type=_Output('{"file": ', "a list of omitted records") if value == "FILE" else str,
             expose_value=False,
             callback=_kept(name),
-            help=told,
+            help=text,
         )(function)
-    return function
-
-
-def format_option(function: Any) -> Any:
-    """Add `--from`, `--pair-by` and `columns_option`'s: how `read_data` is to read the file.
-
-    The command gets `format_name`; the others wait in click's context for `read_data`.
-    """
-    function = columns_option(function)
-    function = click.option(
-        "--pair-by",
-        _PAIR_BY,
-        metavar="COLUMN",
-        expose_value=False,
-        callback=lambda context, _, column: context.meta.update({_PAIR_BY: column}),
-        help="A further column that both halves of a twin share; left out, twins are found by "
-        "their ids, or else by their texts.",
-    )(function)
     return click.option(
         "--from",
         "format_name",
         metavar="FORMAT",
-        help="Format of the input; found from its content when left out.",
+        help="Format of the data; found from its content by default.",
     )(function)
 
 
@@ -155,8 +152,7 @@ def named_columns() -> Columns | None:
     """Return the columns of questions that the options name; None without any."""
     from winosmith.formats import Columns
 
-    meta = click.get_current_context().meta
-    given = {name: meta.get(name) for name in _COLUMNS}
+    given = {name: _given(name) for name in _COLUMNS}
     if not any(given.values()):
         return None
     several = {
@@ -167,56 +163,68 @@ def named_columns() -> Columns | None:
 
 
 def read_data(path: str, format_name: str | None) -> Dataset:
-    """Read a command's DATA as its options say; see `format_option`.
+    """Return the problems of a file, read as the command's options say; see `read_contents`.
 
     Raises:
-        FormatError: see `winosmith.formats.read`; of a bad record, it says how to go on without.
+        FormatError: see `winosmith.formats.read`.
     """
     from winosmith import formats
 
-    how = how_read()
-    try:
-        return formats.read(path, format_name, **how)
-    except FormatError as error:
-        if error.line is None or not formats.scan(path, format_name, **how).bad:
-            raise
-        meta = click.get_current_context().meta
-        options = {"from": format_name, **{name: meta.get(name) for name in (_PAIR_BY, *_COLUMNS)}}
-        named = [(f"--{name.replace('_', '-')}", value) for name, value in options.items() if value]
-        way = shlex.join(["winosmith", "convert", path, "good.jsonl", *chain(*named)])
-        raise FormatError(
-            f"{error.reason}; to go on without such records, set them aside first: {way} "
-            "--skip-bad bad.jsonl",
-            error.path,
-            error.line,
-        ) from None
+    return formats.problems_of(read_contents(path, format_name), path)
+
+
+def read_train(options: Mapping[str, Any]) -> Dataset | None:
+    """Return the problems of `--train`, read as the data are; None without it."""
+    return read_data(options["train"], options["format_name"]) if options["train"] else None
+
+
+def read_contents(
+    path: str,
+    format_name: str | None,
+    *,
+    omit_bad: bool = False,
+    on_progress: Callable[[float], object] | None = None,
+) -> Contents:
+    """Return the contents of a file, read as the command's options say; see `format_option`.
+
+    Args:
+        path: the file; of several files, `--skip-bad` gets the bad records of all.
+        format_name: its format; found from its content if None.
+        omit_bad: accept bad records without `--skip-bad`, too.
+        on_progress: called with the fraction of the file that is read.
+
+    Raises:
+        FormatError: the file can't be read, has a bad record without `--skip-bad`, or only bad
+            ones.
+    """
+    from winosmith import formats
+
+    contents = formats.scan(path, format_name, **how_read(), on_progress=on_progress)
+    skip_bad = bad_records_file()
+    if contents.bad and skip_bad:
+        bad: dict[str, list[Entry]] = click.get_current_context().meta.setdefault("bad", {})
+        bad[path] = contents.bad
+        formats.set_aside(bad, skip_bad)
+        say(f"{path}: {number_of(len(contents.bad), 'record')} omitted; see {skip_bad}")
+    contents.refuse(path, skip_bad=omit_bad or skip_bad is not None)
+    contents.tell(path)
+    return contents
 
 
 def how_read() -> dict[str, Any]:
-    """Return what the command's options say of how DATA is read, beside its format."""
-    return {"pair_by": pairing_column(), "columns": named_columns()}
+    """Return the arguments of `formats.scan` that the command's options set, except the format."""
+    return {"pair_by": _given("pair_by"), "columns": named_columns()}
 
 
-def pairing_column() -> str | None:
-    """Return the column that `--pair-by` names; None without it."""
-    column: str | None = click.get_current_context().meta.get(_PAIR_BY)
-    return column
+def _given(name: str) -> Any:
+    """Return the value of one of the options of `_READING`; None without it."""
+    return click.get_current_context().meta.get(name)
 
 
-def skip_bad_option(function: Any) -> Any:
-    """Add `--skip-bad FILE`."""
-    return click.option(
-        "--skip-bad",
-        type=click.Path(dir_okay=False),
-        metavar="FILE",
-        help="Set records that can't be used aside in FILE, and go on.",
-    )(function)
-
-
-def with_skip_bad(error: FormatError) -> FormatError:
-    """Return the error of a bad record, with what `--skip-bad` would do."""
-    hint = "add `skip_bad='bad.jsonl'` to set such records aside and continue"
-    return FormatError(f"{error.reason}; {hint}", error.path, error.line)
+def bad_records_file() -> str | None:
+    """Return the file that `--skip-bad` names; None without it."""
+    path: str | None = _given("skip_bad")
+    return path
 
 
 def unmarked_twins(dataset: Dataset) -> tuple[int, str]:

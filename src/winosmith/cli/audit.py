@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from winosmith.cli._options import PAGE, format_option, how_read, json_option, named_columns
+from winosmith.cli._options import PAGE, format_option, json_option, named_columns, read_contents
 from winosmith.cli._printing import Result, echo, fail_gate, say
 from winosmith.cli.admin import database_option, existing_site
 from winosmith.dataset import Dataset
-from winosmith.errors import DataError, FormatError, InputError
+from winosmith.errors import DataError, InputError
 from winosmith.problem import Problem
 
 if TYPE_CHECKING:
@@ -324,20 +324,12 @@ def _to_sheet(found: Audit, most: int, path: str) -> None:
 
 
 def _read(path: str, format_name: str | None) -> tuple[Dataset, list[str]]:
-    """Return the items of a file, and what of it is none: where, and why."""
+    """Return the items of a file, and the place and reason of each omitted record."""
     from winosmith import audit, formats
 
     tell = audit.paced(say, f"{path}: reading", 100, "%")
-    contents = formats.scan(
-        path, format_name, **how_read(), on_progress=lambda share: tell(int(100 * share))
+    contents = read_contents(
+        path, format_name, omit_bad=True, on_progress=lambda share: tell(int(100 * share))
     )
-    contents.tell(path)
-    problems = [item for item in contents.items if isinstance(item, Problem)]
-    if not problems:
-        raise (
-            contents.first_error(path)
-            if contents.bad
-            else FormatError("the file holds no items with options", path)
-        )
     refused = [f"{path}:{entry.line}: {entry.reason}" for entry in contents.bad]
-    return Dataset(problems, formats.stem(path)), refused
+    return formats.problems_of(contents, path), refused

@@ -32,20 +32,13 @@ _REASONS = 5
 @click.command()
 @click.argument("source", metavar="IN", type=_options.FILE)
 @click.argument("target", metavar="OUT", type=click.Path())
-@click.option("--from", "format_name", type=click.Choice([known.name for known in formats.FORMATS]),
-              metavar="FORMAT", help="Format of IN; found from its content when left "
-              "out.")  # fmt: skip
-@click.option("--pair-by", metavar="COLUMN", help="A further column of IN that both halves of a "
-              "twin share; left out, twins are found by their ids, or else by their "
-              "texts.")  # fmt: skip
-@_options.columns_option
+@_options.format_option
 @click.option("--to", "to_name",
               type=click.Choice([*WRITERS, *HARNESSES]),
               metavar="FORMAT", help=f"Format of OUT ({', '.join(WRITERS)}) or a harness "
               f"({', '.join(HARNESSES)}); by default found from the extension of OUT.")  # fmt: skip
 @click.option("--recast", "kind", type=click.Choice(["problems", "claims"]), help="Turn "
               "true-or-false claims into problems, or problems into claims.")  # fmt: skip
-@_options.skip_bad_option
 @click.option("--with-embargo", is_flag=True, help="Keep problems under embargo, in a format that "
               "keeps the mark (winosmith, csv).")  # fmt: skip
 @click.option("--force", is_flag=True, help="Overwrite files that exist.")
@@ -54,10 +47,8 @@ def command(
     source: str,
     target: str,
     format_name: str | None,
-    pair_by: str | None,
     to_name: str | None,
     kind: str | None,
-    skip_bad: str | None,
     with_embargo: bool,
     force: bool,
     as_json: bool,
@@ -82,21 +73,17 @@ def command(
 
     """  # noqa: D301
     if to_name in HARNESSES:
-        if kind or skip_bad or with_embargo or force or pair_by:
-            raise OutputError(
-                "a harness takes neither --recast nor --skip-bad nor --with-embargo nor --force "
-                "nor --pair-by"
-            )
+        if kind or with_embargo or force:
+            raise OutputError("a harness takes neither --recast nor --with-embargo nor --force")
         export(source, target, format_name, to_name, as_json)
         return
     into = to_name or format_of_extension(target)
+    skip_bad = _options.bad_records_file()
     check_paths(source, target, skip_bad, force)
-    contents = formats.scan(source, format_name, pair_by=pair_by, columns=_options.named_columns())
+    contents = formats.scan(source, format_name, **_options.how_read())
     if contents.bad and skip_bad is None:
-        raise _options.with_skip_bad(contents.first_error(source))
-    made = _written(made_of(contents, kind, with_embargo), target, into, skip_bad)
-    if made.aside and skip_bad is not None:
-        formats.set_aside(made.aside, skip_bad)
+        contents.refuse(source)
+    made = _written(made_of(contents, kind, with_embargo), source, target, into, skip_bad)
     lost = formats.losses(made.items, formats.scan(target, into).items)
     if as_json:
         print_json(_report(contents, made, into, lost))
@@ -108,8 +95,9 @@ _LIST = "\n".join(f"  {known.name:<20}  {known.title}" for known in formats.FORM
 command.epilog = f"\b\nFormats that are read:\n{_LIST}"
 
 
-def _written(made: Made, target: str, into: str, skip_bad: str | None) -> Made:
+def _written(made: Made, source: str, target: str, into: str, skip_bad: str | None) -> Made:
     """Write what there is; what does not fit ends the command or, with --skip-bad, is left over."""
+    made.set_aside(source, skip_bad)
     try:
         _write(made, target, into)
     except FormatError as error:
@@ -117,8 +105,10 @@ def _written(made: Made, target: str, into: str, skip_bad: str | None) -> Made:
         if not (made.items and all(isinstance(item, holds) for item in made.items)):
             raise
         if skip_bad is None:
-            raise _options.with_skip_bad(error) from error
+            reason = f"{error.reason}; {formats.SKIP_BAD}"
+            raise FormatError(reason, error.path, error.line) from error
         made = made.fitting(into)
+        made.set_aside(source, skip_bad)
         _write(made, target, into)
     return made
 
@@ -229,6 +219,11 @@ class Made:
         """Return why something was left over, and how often, the most frequent first."""
         return Counter(left.reason or "" for left in self.aside).most_common()
 
+    def set_aside(self, source: str, path: str | None) -> None:
+        """Write what was left over of a file to the file of `--skip-bad`, if there is any."""
+        if self.aside and path is not None:
+            formats.set_aside({source: self.aside}, path)
+
     def fitting(self, format_name: str) -> Made:
         """Return what fits into a format; the rest is left over."""
         reasons = formats.unfit(self.items, format_name)
@@ -315,7 +310,7 @@ def export(source: str, target: str, format_name: str | None, harness: str, as_j
     """Write the problems of a file as a task of a harness, and say how to run it."""
     from winosmith import release  # imports every filter
 
-    everything = formats.read(source, format_name)
+    everything = _options.read_data(source, format_name)
     data = everything.select(row for row, p in enumerate(everything) if not p.embargo)
     left_out = len(everything) - len(data)
     if harness == "lm-eval":

@@ -29,7 +29,8 @@ Options = dict[str, Any]
 )
 @click.option("--out", required=True, metavar="FILE.jsonl", help="The predictions to write.")
 @click.option("--train", metavar="DATA", help="Solved problems to learn from, or to draw --shots "
-              "from.", type=_options.FILE)  # fmt: skip
+              "from; read as --from, --pair-by and the options of columns say.",
+              type=_options.FILE)  # fmt: skip
 @click.option("--model", metavar="HUB_ID|FOLDER", multiple=True, help="Several make an ensemble. "
               "Of chat: the server's name for it; OPENAI_MODEL if not told.")  # fmt: skip
 @click.option("--scoring", metavar="KIND", help="Of causal: partial (if not told), full, each also "
@@ -86,15 +87,13 @@ def command(ctx: click.Context, /, **options: Any) -> None:
         winosmith solve dev.jsonl --solver chat --model qwen3:8b --train train.jsonl \\
             --base-url http://localhost:11434/v1 --out qwen.jsonl
     """  # noqa: D301
-    from winosmith import formats
-
     told = {name for name in options if _on_command_line(ctx, name)}
     own = {option for needed, other in _solvers.TAKES.values() for option in needed | other}
     _solvers.check_options(options["solver"], told & own)
     if options["cluster"] and options["solver"] in ("chat", "hunting"):
         raise click.UsageError(f"{options['solver']} works from this machine; leave --cluster out")
     dataset = _options.read_data(options["data"], options["format_name"])
-    train = formats.read(options["train"]) if options["train"] else None
+    train = _options.read_train(options)
     if options["sees"] is None and (seen := _solvers.sees(options, dataset, train)) == "pronoun":
         say("Problems differ in nothing but the pronoun, so the solver sees it (--sees pronoun)")
         options["sees"] = seen

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
-from winosmith import formats, metrics, report
+from winosmith import metrics, report
 from winosmith.cli import _options
-from winosmith.cli._printing import Result, Rows, say
+from winosmith.cli._printing import Result, Rows
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError
 from winosmith.metrics import ClaimStatistics, LineageStatistics, Statistics
@@ -21,14 +21,12 @@ from winosmith.text import number_of
 @click.command()
 @click.argument("data", nargs=-1, required=True, metavar="DATA...", type=_options.FILE)
 @_options.format_option
-@_options.skip_bad_option
 @click.option("--seed", default=0, show_default=True, help="Of the search for leaks.")
 @click.option("--out", type=_options.PAGE, metavar="FILE.html", help="Write a report there.")
 @_options.json_option
 def command(
     data: tuple[str, ...],
     format_name: str | None,
-    skip_bad: str | None,
     seed: int,
     out: str | None,
     as_json: bool,
@@ -46,7 +44,7 @@ def command(
         winosmith stats dev.jsonl
         winosmith stats train.c.txt test.c.txt
     """  # noqa: D301
-    asked = _read(data, format_name, skip_bad)
+    asked = _read(data, format_name)
     result = (
         _of_problems(asked, seed)
         if isinstance(asked, Dataset)
@@ -57,28 +55,16 @@ def command(
     result.tell(as_json=as_json, out=out)
 
 
-def _read(
-    paths: Sequence[str], format_name: str | None, skip_bad: str | None
-) -> Dataset | tuple[Claim, ...]:
+def _read(paths: Sequence[str], format_name: str | None) -> Dataset | tuple[Claim, ...]:
     """Return the problems or claims of all files, in order."""
     parts: list[Dataset | tuple[Claim, ...]] = []
-    bad: list[formats.Entry] = []
     for path in paths:
-        contents = formats.scan(path, format_name, **_options.how_read())
-        contents.tell(path)
-        if contents.bad and skip_bad is None:
-            raise _options.with_skip_bad(contents.first_error(path))
-        if not contents.items:
-            raise FormatError("the file holds no record that can be read", path)
-        bad += contents.bad
+        contents = _options.read_contents(path, format_name)
         claims = tuple(item for item in contents.items if isinstance(item, Claim))
         problems = [item for item in contents.items if isinstance(item, Problem)]
         if claims and problems:
             raise FormatError("the file holds both problems and true-or-false claims", path)
         parts.append(claims or Dataset(problems, Path(path).stem))
-    if bad and skip_bad is not None:
-        formats.set_aside(bad, skip_bad)
-        say(f"Left out: {len(bad):,} records that can't be read, in {skip_bad}.")
     if len(parts) == 1:
         return parts[0]
     from winosmith.study import joined

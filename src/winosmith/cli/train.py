@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from winosmith.cli._options import FILE, json_option, regularisation, regularisation_options
+from winosmith.cli._options import (
+    FILE,
+    format_option,
+    json_option,
+    read_contents,
+    regularisation,
+    regularisation_options,
+)
 from winosmith.cli._printing import echo, print_json, print_table, progress, say
 from winosmith.errors import InputError
 from winosmith.models import GRIDS, Grid, TrainingSettings
@@ -69,6 +76,7 @@ Options = dict[str, Any]
               help="Cut longer texts at their start; the model's limit if not told.")  # fmt: skip
 @click.option("--device", metavar="NAME", help="As torch names it; the GPU if there is one.")
 @click.option("--force", is_flag=True, help="Replace what another recipe left in DIR.")
+@format_option
 @json_option
 def command(**options: Any) -> None:
     """Fine-tune an encoder to choose between two options; keep the best run on dev.
@@ -103,17 +111,17 @@ def _trained(options: Options) -> dict[str, Any]:
         raise InputError("--curve measures sizes; it goes with neither --then nor --on-all")
     if bool(options["then"]) != bool(options["then_dev"]):
         raise InputError("--then and --then-dev belong together; give both or none")
-    parts = [read_trainable(path, options["claims"]) for path in options["train"]]
+    parts = [read_trainable(path, options) for path in options["train"]]
     if options["curve"]:
         return _curve(parts, options)
-    train, dev = with_dev(study.joined(parts, Path(options["train"][0]).stem), options["dev"],
-                          options["claims"])  # fmt: skip
+    joined = study.joined(parts, Path(options["train"][0]).stem)
+    train, dev = with_dev(joined, options["dev"], options)
     if not options["then"]:
         return _one(train, dev, options["model"], Path(options["out"]), options)
     out = Path(options["out"])
     report = _one(train, dev, options["model"], out / "first", options)
-    parts = [read_trainable(path, options["claims"]) for path in options["then"]]
-    target, target_dev = with_dev(study.joined(parts), options["then_dev"], options["claims"])
+    parts = [read_trainable(path, options) for path in options["then"]]
+    target, target_dev = with_dev(study.joined(parts), options["then_dev"], options)
     model = out / "first" / ("all" if options["on_all"] else "")
     report["then"] = _one(target, target_dev, model, out / "then", options)
     report["forgetting"] = _forgetting(dev, out, options)
@@ -195,14 +203,14 @@ def _curve(parts: list[Trainable], options: Options) -> dict[str, Any]:
     only = parts[0]
     dev = options["dev"]
     if len(parts) == 1:
-        whole, measured = with_dev(only, dev, options["claims"])
+        whole, measured = with_dev(only, dev, options)
         if not isinstance(whole, Dataset):
             raise InputError("--curve takes nested parts of problems; name a file for each size")
         sizes: list[Trainable] = list(study.nested(whole))
     else:
         if dev.isdigit():
             raise InputError("--curve of several files measures all on one dev file; name it")
-        sizes, measured = sorted(parts, key=len), with_dev(only, dev, options["claims"])[1]
+        sizes, measured = sorted(parts, key=len), with_dev(only, dev, options)[1]
     out = Path(options["out"])
     reports: list[dict[str, Any]] = []
     with progress("Training, step") as advance:
@@ -240,22 +248,22 @@ def _forgetting(dev: Trainable, out: Path, options: Options) -> dict[str, Any] |
     return {"n": len(dev), **right, **{name: found.record()[name] for name in rest}}
 
 
-def read_trainable(path: str, as_claims: bool) -> Trainable:
+def read_trainable(path: str, options: Options, as_claims: bool = False) -> Trainable:
     """Return the problems of a file, or its claims; problems as claims if asked for."""
-    from winosmith import formats
     from winosmith.dataset import Dataset
     from winosmith.problem import Claim, Problem
     from winosmith.recast import to_claims
 
-    items = formats.read_items(path)
+    items = read_contents(path, options["format_name"]).items
     claims = [item for item in items if isinstance(item, Claim)]
     problems = [item for item in items if isinstance(item, Problem)]
     if claims:
         return tuple(claims)
+    as_claims = as_claims or options["claims"]
     return to_claims(problems) if as_claims else Dataset(problems, Path(path).stem)
 
 
-def with_dev(train: Trainable, dev: str, as_claims: bool) -> tuple[Trainable, Trainable]:
+def with_dev(train: Trainable, dev: str, options: Options) -> tuple[Trainable, Trainable]:
     """Return what to train on, and a dev part: a file, or drawn from what to train on."""
     from winosmith import study
 
@@ -263,7 +271,7 @@ def with_dev(train: Trainable, dev: str, as_claims: bool) -> tuple[Trainable, Tr
         return study.apart(train, int(dev))
     if not Path(dev).is_file():
         raise InputError(f"the dev part {dev!r} is neither a file nor a number of problems")
-    held = read_trainable(dev, as_claims or isinstance(train, tuple))
+    held = read_trainable(dev, options, as_claims=isinstance(train, tuple))
     shared = study.overlap(train, held)
     if shared:
         say(

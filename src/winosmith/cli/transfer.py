@@ -14,7 +14,7 @@ import click
 from click.core import ParameterSource
 
 from winosmith.cli import solve as solve_command
-from winosmith.cli._options import FILE, json_option
+from winosmith.cli._options import FILE, format_option, how_read, json_option, read_train
 from winosmith.cli._predictions import overlaps, trained_option
 from winosmith.cli._printing import Result, echo, progress, say
 from winosmith.cli._solvers import SOLVERS, TAKES, check_options, made, sees
@@ -51,6 +51,7 @@ _OF_SOLVERS = {option for needed, other in TAKES.values() for option in needed |
 @click.option("--grid", type=click.Choice(list(GRIDS)), default="one", show_default=True,
               help="Of --tune: what is tried, as in winosmith train.")  # fmt: skip
 @trained_option
+@format_option
 @click.option("--force", is_flag=True, help="Replace the results of another solver in DIR.")
 @json_option
 @click.pass_context
@@ -78,7 +79,7 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     from winosmith import study
 
     options["name"] = options["name"] or _name(options)
-    targets, seen = _not_seen(_targets(options["data"]), options)
+    targets, seen = _not_seen(_targets(options), options)
     withheld = {
         data: f"{study.TARGETS[data]}: {_told(options['name'], found)}"
         for data, found in seen.items()
@@ -99,11 +100,12 @@ command.params[2:2] = [
 ]
 
 
-def _targets(data: tuple[str, ...]) -> list[Target]:
+def _targets(options: Options) -> list[Target]:
     from winosmith import study
 
+    how = {**how_read(), "format_name": options["format_name"]}
     targets: dict[str, Target] = {}
-    for given in data:
+    for given in options["data"]:
         name, equals, path = given.partition("=")
         if equals and name in study.TARGETS:
             found = [(name, Path(path))]
@@ -112,7 +114,7 @@ def _targets(data: tuple[str, ...]) -> list[Target]:
         else:
             found = [("", Path(given))]
         for known, file in found:
-            target = study.read_target(file, known or None)
+            target = study.read_target(file, known or None, how)
             if target.name in targets:
                 raise InputError(
                     f"{file} and {targets[target.name].file} are both {target.name}; name one"
@@ -180,9 +182,7 @@ def _found(
     withheld: Mapping[str, str],
     options: Options,
 ) -> dict[str, list[Solved]]:
-    from winosmith import formats
-
-    train = formats.read(options["train"]) if options["train"] else None
+    train = read_train(options)
     solver = made(options, train, lambda done, of: None)
     recipe = {"transfer": dict(getattr(solver, "parameters", {})), "tune": {}}
     if (

@@ -34,6 +34,7 @@ from winosmith.formats._packed import content
 from winosmith.outputs import unguarded
 from winosmith.problem import BLANK, Claim, Problem, Scalar
 from winosmith.records import DECODER, parsed
+from winosmith.text import writing
 
 Item = Problem | Claim
 
@@ -47,12 +48,15 @@ class Entry:
         raw: the record's own text, for setting it aside.
         item: the problem or claim; None when it can't be read.
         reason: why it can't be read; None when it can.
+        note: how a record was read that contradicts itself or leaves something open; None if it
+            does neither.
     """
 
     line: int
     raw: str
     item: Item | None = None
     reason: str | None = None
+    note: str | None = None
 
 
 @dataclass(frozen=True)
@@ -202,23 +206,17 @@ def blanked(before: str, pronoun: str, after: str) -> tuple[str, str | None]:
 
     A pronoun that is itself the blank stands for an unknown one: None.
 
+    A text without spaces between its words gets none around the blank.
+
     >>> blanked("The cup hit the jug and ", " it ", " broke.")
     ('The cup hit the jug and _ broke.', 'it')
     """
     if BLANK in before + after:
         raise ProblemError("the text around the pronoun holds a blank ('_')")
+    if writing(before + after) == "unspaced":
+        before, pronoun, after = before.rstrip(), pronoun.strip(), after.lstrip()
     sentence = tidy(before + pronoun.replace(pronoun.strip(), BLANK) + after)
     return sentence, None if tidy(pronoun) == BLANK else tidy(pronoun)
-
-
-def whole_word(word: str, text: str) -> list[int]:
-    """Return where a word or phrase stands in a text as a whole, by offset, in any case.
-
-    >>> whole_word("he", "The man said he knew the others; He did.")
-    [13, 33]
-    """
-    pattern = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)", re.IGNORECASE)
-    return [found.start() for found in pattern.finditer(text)]
 
 
 def answer_among(options: Iterable[str], answer: str) -> int:

@@ -95,6 +95,7 @@ def detect(source: Source) -> Format:
         f"{what}; name one with `format_name=` ({names}), or the columns of questions with "
         "`question=`, `choices=` and `answer=`",
         source.path,
+        next(source.lines())[0],
     )
 
 
@@ -104,7 +105,8 @@ def _as_rows(source: Source) -> str:
         return found
     why, asks = lacking(source)
     near = "" if asks else _nearest(source)
-    return near + (f"; as questions, {why}" if why else "")
+    found = near + (f"; as questions, {why}" if why else "")
+    return found or f"; it begins with {next(source.lines())[1][:60]!r}"
 
 
 _ROWS = "; write one record a line, for example with: jq -c {} FILE > rows.jsonl"

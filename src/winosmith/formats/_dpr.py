@@ -18,12 +18,15 @@ its option in it**, and the other end is in `extra`; better read the `dpr` files
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 
 from winosmith.errors import ProblemError
 from winosmith.formats import _base
 from winosmith.formats._base import Entry, Format, Row, Source
 from winosmith.formats._twins import paired
 from winosmith.problem import BLANK, Extra, Problem
+from winosmith.text import occurrences, writing
 
 _MASK = "[MASK]"
 
@@ -50,13 +53,13 @@ def _problem(lines: Sequence[str], position: int) -> Problem:
         )
     sentence, pronoun, listed, answer = lines
     pronoun = _base.tidy(pronoun)
-    found = [sentence.find(_MASK)] if pronoun == _MASK else _base.whole_word(pronoun, sentence)
-    if not found or found[0] < 0:
+    found = occurrences(pronoun, sentence)
+    if not found:
         raise ProblemError(f"the sentence does not hold the pronoun {pronoun!r}")
     if BLANK in sentence:
         raise ProblemError("the sentence holds a blank ('_')")
     at = found[0]
-    options = tuple(map(_base.tidy, listed.split(",")))
+    options = _options(listed)
     return Problem(
         id=str(position),
         sentence=_base.tidy(sentence[:at] + BLANK + sentence[at + len(pronoun) :]),
@@ -66,21 +69,40 @@ def _problem(lines: Sequence[str], position: int) -> Problem:
     )
 
 
+def _options(listed: str) -> tuple[str, ...]:
+    """Return the options of a line, at its commas or, without any, at those of another script."""
+    comma = next((sign for sign in ",，、،" if sign in listed), ",")
+    return tuple(map(_base.tidy, listed.split(comma)))
+
+
 def _recognises(source: Source) -> bool:
     first = next(_blocks(source), [])
     if len(first) != 4:
         return False
     _, sentence = first[0]
     pronoun, listed, answer = (_base.tidy(line) for _, line in first[1:])
-    return pronoun in sentence and answer in [_base.tidy(option) for option in listed.split(",")]
+    return bool(occurrences(pronoun, sentence)) and answer in _options(listed)
 
 
 def _read(source: Source) -> list[Entry]:
-    return paired(
-        _base.entry(block[0][0], raw, lambda: _problem([line for _, line in block], position))  # noqa: B023 - called here
-        for position, block in enumerate(_blocks(source))
-        for raw in ["\n".join(line for _, line in block)]
-    )
+    return paired(map(_noted, _entries(source)))
+
+
+def _entries(source: Source) -> Iterator[Entry]:
+    for position, block in enumerate(_blocks(source)):
+        lines = [line for _, line in block]
+        yield _base.entry(block[0][0], "\n".join(lines), partial(_problem, lines, position))
+
+
+def _noted(found: Entry) -> Entry:
+    """Note a text without spaces that has the pronoun again, perhaps as a part of a word."""
+    problem = found.item
+    if not isinstance(problem, Problem) or writing(problem.sentence) != "unspaced":
+        return found
+    if not occurrences(problem.pronoun or "", problem.sentence):
+        return found
+    what = "the text has the pronoun several times, and the file gives no place: the first is read"
+    return replace(found, note=what)
 
 
 DPR = Format(

@@ -140,6 +140,10 @@ class ReadingNote(UserWarning):
     """What a reader did beyond what the file says."""
 
 
+SKIP_BAD = "add `skip_bad='bad.jsonl'` to set such records aside and continue"
+"""What to do about records that can't be used."""
+
+
 @dataclass(frozen=True)
 class Contents:
     """What a file holds.
@@ -165,6 +169,20 @@ class Contents:
         more = len(self.bad) - 1
         others = f"; {more} more record{'s' * (more > 1)} can't be read" if more else ""
         return FormatError(f"{first.reason}{others}", path, first.line)
+
+    def refuse(self, path: str | Path, *, skip_bad: bool = False) -> None:
+        """Raise the error of a file without a sound record, or with a bad one.
+
+        Args:
+            path: the file.
+            skip_bad: accept bad records if there is a sound one.
+        """
+        if self.bad and not (skip_bad and self.items):
+            error = self.first_error(path)
+            hint = "; no record is left" if skip_bad else f"; {SKIP_BAD}"
+            raise FormatError(f"{error.reason}{hint}", error.path, error.line)
+        if not self.items:
+            raise FormatError("the file holds no record that can be read", path)
 
     def tell(self, path: str | Path) -> None:
         """Warn of what the reader did beyond what the file says, a `ReadingNote` each."""
@@ -208,12 +226,12 @@ def scan(
     if not as_written:
         entries, apart = with_blanks_apart(entries)
         notes += apart
-    if pair_by:
+    if pair_by and any(found.item for found in entries):
         entries = _paired_by(entries, pair_by, place(path))
     elif source and known is not QUESTIONS and not as_written and not marked:
         entries, told = _with_twins_found(entries)
         notes += told
-    contents = Contents(known, [], [], [], tuple(notes))
+    contents = Contents(known, [], [], [], (*notes, *_notes(entries)))
     for found in with_lineages_checked(entries):
         if found.item is None:
             contents.bad.append(found)
@@ -224,6 +242,15 @@ def scan(
         problems = [item for item in contents.items if isinstance(item, Problem)]
         refuse_unread_pairs(problems, place(path))
     return contents
+
+
+def _notes(entries: Sequence[Entry]) -> list[str]:
+    """Return the readers' notes on records: the first with its line, and how many there are."""
+    noted = [found for found in entries if found.note]
+    if not noted:
+        return []
+    more = f" ({len(noted):,} of {len(entries):,} records have such a note)" * (len(noted) > 1)
+    return [f"line {noted[0].line}: {noted[0].note}{more}"]
 
 
 def _telling(
@@ -493,9 +520,9 @@ def read_items(
     Args:
         path: the file.
         format_name: its format; found from its content when None.
-        skip_bad: a file for the records that can't be read, as JSON Lines with `line`, `reason`
-            and `record`; it is written only when there are any. When None, the first bad record
-            ends the reading.
+        skip_bad: a file for the records that can't be read, as JSON Lines with `file`, `line`,
+            `reason` and `record`; it is written only if there are any. If None, the first bad
+            record ends the reading.
         pair_by: a further column that the halves of a twin share; see `scan`.
         as_written: neither look for twins nor mend blanks; see `scan`.
         columns: which columns hold question, choices and answer; see `scan`.
@@ -512,22 +539,20 @@ def _sound(
 ) -> Contents:
     """Return the contents of a file without bad records, and warn of its notes."""
     contents = scan(path, format_name, **how)
-    if contents.bad and skip_bad is None:
-        raise contents.first_error(place(path))
     if contents.bad and skip_bad is not None:
-        set_aside(contents.bad, skip_bad)
-    if not contents.items:
-        raise FormatError("the file holds no record that can be read", place(path))
+        set_aside({place(path): contents.bad}, skip_bad)
+    contents.refuse(place(path), skip_bad=skip_bad is not None)
     contents.tell(place(path))
     return contents
 
 
-def set_aside(bad: Sequence[Entry], path: str | Path) -> None:
-    """Write bad records as JSON Lines with `line`, `reason` and `record`."""
+def set_aside(bad: Mapping[str, Sequence[Entry]], path: str | Path) -> None:
+    """Write the bad records of files as JSON Lines with `file`, `line`, `reason` and `record`."""
     with write_aside(path) as file:
-        for found in bad:
-            record = {"line": found.line, "reason": found.reason, "record": found.raw}
-            file.write(json.dumps(record, ensure_ascii=False) + "\n")
+        for name, entries in bad.items():
+            for found in entries:
+                record = {"file": name, "line": found.line, "reason": found.reason}
+                file.write(json.dumps(record | {"record": found.raw}, ensure_ascii=False) + "\n")
 
 
 def read(
@@ -547,18 +572,20 @@ def read(
         FormatError: as `read_items`, or the file holds claims.
     """
     how = {"pair_by": pair_by, "as_written": as_written, "columns": columns}
-    return _problems_of(_sound(path, format_name, skip_bad, how), path)
+    return problems_of(_sound(path, format_name, skip_bad, how), path)
 
 
-def read_noted(
-    path: Readable, format_name: str | None = None, *, pair_by: str | None = None
-) -> tuple[Dataset, tuple[str, ...]]:
-    """Read a file as `read` does; return its problems, and the notes of which it also warns."""
-    contents = _sound(path, format_name, None, {"pair_by": pair_by})
-    return _problems_of(contents, path), contents.notes
+def dataset_of(data: Dataset | Readable) -> Dataset:
+    """Return a data set as it is, and anything else as `read` reads it."""
+    return data if isinstance(data, Dataset) else read(data)
 
 
-def _problems_of(contents: Contents, path: Readable) -> Dataset:
+def problems_of(contents: Contents, path: Readable) -> Dataset:
+    """Return the problems of a file as a data set named after it.
+
+    Raises:
+        FormatError: the file contains claims.
+    """
     problems = [item for item in contents.items if isinstance(item, Problem)]
     if len(problems) < len(contents.items):
         raise FormatError(

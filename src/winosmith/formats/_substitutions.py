@@ -1,9 +1,10 @@
 """wsc273.json and pdp60.json: the sentence with each option filled in, right or wrong.
 
 A question is told by its `question_id`; its sentence and options are what the fillings share and
-what they don't, cut at whole words. So "because The city councilmen feared" and "because The
-demonstrators feared" give "because The _ feared" with "city councilmen" and "demonstrators": the
-filled sentences are the file's own, letter for letter.
+what they don't, cut at whole words, or at letters if the script has no spaces between words. So
+"because The city councilmen feared" and "because The demonstrators feared" give "because The _
+feared" with "city councilmen" and "demonstrators": the filled sentences are the file's own, letter
+for letter.
 
 A question with more than two options was written as comparisons with the right option, each
 `(wrong, right)` or `(right, wrong)` in the order of the options, so that the right filling
@@ -13,7 +14,6 @@ here; `winosmith.recast.to_pairs` gives the 80.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -22,8 +22,7 @@ from winosmith.formats import _base
 from winosmith.formats._base import Entry, Format, Source
 from winosmith.formats._twins import paired
 from winosmith.problem import BLANK, Problem
-
-_WORD = re.compile(r"\w+(?:['’-]\w+)*|\W")
+from winosmith.text import whole_pieces
 
 Row = Mapping[str, Any]
 
@@ -39,7 +38,7 @@ def _problem(rows: Sequence[Row]) -> Problem:
         raise ProblemError("no filling of the question is marked as right")
     right = next(iter(rights), None)
     ordered = _in_order(fillings, right)
-    before, after = _shared([_WORD.findall(filling) for filling in ordered])
+    before, after = _shared([*map(whole_pieces, ordered)])
     cut = slice(len(before), -len(after) or None)
     return Problem(
         id=str(rows[0]["question_id"]),

@@ -1,51 +1,63 @@
 """SuperGLUE-WSC: is the pronoun at span 2 the candidate at span 1? Claims, not problems.
 
-`span1_index` and `span2_index` count the pieces of `text.split(" ")`. The pronoun becomes the
-blank; the claims on one blank of one text share a `problem_id`, the `idx` of the first of them.
+In SuperGLUE, `span1_index` and `span2_index` count the pieces of `text.split(" ")`; in CLUEWSC,
+whose Chinese has no spaces, they count characters. A file has one of the two kinds: the one that
+fits more of its spans. The pronoun becomes the blank; the claims on one blank of one text share a
+`problem_id`, the `idx` of the first of them. The spans are in `target`, or in columns of the row
+itself, as in Hugging Face's `super_glue`, whose labels are 1 (true), 0 and -1 (no label).
 
-Survived, and kept in `extra` so that a file is written as it was read: spans whose index and text
-disagree (a possessive "Emma's", the "it" of the val file's idx 42, whose index names "use"); a
+Survived, and kept in `extra` so that a file is written as it was read: a pronoun that the text has
+once, though not at its index (the "it" of the val file's idx 42, whose index names "use"); a
 candidate with a line end (idx 234); the same claim twice; no label (test, FewGLUE).
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 from winosmith.errors import ProblemError
 from winosmith.formats import _base
 from winosmith.formats._base import Entry, Format, Item, Source, Writer
 from winosmith.problem import BLANK, Claim, Extra, Scalar
+from winosmith.text import occurrences, writing
 
 _KEY = "superglue_wsc"
 
+_SPANS = frozenset({"span1_text", "span1_index", "span2_text", "span2_index"})
 
-def _claim(record: Mapping[str, Any], position: int) -> Claim:
-    text = _base.text_field(record, "text")
-    target = record.get("target")
-    if not isinstance(target, dict):
-        raise ProblemError("the record has no 'target' with two spans")
+Unit = Literal["word", "character"]
+"""What an index counts: the pieces of `text.split(" ")`, or characters."""
+
+_UNITS: tuple[Unit, ...] = ("word", "character")
+
+Record = Mapping[str, Any]
+
+
+def _claim(record: Record, position: int, units: Sequence[Unit]) -> Claim:
+    """Return a claim; `units` are those that indices of the file may count."""
+    text, target = _base.text_field(record, "text"), _target(record)
     if BLANK in text:
         raise ProblemError("the text holds a blank ('_')")
     candidate, pronoun = (
         _base.text_field(target, "span1_text"),
         _base.text_field(target, "span2_text"),
     )
-    at = _pronoun_at(text, pronoun, _index(target, "span2_index"))
-    label = record.get("label")
-    if label is not None and not isinstance(label, bool):
-        raise ProblemError(f"the label must be true or false, not {label!r}")
+    index = _index(target, "span2_index")
+    at = _pronoun_at(text, pronoun, index, units)
     kept: dict[str, Scalar] = {
         "idx": record.get("idx", position),
         "span1_index": _index(target, "span1_index"),
     }
+    if "word" not in units:
+        kept["unit"] = "character"
     if candidate != _base.tidy(candidate):
         kept["span1_text"] = candidate
-    if target["span2_index"] != _piece(text, at):
-        kept["span2_index"] = target["span2_index"]
+    if index not in {_counted(text, at, unit) for unit in units}:
+        kept["span2_index"] = index
     found = text[at : at + len(pronoun)]
     if found != pronoun:
         kept["span2_text"] = pronoun
@@ -53,71 +65,163 @@ def _claim(record: Mapping[str, Any], position: int) -> Claim:
         problem_id=str(kept["idx"]),
         sentence=text[:at] + BLANK + text[at + len(pronoun) :],
         candidate=_base.tidy(candidate),
-        holds=label,
+        holds=_label(record),
         pronoun=found,
         extra=Extra({f"{_KEY}.{key}": value for key, value in kept.items()}),
     )
 
 
-def _index(target: Mapping[str, Any], key: str) -> int:
-    value = target.get(key)
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+def _target(record: Record) -> Record:
+    target = record.get("target", record)
+    if not isinstance(target, Mapping) or not target.keys() >= _SPANS:
+        raise ProblemError("the record has no 'target' with two spans")
+    return target
+
+
+def _index(target: Record, key: str) -> int:
+    value = target[key]
+    if isinstance(value, bool) or not str(value).removesuffix(".0").isdecimal():
         raise ProblemError(f"{key!r} must be a whole number from 0, not {value!r}")
-    return value
+    return int(value)
 
 
-def _piece(text: str, at: int) -> int:
-    """Return which piece of `text.split(" ")` the character at an offset belongs to."""
-    return text.count(" ", 0, at)
+def _label(record: Record) -> bool | None:
+    """Return whether the claim holds; None if the label is withheld.
+
+    Numbers are labels only without `target`: CLUE, which has it, numbers true as 0.
+    """
+    label = record.get("label")
+    known = {"true": True, "false": False, "": None, "none": None}
+    if "target" not in record:
+        known |= {"1": True, "0": False, "-1": None}
+    said = str(label).strip().casefold().removesuffix(".0")
+    if said not in known:
+        raise ProblemError(f"the label must be true or false, not {label!r}")
+    return known[said]
 
 
-def _pronoun_at(text: str, pronoun: str, piece: int) -> int:
-    """Return the offset of the pronoun nearest to the piece that the file names."""
-    found = _base.whole_word(pronoun, text) if pronoun.strip() else []
+def _counted(text: str, at: int, unit: Unit) -> int:
+    """Return the index of the character at an offset, or of the word that has it."""
+    return at if unit == "character" else text.count(" ", 0, at)
+
+
+def _pointed(text: str, span: str, index: int, unit: Unit) -> int | None:
+    """Return the offset of the one occurrence of a span to which an index points, or None."""
+    found = occurrences(span, text, attached=True)
+    there = [at for at in found if _counted(text, at, unit) == index]
+    return there[0] if len(there) == 1 else None
+
+
+def _pronoun_at(text: str, pronoun: str, index: int, units: Sequence[Unit]) -> int:
+    """Return the offset of the pronoun to which the index points, or of its only occurrence."""
+    pointed = {_pointed(text, pronoun, index, unit) for unit in units} - {None}
+    found = [at for at in pointed if at is not None] or occurrences(pronoun, text)
+    if len(found) == 1:
+        return found[0]
     if not found:
         raise ProblemError(f"the pronoun {pronoun!r} is not in the text")
-    return min(found, key=lambda at: abs(_piece(text, at) - piece))
+    there = f"{pronoun!r} is there both by words and by characters"
+    if not pointed:
+        there = (
+            f"{_there(text, index, pronoun, units)}; the text has the pronoun {pronoun!r} "
+            f"{len(found)} times, and which one is meant is not known"
+        )
+    raise ProblemError(f"'span2_index' is {index}, {there}")
+
+
+def _there(text: str, index: int, pronoun: str, units: Sequence[Unit]) -> str:
+    """Return what the text has at an index, as part of a sentence."""
+    words = "".join(text.split(" ")[index:][:1])
+    has = words if "word" in units else text[index : index + len(pronoun)]
+    return f"where the text has {has!r}" if has else "behind the end of the text"
+
+
+def _units(records: Iterable[Record]) -> Sequence[Unit]:
+    """Return what the indices of a file count: what fits more spans; both if they fit as many."""
+    fits = Counter(dict.fromkeys(_UNITS, 0))
+    for record in records:
+        target = record.get("target", record)
+        for span in ("span1", "span2"):
+            try:
+                said = record["text"], target[f"{span}_text"], _index(target, f"{span}_index")
+                fits.update(unit for unit in _UNITS if _pointed(*said, unit) is not None)
+            except (ProblemError, KeyError, TypeError, AttributeError):
+                continue  # a record that can't be read
+    return [unit for unit in _UNITS if fits[unit] == max(fits.values())]
 
 
 def _read(source: Source) -> Iterator[Entry]:
     """Yield the claims; those on the same blank of the same text get the first one's id."""
     first: dict[tuple[str, str | None], str] = {}
-    for found in _base.json_lines(source, _claim):
+    records = list(_base.line_records(source))
+    units = _units(record for _, _, record, _ in records if record is not None)
+    for found in _base.built(records, lambda record, at: _claim(record, at, units)):
         claim = found.item
         if isinstance(claim, Claim):
             shared = first.setdefault((claim.sentence, claim.pronoun), claim.problem_id)
-            found = replace(found, item=replace(claim, problem_id=shared))
+            found = replace(found, item=replace(claim, problem_id=shared), note=_note(claim, units))
         yield found
 
 
+def _note(claim: Claim, units: Sequence[Unit]) -> str | None:
+    """Return that the index of a claim's pronoun points to something else, or None."""
+    index, pronoun = claim.extra.get(f"{_KEY}.span2_index"), claim.pronoun or ""
+    if not isinstance(index, int):
+        return None
+    there = _there(claim.sentence.replace(BLANK, pronoun), index, pronoun, units)
+    return f"'span2_index' is {index}, {there}; {pronoun!r} is read at its only place"
+
+
 def _write(items: Sequence[Item], file: IO[str]) -> None:
-    for position, item in enumerate(items):
-        if not isinstance(item, Claim):
-            raise _base.cannot_write(item, "the format holds true-or-false claims alone")
-        file.write(json.dumps(_record(item, position)) + "\n")
+    """Write claims, with indices of words if these place each pronoun, otherwise of characters."""
+    claims = [item for item in items if isinstance(item, Claim)]
+    if len(claims) < len(items):
+        item = next(item for item in items if not isinstance(item, Claim))
+        raise _base.cannot_write(item, "the format has only true-or-false claims")
+    unit: Unit = "word" if all(map(_fits_words, claims)) else "character"
+    records = [_record(claim, position, unit) for position, claim in enumerate(claims)]
+    units = _units(records)
+    for claim, record in zip(claims, records, strict=True):
+        try:
+            _claim(record, 0, units)
+        except ProblemError as error:
+            raise _base.cannot_write(claim, str(error)) from None
+    file.writelines(json.dumps(record) + "\n" for record in records)
 
 
-def _record(claim: Claim, position: int) -> dict[str, Any]:
+def _text(claim: Claim) -> tuple[str, int, str]:
+    """Return the text of a claim, the offset of its pronoun, and the pronoun."""
     before, after = claim.sentence.split(BLANK)
-    pronoun = claim.pronoun
-    if not pronoun:
+    if not claim.pronoun:
         raise _base.cannot_write(claim, "the format needs the pronoun that the blank replaced")
-    text = before + pronoun + after
-    piece = _piece(text, len(before))
-    kept = {key.split(".")[1]: value for key, value in claim.extra.items() if _KEY in key}
-    if len(before) not in _base.whole_word(pronoun, text):
+    return before + claim.pronoun + after, len(before), claim.pronoun
+
+
+def _fits_words(claim: Claim) -> bool:
+    text, at, pronoun = _text(claim)
+    if f"{_KEY}.unit" in claim.extra or writing(text) == "unspaced":
+        return False
+    return _pointed(text, pronoun, _counted(text, at, "word"), "word") == at
+
+
+def _record(claim: Claim, position: int, unit: Unit) -> dict[str, Any]:
+    text, at, pronoun = _text(claim)
+    if at not in occurrences(pronoun, text, attached=True):
         raise _base.cannot_write(
             claim, f"the pronoun {pronoun!r} is no word of its own in the text"
         )
+    kept = {key.split(".")[1]: value for key, value in claim.extra.items() if _KEY in key}
+    if kept.get("unit", "word") != unit:
+        kept = {key: value for key, value in kept.items() if not key.endswith("_index")}
+    if "span1_index" not in kept:
+        kept["span1_index"] = _counted(text, _candidate_at(claim, text), unit)
     record: dict[str, Any] = {
         "text": text,
         "target": {
             "span1_text": kept.get("span1_text", claim.candidate),
-            "span1_index": (
-                kept["span1_index"] if "span1_index" in kept else _candidate_piece(claim, text)
-            ),
+            "span1_index": kept["span1_index"],
             "span2_text": kept.get("span2_text", pronoun),
-            "span2_index": kept.get("span2_index", piece),
+            "span2_index": kept.get("span2_index", _counted(text, at, unit)),
         },
         "idx": kept.get("idx", position),
     }
@@ -126,23 +230,26 @@ def _record(claim: Claim, position: int) -> dict[str, Any]:
     return record
 
 
-def _candidate_piece(claim: Claim, text: str) -> int:
-    """Return where the candidate stands in the text, or else its last word.
+def _candidate_at(claim: Claim, text: str) -> int:
+    """Return the offset of the candidate in the text, or else of its last word.
 
-    "the suitcase" stands at the "suitcase" of "the brown suitcase".
+    "the suitcase" is at the "suitcase" of "the brown suitcase".
     """
     candidate = claim.candidate.rstrip(" .,;:!?")
     for wanted in (candidate, *candidate.split()[-1:]):
-        found = _base.whole_word(wanted, text)
+        found = occurrences(wanted, text)
         if found:
-            return _piece(text, found[0])
+            return found[0]
     raise _base.cannot_write(claim, f"the text does not hold the candidate {claim.candidate!r}")
 
 
 SUPERGLUE_WSC = Format(
     name="superglue-wsc",
-    title="SuperGLUE-WSC: true-or-false claims with two spans",
-    recognises=lambda source: {"text", "target"} <= source.first_record.keys(),
+    title="SuperGLUE-WSC and CLUEWSC: true-or-false claims with two spans",
+    recognises=lambda source: (
+        {"text", "target"} <= source.first_record.keys()
+        or {"text"} | _SPANS <= source.first_record.keys()
+    ),
     needs=frozenset({"text", "target"}),
     read=_read,
     writer=Writer(

@@ -128,9 +128,10 @@ _COLUMNS = ("txt1", "pron", "txt2", "answer_0", "answer_1", "label", "source")
 def _problem_of_row(row: Row, position: int) -> Problem:
     if row["label"] not in ("0", "1"):
         raise ProblemError(f"the label is {row['label']!r}; it must be 0 or 1")
-    # The table has lost the spaces around the pronoun: a mark goes on at once, a word does not.
-    after = row["txt2"] if row["txt2"][:1] in ".,;:!?" else f" {row['txt2']}"
-    sentence, pronoun = _base.blanked(row["txt1"] + " ", row["pron"], after)
+    # The table has no spaces around the pronoun: one is needed except at most punctuation marks.
+    before = row["txt1"] if row["txt1"][-1:] in "'’-([“" else f"{row['txt1']} "
+    after = row["txt2"] if row["txt2"][:1] in ".,;:!?)]”" else f" {row['txt2']}"
+    sentence, pronoun = _base.blanked(before, row["pron"], after)
     texts = {
         "wsc.source": row["source"],
         "wsc.quote1": row.get("quote_1", ""),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from winosmith import formats
 from winosmith.dataset import Dataset
@@ -81,7 +82,9 @@ class Target:
         return len(self.asked)
 
 
-def read_target(path: str | Path, name: str | None = None) -> Target:
+def read_target(
+    path: str | Path, name: str | None = None, how: Mapping[str, Any] | None = None
+) -> Target:
     """Read a data set of table 5, told by its format, or as the one that is named.
 
     Of the Winograd Schema Challenge's 285 schemas the first 273 are kept, as everywhere in print.
@@ -90,6 +93,7 @@ def read_target(path: str | Path, name: str | None = None) -> Target:
     Args:
         path: the file.
         name: one of `TARGETS`; told by the format when None.
+        how: arguments of `formats.scan` for a file whose format is not found from its content.
 
     Raises:
         FormatError: the file can't be read, or holds no problem.
@@ -98,7 +102,12 @@ def read_target(path: str | Path, name: str | None = None) -> Target:
     """
     if name is not None and name not in TARGETS:
         raise InputError(f"there is no data set {name!r}; there are {', '.join(TARGETS)}")
-    contents = formats.scan(path)
+    try:
+        contents = formats.scan(path)
+    except FormatError:
+        if not any((how or {}).values()):
+            raise
+        contents = formats.scan(path, **(how or {}))
     contents.tell(path)
     if not contents.items:
         raise FormatError("the file holds no record that can be read", path)

@@ -104,7 +104,7 @@ def test_the_same_file_comes_in_once(
     ("file", "told"),
     [
         ("", "empty"),
-        ("one,two\n1,2\n", "cups.csv: no known format fits its content<"),
+        ("one,two\n1,2\n", "cups.csv:1: no known format fits its content<"),
         ("PAR1\nand the rest", "Parquet is read by the command alone"),
         ("BZh91AY&SY", "it is packed; unpack it first"),
         (f"{HEAD}\nNo blank is here.,cup,jug,1\n", "No problem can come in."),

@@ -1,0 +1,162 @@
+"""Each command measures every input that can be read, or refuses its content."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from tests.cli.conftest import Cli
+from winosmith import Problem, audit, formats
+from winosmith.build import EmbedRecipe, FilterRecipe, debias_to_folder
+from winosmith.cli import main
+from winosmith.recast import to_claims
+from winosmith.testing import made_twins
+
+DATA = made_twins(30)
+LINES = "".join(formats.lines(DATA))
+BAD = '{"id": "x", "sentence": "A _ b.", "options": ["c", "c"]}\n'
+
+
+def _key(problem: Problem) -> str:
+    return problem.options[problem.answer or 0]
+
+
+def _table(path: Path) -> None:
+    rows = [(p.sentence, *p.options, _key(p), p.twin_id) for p in DATA]
+    columns = ["Satz", "Links", "Rechts", "Größe", "Paar"]
+    pd.DataFrame(rows, columns=columns).to_csv(path, index=False)
+
+
+def _blocks(path: Path) -> None:
+    texts = (f"{p.sentence}\nit\n{','.join(p.options)}\n{_key(p)}\n\n" for p in DATA)
+    path.write_text("".join(texts).replace("_", "it"))
+
+
+def _xml(path: Path) -> None:
+    schemas = [
+        f"<schema><text><txt1>{p.sentence.replace('_', '</txt1><pron>it</pron><txt2>')}</txt2>"
+        f"</text><answers><answer>{p.options[0]}</answer><answer>{p.options[1]}</answer></answers>"
+        f"<correctAnswer>{'AB'[p.answer or 0]}</correctAnswer></schema>"
+        for p in DATA
+    ]
+    path.write_text(f"<collection>{''.join(schemas)}</collection>")
+
+
+def _claims(path: Path) -> None:
+    problems = [Problem(p.id, p.sentence, p.options, p.answer, pronoun="it") for p in DATA]
+    formats.write(to_claims(problems), path, "superglue-wsc")
+
+
+def _written(format_name: str) -> Callable[[Path], None]:
+    return lambda path: formats.write(DATA.problems, path, format_name)
+
+
+INPUTS: dict[str, Callable[[Path], object]] = {
+    "ours.jsonl": _written("winosmith"),
+    "packed.jsonl.gz": lambda path: path.write_bytes(gzip.compress(LINES.encode())),
+    "ours.csv": _written("csv"),
+    "winogrande.jsonl": _written("winogrande"),
+    "wsc.xml": _xml,
+    "dpr.txt": _blocks,
+    "columns.csv": _table,
+    "claims.jsonl": _claims,
+}
+
+OWN = "--question Satz --choices Links,Rechts --answer Größe --answer-is text --pair-by Paar"
+IN_RECIPE = """pair_by = "Paar"
+[columns]
+question = ["Satz"]
+choices = ["Links", "Rechts"]
+answer = "Größe"
+answer_is = "text"
+"""
+
+COMMANDS = {
+    "stats": "",
+    "check": "",
+    "audit": "--no-probes --draws 19",
+    "convert": "out.jsonl",
+    "debias": "--out out --splits 0 --no-again --ensemble-size 2",
+    "score": "labels.lst",
+    "solve": "--solver majority --train DATA --out out.jsonl",
+}
+
+
+@pytest.fixture
+def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
+    """Return the command line in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    Path("labels.lst").write_text("1\n" * len(DATA))
+    return Cli(capsys)
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, "build"])
+@pytest.mark.parametrize("name", INPUTS)
+def test_a_command_measures_what_is_read(cli: Cli, name: str, command: str) -> None:
+    """Problems are measured whatever the file; claims are measured, or refused as claims."""
+    INPUTS[name](Path(name))
+    words = [command, name, *COMMANDS.get(command, "").replace("DATA", name).split()]
+    words += OWN.split() if name == "columns.csv" else []
+    if command == "build":
+        columns = IN_RECIPE if name == "columns.csv" else ""
+        rest = '[structure]\nrules = "none"\n[filter]\nmethod = "random"\nkeep = 40\n'
+        Path("b.toml").write_text(f'name = "b"\ndata = "{name}"\n{columns}{rest}', "utf-8")
+        words = ["build", "b.toml", "--out", "out"]
+    if name == "claims.jsonl" and command not in ("stats", "convert"):
+        assert "true-or-false claims" in cli.refused(*words)
+    else:  # 1: the vectors do not show the difference of these texts
+        assert main(words) in (0, 1)
+
+
+def test_columns_that_a_recipe_lacks_are_named_as_its_keys(cli: Cli) -> None:
+    """The message names the recipe's table, not an option of another command."""
+    _table(Path("in.csv"))
+    Path("b.toml").write_text('name = "b"\ndata = "in.csv"')
+    assert "`question` in the table [columns]" in cli.refused("build", "b.toml", "--out", "out")
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, "train", "transfer"])
+def test_every_reading_command_has_the_options_of_reading(command: str, cli: Cli) -> None:
+    """No command that reads data lacks an option that another one has for it."""
+    shown = cli(command, "--help")
+    options = "--from --question --choices --answer --answer-is --pair-by --skip-bad".split()
+    assert [option for option in options if f"  {option} " not in shown] == []
+
+
+@pytest.mark.parametrize("command", [name for name in COMMANDS if name != "solve"])
+def test_every_bad_record_is_listed_before_the_refusal(cli: Cli, command: str) -> None:
+    """Of a file with only bad records, --skip-bad has all with their reasons, and no data."""
+    Path("in.jsonl").write_text(BAD * 3)
+    words = [command, "in.jsonl", *COMMANDS[command].split(), "--pair-by", "p", "--skip-bad"]
+    assert "two options are equal" in cli.refused(*words, "bad.jsonl")
+    listed = [json.loads(line) for line in Path("bad.jsonl").read_text().splitlines()]
+    assert [(one["file"], one["line"]) for one in listed] == [("in.jsonl", n) for n in (1, 2, 3)]
+    assert all("two options are equal" in one["reason"] for one in listed)
+    assert "is not a list of omitted records" in cli.refused(*words, "in.jsonl")
+
+
+def test_an_audit_lists_the_bad_records_of_all_its_files(cli: Cli) -> None:
+    """The sound records of two splits are measured, and the file has the bad ones of both."""
+    for name in ("train.jsonl", "test.jsonl"):
+        Path(name).write_text(LINES + BAD)
+    words = ["audit", "train.jsonl", "test.jsonl", *COMMANDS["audit"].split(), "--skip-bad", "bad"]
+    assert {split["items"] for split in cli.told(*words)["splits"].values()} == {60}
+    files = [json.loads(line)["file"] for line in Path("bad").read_text().splitlines()]
+    assert files == ["train.jsonl", "test.jsonl"]
+
+
+def test_python_functions_take_what_is_read(cli: Cli) -> None:
+    """A DataFrame and a path are audited and filtered like the data set that they contain."""
+    formats.write(DATA.problems, "in.jsonl")
+    frame = pd.DataFrame(map(json.loads, formats.lines(DATA)))
+    for given in (frame, "in.jsonl", {"dev": frame}):
+        found = audit.audit(given, draws=19, probe_draws=0)
+        assert found.parts[0].dataset.problems == DATA.problems
+    chosen = FilterRecipe(method="random", keep=40)
+    made = debias_to_folder(frame, "out", embed=EmbedRecipe(), chosen=chosen, splits=0)
+    assert len(made.filtered.kept) == 40
