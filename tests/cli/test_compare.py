@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Cli
-from winosmith import Prediction, formats
+from winosmith import Prediction, answers, formats
 from winosmith.testing import made_twins
 
 DATA = made_twins(40)
@@ -54,7 +54,7 @@ def test_json_is_the_same_report(cli: Cli) -> None:
 def test_solvers_that_saw_different_things_are_told(cli: Cli) -> None:
     """Where one saw the blank and another the pronoun, that is said; not of those that saw one."""
     for name, sees in (("a", "blank"), ("b", "pronoun"), ("c", "blank")):
-        formats.write_predictions(
+        answers.write_predictions(
             [Prediction(p.id, 0) for p in DATA], f"{name}.jsonl", DATA, solver=name,
             parameters={"sees": sees},
         )  # fmt: skip

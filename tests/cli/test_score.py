@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from tests.cli.conftest import Cli
-from winosmith import Dataset, Prediction, Problem, Response, formats, study
+from winosmith import Dataset, Prediction, Problem, Response, answers, formats, study
 from winosmith.cli.transfer import _women
 from winosmith.metrics import switched
 from winosmith.records import problem_record
@@ -36,7 +36,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Work in a folder with a data set and predictions in every form."""
     monkeypatch.chdir(tmp_path)
     formats.write(DATA, "dev.jsonl")
-    formats.write_predictions(SCORED, "ours.jsonl", DATA, solver="toy")
+    answers.write_predictions(SCORED, "ours.jsonl", DATA, solver="toy")
     Path("list.lst").write_text("".join(f"{c + 1}\n" for c in CHOICES))
     rows = [f"{p.id},{c + 1}" for p, c in zip(DATA, CHOICES, strict=True)]
     Path("table.csv").write_text("\n".join(["qID,prediction", *rows, ",,"]) + "\n")
@@ -58,9 +58,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_ties_and_choices_against_scores_are_told(command: str, cli: Cli) -> None:
     """Ties stand beside their accuracy; choices that are not the best score are counted."""
     ties = [Prediction(p.id, 0, (-7.5, -7.5), (0, 1)) for p in DATA]
-    formats.write_predictions(ties, "ties.jsonl", DATA, solver="even")
+    answers.write_predictions(ties, "ties.jsonl", DATA, solver="even")
     odd = [replace(said, scores=said.scores[::-1]) for said in SCORED[:3]] + SCORED[3:]
-    formats.write_predictions(odd, "odd.jsonl", DATA, solver="odd")
+    answers.write_predictions(odd, "odd.jsonl", DATA, solver="odd")
     shown = " ".join(cli(command, "dev.jsonl", "ties.jsonl", "odd.jsonl").split())
     assert "50.0 % (64 ties)" in shown
     assert "A tie counts as 1 / (options tied)" in shown
@@ -205,7 +205,7 @@ def test_labels_answer_a_test_set(cli: Cli) -> None:
         "score test.jsonl list.lst"
     )
     with Path("labels.lst").open("w") as file:
-        formats.write_labels([p.answer or 0 for p in DATA], file)
+        answers.write_labels([p.answer or 0 for p in DATA], file)
     found = cli.told("score test.jsonl list.lst --labels labels.lst")
     assert found["solvers"] == {
         "list": {**cli.told("score dev.jsonl list.lst")["solvers"]["list"],
@@ -342,7 +342,7 @@ def test_a_gender_gap_that_no_pronoun_made_is_refused(data_dir: Path, cli: Cli) 
     data = formats.read(sentences)
     for name, sees in (("hidden", "blank"), ("shown", "pronoun")):
         given = [Prediction(p.id, int(p.extra["winogender.gender"] == "male")) for p in data]
-        formats.write_predictions(
+        answers.write_predictions(
             given, f"{name}.jsonl", data, solver=name, parameters={"sees": sees}
         )
     for asked in (["--occupations", occupations], ["--by", "winogender.gender"]):

@@ -15,7 +15,7 @@ from hypothesis import given, strategies as st
 
 from tests.conftest import examples
 from tests.metrics.answering import right_but
-from winosmith import Dataset, Lineage, Origin, Prediction, formats
+from winosmith import Dataset, Lineage, Origin, Prediction, answers, formats
 from winosmith.errors import DataError
 from winosmith.metrics import clusters, compare, compare_pair, forgetting, grade, margins, score
 from winosmith.problem import Extra
@@ -125,7 +125,7 @@ def test_the_published_predictions_for_winogrande_dev(data_dir: Path) -> None:
     """
     data = formats.read(data_dir / "winogrande/dev.jsonl")
     path = data_dir / "winogrande_predictions/martinalex7_predictions_test_proba.csv"
-    graded = grade(data, formats.read_predictions(path, data).predictions)
+    graded = grade(data, answers.read_predictions(path, data).predictions)
     found = score(graded)
     assert graded.against_scores == 0
     assert (found.accuracy.right, found.accuracy.n) == (1005, 1267)

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from winosmith import Prediction, Response
-from winosmith.answers import TIE, best_of
 from winosmith.errors import ProblemError
+from winosmith.prediction import TIE, best_of
 
 SCORES = st.lists(
     st.one_of(st.sampled_from([-2.5, 0.0, 1.0]), st.floats(-1e6, 1e6)), min_size=2, max_size=5

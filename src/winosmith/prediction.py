@@ -1,15 +1,18 @@
-"""What was answered: `Prediction` by a model, `Response` by a person."""
+"""`Prediction`: the answer of a model to a problem.
+
+It is apart from `winosmith.answers`, which reads files and needs `formats`: metrics and solvers
+have predictions without a file.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from winosmith.errors import ProblemError
 
-__all__ = ["TIE", "Prediction", "Purpose", "Response", "best_of"]
+__all__ = ["TIE", "Prediction", "best_of"]
 
 TIE = 1e-6
 """Scores that differ from the best by no more than this share of the larger of both are equal.
@@ -20,9 +23,6 @@ the options are written. It is a share, since scores may be counts, logarithms o
 any size; and of these two alone, so that a third option that is far off makes no tie. Scores that
 tie by their making, as two counts do, are exactly equal.
 """
-
-Purpose = Literal["local", "validate", "test"]
-"""Why a person was asked: from the local context alone, to validate, or on a human test."""
 
 
 def best_of(scores: Sequence[float]) -> tuple[int, ...]:
@@ -41,32 +41,44 @@ def best_of(scores: Sequence[float]) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """What a model answered.
+    """The answer of a model to a problem.
 
-    Which option is written first means nothing. So a model that can't decide has chosen none of
-    the options that it holds equal, and `choice` only names the first of them.
+    The order of the options means nothing. So a model that can't decide has chosen none of the
+    options that it holds equal, and `choice` is only the first of them. An answer that is none of
+    the options is *invalid*: it counts as incorrect. (An item that the model was not asked has no
+    prediction; it is *missing*.)
 
     Attributes:
         problem_id: the problem that was asked.
-        choice: the 0-based index of the chosen option; of equal ones the first by custom.
-        scores: one finite score an option, higher is better; empty when the model gives none.
-        tied: the ascending indices of the two or more options that it could not decide between;
-            empty when it decided, or when only its scores tell.
+        choice: the 0-based index of the chosen option, of tied ones the first; None if the answer
+            is invalid.
+        scores: one finite score for each option, higher is better; empty if there are none.
+        tied: the ascending indices of the two or more options that the model could not decide
+            between; empty if it decided, or if only its scores show the tie.
 
     Raises:
-        ProblemError: a choice out of range, scores that are not finite, or tied options that are
-            fewer than two, out of order or range, or without the choice.
+        ProblemError: a choice out of range, scores that are not finite, tied options that are
+            fewer than two, out of order or range, or without the choice, or an invalid answer with
+            scores or tied options.
 
     >>> Prediction("a", 0, (0.5, 0.5)).credit(1), Prediction("a", 0, tied=(0, 1, 2)).chosen
     (0.5, (0, 1, 2))
+    >>> Prediction("a", None).credit(1), Prediction("a", None).chosen
+    (0.0, ())
     """
 
     problem_id: str
-    choice: int
+    choice: int | None
     scores: tuple[float, ...] = ()
     tied: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
+        if self.choice is None:
+            if self.scores or self.tied:
+                raise ProblemError(
+                    f"the invalid answer to {self.problem_id!r} can't have scores or tied options"
+                )
+            return
         if self.choice < 0 or (self.scores and self.choice >= len(self.scores)):
             raise ProblemError(f"the choice {self.choice} is not one of {len(self.scores)} options")
         if not all(map(math.isfinite, self.scores)):
@@ -76,11 +88,12 @@ class Prediction:
 
     @property
     def chosen(self) -> tuple[int, ...]:
-        """The chosen options, ascending: one, or those of a tie, stated or by the scores.
+        """The chosen options, ascending: none of an invalid answer, one, or those of a tie.
 
-        Scores that contradict the choice don't count; see `against_scores`.
+        A tie is stated or shown by the scores. Scores that contradict the choice don't count; see
+        `against_scores`.
         """
-        if self.tied:
+        if self.choice is None or self.tied:
             return self.tied
         best = best_of(self.scores) if self.scores else ()
         return best if self.choice in best else (self.choice,)
@@ -111,43 +124,3 @@ class Prediction:
                 f"the tied options of {self.problem_id!r} must be two or more, ascending, and hold "
                 f"the choice {self.choice}, not {list(self.tied)}"
             )
-
-
-@dataclass(frozen=True, slots=True)
-class Response:
-    """What a person answered.
-
-    Attributes:
-        problem_id: the problem that was asked.
-        participant: the person's pseudonym.
-        purpose: why the person was asked; see `Purpose`.
-        choice: the 0-based index of the chosen option; None when no option was chosen.
-        ambiguous: the person finds both options plausible.
-        associative: the person finds the answer given away by nearby words.
-        shown: the order in which the options were shown; empty for the order of the problem.
-        seconds: how long it took; None when it was not timed.
-
-    Raises:
-        ProblemError: an unknown purpose, a negative choice or time, or an order that is none.
-    """
-
-    problem_id: str
-    participant: str
-    purpose: Purpose
-    choice: int | None = None
-    ambiguous: bool = False
-    associative: bool = False
-    shown: tuple[int, ...] = ()
-    seconds: float | None = None
-
-    def __post_init__(self) -> None:
-        if self.purpose not in ("local", "validate", "test"):
-            raise ProblemError(f"the purpose {self.purpose!r} is not local, validate or test")
-        if not self.problem_id or not self.participant:
-            raise ProblemError("a response needs the ids of its problem and its participant")
-        if self.choice is not None and self.choice < 0:
-            raise ProblemError(f"the choice is an index of 0 or more, or None, not {self.choice}")
-        if sorted(self.shown) != list(range(len(self.shown))):
-            raise ProblemError(f"the shown order {self.shown} is not an order of the options")
-        if self.seconds is not None and not 0 <= self.seconds < math.inf:
-            raise ProblemError(f"the time taken is 0 seconds or more, not {self.seconds}")

@@ -1,0 +1,291 @@
+"""The rules by which answers are read, the same for every source.
+
+- An answer is read as the kind of answer that the source uses: a letter, a text or a number.
+- A row of a log belongs to the item with its question and options.
+- One row per item is used: of a named filter, scorer or epoch, or else of the first one.
+- Answers that are none of the options are invalid. Items without a row are missing.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from math import isfinite, isnan
+from pathlib import Path
+from typing import Any
+
+from winosmith import formats
+from winosmith.answers._answers import Answers, Log, first_ids
+from winosmith.answers._items import Items, Row, find_option
+from winosmith.dataset import Dataset
+from winosmith.errors import FormatError
+from winosmith.prediction import Prediction, best_of
+from winosmith.problem import Problem
+
+NO_LETTER = "none is the letter of an option; write A for the first one, B for the second"
+
+_LETTER = re.compile(r"\s*\(?[A-Za-z][).:]?\s*")
+_LABELS = ("letter", "1", "text")
+"""The kinds of labels that users write; numbers count from 1."""
+
+_REPLIES = ("letter", "0", "text", "1")
+"""The kinds of answers in logs, those preferred first that fit as many targets and keys."""
+
+
+def option_kind(
+    values: Iterable[tuple[Any, Sequence[str]]],
+    kinds: Sequence[str],
+    keys: Sequence[int | None] = (),
+) -> str | None:
+    """Return the kind that reads most values, and of several the one that agrees with most keys.
+
+    Args:
+        values: each answer, or target, with the options of its item.
+        kinds: the kinds to choose from, in the order that decides if both numbers are equal.
+        keys: the key of each item in the same log, if known.
+
+    >>> option_kind([("A", ["C", "A"]), ("B", ["a cup", "a jug"])], ("letter", "text"))
+    'letter'
+    """
+    fits, agree = Counter[str](), Counter[str]()
+    for at, (value, options) in enumerate(values):
+        found = formats.readings(value, options)
+        fits.update(found.keys())
+        key = keys[at] if keys else None
+        agree.update(kind for kind, option in found.items() if option == key)
+    if not any(fits[kind] for kind in kinds):
+        return None
+    return max(kinds, key=lambda kind: (fits[kind], agree[kind], -kinds.index(kind)))
+
+
+def read_option(
+    value: Any, options: Sequence[str], kind: str | None, kinds: Sequence[str]
+) -> int | None:
+    """Return the option that an answer is; None if it is invalid.
+
+    An answer of another kind than the source's is read if it fits one of `kinds`. A letter of a
+    source that uses letters is always a letter.
+    """
+    found = formats.readings(value, options)
+    if kind == "letter" and isinstance(value, str) and _LETTER.fullmatch(value):
+        return found.get("letter")
+    return next((found[one] for one in (kind, *kinds) if one is not None and one in found), None)
+
+
+def read_choices(
+    values: Sequence[Any], problems: Sequence[Problem], path: Path, lines: Sequence[int | None]
+) -> list[int | None]:
+    """Return the options of labels that users wrote; None for an invalid one.
+
+    Raises:
+        FormatError: a label counts from 0, or is both a number and the text of another option.
+    """
+    given = [(value, problem.options) for value, problem in zip(values, problems, strict=True)]
+    kind = option_kind(given, _LABELS)
+    found = []
+    for (value, options), problem, line in zip(given, problems, lines, strict=True):
+        fits = formats.readings(value, options)
+        if kind != "text" and "letter" not in fits:
+            if "0" in fits and "1" not in fits and "text" not in fits:
+                why = "options are counted from 1"
+            elif fits.get("1", fits.get("text")) != fits.get("text", fits.get("1")):
+                why = f"options are counted from 1, and {value!r} is the text of another"
+            else:
+                why = ""
+            if why:
+                what = f"{problem.id!r}: {value} is no label: {why}; write A for the first"
+                raise FormatError(what, path, line)
+        found.append(read_option(value, options, kind, _LABELS))
+    return found
+
+
+def is_missing(value: Any) -> bool:
+    """Return whether a cell has no answer: empty, None or NaN."""
+    return value is None or (isinstance(value, float) and isnan(value)) or not str(value).strip()
+
+
+def check_known(
+    names: Collection[str], dataset: Dataset, path: Path, what: str, hint: str = ""
+) -> None:
+    """Raise FormatError if fewer than half of the names are ids of items."""
+    known = {*dataset.ids}
+    lost = [name for name in names if name not in known]
+    if not names or 2 * len(lost) > len(names):
+        found = len(names) - len(lost)
+        raise FormatError(
+            f"compared by their ids, {found:,} of {len(names):,} {what} are of items"
+            + (f"; {first_ids(lost)} are not. Is it another data set?" if lost else "")
+            + (f" {hint}" if hint else ""),
+            path,
+        )
+
+
+def choose(names: Sequence[str], wanted: Collection[str]) -> str | None:
+    """Return the wanted one of some names, and if none is wanted the first; None without any."""
+    return next((name for name in names if name in wanted), names[0] if names else None)
+
+
+def check_wanted(names: Sequence[str], wanted: Collection[str], path: Path) -> None:
+    """Raise FormatError if a log has several filters and none of them, or two, are wanted."""
+    found = [name for name in names if name in wanted]
+    if wanted and len(names) > 1 and len(found) != 1:
+        what = f"both {' and '.join(map(repr, found))}" if found else "none of the filters wanted"
+        raise FormatError(
+            f"it has {what}; name one of {', '.join(map(repr, names))} with --filter", path
+        )
+
+
+def read_rows(
+    rows: Sequence[Row],
+    dataset: Dataset,
+    path: Path,
+    solver: str,
+    log: Log,
+    *,
+    problem_with_rows: str = "",
+) -> Answers:
+    """Return the answers in a log's rows of one filter and epoch.
+
+    Args:
+        rows: in the log's order.
+        dataset: the items.
+        path: the log.
+        solver: the model's name.
+        log: the facts that are known without the items.
+        problem_with_rows: why rows may not be found, for the message.
+
+    Raises:
+        FormatError: fewer than half of the rows are of an item, an item has several rows, or no
+            answer can be read.
+    """
+    of_items = _one_per_item(rows, dataset, path, problem_with_rows)
+    asked = [rows[at] for at in of_items.values()]
+    texts = [row for row in asked if isinstance(row.target, str)]
+    kind = option_kind(
+        [(row.target, row.options or dataset[0].options) for row in texts],
+        _REPLIES,
+        [row.key for row in texts],
+    )
+    found: dict[str, Prediction] = {}
+    targets: dict[str, int] = {}
+    contradicted = []
+    for name, at in of_items.items():
+        row, problem = rows[at], dataset[dataset.row(name)]
+        options = row.options or problem.options
+        target = _target(row, options, kind)
+        reply = row.reply
+        if isinstance(reply, str):
+            numbers = (kind,) if kind in ("0", "1") else ()
+            reply = read_option(reply, options, kind, (*numbers, "text", "letter"))
+        if prediction := _prediction(row, reply, problem):
+            found[name] = prediction
+            decided = len(prediction.chosen) < 2
+            if row.correct is not None and target is not None and decided:
+                chosen = best_of(row.scores)[0] if row.scores else reply
+                contradicted += [name] * ((chosen == target) != row.correct)
+        own = find_option(problem, options[target]) if target is not None else None
+        if own is not None and problem.answer is not None:
+            targets[name] = own
+    if not any(prediction.chosen for prediction in found.values()):
+        raise FormatError(
+            "no answer can be read: needed are log-likelihoods of all options, or an answer that "
+            "is a letter or an option",
+            path,
+            rows[0].line,
+        )
+    differ = tuple(
+        name for name, own in targets.items() if own != dataset[dataset.row(name)].answer
+    )
+    facts = replace(
+        log, keys_differ=differ, keys_compared=len(targets), scores_differ=tuple(contradicted)
+    )
+    return Answers(tuple(found.values()), solver, log=facts)
+
+
+def _target(row: Row, options: Sequence[str], kind: str | None) -> int | None:
+    """Return the log's key in the order of the row's options; that of its record without one."""
+    target = row.target
+    if isinstance(target, str):
+        target = formats.readings(target, options).get(kind or "")
+    target = row.key if target is None else target
+    return target if target is not None and target < len(options) else None
+
+
+def _prediction(row: Row, reply: int | None, problem: Problem) -> Prediction | None:
+    """Return the prediction of a row, in the order of the problem's options; None if missing."""
+    if row.reply is None and not row.scores:
+        return None
+    options = row.options or problem.options
+    places = [find_option(problem, option) for option in options]
+    if any(map(isnan, row.scores)):
+        return Prediction(problem.id, None)
+    if row.scores and len(row.scores) == len(options):
+        placed = dict(zip(places, row.scores, strict=True))
+        scores = tuple(placed[at] for at in range(len(problem.options)) if at in placed)
+        if len(scores) == len(problem.options) and all(map(isfinite, scores)):
+            return Prediction(problem.id, best_of(scores)[0], scores)
+        reply = row.scores.index(max(row.scores))
+    choice = places[reply] if reply is not None and reply < len(places) else None
+    return Prediction(problem.id, choice)
+
+
+def _one_per_item(
+    rows: Sequence[Row], dataset: Dataset, path: Path, because: str
+) -> dict[str, int]:
+    """Return the place of each item's row.
+
+    If as many rows as copies of an item have its words, each is of one copy; a single row is of
+    all of them.
+    """
+    items = Items(dataset)
+    of_copies: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    lost = []
+    for at, row in enumerate(rows):
+        if names := tuple(problem.id for problem in items.find(row)):
+            of_copies[names].append(at)
+        else:
+            lost.append(row)
+    if 2 * len(lost) > len(rows) or not rows:
+        raise FormatError(
+            f"compared by their texts, {len(rows) - len(lost):,} of {len(rows):,} rows have the "
+            f"question and the options of an item: is it another data set?{because}",
+            path,
+            lost[0].line if lost else None,
+        )
+    found: dict[str, int] = {}
+    for names, places in of_copies.items():
+        if len(places) == 1:
+            places = places * len(names)
+        if len(places) != len(names) or any(name in found for name in names):
+            lines = [f"line {rows[at].line}" for at in places if rows[at].line]
+            raise FormatError(
+                f"{len(places) / len(names):.3g} rows per item, without the name of a filter or "
+                f"epoch that differs, such as {names[0]!r} ({', '.join(lines[:3]) or 'repeats'}): "
+                "write a log of one filter",
+                path,
+            )
+        found |= zip(names, places, strict=True)
+    if lost:
+        first = f"line {lost[0].line}" if lost[0].line else repr(lost[0].id)
+        warnings.warn(
+            f"{path}: {len(lost):,} of {len(rows):,} rows are of no item ({first}, …); they are "
+            "omitted",
+            formats.ReadingNote,
+            stacklevel=3,
+        )
+    return found
+
+
+def mean_by_name(records: Iterable[Mapping[str, Any]], names: Sequence[str]) -> dict[str, float]:
+    """Return the mean of each metric that all records have as a number."""
+    columns: dict[str, list[float]] = {name: [] for name in names}
+    count = 0
+    for record in records:
+        count += 1
+        for name in names:
+            if isinstance(record.get(name), int | float):
+                columns[name].append(float(record[name]))
+    return {name: sum(own) / count for name, own in columns.items() if count and len(own) == count}
