@@ -10,9 +10,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from winosmith.errors import ProblemError
+from winosmith.dataset import Dataset
+from winosmith.errors import DataError, OtherDataError, ProblemError
 
-__all__ = ["TIE", "Prediction", "best_of"]
+__all__ = ["TIE", "Prediction", "align", "best_of", "check_fit", "first_ids"]
 
 TIE = 1e-6
 """Scores that differ from the best by no more than this share of the larger of both are equal.
@@ -124,3 +125,56 @@ class Prediction:
                 f"the tied options of {self.problem_id!r} must be two or more, ascending, and hold "
                 f"the choice {self.choice}, not {list(self.tied)}"
             )
+
+
+def align(
+    predictions: Sequence[Prediction], dataset: Dataset, source: str = ""
+) -> tuple[Prediction, ...]:
+    """Return one prediction for each problem of a data set, in its order.
+
+    Args:
+        predictions: one for each problem, in any order.
+        dataset: the problems.
+        source: the start of messages, such as "majority: ".
+
+    Raises:
+        OtherDataError: problems without a prediction, or with two; predictions without a problem
+            (how many, and the first three ids).
+        DataError: a prediction that does not fit the problem's options.
+    """
+    by_id = {prediction.problem_id: prediction for prediction in predictions}
+    known = {*dataset.ids}
+    missing = [name for name in dataset.ids if name not in by_id]
+    extra = [name for name in by_id if name not in known]
+    common, n = len(dataset) - len(missing), len(dataset)
+    parts = []
+    if missing:
+        parts.append(
+            f"{len(missing):,} of {n:,} problems have no prediction ({first_ids(missing)})"
+        )
+    if extra:
+        parts.append(f"{len(extra):,} predictions have no problem ({first_ids(extra)})")
+    if len(by_id) < len(predictions):
+        parts.append(f"{len(predictions) - len(by_id):,} problems have two predictions or more")
+    if parts:
+        few = 2 * common < min(n, len(by_id))
+        what = f"compared by their ids, {'; '.join(parts)}{'; is it another data set?' * few}"
+        raise OtherDataError(source + what, common)
+    for problem in dataset:
+        check_fit(by_id[problem.id], len(problem.options), source)
+    return tuple(by_id[name] for name in dataset.ids)
+
+
+def check_fit(prediction: Prediction, options: int, source: str = "") -> None:
+    """Raise DataError if the problem does not have the chosen options, or as many as scores."""
+    scores, last = len(prediction.scores), max(prediction.chosen, default=0)
+    if last >= options or scores not in (0, options):
+        what = f"{scores} scores" if scores not in (0, options) else f"choice {last}"
+        raise DataError(
+            f"{source}the {what} of {prediction.problem_id!r} can't be for {options} options"
+        )
+
+
+def first_ids(ids: Sequence[str], most: int = 3) -> str:
+    """Return the first ids for a message."""
+    return ", ".join(map(repr, ids[:most])) + (", …" if len(ids) > most else "")

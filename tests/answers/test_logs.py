@@ -317,6 +317,7 @@ def test_a_folder_holds_several_tasks_of_a_model(tmp_path: Path) -> None:
         ('{"doc": {}, "resps": []}\n{"doc', ":2: the line is not JSON"),
         ('{"doc": [], "resps": []}', ":1: this is not a sample: it has no 'doc'"),
         ('{"doc": {"q": 1}, "resps": [["x", "True"]]}', ":1: 'x' is not a log-likelihood"),
+        ('{"doc": {"q": 1}, "resps": [["A", "B"]]}', ":1: 2 replies per item: add a filter"),
         ('{"doc": {"q": 1}, "resps": ["A"]}', "their 'doc' can't be read as items: no known"),
         ('{"doc": {"q": "\\ud800"}, "resps": ["A"]}', "their 'doc' can't be read as items"),
         ('{"doc": {}, "resps": [], "arguments": [1], "target": "²"}', "0 of 1 rows"),

@@ -107,10 +107,13 @@ def test_saturated_and_missed_items_are_told() -> None:
     """An item that all get right and one that none does are told by their ids."""
     data = _items(3)
     one: dict[str, int | None] = {"q0": 0, "q1": 1, "q2": 0}
-    two: dict[str, int | None] = {"q0": 0, "q1": 2, "q2": None}
+    two: dict[str, int | None] = {"q0": 0, "q1": 2}
     found = audit.triage(audit.Items.of(data), of_choices({"one": one, "two": two}))
     assert (found.saturated, found.missed) == (("q0", "q2"), ("q1",))
     assert found.answered == {"one": 3, "two": 2}
+    invalid = audit.triage(audit.Items.of(data), of_choices({"one": one, "two": {"q2": None}}))
+    assert (invalid.saturated, invalid.invalid) == (("q0",), {"one": 0, "two": 1})
+    assert invalid.right == {"one": 2 / 3, "two": 0.0}
 
 
 def test_an_answer_that_is_no_option_is_refused() -> None:

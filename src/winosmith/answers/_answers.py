@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from winosmith.dataset import Dataset
-from winosmith.errors import DataError, OtherDataError
-from winosmith.prediction import Prediction
-from winosmith.problem import Problem
+from winosmith.prediction import Prediction, align, first_ids
 from winosmith.records import Recorded
 
 
@@ -46,19 +44,19 @@ class Log(Recorded):
         """Return the facts as sentences without a full stop, which follow a model's name."""
         notes = [self.status] if self.status else []
         if self.filter is not None:
-            others = ", ".join(name for name in self.filters if name != self.filter)
+            others = ", ".join(repr(name) for name in self.filters if name != self.filter)
             notes.append(f"read is {self.filter!r}; --filter chooses another ({others})")
         if self.keys_differ:
             differ = len(self.keys_differ)
             count = f"all {differ:,}" if differ == self.keys_compared else f"{differ:,}"
             notes.append(
                 f"in {count} item{'s' * (differ > 1)} the log's own key differs "
-                f"({first_ids(self.keys_differ)}); the data's key is measured"
+                f"({first_ids(self.keys_differ, 10)}); the data's key is measured"
             )
         if self.scores_differ:
             notes.append(
                 f"in {len(self.scores_differ):,} items the log's own score contradicts its answer "
-                f"({first_ids(self.scores_differ)}); the answer counts"
+                f"({first_ids(self.scores_differ, 10)}); the answer counts"
             )
         if self.reported:
             own = ", ".join(f"{name} {100 * value:.1f} %" for name, value in self.reported.items())
@@ -102,15 +100,10 @@ class Answers:
                 many, and the first three ids).
             DataError: a prediction that does not fit the problem's options.
         """
-        missing = [problem.id for problem in dataset if problem.id not in self.by_id]
-        known = set(dataset.ids)
-        extra = [name for name in self.by_id if name not in known]
-        if missing or extra:
-            common = len(dataset) - len(missing)
-            status = f"{self.log.status}; " if self.log.status else ""
-            what = f"{self.solver}: {status}{_unmatched(missing, extra, len(dataset))}"
-            raise OtherDataError(what, common)
-        return replace(self, predictions=tuple(map(self._fitting, dataset)))
+        status = f"{self.log.status}; " if self.log.status else ""
+        return replace(
+            self, predictions=align(self.predictions, dataset, f"{self.solver}: {status}")
+        )
 
     def shared(self, dataset: Dataset) -> tuple[Dataset, Answers]:
         """Return the problems that have a prediction, and their predictions in the same order.
@@ -118,18 +111,13 @@ class Answers:
         Raises:
             DataError: no problem has one, or a prediction does not fit the problem's options.
         """
-        rows = [row for row, problem in enumerate(dataset) if problem.id in self.by_id]
-        if not rows:
-            raise DataError(
-                f"{self.solver}: {_unmatched(dataset.ids, [*self.by_id], len(dataset))}"
-            )
-        asked = dataset.select(rows)
-        return asked, replace(self, predictions=tuple(map(self._fitting, asked)))
-
-    def _fitting(self, problem: Problem) -> Prediction:
-        prediction = self.by_id[problem.id]
-        check_fit(prediction, len(problem.options), self.solver)
-        return prediction
+        asked = dataset.select(
+            row for row, problem in enumerate(dataset) if problem.id in self.by_id
+        )
+        if not asked:
+            self.of(dataset)
+        known = [self.by_id[name] for name in asked.ids]
+        return asked, replace(self, predictions=align(known, asked, f"{self.solver}: "))
 
 
 def of_choices(chosen: Mapping[str, Mapping[str, int | None]]) -> dict[str, Answers]:
@@ -145,32 +133,3 @@ def of_choices(chosen: Mapping[str, Mapping[str, int | None]]) -> dict[str, Answ
         model: Answers(tuple(Prediction(name, choice) for name, choice in own.items()), model)
         for model, own in chosen.items()
     }
-
-
-def check_fit(prediction: Prediction, options: int, place: str) -> None:
-    """Raise DataError if the problem does not have the chosen options, or as many as scores."""
-    scores, last = len(prediction.scores), max(prediction.chosen, default=0)
-    if last >= options or scores not in (0, options):
-        what = f"{scores} scores" if scores not in (0, options) else f"choice {last}"
-        raise DataError(
-            f"{place}: the {what} of {prediction.problem_id!r} can't be for {options} options"
-        )
-
-
-def _unmatched(missing: Sequence[str], extra: Sequence[str], problems: int) -> str:
-    """Return which ids don't match; ask about the data set if fewer than half of either match."""
-    parts = []
-    if missing:
-        parts.append(
-            f"{len(missing):,} of {problems:,} problems have no prediction ({first_ids(missing)})"
-        )
-    if extra:
-        parts.append(f"{len(extra):,} predictions have no problem ({first_ids(extra)})")
-    common = problems - len(missing)
-    few = 2 * common < min(problems, common + len(extra))
-    return f"compared by their ids, {'; '.join(parts)}{'; is it another data set?' * few}"
-
-
-def first_ids(ids: Sequence[str]) -> str:
-    """Return the first three ids for a message."""
-    return ", ".join(map(repr, ids[:3])) + (", …" if len(ids) > 3 else "")

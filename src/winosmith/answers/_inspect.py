@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from winosmith.answers._answers import Answers, Log
-from winosmith.answers._items import Items, Row, options_in_order
+from winosmith.answers._items import Items, Row, look_up, options_in_order
 from winosmith.answers._rules import check_wanted, choose, read_rows
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, require
@@ -87,7 +87,7 @@ def read_log(
         status=_status(log, head, own),
         filter=", ".join(map(str, used)) or None,
         filters=names,
-        reported=_reported(log.get("results"), scorer),
+        reported=_reported(log, scorer),
     )
     rows = [_row(sample, scorer or "", items) for sample in own]
     return read_rows(rows, dataset, path, str(head.get("model")), facts)
@@ -107,10 +107,7 @@ def _status(
     log: Mapping[str, Any], head: Mapping[str, Any], samples: Sequence[Mapping[str, Any]]
 ) -> str | None:
     """Return why a log is not complete, or None."""
-    data = head.get("dataset")
-    of = data.get("samples") if isinstance(data, dict) else None
-    config = head.get("config")
-    limit = config.get("limit") if isinstance(config, dict) else None
+    of, limit = look_up(head, "dataset", "samples"), look_up(head, "config", "limit")
     if isinstance(of, int) and isinstance(limit, int):
         of = min(of, limit)
     scored = sum(bool(_scores(sample)) and not sample.get("error") for sample in samples)
@@ -124,14 +121,12 @@ def _status(
     return None
 
 
-def _reported(results: Any, scorer: str | None) -> dict[str, float]:
-    scores = results.get("scores") if isinstance(results, dict) else None
+def _reported(log: Mapping[str, Any], scorer: str | None) -> dict[str, float]:
+    scores = look_up(log, "results", "scores")
     for score in scores if isinstance(scores, list) else ():
-        if isinstance(score, dict) and score.get("name") == scorer:
-            metrics = score.get("metrics")
-            own = metrics.get("accuracy") if isinstance(metrics, dict) else None
-            value = own.get("value") if isinstance(own, dict) else None
-            return {"accuracy": float(value)} if isinstance(value, int | float) else {}
+        value = look_up(score, "metrics", "accuracy", "value")
+        if look_up(score, "name") == scorer and isinstance(value, int | float):
+            return {"accuracy": float(value)}
     return {}
 
 

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from winosmith.dataset import Dataset
 from winosmith.problem import Problem
@@ -93,6 +94,20 @@ class Items:
             if own:
                 found[min(own, key=lambda word: (counts[word], word))].append(problem)
         return found
+
+
+def look_up(record: Any, *keys: str | int) -> Any:
+    """Return a value inside nested objects and lists of a log; None if there is none.
+
+    >>> look_up({"eval": {"models": ["m"]}}, "eval", "models", 0)
+    'm'
+    """
+    for key in keys:
+        try:
+            record = record[key]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return record
 
 
 def tidy(text: str) -> str:

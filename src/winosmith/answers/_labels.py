@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import IO
 
 from winosmith import formats
-from winosmith.answers._answers import Answers, check_fit
+from winosmith.answers._answers import Answers
 from winosmith.answers._rules import read_choices
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, FormatError, ProblemError
-from winosmith.prediction import Prediction
+from winosmith.prediction import Prediction, check_fit
 from winosmith.records import parsed
 
 SIZES = ("xs", "s", "m", "l", "xl")
@@ -51,7 +51,7 @@ def read_list(source: formats.Source, dataset: Dataset) -> Answers:
     for problem, line, choice, own in zip(dataset, lines, choices, scores, strict=True):
         try:
             prediction = Prediction(problem.id, choice, () if choice is None else own)
-            check_fit(prediction, len(problem.options), source.path.stem)
+            check_fit(prediction, len(problem.options))
         except (ProblemError, DataError) as error:
             raise FormatError(str(error), source.path, line) from None
         found.append(prediction)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from string import ascii_lowercase
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 from winosmith import formats
 from winosmith.answers._answers import Answers, Log
 from winosmith.answers._items import Row, find_option, tidy
-from winosmith.answers._rules import check_wanted, choose, mean_by_name, read_option, read_rows
+from winosmith.answers._rules import check_wanted, choose, mean_by_name, read_rows
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, InputError
 from winosmith.problem import Problem
@@ -113,12 +113,17 @@ def _row(
     ends = _ends(sample)
     doc, target = sample["doc"], str(sample.get("target", ""))
     scores = [_score(one, path, line) for one in given]
-    reply: str | None = _text(given[0]) if given else ""
+    reply: str | None = ""
     placed: tuple[float, ...] = ()
     if any(score is not None for score in scores):
         reply = None
         known = [math.nan if score is None else score for score in scores]
         placed = _placed(known, ends, item, target, by_letter=by_letter)
+    elif len(replies := [*_texts(given)]) > 1:
+        what = f"{len(replies)} replies per item: add a filter that takes one, such as take_first"
+        raise FormatError(what, path, line)
+    elif replies:
+        reply = replies[0]
     verdicts = [sample[name] for name in ("acc", "exact_match") if name in sample]
     return Row(
         line,
@@ -138,7 +143,7 @@ def _index(target: str) -> int | None:
     """Return the place that a target is, from 0: a number or a letter; None if it is neither."""
     if target.isdecimal() and len(target) < 4:
         return int(target)
-    return read_option(target, [""] * len(ascii_lowercase), "letter", ())
+    return formats.readings(target, [""] * len(ascii_lowercase)).get("letter")
 
 
 def _requests(arguments: Any) -> list[Mapping[str, Any]]:
@@ -162,10 +167,10 @@ def _score(given: Any, path: Path, line: int) -> float | None:
         raise FormatError(f"{given[0]!r} is not a log-likelihood", path, line) from None
 
 
-def _text(given: Any) -> str:
-    while isinstance(given, list) and given:
-        given = given[0]
-    return str(given)
+def _texts(given: Any) -> Iterator[str]:
+    """Yield the replies, however deep their lists are."""
+    for one in given if isinstance(given, list) else ():
+        yield from _texts(one) if isinstance(one, list) else (str(one),)
 
 
 def _placed(
@@ -190,7 +195,7 @@ def _placed(
         return ()
     scored = ends[:count]
     places: list[int | None] = [*range(count)]
-    letters = [read_option(end, [""] * count, "letter", ()) for end in scored]
+    letters = [formats.readings(end, [""] * count).get("letter") for end in scored]
     if not by_letter and {*map(tidy, scored)} == {*map(tidy, item.options)}:
         places = [find_option(item, end) for end in scored]
     elif sorted(at for at in letters if at is not None) == list(range(count)):

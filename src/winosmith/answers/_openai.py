@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from winosmith.answers._answers import Answers, Log
-from winosmith.answers._items import Items, Row, options_in_order
+from winosmith.answers._items import Items, Row, look_up, options_in_order
 from winosmith.answers._rules import read_rows
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError
@@ -48,14 +48,13 @@ def read_events(
     rows = [_row(name, own, items) for name, own in events.items()]
     if not any("match" in own for own in events.values()):
         raise FormatError("the log has no events of the type 'match', which state answers", path)
-    accuracy = report.get("accuracy") if report else None
+    accuracy = look_up(report, "accuracy")
     log = Log(
         status=None if report else f"the run ended without a report, after {len(rows):,} samples",
         reported={"accuracy": float(accuracy)} if isinstance(accuracy, int | float) else {},
     )
-    models = spec.get("completion_fns")
-    model = models[0] if isinstance(models, list) and models else path.stem
-    return read_rows(rows, dataset, path, str(model), log)
+    model = str(look_up(spec, "completion_fns", 0) or path.stem)
+    return read_rows(rows, dataset, path, model, log)
 
 
 def _row(name: str, events: Mapping[str, Any], items: Items) -> Row:

@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from winosmith import formats
-from winosmith.answers._answers import Answers, Log, first_ids
+from winosmith.answers._answers import Answers, Log
 from winosmith.answers._items import Items, Row, find_option
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError
-from winosmith.prediction import Prediction, best_of
+from winosmith.prediction import Prediction, best_of, first_ids
 from winosmith.problem import Problem
 
 NO_LETTER = "none is the letter of an option; write A for the first one, B for the second"
@@ -36,43 +36,38 @@ _REPLIES = ("letter", "0", "text", "1")
 
 
 def option_kind(
-    values: Iterable[tuple[Any, Sequence[str]]],
-    kinds: Sequence[str],
-    keys: Sequence[int | None] = (),
+    readings: Sequence[Mapping[str, int]], kinds: Sequence[str], keys: Sequence[int | None] = ()
 ) -> str | None:
-    """Return the kind that reads most values, and of several the one that agrees with most keys.
+    """Return the kind that reads most answers, and of several the one that agrees with most keys.
 
     Args:
-        values: each answer, or target, with the options of its item.
+        readings: the option of each answer, or target, by kind.
         kinds: the kinds to choose from, in the order that decides if both numbers are equal.
         keys: the key of each item in the same log, if known.
 
-    >>> option_kind([("A", ["C", "A"]), ("B", ["a cup", "a jug"])], ("letter", "text"))
+    >>> option_kind([{"letter": 0, "text": 1}, {"letter": 1}], ("text", "letter"))
     'letter'
     """
     fits, agree = Counter[str](), Counter[str]()
-    for at, (value, options) in enumerate(values):
-        found = formats.readings(value, options)
+    for at, found in enumerate(readings):
         fits.update(found.keys())
-        key = keys[at] if keys else None
-        agree.update(kind for kind, option in found.items() if option == key)
+        agree.update(kind for kind, option in found.items() if keys and option == keys[at])
     if not any(fits[kind] for kind in kinds):
         return None
     return max(kinds, key=lambda kind: (fits[kind], agree[kind], -kinds.index(kind)))
 
 
 def read_option(
-    value: Any, options: Sequence[str], kind: str | None, kinds: Sequence[str]
+    value: Any, readings: Mapping[str, int], kind: str | None, kinds: Sequence[str]
 ) -> int | None:
     """Return the option that an answer is; None if it is invalid.
 
     An answer of another kind than the source's is read if it fits one of `kinds`. A letter of a
     source that uses letters is always a letter.
     """
-    found = formats.readings(value, options)
     if kind == "letter" and isinstance(value, str) and _LETTER.fullmatch(value):
-        return found.get("letter")
-    return next((found[one] for one in (kind, *kinds) if one is not None and one in found), None)
+        return readings.get("letter")
+    return next((readings[one] for one in (kind, *kinds) if one and one in readings), None)
 
 
 def read_choices(
@@ -83,11 +78,10 @@ def read_choices(
     Raises:
         FormatError: a label counts from 0, or is both a number and the text of another option.
     """
-    given = [(value, problem.options) for value, problem in zip(values, problems, strict=True)]
-    kind = option_kind(given, _LABELS)
+    readings = [formats.readings(v, p.options) for v, p in zip(values, problems, strict=True)]
+    kind = option_kind(readings, _LABELS)
     found = []
-    for (value, options), problem, line in zip(given, problems, lines, strict=True):
-        fits = formats.readings(value, options)
+    for value, problem, line, fits in zip(values, problems, lines, readings, strict=True):
         if kind != "text" and "letter" not in fits:
             if "0" in fits and "1" not in fits and "text" not in fits:
                 why = "options are counted from 1"
@@ -98,13 +92,13 @@ def read_choices(
             if why:
                 what = f"{problem.id!r}: {value} is no label: {why}; write A for the first"
                 raise FormatError(what, path, line)
-        found.append(read_option(value, options, kind, _LABELS))
+        found.append(read_option(value, fits, kind, _LABELS))
     return found
 
 
 def is_missing(value: Any) -> bool:
     """Return whether a cell has no answer: empty, None or NaN."""
-    return value is None or (isinstance(value, float) and isnan(value)) or not str(value).strip()
+    return value is None or str(value).strip().casefold() in ("", "nan", "<na>")
 
 
 def check_known(
@@ -165,7 +159,7 @@ def read_rows(
     asked = [rows[at] for at in of_items.values()]
     texts = [row for row in asked if isinstance(row.target, str)]
     kind = option_kind(
-        [(row.target, row.options or dataset[0].options) for row in texts],
+        [formats.readings(row.target, row.options or dataset[0].options) for row in texts],
         _REPLIES,
         [row.key for row in texts],
     )
@@ -179,7 +173,8 @@ def read_rows(
         reply = row.reply
         if isinstance(reply, str):
             numbers = (kind,) if kind in ("0", "1") else ()
-            reply = read_option(reply, options, kind, (*numbers, "text", "letter"))
+            fits = formats.readings(reply, options)
+            reply = read_option(reply, fits, kind, (*numbers, "text", "letter"))
         if prediction := _prediction(row, reply, problem):
             found[name] = prediction
             decided = len(prediction.chosen) < 2

@@ -44,7 +44,7 @@ def read_table(source: formats.Source, dataset: Dataset) -> list[Answers]:
     models = [choice] if choice is not None else [n for n in range(len(head)) if n != at]
     rows = [(line, row) for line, row in rows if any(row[n] for n in (at, *models))]
     _check_ids([(line, row[at]) for line, row in rows], source)
-    check_known([row[at] for _, row in rows], dataset, source.path, "ids")
+    check_known([row[at] for _, row in rows], dataset, source.path, "rows")
     known = {*dataset.ids}
     found = {}
     for column in models:

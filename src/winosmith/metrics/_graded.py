@@ -17,7 +17,7 @@ from winosmith.blocks import blocks
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.metrics._proportion import Proportion, proportion
-from winosmith.prediction import Prediction
+from winosmith.prediction import Prediction, align, first_ids
 from winosmith.problem import Origin, Problem, Scalar
 from winosmith.records import canonical
 from winosmith.seen import Input, Sees, inputs
@@ -164,35 +164,12 @@ def grade(
     if withheld:
         raise DataError(
             f"the answers of {len(withheld):,} of {len(dataset):,} problems are withheld "
-            f"({_first(withheld)}); nothing can be scored without them"
+            f"({first_ids(withheld)}); nothing can be scored without them"
         )
     if not len(dataset):
         raise DataError("there is no problem to score")
-    by_id = {prediction.problem_id: prediction for prediction in predictions}
-    unasked = [problem.id for problem in dataset if problem.id not in by_id]
-    known = set(dataset.ids)
-    extra = [key for key in by_id if key not in known]
-    if unasked:
-        raise DataError(
-            f"{len(unasked):,} of {len(dataset):,} problems have no prediction ({_first(unasked)})"
-        )
-    if extra:
-        raise DataError(f"{len(extra):,} predictions have no problem ({_first(extra)})")
-    if len(by_id) < len(predictions):
-        raise DataError(f"{len(predictions) - len(by_id):,} problems have two predictions or more")
-    aligned = tuple(by_id[problem.id] for problem in dataset)
-    for problem, prediction in zip(dataset, aligned, strict=True):
-        options, last = len(problem.options), max(prediction.chosen, default=0)
-        if last >= options or len(prediction.scores) not in (0, options):
-            raise DataError(
-                f"the prediction for {problem.id!r} can't be for {options} options: choice "
-                f"{last}, {len(prediction.scores)} scores"
-            )
+    aligned = align(predictions, dataset)
     return Graded(dataset, aligned, known_clusters, parameters or {}, missing)
-
-
-def _first(ids: Sequence[str]) -> str:
-    return ", ".join(map(repr, ids[:3])) + (", …" if len(ids) > 3 else "")
 
 
 def columns(dataset: Dataset) -> Iterator[tuple[str, list[Scalar]]]:
