@@ -82,12 +82,3 @@ def test_one_file_is_no_comparison(cli: Cli) -> None:
     assert "the baseline 'best' is not one of 'good', 'poor'" in cli.refused(
         "compare dev.jsonl good.lst poor.lst --baseline best"
     )
-
-
-def test_partial_compares_what_all_answered(cli: Cli) -> None:
-    """With --partial only the problems that every solver answered are compared."""
-    for name, rows in (("a", range(60)), ("b", range(20, 80))):
-        cells = [f"{DATA[row].id},{(DATA[row].answer or 0) + 1}" for row in rows]
-        Path(f"{name}.csv").write_text("\n".join(["id,choice", *cells]) + "\n")
-    assert cli.told("compare dev.jsonl a.csv b.csv --partial")["accuracies"]["a"]["n"] == 40
-    assert "20 of 80 problems have no prediction" in cli.refused("compare dev.jsonl a.csv b.csv")

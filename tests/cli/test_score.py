@@ -6,7 +6,7 @@ import csv
 import json
 import re
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from string import ascii_lowercase
@@ -19,7 +19,6 @@ from tests.cli.conftest import Cli
 from winosmith import Dataset, Prediction, Problem, Response, answers, formats, study
 from winosmith.cli.transfer import _women
 from winosmith.metrics import switched
-from winosmith.records import problem_record
 from winosmith.testing import made_twins
 from winosmith.validate import write_votes
 
@@ -33,24 +32,16 @@ SCORED = [
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Work in a folder with a data set and predictions in every form."""
+    """Work in a folder with a data set and predictions of several sources."""
     monkeypatch.chdir(tmp_path)
     formats.write(DATA, "dev.jsonl")
     answers.write_predictions(SCORED, "ours.jsonl", DATA, solver="toy")
     Path("list.lst").write_text("".join(f"{c + 1}\n" for c in CHOICES))
     rows = [f"{p.id},{c + 1}" for p, c in zip(DATA, CHOICES, strict=True)]
     Path("table.csv").write_text("\n".join(["qID,prediction", *rows, ",,"]) + "\n")
-    letters = ["AB"[c] for c in CHOICES]
-    Path("letters.lst").write_text("\n".join(letters))
-    rows = [f"{p.id},{letter}" for p, letter in zip(DATA, letters, strict=True)]
-    Path("letters.csv").write_text("\n".join(["id,choice", *rows]))
+    rows = [f"{p.id},{'AB'[c]}" for p, c in zip(DATA, CHOICES, strict=True)]
     Path("answers.csv").write_text("\n".join(["ID,m", *rows]))
     Path("models.csv").write_text("\n".join(["id,m1,m2", *(f"{row},A" for row in rows)]))
-    samples = [
-        {"doc": problem_record(p), "filtered_resps": [[-c, False], [c - 1, False]]}
-        for p, c in zip(DATA, CHOICES, strict=True)
-    ]
-    Path("samples_dev_1.jsonl").write_text("".join(json.dumps(one) + "\n" for one in samples))
     return tmp_path
 
 
@@ -79,20 +70,6 @@ def test_the_tables_fit_a_terminal_and_are_signed(cli: Cli) -> None:
     tables, _, signatures = shown.partition("Signature of")
     assert max(map(len, tables.splitlines())) <= 80
     assert "|predictions:" in signatures
-
-
-@pytest.mark.parametrize(
-    "path",
-    ["ours.jsonl", "list.lst", "table.csv", "letters.lst", "letters.csv", "answers.csv",
-     "samples_dev_1.jsonl"],
-)  # fmt: skip
-def test_every_form_of_predictions_is_read(path: str, cli: Cli) -> None:
-    """JSON Lines, lists, tables, in numbers or letters, and samples give the same accuracy."""
-    found = cli.told("score", "dev.jsonl", path)["solvers"]
-    (one,) = found.values()
-    right = sum(c == p.answer for c, p in zip(CHOICES, DATA, strict=True))
-    assert (one["accuracy"]["right"], one["accuracy"]["n"]) == (right, 64)
-    assert (one["calibration"] is not None) == (path in ("ours.jsonl", "samples_dev_1.jsonl"))
 
 
 def test_a_table_with_a_column_a_model_is_several_solvers(cli: Cli) -> None:
@@ -125,34 +102,6 @@ def test_a_table_of_questions_names_options_by_number(tmp_path: Path, cli: Cli) 
     assert "is not the option with its best score" not in shown
 
 
-@pytest.mark.parametrize(
-    ("path", "change", "told"),
-    [
-        ("ours.jsonl", lambda lines: lines[:-5], "announces 64 predictions, and 59 follow"),
-        ("table.csv", lambda lines: lines[:2] + lines[6:],
-         "4 of 64 problems have no prediction ('0-1', '1-0', '1-1', …)"),
-        ("table.csv", lambda lines: [*lines, "new,1"],
-         "1 predictions have no problem ('new')"),
-    ],
-)  # fmt: skip
-def test_what_does_not_fit_is_named_and_nothing_is_scored(
-    path: str, change: Callable[[list[str]], list[str]], told: str, cli: Cli
-) -> None:
-    """Wrong labels, lengths and ids end with code 2, the place, and no figure."""
-    Path(path).write_text("\n".join(change(Path(path).read_text().splitlines())) + "\n")
-    assert told in cli.refused("score", "dev.jsonl", path)
-
-
-def test_partial_scores_what_is_there_and_says_what_is_not(cli: Cli) -> None:
-    """With --partial 4 problems without a prediction are omitted, and counted."""
-    lines = Path("table.csv").read_text().splitlines()
-    Path("some.csv").write_text("\n".join([*lines[:2], *lines[6:], "new,1"]) + "\n")
-    found = cli.told("score dev.jsonl some.csv --partial")["solvers"]
-    assert found["some"]["accuracy"]["n"] == 60
-    assert "4 of 64 problems have no prediction and are omitted" in cli.err
-    assert "1 predictions have no problem" in cli.err
-
-
 def test_partial_is_named_where_it_helps_alone(cli: Cli) -> None:
     """A choice that no option has is told without a way that would not help."""
     head, first, *rest = Path("ours.jsonl").read_text().splitlines()
@@ -160,16 +109,6 @@ def test_partial_is_named_where_it_helps_alone(cli: Cli) -> None:
     Path("third.jsonl").write_text("\n".join([head, json.dumps(third), *rest]) + "\n")
     told = cli.refused("score dev.jsonl third.jsonl")
     assert "can't be for 2 options" in told
-    assert "--partial" not in told
-
-
-def test_partial_is_not_named_where_nothing_is_in_common(cli: Cli) -> None:
-    """Predictions of which none is for a problem are told without a way that measures nothing."""
-    head, *rows, _ = Path("table.csv").read_text().splitlines()
-    Path("other.csv").write_text("\n".join([head, *(f"of-{row}" for row in rows)]) + "\n")
-    told = cli.refused("score dev.jsonl other.csv")
-    assert "compared by their ids, 0 of 64 rows are of items" in told
-    assert "Is it another data set?" in told
     assert "--partial" not in told
 
 

@@ -106,9 +106,13 @@ def _log(path: Path, samples: Sequence[Mapping[str, Any]], **more: Any) -> Path:
 
 
 def _prompt(problem: Problem) -> str:
-    """Return an item as a prompt that lists its options in another order."""
-    turned = zip(LETTERS, problem.options[::-1], strict=True)
-    return f"{problem.sentence}\n" + "\n".join(f"{letter}. {text}" for letter, text in turned)
+    """Return an item as a prompt with an example, which lists its options in another order."""
+    asked = [problem] if problem is DATA[3] else [DATA[3], problem]  # an example before it
+    return "\n".join(
+        f"{one.sentence}\n"
+        + "\n".join(f"{LETTERS[at]}. {text}" for at, text in enumerate(one.options[::-1]))
+        for one in asked
+    )
 
 
 def _matched(problem: Problem, said: int | str) -> dict[str, Any]:
@@ -285,9 +289,10 @@ def test_a_missing_answer_is_missing_in_every_command(
     assert (found["accuracy"]["right"], found["accuracy"]["n"]) == (11, 11)
     assert (found["invalid"], found["missing"]) == (0, 1)
     assert found["possible"] == [11 / 12, 1.0]
-    other = _jsonl(tmp_path / "p.jsonl", ({"id": p.id, "choice": p.answer} for p in DATA[1:]))
+    other = _jsonl(tmp_path / "p.jsonl", ({"id": p.id, "choice": p.answer} for p in DATA[:-1]))
     compared = _run("compare", data, other, path, "--partial")
-    assert [of["n"] for of in compared["accuracies"].values()] == [11, 11]
+    assert [of["n"] for of in compared["accuracies"].values()] == [10, 10]
+    assert [*compared["missing"].values()] == [2, 2]
     assert _audit(data, path)["answered"] == 11
 
 
@@ -439,6 +444,7 @@ def test_another_data_set_is_suspected_if_fewer_than_half_match(
         assert "compared by their" in shown
         assert "5 of 12" in shown
         assert "is it another data set?" in shown.lower()
+        assert "--partial" not in shown
     else:
         assert "another data set" not in str(shown)
 

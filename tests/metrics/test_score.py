@@ -125,7 +125,7 @@ def test_the_published_predictions_for_winogrande_dev(data_dir: Path) -> None:
     """
     data = formats.read(data_dir / "winogrande/dev.jsonl")
     path = data_dir / "winogrande_predictions/martinalex7_predictions_test_proba.csv"
-    graded = grade(data, answers.read_predictions(path, data).predictions)
+    graded = grade(data, answers.read(path, data)[path.stem].predictions)
     found = score(graded)
     assert graded.against_scores == 0
     assert (found.accuracy.right, found.accuracy.n) == (1005, 1267)
@@ -246,7 +246,11 @@ def test_a_changed_choice_or_score_changes_the_digest() -> None:
         (PAIRS, [*RIGHT, *RIGHT], "12 problems have two predictions or more"),
         (PAIRS.blind(), RIGHT, "the answers of 12 of 12 problems are withheld .* without them"),
         (PAIRS, [Prediction("0-0", 3), *RIGHT[1:]], "the choice 3 of '0-0' can't be for 2 options"),
-        (PAIRS, [Prediction("0-0", 0, (1.0,)), *RIGHT[1:]], "choice 0, 1 scores"),
+        (
+            PAIRS,
+            [Prediction("0-0", 0, (1.0,)), *RIGHT[1:]],
+            "the 1 scores of '0-0' can't be for 2 options",
+        ),
         (Dataset(), [], "there is no problem to score"),
     ],
 )

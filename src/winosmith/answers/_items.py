@@ -76,13 +76,14 @@ class Items:
         return found if len(found) == 1 else [one for one in found if one is own]
 
     def find_in_text(self, text: str) -> Problem | None:
-        """Return the item whose question and options a text contains; None without just one."""
+        """Return the item whose question and options a text contains, of several the last one.
+
+        A prompt can have items as examples before the one that it asks. None if there is no item.
+        """
         text = tidy(text)
         near = {id(one): one for word in {*_words(text)} for one in self._by_rarest.get(word, ())}
         found = [one for one in near.values() if _has_item(text, one)]
-        longest = max((len(one.sentence) for one in found), default=0)
-        found = [one for one in found if len(one.sentence) == longest]
-        return found[0] if len(found) == 1 else None
+        return max(found, key=lambda one: _end(text, one), default=None)
 
     @cached_property
     def _by_rarest(self) -> dict[str, list[Problem]]:
@@ -135,7 +136,7 @@ def options_in_order(text: str, problem: Problem) -> tuple[str, ...]:
     ('ann', 'bob')
     """
     text = tidy(text)
-    start = max(0, text.find(tidy(problem.sentence)))
+    start = max(0, text.rfind(tidy(problem.sentence)))
     places = {}
     for option in problem.options:
         marked = [
@@ -152,6 +153,12 @@ def options_in_order(text: str, problem: Problem) -> tuple[str, ...]:
 def _has_question(text: str, problem: Problem) -> bool:
     parts = (problem.sentence,) if problem.blank is None else (problem.before, problem.after)
     return all(tidy(part) in text for part in parts)
+
+
+def _end(text: str, problem: Problem) -> tuple[int, int]:
+    """Return the place in a text where its last copy of a question ends, and the longest first."""
+    last = tidy(problem.sentence if problem.blank is None else problem.after or problem.before)
+    return text.rfind(last) + len(last), len(problem.sentence)
 
 
 def _has_item(text: str, problem: Problem) -> bool:

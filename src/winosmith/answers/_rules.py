@@ -123,9 +123,9 @@ def choose(names: Sequence[str], wanted: Collection[str]) -> str | None:
 
 
 def check_wanted(names: Sequence[str], wanted: Collection[str], path: Path) -> None:
-    """Raise FormatError if a log has several filters and none of them, or two, are wanted."""
+    """Raise FormatError if a log has filters and none of them, or two, are wanted."""
     found = [name for name in names if name in wanted]
-    if wanted and len(names) > 1 and len(found) != 1:
+    if wanted and {*names} - {"", "none"} and len(found) != 1:
         what = f"both {' and '.join(map(repr, found))}" if found else "none of the filters wanted"
         raise FormatError(
             f"it has {what}; name one of {', '.join(map(repr, names))} with --filter", path
@@ -156,48 +156,48 @@ def read_rows(
             answer can be read.
     """
     of_items = _one_per_item(rows, dataset, path, problem_with_rows)
-    asked = [rows[at] for at in of_items.values()]
-    texts = [row for row in asked if isinstance(row.target, str)]
-    kind = option_kind(
-        [formats.readings(row.target, row.options or dataset[0].options) for row in texts],
-        _REPLIES,
-        [row.key for row in texts],
-    )
-    found: dict[str, Prediction] = {}
-    targets: dict[str, int] = {}
-    contradicted = []
+    kind = _kind([rows[at] for at in of_items.values()], dataset)
+    found: list[Prediction] = []
+    compared, differ, contradicted = 0, [], []
     for name, at in of_items.items():
         row, problem = rows[at], dataset[dataset.row(name)]
         options = row.options or problem.options
         target = _target(row, options, kind)
-        reply = row.reply
-        if isinstance(reply, str):
-            numbers = (kind,) if kind in ("0", "1") else ()
-            fits = formats.readings(reply, options)
-            reply = read_option(reply, fits, kind, (*numbers, "text", "letter"))
-        if prediction := _prediction(row, reply, problem):
-            found[name] = prediction
-            decided = len(prediction.chosen) < 2
-            if row.correct is not None and target is not None and decided:
-                chosen = best_of(row.scores)[0] if row.scores else reply
-                contradicted += [name] * ((chosen == target) != row.correct)
         own = find_option(problem, options[target]) if target is not None else None
         if own is not None and problem.answer is not None:
-            targets[name] = own
-    if not any(prediction.chosen for prediction in found.values()):
+            compared += 1
+            differ += [name] * (own != problem.answer)
+        prediction = _prediction(row, options, kind, problem)
+        if prediction is None:
+            continue
+        found.append(prediction)
+        if row.correct is not None and own is not None and len(prediction.chosen) < 2:
+            contradicted += [name] * ((prediction.chosen == (own,)) != row.correct)
+    if not any(prediction.chosen for prediction in found):
         raise FormatError(
             "no answer can be read: needed are log-likelihoods of all options, or an answer that "
             "is a letter or an option",
             path,
             rows[0].line,
         )
-    differ = tuple(
-        name for name, own in targets.items() if own != dataset[dataset.row(name)].answer
-    )
     facts = replace(
-        log, keys_differ=differ, keys_compared=len(targets), scores_differ=tuple(contradicted)
+        log,
+        keys_differ=tuple(differ),
+        keys_compared=compared,
+        scores_differ=tuple(contradicted),
     )
-    return Answers(tuple(found.values()), solver, log=facts)
+    return Answers(tuple(found), solver, log=facts)
+
+
+def _kind(rows: Sequence[Row], dataset: Dataset) -> str | None:
+    """Return the kind of a log's keys; if they have none, that of its replies."""
+    texts = [row for row in rows if isinstance(row.target, str)]
+    usual = dataset[0].options
+    keys = [formats.readings(row.target, row.options or usual) for row in texts]
+    said = [formats.readings(r.reply, r.options or usual) for r in rows if isinstance(r.reply, str)]
+    return option_kind(keys, _REPLIES, [row.key for row in texts]) or option_kind(
+        said, ("letter", "text")
+    )
 
 
 def _target(row: Row, options: Sequence[str], kind: str | None) -> int | None:
@@ -209,22 +209,31 @@ def _target(row: Row, options: Sequence[str], kind: str | None) -> int | None:
     return target if target is not None and target < len(options) else None
 
 
-def _prediction(row: Row, reply: int | None, problem: Problem) -> Prediction | None:
+def _prediction(
+    row: Row, options: Sequence[str], kind: str | None, problem: Problem
+) -> Prediction | None:
     """Return the prediction of a row, in the order of the problem's options; None if missing."""
-    if row.reply is None and not row.scores:
+    if (row.reply is None and not row.scores) or len(row.scores) not in (0, len(options)):
         return None
-    options = row.options or problem.options
     places = [find_option(problem, option) for option in options]
-    if any(map(isnan, row.scores)):
-        return Prediction(problem.id, None)
-    if row.scores and len(row.scores) == len(options):
-        placed = dict(zip(places, row.scores, strict=True))
-        scores = tuple(placed[at] for at in range(len(problem.options)) if at in placed)
-        if len(scores) == len(problem.options) and all(map(isfinite, scores)):
+    if row.scores:
+        if {*places} == {*range(len(problem.options))} and all(map(isfinite, row.scores)):
+            scores = tuple(row.scores[places.index(at)] for at in range(len(places)))
             return Prediction(problem.id, best_of(scores)[0], scores)
-        reply = row.scores.index(max(row.scores))
-    choice = places[reply] if reply is not None and reply < len(places) else None
-    return Prediction(problem.id, choice)
+        finite = [at for at, score in enumerate(row.scores) if isfinite(score)]
+        if not finite or any(map(isnan, row.scores)):
+            return Prediction(problem.id, None)
+        best = [places[finite[at]] for at in best_of([row.scores[at] for at in finite])]
+        chosen = sorted(place for place in best if place is not None)
+        return Prediction(
+            problem.id, chosen[0] if chosen else None, tied=tuple(chosen) if chosen[1:] else ()
+        )
+    reply = row.reply
+    if isinstance(reply, str):
+        numbers = (kind,) if kind in ("0", "1") else ()
+        fits = formats.readings(reply, options)
+        reply = read_option(reply, fits, kind, (*numbers, "text", "letter"))
+    return Prediction(problem.id, None if reply is None else places[reply])
 
 
 def _one_per_item(
@@ -257,9 +266,9 @@ def _one_per_item(
         if len(places) != len(names) or any(name in found for name in names):
             lines = [f"line {rows[at].line}" for at in places if rows[at].line]
             raise FormatError(
-                f"{len(places) / len(names):.3g} rows per item, without the name of a filter or "
-                f"epoch that differs, such as {names[0]!r} ({', '.join(lines[:3]) or 'repeats'}): "
-                "write a log of one filter",
+                f"{max(2, len(places) // len(names))} rows per item, without the name of a filter "
+                f"or epoch that differs, such as {names[0]!r} ({', '.join(lines[:3]) or 'repeats'})"
+                ": write a log of one filter",
                 path,
             )
         found |= zip(names, places, strict=True)
