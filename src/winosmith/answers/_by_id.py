@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from winosmith.answers._answers import Answers
-from winosmith.answers._rules import NO_LETTER, check_known, is_missing, read_choices
+from winosmith.answers._rules import NO_LETTER, check_known, read_choices
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError
 from winosmith.prediction import Prediction
@@ -30,17 +30,11 @@ def read_by_id(record: Mapping[str, Any], path: Path, dataset: Dataset, hint: st
         FormatError: fewer than half of the keys are ids of items, or no value is an answer.
     """
     check_known(record, dataset, path, "keys of this object", hint)
-    known = {*dataset.ids}
-    given = {name: value for name, value in record.items() if not is_missing(value)}
-    asked = [name for name in given if name in known]
-    choices = read_choices(
-        [given[name] if type(given[name]) in (str, int, float) else "" for name in asked],
-        [dataset[dataset.row(name)] for name in asked],
-        path,
-        [None] * len(asked),
-    )
-    if all(choice is None for choice in choices):
+    labels = {
+        name: "-" if isinstance(value, bool | dict | list) else value
+        for name, value in record.items()
+    }
+    choices = read_choices(labels, dataset, path, {})
+    if all(choice is None for choice in choices.values()):
         raise FormatError(NO_LETTER, path)
-    found = [Prediction(name, choice) for name, choice in zip(asked, choices, strict=True)]
-    others = [Prediction(name, None) for name in given if name not in known]
-    return Answers((*found, *others), path.stem)
+    return Answers(tuple(Prediction(name, one) for name, one in choices.items()), path.stem)

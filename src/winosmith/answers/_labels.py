@@ -45,10 +45,12 @@ def read_list(source: formats.Source, dataset: Dataset) -> Answers:
             "each needs its own in the same order",
             source.path,
         )
-    lines, labels, scores = zip(*given, strict=True) if given else ((), (), ())
-    choices = read_choices(labels, dataset.problems, source.path, lines)
+    labels = {name: label for name, (_, label, _) in zip(dataset.ids, given, strict=True)}
+    lines = {name: line for name, (line, _, _) in zip(dataset.ids, given, strict=True) if line}
+    choices = read_choices(labels, dataset, source.path, lines)
     found = []
-    for problem, line, choice, own in zip(dataset, lines, choices, scores, strict=True):
+    for problem, (line, _, own) in zip(dataset, given, strict=True):
+        choice = choices.get(problem.id)
         try:
             prediction = Prediction(problem.id, choice, () if choice is None else own)
             check_fit(prediction, len(problem.options))

@@ -71,34 +71,45 @@ def read_option(
 
 
 def read_choices(
-    values: Sequence[Any], problems: Sequence[Problem], path: Path, lines: Sequence[int | None]
-) -> list[int | None]:
-    """Return the options of labels that users wrote; None for an invalid one.
+    labels: Mapping[str, Any], dataset: Dataset, path: Path, lines: Mapping[str, int]
+) -> dict[str, int | None]:
+    """Return the options of labels that users wrote, by the items' ids; None for an invalid one.
+
+    Empty cells, null and NaN are omitted: the model was not asked. Labels of unknown ids are
+    invalid.
+
+    Args:
+        labels: letters, numbers from 1 or texts of options, by the items' ids.
+        dataset: the items.
+        path: the file.
+        lines: the 1-based line of each label, if known.
 
     Raises:
         FormatError: a label counts from 0, or is both a number and the text of another option.
     """
-    readings = [formats.readings(v, p.options) for v, p in zip(values, problems, strict=True)]
-    kind = option_kind(readings, _LABELS)
-    found = []
-    for value, problem, line, fits in zip(values, problems, lines, readings, strict=True):
-        if kind != "text" and "letter" not in fits:
-            if "0" in fits and "1" not in fits and "text" not in fits:
-                why = "options are counted from 1"
-            elif fits.get("1", fits.get("text")) != fits.get("text", fits.get("1")):
-                why = f"options are counted from 1, and {value!r} is the text of another"
-            else:
-                why = ""
-            if why:
-                what = f"{problem.id!r}: {value} is no label: {why}; write A for the first"
-                raise FormatError(what, path, line)
-        found.append(read_option(value, fits, kind, _LABELS))
-    return found
-
-
-def is_missing(value: Any) -> bool:
-    """Return whether a cell has no answer: empty, None or NaN."""
-    return value is None or str(value).strip().casefold() in ("", "nan", "<na>")
+    known = {*dataset.ids}
+    given = {
+        name: label
+        for name, label in labels.items()
+        if label is not None and str(label).strip().casefold() not in ("", "nan", "<na>")
+    }
+    readings = {
+        name: formats.readings(label, dataset[dataset.row(name)].options) if name in known else {}
+        for name, label in given.items()
+    }
+    kind = option_kind([*readings.values()], _LABELS)
+    for name, fits in readings.items():
+        if kind == "text" or "letter" in fits:
+            continue
+        why = ""
+        if "0" in fits and "1" not in fits and "text" not in fits:
+            why = "options are counted from 1"
+        elif "1" in fits and "text" in fits and fits["1"] != fits["text"]:
+            why = f"options are counted from 1, and {given[name]!r} is the text of another"
+        if why:
+            what = f"{name!r}: {given[name]} is no label: {why}; write A for the first"
+            raise FormatError(what, path, lines.get(name))
+    return {name: read_option(given[name], fits, kind, _LABELS) for name, fits in readings.items()}
 
 
 def check_known(

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 from winosmith import formats
 from winosmith.answers._answers import Answers
-from winosmith.answers._rules import NO_LETTER, check_known, is_missing, read_choices
+from winosmith.answers._rules import NO_LETTER, check_known, read_choices
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, ProblemError
 from winosmith.prediction import Prediction
@@ -45,22 +45,17 @@ def read_table(source: formats.Source, dataset: Dataset) -> list[Answers]:
     rows = [(line, row) for line, row in rows if any(row[n] for n in (at, *models))]
     _check_ids([(line, row[at]) for line, row in rows], source)
     check_known([row[at] for _, row in rows], dataset, source.path, "rows")
-    known = {*dataset.ids}
+    lines = {row[at]: line for line, row in rows}
     found = {}
     for column in models:
         name = source.path.stem if column == choice else head[column]
-        own = [(line, row) for line, row in rows if not is_missing(row[column])]
-        asked = [(line, row) for line, row in own if row[at] in known]
-        choices = read_choices(
-            [row[column] for _, row in asked],
-            [dataset[dataset.row(row[at])] for _, row in asked],
-            source.path,
-            [line for line, _ in asked],
-        )
+        labels = {row[at]: row[column] for _, row in rows}
+        choices = read_choices(labels, dataset, source.path, lines)
         found[name] = [
-            _prediction(row[at], chosen, _scores(head, row), source, line)
-            for (line, row), chosen in zip(asked, choices, strict=True)
-        ] + [Prediction(row[at], None) for _, row in own if row[at] not in known]
+            _prediction(row[at], choices[row[at]], _scores(head, row), source, line)
+            for line, row in rows
+            if row[at] in choices
+        ]
     return [Answers(tuple(own), name) for name, own in _of_models(found, source).items()]
 
 
