@@ -17,12 +17,13 @@ SCORES = st.lists(
 
 
 @pytest.mark.parametrize(
-    ("choice", "scores"), [(-1, ()), (2, (0.1, 0.9)), (0, (math.nan, 1.0)), (0, (1.0, math.inf))]
+    ("choice", "scores"),
+    [(-1, ()), (2, (0.1, 0.9)), (0, (math.nan, 1.0)), (0, (1.0, math.inf)), (None, (0.1, 0.9))],
 )
 def test_a_prediction_names_an_option_and_has_finite_scores(
-    choice: int, scores: tuple[float, ...]
+    choice: int | None, scores: tuple[float, ...]
 ) -> None:
-    """A choice that is no option, or a score that is not finite, is refused."""
+    """A choice that is no option, a score that is not finite, or scores without one are refused."""
     with pytest.raises(ProblemError):
         Prediction("1", choice, scores)
 

@@ -62,13 +62,15 @@ def test_any_id_and_score_comes_back(
     assert answers.read_predictions(file, dataset).predictions == tuple(given_)
 
 
-def test_a_tie_is_written_and_read(tmp_path: Path) -> None:
-    """A prediction that states a tie comes back with it, with scores and without."""
+def test_ties_and_invalid_answers_are_written_and_read(tmp_path: Path) -> None:
+    """A tie comes back, with scores and without, and an invalid answer is null."""
     made = [
         Prediction(p.id, 0, (0.5, 0.5) if n % 2 else (), (0, 1)) for n, p in enumerate(PROBLEMS)
     ]
+    made[3] = Prediction(PROBLEMS[3].id, None)
     answers.write_predictions(made, tmp_path / "p.jsonl", PROBLEMS, solver="mine")
-    assert (tmp_path / "p.jsonl").read_text("utf-8").count('"tied":[0,1]}') == len(PROBLEMS)
+    text = (tmp_path / "p.jsonl").read_text("utf-8")
+    assert (text.count('"tied":[0,1]}'), text.count('"choice":null}')) == (9, 1)
     assert answers.read_predictions(tmp_path / "p.jsonl", PROBLEMS).predictions == tuple(made)
 
 

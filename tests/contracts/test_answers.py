@@ -262,7 +262,7 @@ def test_a_perfect_model_has_all_right_from_every_source(
 def test_an_invalid_answer_is_incorrect_in_every_command(
     source: str, data: Path, tmp_path: Path
 ) -> None:
-    """It stays in the denominator and is counted, with and without --partial; it is no vote."""
+    """It stays in the denominator and is counted, with --partial and without."""
     path = SOURCES[source](tmp_path, ["?", *KEYS[1:]])
     for more in ([], ["--partial"]):
         found = _score(data, path, *more)
@@ -314,6 +314,9 @@ def test_a_tie_is_worth_its_share_whatever_the_source(data: Path, tmp_path: Path
         _text(tmp_path / "t.csv", "id,choice,score2,score1,score3,score4\n" + "".join(
             f"{p.id},{LETTERS[key]},{own[1]},{own[0]},{own[2]},{own[3]}\n"
             for p, key, own in zip(DATA, KEYS, scores, strict=True))),
+        _text(tmp_path / "s.csv", "id,score1,score2,score3,score4\n" + "".join(
+            f"{p.id},{','.join(map(str, own))}\n"
+            for p, own in zip(DATA, scores, strict=True))),
     ]  # fmt: skip
     for path in paths:
         found = _score(data, path)

@@ -1,8 +1,9 @@
 """Tables of answers: a row for each item, with its id, and a column for each model.
 
 A column named `choice` or `prediction` makes the table that of one model, whose options' scores are
-in `score1`, `score2`, … A cell is a letter, a number from 1 or an option's text. An empty cell is
-of an item that the model was not asked; any other cell is an invalid answer.
+in `score1`, `score2`, … Without such a column, the option with the best score was chosen. A cell is
+a letter, a number from 1 or an option's text. An empty cell is of an item that the model was not
+asked; any other cell is an invalid answer.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from winosmith.prediction import Prediction
 
 _IDS = ("id", "problem_id", "qid", "sentid")
 _CHOICES = ("choice", "prediction")
+_SCORE = re.compile(r"score_?([1-9]\d?)")
 
 
 def read_table(source: formats.Source, dataset: Dataset) -> list[Answers]:
@@ -45,6 +47,13 @@ def read_table(source: formats.Source, dataset: Dataset) -> list[Answers]:
     rows = [(line, row) for line, row in rows if any(row[n] for n in (at, *models))]
     _check_ids([(line, row[at]) for line, row in rows], source)
     check_known([row[at] for _, row in rows], dataset, source.path, "rows")
+    if choice is None and any(map(_SCORE.fullmatch, names)):
+        own = [
+            _prediction(row[at], None, _scores(head, row), source, line, choose=True)
+            for line, row in rows
+            if any(_scores(head, row))
+        ]
+        return [Answers(tuple(own), source.path.stem)]
     lines = {row[at]: line for line, row in rows}
     found = {}
     for column in models:
@@ -99,7 +108,7 @@ def _scores(head: Sequence[str], row: Sequence[str]) -> list[str]:
     numbered = [
         (int(match[1]), cell)
         for name, cell in zip(head, row, strict=True)
-        if cell and (match := re.fullmatch(r"score_?([1-9]\d?)", name.lower()))
+        if cell and (match := _SCORE.fullmatch(name.lower()))
     ]
     return [cell for _, cell in sorted(numbered)]
 
@@ -110,9 +119,13 @@ def _prediction(
     scores: Sequence[str],
     source: formats.Source,
     line: int,
+    *,
+    choose: bool = False,
 ) -> Prediction:
+    """Return a prediction; with `choose`, the option with the best score is the choice."""
     try:
-        return Prediction(name, choice, tuple(map(float, scores)) if choice is not None else ())
+        values = tuple(map(float, scores)) if choose or choice is not None else ()
+        return Prediction(name, values.index(max(values)) if choose else choice, values)
     except (ProblemError, ValueError) as error:
         raise FormatError(str(error), source.path, line) from None
 
