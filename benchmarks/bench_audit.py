@@ -59,6 +59,7 @@ from pathlib import Path
 import numpy as np
 
 from winosmith import Dataset, Problem, audit, embed, formats, metrics
+from winosmith.answers import Answers, of_choices, read as read_answers
 from winosmith.audit._repair import RepairSettings, Thinning
 from winosmith.parallel import ordered_map
 
@@ -348,7 +349,7 @@ MARKED = (0.2, 0.4, 0.6, 0.75)
 """In this fraction of the items the right option is marked, otherwise one drawn at random."""
 
 
-def miskeyed(share: float, seed: int) -> tuple[Dataset, audit.Answers, set[str]]:
+def miskeyed(share: float, seed: int) -> tuple[Dataset, dict[str, Answers], set[str]]:
     """Make 600 items with 12 wrong keys, the answers of eight models, and the ids of wrong keys."""
     rng = np.random.default_rng([seed, int(100 * share)])
     n, models = 600, 8
@@ -369,7 +370,7 @@ def miskeyed(share: float, seed: int) -> tuple[Dataset, audit.Answers, set[str]]
     answers = {
         f"m{at}": dict(zip(data.ids, map(int, own), strict=True)) for at, own in enumerate(chosen)
     }
-    return data, answers, {data.ids[at] for at in np.flatnonzero(wrong)}
+    return data, of_choices(answers), {data.ids[at] for at in np.flatnonzero(wrong)}
 
 
 def rate(data: Dataset, wrong: set[str]) -> float:
@@ -392,12 +393,12 @@ def wrong_keys(folder: Path | None, sets: int, draws: int) -> None:
         records = (folder / name / "items.jsonl").read_text("utf-8").split("\n")[:-1]
         marks = {record["id"]: record[field] for record in map(json.loads, records)}
         wrong = {at for at, mark in marks.items() if (mark == is_wrong if is_wrong else mark)}
-        answers = audit.read_answers(folder / name / "answers.csv", data)
+        answers = read_answers(folder / name / "answers.csv", data)
         print_wrong_keys(name, np.array(of_wrong_keys(data, answers, wrong, draws)))
 
 
 def of_wrong_keys(
-    data: Dataset, answers: audit.Answers, wrong: set[str], draws: int
+    data: Dataset, answers: dict[str, Answers], wrong: set[str], draws: int
 ) -> tuple[float, ...]:
     found = audit.repair(data, draws=draws, probe_draws=draws // 4, least_kept=0)
     with_them = audit.repair(

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winosmith import debias, embed, practice, solve, validate
-from winosmith.answers import Response
 from winosmith.build import NAMES, FilterRecipe, run_filter
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError
 from winosmith.problem import Problem
+from winosmith.response import Response
 
 Arm = Literal["aflite", "random", "none"]
 """A way of making a release: AFLite; as many problems drawn at random; everything valid."""

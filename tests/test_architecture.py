@@ -67,7 +67,8 @@ def _may_import(place: str, other: str) -> bool:
     if place == TESTING:
         return _floor(other) <= 1
     if _floor(place) == _floor(other):
-        return _floor(place) == 0 or (_floor(place) == 1 and other == "report")
+        shared = {"report"} | ({"formats"} if place == "answers" else set())
+        return _floor(place) == 0 or (_floor(place) == 1 and other in shared)
     return _floor(other) < _floor(place)
 
 

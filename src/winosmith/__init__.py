@@ -7,9 +7,10 @@ The vocabulary is here; everything else is in the folders named after what they 
 from __future__ import annotations
 
 from winosmith._version import __version__
-from winosmith.answers import Prediction, Response
 from winosmith.dataset import Dataset, Dropped, Filtered
+from winosmith.prediction import Prediction
 from winosmith.problem import Claim, Edit, Extra, Lineage, Origin, Problem
+from winosmith.response import Response
 
 __all__ = [
     "Claim",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,9 +13,10 @@ from hypothesis import given, strategies as st
 from sklearn.metrics import roc_auc_score
 
 from tests.conftest import examples
-from winosmith import Dataset, Prediction, Problem, audit, formats
+from winosmith import Dataset, Prediction, Problem, answers, audit
+from winosmith.answers import of_choices
 from winosmith.audit._wrong_keys import doubts
-from winosmith.errors import DataError, FormatError
+from winosmith.errors import DataError
 from winosmith.metrics import compare, flipped_signs, grade, holm
 
 
@@ -33,7 +35,8 @@ def test_items_are_ranked_by_agreement_on_another_option() -> None:
     good = {problem.id: 0 for problem in data} | {"q3": 2}
     poor = {problem.id: 1 for problem in data} | {"q3": 0}
     found = audit.triage(
-        audit.Items.of(data), {"one": good, "two": good, "three": good, "poor": poor}
+        audit.Items.of(data),
+        of_choices({"one": good, "two": good, "three": good, "poor": poor}),
     )
     assert (found.suspects[0].id, found.suspects[0].other, found.suspects[0].models) == ("q3", 2, 3)
     assert found.suspects[0].agreement == 1.0
@@ -57,8 +60,8 @@ def test_every_row_several_times_changes_no_figure_of_two_models(times: int, see
     again = [(p.id, replace(p, id=f"{p.id}-{n}")) for p in data for n in range(times)]
     copied = Dataset(problem for _, problem in again)
     repeated = {name: {p.id: own[of] for of, p in again} for name, own in chosen.items()}
-    first = audit.triage(audit.Items.of(data), chosen).pairs[0]
-    second = audit.triage(audit.Items.of(copied), repeated).pairs[0]
+    first = audit.triage(audit.Items.of(data), of_choices(chosen)).pairs[0]
+    second = audit.triage(audit.Items.of(copied), of_choices(repeated)).pairs[0]
     for field in ("difference", "psi", "p_value", "detectable"):
         assert getattr(first, field) == pytest.approx(getattr(second, field), abs=1e-9), field
     assert second.design == pytest.approx(times * first.design)
@@ -69,7 +72,7 @@ def test_models_that_differ_on_a_few_blocks_differ_in_as_many_cases() -> None:
     data = _items(6)
     copied = Dataset(replace(p, id=f"{p.id}-{n}") for p in data for n in range(6))
     right, wrong = {p.id: 0 for p in copied}, {p.id: 1 for p in copied}
-    found = audit.triage(audit.Items.of(copied), {"one": right, "two": wrong}).pairs[0]
+    found = audit.triage(audit.Items.of(copied), of_choices({"one": right, "two": wrong})).pairs[0]
     assert found.p_value == pytest.approx(flipped_signs([1] * 6))
 
 
@@ -82,7 +85,7 @@ def test_the_audit_tests_two_models_as_compare_does(copies: int) -> None:
         name: {p.id: int(rng.random() > share) for p in data}
         for name, share in (("one", 0.7), ("two", 0.55), ("three", 0.4))
     }
-    found = audit.triage(audit.Items.of(data), chosen)
+    found = audit.triage(audit.Items.of(data), of_choices(chosen))
     graded = {
         name: grade(data, [Prediction(p.id, own[p.id]) for p in data])
         for name, own in chosen.items()
@@ -96,7 +99,7 @@ def test_the_audit_tests_two_models_as_compare_does(copies: int) -> None:
     p_values = [expected[pair.better, pair.worse] for pair in found.pairs]
     assert [pair.p_value for pair in found.pairs] == p_values
     assert [pair.adjusted for pair in found.pairs] == holm(p_values)
-    part = audit.audit(data, draws=19, probe_draws=0, answers=chosen)
+    part = audit.audit(data, draws=19, probe_draws=0, answers=of_choices(chosen))
     assert f"{100 * found.right['two']:.1f}" in audit.page(part)
 
 
@@ -104,120 +107,40 @@ def test_saturated_and_missed_items_are_told() -> None:
     """An item that all get right and one that none does are told by their ids."""
     data = _items(3)
     one: dict[str, int | None] = {"q0": 0, "q1": 1, "q2": 0}
-    two: dict[str, int | None] = {"q0": 0, "q1": 2, "q2": None}
-    found = audit.triage(audit.Items.of(data), {"one": one, "two": two})
+    two: dict[str, int | None] = {"q0": 0, "q1": 2}
+    found = audit.triage(audit.Items.of(data), of_choices({"one": one, "two": two}))
     assert (found.saturated, found.missed) == (("q0", "q2"), ("q1",))
     assert found.answered == {"one": 3, "two": 2}
+    invalid = audit.triage(audit.Items.of(data), of_choices({"one": one, "two": {"q2": None}}))
+    assert (invalid.saturated, invalid.invalid) == (("q0",), {"one": 0, "two": 1})
+    assert invalid.right == {"one": 2 / 3, "two": 0.0}
 
 
 def test_an_answer_that_is_no_option_is_refused() -> None:
     """Option 4 of 3 names the model and the item."""
     with pytest.raises(DataError, match="m: the answer to 'q0' is option 4; there are 3"):
-        audit.triage(audit.Items.of(_items(2)), {"m": {"q0": 3}})
+        audit.triage(audit.Items.of(_items(2)), of_choices({"m": {"q0": 3}}))
 
 
 def test_answers_to_another_set_are_refused() -> None:
     """Answers of which none is for an item say so, in place of empty tables."""
-    with pytest.raises(DataError, match="another set"):
-        audit.audit(_items(5), draws=19, probe_draws=0, answers={"m": {"x": 0}})
+    with pytest.raises(DataError, match="another data set"):
+        audit.audit(_items(5), draws=19, probe_draws=0, answers=of_choices({"m": {"x": 0}}))
 
 
 def test_answers_to_one_split_are_told_of_that_split_alone() -> None:
     """A split that no model answered has no table of models."""
     other = Dataset(Problem(f"o{at}", f"Who is {at}? _", ("x", "y"), 0) for at in range(5))
     given: dict[str, int | None] = {"o1": 0}
-    found = audit.audit({"a": _items(5), "b": other}, draws=19, probe_draws=0, answers={"m": given})
+    found = audit.audit(
+        {"a": _items(5), "b": other}, draws=19, probe_draws=0, answers=of_choices({"m": given})
+    )
     assert [part.triage is None for part in found.parts] == [True, False]
     assert "1 model. Items that all get right: 1; that none does: 0." in audit.page(found)
 
 
-def test_an_object_of_labels_is_read_by_its_ids(tmp_path: Path) -> None:
-    """Letters, numbers from 1 and texts are options, on one line or several; null is no answer."""
-    path = tmp_path / "gpt.json"
-    data = _items(4)
-    labels = {"q0": "b", "q1": 3, "q2": data[2].options[0].upper(), "q3": None}
-    for indent in (None, 1):
-        path.write_text(json.dumps(labels, indent=indent), encoding="utf-8")
-        assert audit.read_answers(path, data) == {"gpt": {"q0": 1, "q1": 2, "q2": 0, "q3": None}}
-
-
-@pytest.mark.parametrize(
-    ("file", "text", "message"),
-    [
-        ("m.csv", "id,m,m\nq0,A,B\n", "csv:1: two columns are named 'm'"),
-        ("m.csv", "id,m\nq0,A\nq0,B\n", "csv:3: the id 'q0' is there a second time"),
-        ("m.csv", "id,m\nq0,0\nq1,1\n", "none is the letter of an option"),
-        ("m.json", '{"q0": "A", "x": "B"}', "1 of the 2 keys of this object are no ids of items, "
-         "as 'x'; answers are read from a table of ids and letters, a list of labels"),
-        ("m.json", '{"q0": 0, "q1": 1}', "'q0': 0 is no label: options are counted from 1"),
-        ("m.json", '{"q0": "I see", "q1": null}', "none is the letter of an option"),
-        ("m.json", '{"q0": "A", "q0": "B"}', "the key 'q0' occurs twice"),
-        ("m.json", '{"question": "Who?"}\n{"question": "Why?"}\n',
-         ":1: these are no predictions; answers"),
-    ],
-)  # fmt: skip
-def test_answers_that_would_be_misread_are_refused(
-    file: str, text: str, message: str, tmp_path: Path
-) -> None:
-    """Names that occur twice, keys that are no ids, and numbers for letters are not guessed at."""
-    path = tmp_path / file
-    path.write_text(text, encoding="utf-8")
-    with pytest.raises(FormatError, match=message):
-        audit.read_answers(path, _items(2))
-
-
-def test_a_label_that_is_a_number_and_another_options_text_is_refused(tmp_path: Path) -> None:
-    """Of the options 3, 2 and 1 nobody knows which one "1" names."""
-    path = tmp_path / "gpt.json"
-    path.write_text('{"q": "1"}', encoding="utf-8")
-    data = Dataset([Problem("q", "How many?", ("3", "2", "1"), 0, blank=None)])
-    with pytest.raises(FormatError, match="'1' is the text of another"):
-        audit.read_answers(path, data)
-    path.write_text('{"q": "2"}', encoding="utf-8")
-    assert audit.read_answers(path, data) == {"gpt": {"q": 1}}
-
-
-def test_a_table_of_letters_is_read_by_its_ids(tmp_path: Path) -> None:
-    """Letters are options; another text, or a letter beyond the options, is no answer."""
-    path = tmp_path / "answers.csv"
-    path.write_text("m,id,n\nA,q0,c\nD,q1,I think B\n", encoding="utf-8")
-    assert audit.read_answers(path, _items(2)) == {
-        "m": {"q0": 0, "q1": None},
-        "n": {"q0": 2, "q1": None},
-    }
-    path.write_text("id,m\nq0,A\nx,A\ny,A\n", encoding="utf-8")
-    with pytest.raises(FormatError, match="1 of 3 ids are those of items"):
-        audit.read_answers(path, _items(2))
-    path.write_text("id,m\nq0,A,B\n", encoding="utf-8")
-    with pytest.raises(FormatError, match=r"answers.csv:2: 3 cells"):
-        audit.read_answers(path, _items(2))
-
-
-def test_what_is_no_models_answers_in_a_table_is_left_out_and_told(tmp_path: Path) -> None:
-    """A column of keys is no model that gets all right, one of texts none that gets nothing."""
-    path = tmp_path / "answers.csv"
-    path.write_text("id\tgold\tm\tasked\nq0\tA\tB\tWho?\nq1\tA\tA\tWhy?\n", encoding="utf-8")
-    with pytest.warns(formats.ReadingNote) as told:
-        assert audit.read_answers(path, _items(2)) == {"m": {"q0": 1, "q1": 0}}
-    assert [str(note.message).split(": ")[-1] for note in told] == [
-        "the column 'asked' holds no letter of an option, no model's answers; it is left out",
-        "the column 'gold' is of keys, no model's answers; it is left out",
-    ]
-    path.write_text("id,answer\nq0,B\nq1,A\n", encoding="utf-8")
-    assert audit.read_answers(path, _items(2)) == {"answer": {"q0": 1, "q1": 0}}
-
-
-@pytest.mark.parametrize("log", ['{"spec": {}}\n{"type": "match"}\n', '{\n "0": {"gold": "A"}\n}'])
-def test_a_log_of_another_tool_is_refused_with_what_to_make_of_it(log: str, tmp_path: Path) -> None:
-    """What is read is named, and a table is asked for."""
-    path = tmp_path / "log.json"
-    path.write_text(log, encoding="utf-8")
-    with pytest.raises(FormatError, match="of another log make a table, a row an item with its"):
-        audit.read_answers(path, _items(2))
-
-
 @pytest.fixture(scope="module")
-def redux(data_dir: Path) -> tuple[audit.Items, audit.Answers, set[str]]:
+def redux(data_dir: Path) -> tuple[audit.Items, Mapping[str, answers.Answers], set[str]]:
     """Return MMLU-Redux, 14 models' answers, and the ids of keys that experts marked as wrong."""
     folder = data_dir / "mmlu_redux"
     rows = [
@@ -230,15 +153,15 @@ def redux(data_dir: Path) -> tuple[audit.Items, audit.Answers, set[str]]:
         if len({choice.strip() for choice in row["choices"]}) == len(row["choices"])
     )
     wrong = {row["id"] for row in rows if row["error_type"] == "wrong_groundtruth"} & {*data.ids}
-    return audit.Items.of(data), audit.read_answers(folder / "answers.csv", data), wrong
+    return audit.Items.of(data), answers.read(folder / "answers.csv", data), wrong
 
 
 def test_the_suspects_of_mmlu_redux_are_those_that_experts_marked(
-    redux: tuple[audit.Items, audit.Answers, set[str]],
+    redux: tuple[audit.Items, Mapping[str, answers.Answers], set[str]],
 ) -> None:
     """Experts marked 370 of 5,700 items; of wrong keys, agreement on another option finds most."""
-    items, answers, wrong = redux
-    found = audit.triage(items, answers)
+    items, given, wrong = redux
+    found = audit.triage(items, given)
     agreement = {suspect.id: suspect.agreement for suspect in found.suspects}
     marked = [problem.id in wrong for problem in items.problems]
     scores = [agreement.get(problem.id, 0.0) for problem in items.problems]
@@ -248,10 +171,10 @@ def test_the_suspects_of_mmlu_redux_are_those_that_experts_marked(
 
 
 def test_of_mmlu_redux_nearly_half_of_the_items_set_aside_have_wrong_keys(
-    redux: tuple[audit.Items, audit.Answers, set[str]],
+    redux: tuple[audit.Items, Mapping[str, answers.Answers], set[str]],
 ) -> None:
     """By default a repair sets aside 2 % of 5,693 items, 49 of which experts marked."""
-    items, answers, wrong = redux
-    found = doubts(items, answers, None, 0)
+    items, given, wrong = redux
+    found = doubts(items, given, None, 0)
     assert len(found.set_aside) == int(0.02 * len(items)) == 113
     assert sum(one.id in wrong for one in found.set_aside) == 49

@@ -12,6 +12,7 @@ from hypothesis import given, strategies as st
 
 from tests.conftest import examples
 from winosmith import Dataset, Problem, audit, formats
+from winosmith.answers import of_choices
 from winosmith.audit._wrong_keys import AT_MOST, doubts
 from winosmith.errors import DataError
 
@@ -28,7 +29,7 @@ def _quiz(
     models: int = 8,
     right: tuple[float, float] = (0.6, 0.9),
     seed: int = 0,
-) -> tuple[Dataset, audit.Answers, set[str]]:
+) -> tuple[Dataset, dict[str, dict[str, int | None]], set[str]]:
     """Make items, models' answers and the ids of wrong keys.
 
     A mark is on the right option in a share of the items, otherwise on one drawn at random.
@@ -59,10 +60,10 @@ def _quiz(
     )
     sees = rng.random((models, n)) < rng.uniform(*right, models)[:, None]
     chosen = np.where(sees, truth, (truth + off[1:]) % 4)
-    answers = {
+    said: dict[str, dict[str, int | None]] = {
         f"m{at}": dict(zip(data.ids, map(int, own), strict=True)) for at, own in enumerate(chosen)
     }
-    return data, answers, {data.ids[at] for at in np.flatnonzero(is_wrong)}
+    return data, said, {data.ids[at] for at in np.flatnonzero(is_wrong)}
 
 
 def _repaired(data: Dataset, **how: Any) -> audit.Repair:
@@ -78,10 +79,10 @@ def test_with_answers_thinning_leaves_no_greater_rate_of_wrong_keys(seed: int) -
     """Models that are right in 60 to 90 % reveal so many wrong keys that their rate falls."""
     rng = np.random.default_rng(seed)
     n, mark = int(rng.integers(400, 700)), str(rng.choice([" and so on", ", I think"]))
-    data, answers, planted = _quiz(
+    data, said, planted = _quiz(
         n, rng.uniform(0.01, 0.03), share=rng.uniform(0.2, 0.65), mark=mark, seed=seed
     )
-    found = _repaired(data, answers=answers)
+    found = _repaired(data, answers=of_choices(said))
     assert _rate(found.dataset, planted) <= _rate(data, planted)
     assert len(found.set_aside) <= AT_MOST * n
     assert found.filtered.input() == data
@@ -89,10 +90,10 @@ def test_with_answers_thinning_leaves_no_greater_rate_of_wrong_keys(seed: int) -
 
 def test_the_first_suspects_are_set_aside_with_their_reason() -> None:
     """The number asked for is taken, the greatest agreement first; zero sets nothing aside."""
-    data, answers, _ = _quiz(400, 0.02)
-    suspects = audit.triage(audit.Items.of(data), answers).suspects
+    data, said, _ = _quiz(400, 0.02)
+    suspects = audit.triage(audit.Items.of(data), of_choices(said)).suspects
     assert len(suspects) > 15
-    found = _repaired(data, answers=answers, set_aside=15)
+    found = _repaired(data, answers=of_choices(said), set_aside=15)
     assert found.doubts
     least = suspects[14].agreement
     assert [one.agreement for one in found.doubts.set_aside] == pytest.approx(
@@ -107,17 +108,17 @@ def test_the_first_suspects_are_set_aside_with_their_reason() -> None:
         f"{first.models} models choose “{problem.options[first.other]}”, its key is “"
     )
     assert "three models must" not in audit.repair_page(found)
-    every = _repaired(data, answers=answers, set_aside=1000)
+    every = _repaired(data, answers=of_choices(said), set_aside=1000)
     assert f"Models doubt no more than {len(suspects)}." in audit.repair_page(every)
-    none = _repaired(data, answers=answers, set_aside=0)
+    none = _repaired(data, answers=of_choices(said), set_aside=0)
     assert len(none.set_aside) == 0
     assert none.dataset == _repaired(data).dataset
 
 
 def test_an_item_set_aside_can_be_put_back(tmp_path: Path) -> None:
     """Its line has the order of options in which it would be kept, and that order is written."""
-    data, answers, _ = _quiz(300, 0.02)
-    found = audit.repair_to_folder(data, tmp_path / "out", answers=answers, **HOW)
+    data, said, _ = _quiz(300, 0.02)
+    found = audit.repair_to_folder(data, tmp_path / "out", answers=of_choices(said), **HOW)
     aside = formats.read(tmp_path / "out" / "set_aside.jsonl")
     assert aside.problems == found.set_aside.problems
     for problem in aside:
@@ -137,10 +138,10 @@ def test_the_other_half_of_a_twin_goes_along() -> None:
         Problem(f"h{half}", f"The w1 hit y1 and the _ was {word}.", ("w1 v1", "y1"), half, "t")
         for half, word in enumerate(["big", "small"])
     ]
-    data, answers, _ = _quiz(200, 0.0)
-    told = {name: {**own, "h0": 1, "h1": 1} for name, own in answers.items()}
+    data, said, _ = _quiz(200, 0.0)
+    told = {name: {**own, "h0": 1, "h1": 1} for name, own in said.items()}
     both = Dataset([*data, *halves])
-    found = _repaired(both, answers=told, set_aside=1)
+    found = _repaired(both, answers=of_choices(told), set_aside=1)
     reasons = {e.problem.id: e.reason for e in found.filtered.dropped if e.stage == "set aside"}
     assert reasons["h1"] == "the other half of h0, whose key models doubt"
     assert reasons.keys() == {"h0", "h1"}
@@ -150,31 +151,31 @@ def test_the_other_half_of_a_twin_goes_along() -> None:
 @examples(10)
 def test_ids_and_the_order_of_rows_do_not_decide_what_is_set_aside(order: list[int]) -> None:
     """Suspects with the same agreement are drawn by their texts."""
-    data, answers, _ = _quiz(150, 0.0, models=3, right=(0.4, 0.4), seed=3)
+    data, said, _ = _quiz(150, 0.0, models=3, right=(0.4, 0.4), seed=3)
     names = {name: f"x{at}" for name, at in zip(data.ids, order, strict=True)}
     rows = Dataset(replace(data[at], id=names[data[at].id]) for at in order)
     renamed = {m: {names[name]: choice for name, choice in own.items()}
-               for m, own in answers.items()}  # fmt: skip
-    one = doubts(audit.Items.of(data), answers, 5, 0)
-    two = doubts(audit.Items.of(rows), renamed, 5, 0)
+               for m, own in said.items()}  # fmt: skip
+    one = doubts(audit.Items.of(data), of_choices(said), 5, 0)
+    two = doubts(audit.Items.of(rows), of_choices(renamed), 5, 0)
     assert [names[found.id] for found in one.set_aside] == [found.id for found in two.set_aside]
 
 
 def test_two_models_set_nothing_aside_by_default() -> None:
     """Every item that one of two models misses is one that all others disagree on."""
-    data, answers, _ = _quiz(300, 0.02, models=2)
-    found = _repaired(data, answers=answers)
+    data, said, _ = _quiz(300, 0.02, models=2)
+    found = _repaired(data, answers=of_choices(said))
     assert found.doubts
     assert (found.doubts.set_aside, found.doubts.threshold) == ((), None)
     assert "at least three models must have answered" in audit.repair_page(found)
-    some = _repaired(data, answers=answers, set_aside=3)
+    some = _repaired(data, answers=of_choices(said), set_aside=3)
     assert len(some.set_aside) == 3
 
 
 def test_the_page_states_the_number_the_bias_and_accuracies() -> None:
     """JSON has the same; accuracy without those set aside is higher, as they are items missed."""
-    data, answers, _ = _quiz(500, 0.05)
-    found = _repaired(data, answers=answers)
+    data, said, _ = _quiz(500, 0.05)
+    found = _repaired(data, answers=of_choices(said))
     page, record = audit.repair_page(found), found.record()
     assert found.doubts
     assert len(found.doubts.set_aside) == 10
@@ -193,7 +194,7 @@ def test_the_page_states_the_number_the_bias_and_accuracies() -> None:
     assert len(record["set_aside"]["items"]) == 10
     keys = {problem.id: problem.answer for problem in data}
     for model, shares in record["set_aside"]["accuracy"].items():
-        given = answers[model]
+        given = said[model]
         for name, ids in (("before", data.ids), ("after", found.dataset.ids)):
             right = np.mean([given[one] == keys[one] for one in ids])
             assert shares[name] == pytest.approx(right)
@@ -265,18 +266,18 @@ def test_too_few_kept_are_refused_before_anything_is_written(tmp_path: Path) -> 
 
 def test_splits_share_answers_and_only_answered_ones_set_items_aside(tmp_path: Path) -> None:
     """A split without answers is repaired without them; answers to neither are refused."""
-    data, answers, _ = _quiz(300, 0.02)
+    data, said, _ = _quiz(300, 0.02)
     other = Dataset([replace(p, id=f"x{p.id}") for p in _quiz(300, 0.02, seed=5)[0]], "other")
     found = audit.repair_splits(
-        {"other": other, "quiz": data}, tmp_path / "out", answers=answers, **HOW
+        {"other": other, "quiz": data}, tmp_path / "out", answers=of_choices(said), **HOW
     )  # fmt: skip
     assert found["other"].doubts is None
     assert not (tmp_path / "out" / "other" / "set_aside.jsonl").exists()
     assert len(found["quiz"].set_aside) > 0
-    foreign = {"m": {"none": 0}}
-    with pytest.raises(DataError, match="another set"):
-        audit.repair_splits({"other": other}, tmp_path / "b", answers=foreign, **HOW)
-    with pytest.raises(DataError, match="another set"):
-        _repaired(data, answers=foreign)
+    foreign: dict[str, dict[str, int | None]] = {"m": {"none": 0}}
+    with pytest.raises(DataError, match="another data set"):
+        audit.repair_splits({"other": other}, tmp_path / "b", answers=of_choices(foreign), **HOW)
+    with pytest.raises(DataError, match="another data set"):
+        _repaired(data, answers=of_choices(foreign))
     with pytest.raises(DataError, match="no models' answers to set 3 items aside by"):
         _repaired(data, set_aside=3)

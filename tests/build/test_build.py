@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.build.conftest import AFLITE, TABLE
-from winosmith import Dataset, Extra, debias, formats, practice, validate
+from winosmith import Dataset, Extra, answers, debias, formats, practice, validate
 from winosmith.build import build, read_recipe, recipe_of
 from winosmith.build._report_filter import key_figures, verdict
 from winosmith.cli.build import tell_build
@@ -51,11 +51,11 @@ def test_labels_are_those_of_the_problems(small_build):
     """Each labels file holds, line by line, the answers of its problems."""
     for name in ("train_xl", "train_debiased", "dev"):
         problems = formats.read(small_build.folder / f"{name}.jsonl")
-        labels = formats.read_labels(small_build.folder / f"{name}-labels.lst")
+        labels = answers.read_labels(small_build.folder / f"{name}-labels.lst")
         assert labels == problems.answers
     private = small_build.folder / "private"
     test = formats.read(private / "test.jsonl")
-    assert formats.read_labels(private / "test-labels.lst") == test.answers
+    assert answers.read_labels(private / "test-labels.lst") == test.answers
 
 
 def test_training_sets_are_nested(make_build):

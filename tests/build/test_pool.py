@@ -9,10 +9,10 @@ from dataclasses import replace
 import pytest
 
 from winosmith import formats, validate
-from winosmith.answers import Response
 from winosmith.build import build, read_pool, read_pool_votes, recipe_of, recipe_toml
 from winosmith.errors import DataError, FormatError, RecipeError
 from winosmith.lineage import perturbed
+from winosmith.response import Response
 from winosmith.testing import made_twins
 
 

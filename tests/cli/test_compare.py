@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Cli
-from winosmith import Prediction, formats
+from winosmith import Prediction, answers, formats
 from winosmith.testing import made_twins
 
 DATA = made_twins(40)
@@ -54,7 +54,7 @@ def test_json_is_the_same_report(cli: Cli) -> None:
 def test_solvers_that_saw_different_things_are_told(cli: Cli) -> None:
     """Where one saw the blank and another the pronoun, that is said; not of those that saw one."""
     for name, sees in (("a", "blank"), ("b", "pronoun"), ("c", "blank")):
-        formats.write_predictions(
+        answers.write_predictions(
             [Prediction(p.id, 0) for p in DATA], f"{name}.jsonl", DATA, solver=name,
             parameters={"sees": sees},
         )  # fmt: skip
@@ -82,12 +82,3 @@ def test_one_file_is_no_comparison(cli: Cli) -> None:
     assert "the baseline 'best' is not one of 'good', 'poor'" in cli.refused(
         "compare dev.jsonl good.lst poor.lst --baseline best"
     )
-
-
-def test_partial_compares_what_all_answered(cli: Cli) -> None:
-    """With --partial only the problems that every solver answered are compared."""
-    for name, rows in (("a", range(60)), ("b", range(20, 80))):
-        cells = [f"{DATA[row].id},{(DATA[row].answer or 0) + 1}" for row in rows]
-        Path(f"{name}.csv").write_text("\n".join(["id,choice", *cells]) + "\n")
-    assert cli.told("compare dev.jsonl a.csv b.csv --partial")["accuracies"]["a"]["n"] == 40
-    assert "20 of 80 problems have no prediction" in cli.refused("compare dev.jsonl a.csv b.csv")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Cli
-from winosmith import Dataset, Lineage, Prediction, formats
+from winosmith import Dataset, Lineage, Prediction, answers, formats
 from winosmith.metrics import compare_survival, grade
 from winosmith.testing import made_twins
 
@@ -39,7 +39,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     formats.write(DATA, "evolved.jsonl")
     for name, depth in (("early", 2), ("late", 5), ("never", 9)):
-        formats.write_predictions(said(depth), f"{name}.jsonl", DATA, solver=name)
+        answers.write_predictions(said(depth), f"{name}.jsonl", DATA, solver=name)
     return tmp_path
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from tests.cli.conftest import Cli
 from tests.conftest import installed, need_wordnet
-from winosmith import Problem, formats, practice
+from winosmith import Problem, answers, formats, practice
 from winosmith.chat import Message
 from winosmith.cli import main
 from winosmith.lineage import UNVALIDATED, check_lineages
@@ -154,7 +154,7 @@ def test_sets_from_two_data_sets(
     for dataset, ids in zip(("wsc", "dev"), told["sources"].values(), strict=True):
         data = formats.read(f"{dataset}.jsonl")
         for seed in (1, 2):
-            chosen = formats.read_predictions(f"{dataset}-{seed}.jsonl", data)
+            chosen = answers.read_predictions(f"{dataset}-{seed}.jsonl", data)
             by_id = {p.problem_id: p.choice for p in chosen.predictions}
             assert all(by_id[i] == data[data.row(i)].answer for i in ids)
     for seed in (1, 2):

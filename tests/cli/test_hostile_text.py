@@ -12,7 +12,7 @@ import pytest
 import winosmith.cli
 from tests.cli.conftest import ways
 from tests.hostile import HOSTILE, controls
-from winosmith import Dataset, Prediction, formats
+from winosmith import Dataset, Prediction, answers, formats
 from winosmith.cli import main
 from winosmith.records import problem_of, problem_record
 from winosmith.testing import made_twins
@@ -148,7 +148,7 @@ def test_hostile_data_reach_no_terminal(
     formats.write(data.problems, "twins.jsonl")
     for solver in ("first", "second"):
         chosen = [Prediction(problem.id, 0) for problem in data]
-        formats.write_predictions(chosen, f"{solver}.jsonl", data, solver=solver + BAD)
+        answers.write_predictions(chosen, f"{solver}.jsonl", data, solver=solver + BAD)
     for more in ([], ["--json"]):
         capsys.readouterr()
         code = main([*line.split(), *more])

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Cli
-from winosmith import formats
+from winosmith import answers, formats
 from winosmith.testing import made_twins
 
 DATA = made_twins(20)
@@ -19,7 +19,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     formats.write(DATA, "dev.jsonl")
     with Path("labels.lst").open("w") as file:
-        formats.write_labels([p.answer or 0 for p in DATA], file)
+        answers.write_labels([p.answer or 0 for p in DATA], file)
     lines = [
         ",".join(str((p.answer or 0) ^ (row % every == 0)) for every in (2, 3, 4, 5, 10))
         for row, p in enumerate(DATA)

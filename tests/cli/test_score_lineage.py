@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tests.cli.conftest import Cli
-from winosmith import Dataset, Prediction, Problem, Response, formats
+from winosmith import Dataset, Prediction, Problem, Response, answers, formats
 from winosmith.cli import main
 from winosmith.lineage import depths, perturbed
 from winosmith.metrics import edit_kinds, grade, stability
@@ -59,7 +59,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     formats.write(DATA, "evolved.jsonl")
     for name, said in SAID.items():
-        formats.write_predictions(said, f"{name}.jsonl", DATA, solver=name)
+        answers.write_predictions(said, f"{name}.jsonl", DATA, solver=name)
     return tmp_path
 
 
@@ -209,7 +209,7 @@ def test_the_family_that_is_answered_least_like_its_root_comes_first() -> None:
     last = DATA.families[breaking][-1]
     wrong = {*DATA.families[steady], last}
     said = [Prediction(DATA[r].id, (DATA[r].answer or 0) ^ (r in wrong)) for r in ROWS]
-    formats.write_predictions(said, "steady.jsonl", DATA, solver="steady")
+    answers.write_predictions(said, "steady.jsonl", DATA, solver="steady")
     arguments = ["evolved.jsonl", "steady.jsonl", "--by", "lineage", "--out", "report.html"]
     assert main(["score", *arguments]) == 0
     page = Path("report.html").read_text("utf-8")
@@ -220,7 +220,7 @@ def test_the_family_that_is_answered_least_like_its_root_comes_first() -> None:
 def test_six_solvers_take_two_figures(cli: Cli) -> None:
     """More solvers than one drawing can tell apart go into a second one."""
     for number in range(4):
-        formats.write_predictions(SAID["near"], f"n{number}.jsonl", DATA, solver=f"n{number}")
+        answers.write_predictions(SAID["near"], f"n{number}.jsonl", DATA, solver=f"n{number}")
     more = [f"n{number}.jsonl" for number in range(4)]
     arguments = [*BOTH[:3], *more, *BOTH[3:], "--out", "report.html"]
     shown = cli("score", *arguments)

@@ -16,7 +16,7 @@ import pytest
 
 from tests.cli.conftest import Cli
 from tests.conftest import installed
-from winosmith import Dataset, Problem, formats, models, solve
+from winosmith import Dataset, Problem, answers, formats, models, solve
 from winosmith.chat import Message, Reply
 from winosmith.cli import main
 from winosmith.testing import chat_server, made_twins
@@ -44,7 +44,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_predictions_and_accuracy_come_out(cli: Cli) -> None:
     """The file holds the solver's predictions; the screen tells accuracy, n and what is next."""
     shown = cli("solve dev.jsonl --solver association --train train.jsonl --out p.jsonl")
-    found = formats.read_predictions("p.jsonl", PROBLEMS)
+    found = answers.read_predictions("p.jsonl", PROBLEMS)
     train = formats.read("train.jsonl")
     solver = solve.WordAssociation.trained_on(train)
     assert found.predictions == solve.predict(solver, PROBLEMS)
@@ -58,7 +58,7 @@ def test_predictions_and_accuracy_come_out(cli: Cli) -> None:
 def test_the_report_is_json(cli: Cli) -> None:
     """With --json the report alone is printed, the accuracy and its signature in it."""
     report = cli.told("solve dev.jsonl --solver random --seed 3 --out p.jsonl")
-    found = formats.read_predictions("p.jsonl", PROBLEMS)
+    found = answers.read_predictions("p.jsonl", PROBLEMS)
     right = sum(p.choice == q.answer for p, q in zip(found.predictions, PROBLEMS, strict=True))
     assert (report["right"], report["answers_known"]) == (right, 24)
     assert report["accuracy"] == right / 24
@@ -96,7 +96,7 @@ def test_each_name_is_its_solver(options: str, made: Callable[[Dataset], solve.S
     """What the command writes is what the solver of that name says in Python."""
     assert main(f"solve dev.jsonl --out p.jsonl --solver {options}".split()) == 0
     expected = solve.predict(made(formats.read("train.jsonl")), PROBLEMS)
-    assert formats.read_predictions("p.jsonl", PROBLEMS).predictions == expected
+    assert answers.read_predictions("p.jsonl", PROBLEMS).predictions == expected
 
 
 def test_language_models_have_names_too(make_language_model: Callable[..., Path]) -> None:
@@ -117,7 +117,7 @@ def test_language_models_have_names_too(make_language_model: Callable[..., Path]
     ):
         command = f"solve dev.jsonl --device cpu --out p.jsonl --force --solver {options}"
         assert main(command.split()) == 0
-        found = formats.read_predictions("p.jsonl", PROBLEMS).predictions
+        found = answers.read_predictions("p.jsonl", PROBLEMS).predictions
         expected = solve.predict(solver, PROBLEMS)
         for one, other in zip(found, expected, strict=True):
             assert one.scores == pytest.approx(other.scores, abs=1e-4)
@@ -132,7 +132,7 @@ def test_a_trained_encoder_has_a_name(tiny_encoder: Path) -> None:
     )
     command = "solve dev.jsonl --solver encoder --model run --device cpu --out p.jsonl"
     assert main(command.split()) == 0
-    found = formats.read_predictions("p.jsonl", PROBLEMS)
+    found = answers.read_predictions("p.jsonl", PROBLEMS)
     expected = solve.predict(solve.EncoderSolver("run", device="cpu"), PROBLEMS)
     for one, other in zip(found.predictions, expected, strict=True):
         assert one.scores == pytest.approx(other.scores, abs=1e-4)
@@ -172,7 +172,7 @@ def test_a_chat_model_is_asked(endpoint: Endpoint, cli: Cli) -> None:
     assert "0.0 % of the clear replies" in shown
     assert "100.0 % name the same place when the options are swapped" in shown
     assert "2,400 in, 240 out" in shown
-    found = formats.read_predictions("p.jsonl", PROBLEMS)
+    found = answers.read_predictions("p.jsonl", PROBLEMS)
     assert (found.solver, found.parameters["model"], found.parameters["shots"]) == ("chat", "m", 30)
     assert {p.scores for p in found.predictions} == {(0.5, 0.5)}
     cli(f"{command} --force")
@@ -202,7 +202,7 @@ def test_problems_of_five_options_are_solved() -> None:
     assert (
         main("solve five.jsonl --solver association --train train.jsonl --out p.jsonl".split()) == 0
     )
-    found = formats.read_predictions("p.jsonl", formats.read("five.jsonl"))
+    found = answers.read_predictions("p.jsonl", formats.read("five.jsonl"))
     assert [len(p.scores) for p in found.predictions] == [5, 2]
 
 
@@ -312,7 +312,7 @@ def test_a_stopped_command_goes_on(stop: signal.Signals) -> None:
         [sys.executable, "-c", SLOW, *command], capture_output=True, text=True, check=True
     )
     assert done.stdout.count("chunk\n") == 2  # two of four were finished
-    found = formats.read_predictions("p.jsonl", many)
+    found = answers.read_predictions("p.jsonl", many)
     assert found.predictions == solve.predict(solve.Random(), many)
 
 
@@ -326,7 +326,7 @@ def told(pronoun: str, count: int = 6) -> list[Problem]:
 
 def sees(path: str = "p.jsonl") -> object:
     """Return what a file of predictions says that its solver saw."""
-    return formats.read_predictions(path).parameters["sees"]
+    return answers.read_predictions(path).parameters["sees"]
 
 
 def test_what_is_about_pronouns_is_solved_with_them(
@@ -340,7 +340,7 @@ def test_what_is_about_pronouns_is_solved_with_them(
     assert "|sees:pronoun|" in cli(command)
     assert "so the solver sees it (--sees pronoun)" in cli.err
     expected = solve.predict(solve.Causal(model, sees="pronoun"), both)
-    assert formats.read_predictions("p.jsonl", both).predictions == expected
+    assert answers.read_predictions("p.jsonl", both).predictions == expected
     assert "sees is 'pronoun' there, 'blank' here" in cli.refused(f"{command} --sees blank")
     cli(f"{command} --sees blank --force")
     assert sees() == "blank"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from winosmith import Dataset, Problem, formats
+from winosmith import Dataset, Problem, answers, formats
 from winosmith.cli import train as train_command, transfer as transfer_command
 from winosmith.errors import DataError, InputError, OutputError
 from winosmith.models import load_choice_model
@@ -438,7 +438,7 @@ def test_winogender_is_solved_with_its_pronouns(
     assert "Accuracy on Winogender by gender, and the gaps" in shown.stdout
     assert "the pronoun was seen, and whom it refers to was asked" in shown.stdout
     for name, seen in (("wsc", "blank"), ("winogender", "pronoun")):
-        found = formats.read_predictions(tmp_path / f"t/predictions/{name}.jsonl")
+        found = answers.read_predictions(tmp_path / f"t/predictions/{name}.jsonl")
         assert found.parameters["sees"] == seen
     results = json.loads((tmp_path / "t/results.json").read_text("utf-8"))["systems"]
     (system,) = results.values()

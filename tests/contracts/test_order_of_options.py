@@ -15,10 +15,10 @@ from hypothesis import given, strategies as st
 
 from tests.conftest import examples
 from winosmith import Dataset, Extra, Prediction, Problem, Response, metrics
-from winosmith.answers import best_of
 from winosmith.evolve import not_solved
 from winosmith.lineage import perturbed
 from winosmith.metrics import Graded, grade
+from winosmith.prediction import best_of
 from winosmith.rounds._solving import next_round
 from winosmith.testing import made_families, made_twins
 

@@ -14,11 +14,11 @@ from hypothesis import HealthCheck, given, strategies as st
 
 from tests.conftest import examples
 from tests.contracts.test_formats import TEXTS
-from winosmith import build, formats, humans, records, release, rounds, validate
-from winosmith.answers import Prediction
+from winosmith import answers, build, formats, humans, records, release, rounds, validate
 from winosmith.errors import InputError
 from winosmith.humans import Answer, Sitting, answers_record, sheet_record
 from winosmith.lineage import perturbed
+from winosmith.prediction import Prediction
 from winosmith.records import canonical, problem_record
 from winosmith.release._about import TEMPLATE
 from winosmith.testing import made_twins
@@ -70,19 +70,27 @@ READERS = {
     "lineages": Reader(_of("winosmith"), family()),
     "data": Reader(formats.read_items, TEXTS["winosmith"]),
     "predictions": Reader(
-        lambda path: formats.read_predictions(path, DATA),
+        lambda path: answers.read_predictions(path, DATA),
         "\n".join(
             [
-                formats.prediction_header(DATA, "me", {"seed": 1}),
-                *map(formats.prediction_record, PREDICTIONS),
+                answers.prediction_header(DATA, "me", {"seed": 1}),
+                *map(answers.prediction_record, PREDICTIONS),
             ]
         ),
     ),
     "listed predictions": Reader(
-        lambda path: formats.read_predictions(path, DATA), "1\n2;[ -5.1 9.3 ]\n" * 4
+        lambda path: answers.read(path, DATA), "1\n2;[ -5.1 9.3 ]\n" * (len(DATA) // 2)
     ),
-    "labels": Reader(formats.read_labels, "1\n2\n1\n"),
-    "submission": Reader(formats.read_submission, "1,2,1,2,1\n2,2,1,1,1\n"),
+    "table of letters": Reader(
+        lambda path: answers.read(path, DATA), "id,m\n" + "".join(f"{p.id},A\n" for p in DATA)
+    ),
+    "samples": Reader(
+        lambda path: answers.read(path, DATA),
+        "".join(canonical({"doc": problem_record(p), "filtered_resps": ["A"], "target": "A"}) + "\n"
+                for p in DATA),
+    ),
+    "labels": Reader(answers.read_labels, "1\n2\n1\n"),
+    "submission": Reader(answers.read_submission, "1,2,1,2,1\n2,2,1,1,1\n"),
     "votes": Reader(validate.read_votes, VOTES),
     "votes as JSON": Reader(
         validate.read_votes,
@@ -166,7 +174,7 @@ OF_OURS = {
 }  # fmt: skip
 """Modules that also read JSON which the same process, or the site, has just written itself."""
 
-WITH_NAN = {"audit/_answers.py"}
+WITH_NAN = {"answers/_read.py"}
 """Modules that read other programs' logs, in which NaN is usual, and catch deep nesting."""
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from winosmith import formats
+from winosmith import answers, formats
 from winosmith.errors import FormatError
 
 
@@ -23,7 +23,7 @@ def test_a_task_is_a_twin(data_dir: Path) -> None:
 @pytest.mark.parametrize("size", ["xs", "s", "m", "l", "xl", "debiased"])
 def test_labels_are_the_answers(data_dir: Path, size: str) -> None:
     """The labels file of each size agrees with the answers in the problems."""
-    labels = formats.read_labels(data_dir / f"winogrande/train_{size}-labels.lst")
+    labels = answers.read_labels(data_dir / f"winogrande/train_{size}-labels.lst")
     assert labels == formats.read(data_dir / f"winogrande/train_{size}.jsonl").answers
 
 
@@ -31,7 +31,7 @@ def test_labels_are_written_as_published(data_dir: Path, tmp_path: Path) -> None
     """A labels file comes back byte for byte."""
     path = data_dir / "winogrande/dev-labels.lst"
     with (tmp_path / "labels.lst").open("w") as file:
-        formats.write_labels(formats.read_labels(path), file)
+        answers.write_labels(answers.read_labels(path), file)
     assert (tmp_path / "labels.lst").read_bytes() == path.read_bytes()
 
 
@@ -46,7 +46,7 @@ def test_a_file_is_written_byte_for_byte(data_dir: Path, tmp_path: Path, part: s
 def test_a_submission_has_a_column_for_each_size(data_dir: Path) -> None:
     """The sample submission has 1,767 labels in each of five columns, 0-based here."""
     path = data_dir / "winogrande/sample-submission-labels.lst"
-    columns = formats.read_submission(path)
+    columns = answers.read_submission(path)
     assert [(size, len(labels)) for size, labels in columns.items()] == [
         (size, 1767) for size in ("xs", "s", "m", "l", "xl")
     ]
@@ -58,9 +58,9 @@ def test_bad_labels_are_named(tmp_path: Path) -> None:
     """A label other than 1 and 2, or a wrong number of columns, is told with its line."""
     (tmp_path / "labels.lst").write_text("1\n2\n3\n")
     with pytest.raises(FormatError, match=r"labels\.lst:3: '3' is not one label, each 1 or 2"):
-        formats.read_labels(tmp_path / "labels.lst")
+        answers.read_labels(tmp_path / "labels.lst")
     with pytest.raises(FormatError, match=r":1: '1' is not 5 comma-separated labels"):
-        formats.read_submission(tmp_path / "labels.lst")
+        answers.read_submission(tmp_path / "labels.lst")
 
 
 def test_further_keys_are_kept(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy.stats import t
 
-from winosmith import formats
+from winosmith import answers
 from winosmith.errors import DataError
 from winosmith.metrics import FORMS, LEADERBOARD_SIZES, area_under_curve, learning_curve
 from winosmith.metrics._curve import _first_size
@@ -37,11 +37,11 @@ def test_the_area_of_table_4(accuracies: tuple[float, ...], last: int, area: flo
 @pytest.mark.data
 def test_the_area_of_the_published_random_file(data_dir: Path) -> None:
     """The random submission of a public repository has the area 0.49790659794358966 on dev."""
-    answers = formats.read_labels(data_dir / "winogrande/dev-labels.lst")
+    keys = answers.read_labels(data_dir / "winogrande/dev-labels.lst")
     path = data_dir / "winogrande_predictions/zhang-edward_random_preds.lst"
-    columns = formats.read_submission(path)
+    columns = answers.read_submission(path)
     accuracies = [
-        sum(a == b for a, b in zip(answers, column, strict=True)) / len(answers)
+        sum(a == b for a, b in zip(keys, column, strict=True)) / len(keys)
         for column in columns.values()
     ]
     assert area_under_curve(accuracies) == pytest.approx(0.49790659794358966, abs=1e-16)

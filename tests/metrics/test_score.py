@@ -15,7 +15,7 @@ from hypothesis import given, strategies as st
 
 from tests.conftest import examples
 from tests.metrics.answering import right_but
-from winosmith import Dataset, Lineage, Origin, Prediction, formats
+from winosmith import Dataset, Lineage, Origin, Prediction, answers, formats
 from winosmith.errors import DataError
 from winosmith.metrics import clusters, compare, compare_pair, forgetting, grade, margins, score
 from winosmith.problem import Extra
@@ -125,7 +125,7 @@ def test_the_published_predictions_for_winogrande_dev(data_dir: Path) -> None:
     """
     data = formats.read(data_dir / "winogrande/dev.jsonl")
     path = data_dir / "winogrande_predictions/martinalex7_predictions_test_proba.csv"
-    graded = grade(data, formats.read_predictions(path, data).predictions)
+    graded = grade(data, answers.read(path, data)[path.stem].predictions)
     found = score(graded)
     assert graded.against_scores == 0
     assert (found.accuracy.right, found.accuracy.n) == (1005, 1267)
@@ -245,8 +245,12 @@ def test_a_changed_choice_or_score_changes_the_digest() -> None:
         (PAIRS[:6], RIGHT, r"6 predictions have no problem \('3-0', '3-1', '4-0', …\)"),
         (PAIRS, [*RIGHT, *RIGHT], "12 problems have two predictions or more"),
         (PAIRS.blind(), RIGHT, "the answers of 12 of 12 problems are withheld .* without them"),
-        (PAIRS, [Prediction("0-0", 3), *RIGHT[1:]], "'0-0' can't be for 2 options: choice 3"),
-        (PAIRS, [Prediction("0-0", 0, (1.0,)), *RIGHT[1:]], "choice 0, 1 scores"),
+        (PAIRS, [Prediction("0-0", 3), *RIGHT[1:]], "the choice 3 of '0-0' can't be for 2 options"),
+        (
+            PAIRS,
+            [Prediction("0-0", 0, (1.0,)), *RIGHT[1:]],
+            "the 1 scores of '0-0' can't be for 2 options",
+        ),
         (Dataset(), [], "there is no problem to score"),
     ],
 )

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from tests.conftest import examples, installed, run_alone
-from winosmith import Edit, Extra, Lineage, Origin, Problem, formats
+from winosmith import Edit, Extra, Lineage, Origin, Problem, answers, formats
 from winosmith.release import Released
 from winosmith.release._interchange import read_table, table_of, write_table
 
@@ -108,7 +108,7 @@ def test_our_own_reader_reads_it(small: Released) -> None:
     for part, dataset in small.content.parts.items():
         assert formats.read(small.folder / f"data/{part}.jsonl") == dataset
         assert formats.read(small.folder / f"data/{part}.parquet") == dataset
-    labels = formats.read_labels(small.folder / "data/dev-labels.lst")
+    labels = answers.read_labels(small.folder / "data/dev-labels.lst")
     assert labels == small.content.parts["dev"].answers
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from winosmith import formats, practice, validate
-from winosmith.answers import Response
 from winosmith.lineage import perturbed
+from winosmith.response import Response
 
 SOLVERS = """
 [[solvers]]

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from winosmith import Dataset, Lineage, Prediction, formats, practice, rounds
+from winosmith import Dataset, Lineage, Prediction, answers, formats, practice, rounds
 from winosmith.build import FilterRecipe, MeasureRecipe, build, digest_of, read_last, read_pool
 from winosmith.cli import main
 from winosmith.errors import InputError, OutputError, RecipeError
@@ -69,7 +69,7 @@ def test_roots_are_what_every_solver_gets_right(two):
         assert 0 < len(roots) == found.record["roots"]["drawn"] <= found.record["roots"]["asked"]
         preferred = {root.id: set() for root in roots}
         for name in found.record["solvers"]:
-            predictions = formats.read_predictions(found.folder / "predictions" / f"{name}.jsonl")
+            predictions = answers.read_predictions(found.folder / "predictions" / f"{name}.jsonl")
             given = {answer.problem_id: answer for answer in predictions.predictions}
             for root in roots:
                 answer = given[dev[root.sentence].id]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from winosmith import Problem, formats, solve
+from winosmith import Problem, answers, solve
 from winosmith.errors import DataError, OutputError
 from winosmith.testing import made_twins
 
@@ -45,7 +45,7 @@ def test_the_file_holds_what_the_solver_says(tmp_path: Path) -> None:
         "random",
         {"seed": 4, "sees": "blank", "train": "abc"},
     )
-    assert formats.read_predictions(out, PROBLEMS) == found
+    assert answers.read_predictions(out, PROBLEMS) == found
     assert seen == [0, 256, 512, 600]
     assert [path.name for path in tmp_path.iterdir()] == ["p.jsonl"]
 
@@ -54,7 +54,7 @@ def test_it_is_the_file_that_write_predictions_writes(tmp_path: Path) -> None:
     """Written at once or chunk by chunk, the bytes are the same."""
     out, other = tmp_path / "p.jsonl", tmp_path / "q.jsonl"
     solve.predict_to_file(solve.Random(4), PROBLEMS, out)
-    formats.write_predictions(
+    answers.write_predictions(
         solve.predict(solve.Random(4), PROBLEMS),
         other,
         PROBLEMS,

@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-from winosmith.audit._answers import Answers, read_answers
 from winosmith.audit._audit import Audit, Part, audit, parsed_rules
 from winosmith.audit._battery import MAX_DRAWS, Battery, Found, battery
 from winosmith.audit._classes import class_cues
@@ -44,7 +43,6 @@ __all__ = [
     "WORDS",
     "Accuracy",
     "Against",
-    "Answers",
     "Audit",
     "Battery",
     "Bound",
@@ -81,7 +79,6 @@ __all__ = [
     "parsed_rules",
     "probes",
     "prove",
-    "read_answers",
     "repair",
     "repair_page",
     "repair_splits",

@@ -11,7 +11,7 @@ from typing import Any
 
 from winosmith import formats
 from winosmith._version import __version__
-from winosmith.audit._answers import Answers
+from winosmith.answers import Answers
 from winosmith.audit._battery import Battery, Found, battery
 from winosmith.audit._classes import class_cues
 from winosmith.audit._cues import CUES, Cue
@@ -176,7 +176,7 @@ def audit(
     embedder: TextEmbedder | None = None,
     seed: int = 0,
     refused: Mapping[str, Sequence[str]] | None = None,
-    answers: Answers | None = None,
+    answers: Mapping[str, Answers] | None = None,
     texts: Mapping[str, Overlap] | None = None,
     declared: Mapping[str, Declared] | None = None,
     step: Step = lambda _: None,
@@ -246,7 +246,7 @@ def audit(
         told = declared.get(name) if declared else None
         parts.append(Part(name, dataset, items, tried, probed, seen, left, models, beside, told))
     if answers and not any(part.triage for part in parts):
-        raise DataError("none of the models' answers is for an item: are they of another set?")
+        raise DataError("compared by their ids, no answer is of an item; another data set?")
     if len(splits) > 1:
         step("what splits share")
     both = across(splits, step)

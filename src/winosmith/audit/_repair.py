@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from winosmith.audit._answers import Answers
+from winosmith.answers import Answers
 from winosmith.audit._audit import learnable
 from winosmith.audit._battery import LEVEL, battery
 from winosmith.audit._cues import CUES, Cue, in_order
@@ -108,7 +108,7 @@ class RepairSettings:
         seed: of draws, orders and lots.
     """
 
-    answers: Answers | None = field(default=None, repr=False)
+    answers: Mapping[str, Answers] | None = field(default=None, repr=False)
     set_aside: int | None = None
     least_kept: float = LEAST_KEPT
     cues: Sequence[Cue] = CUES
@@ -125,7 +125,7 @@ class RepairSettings:
     def refuse_foreign(self, splits: Iterable[Dataset]) -> None:
         """Raise DataError if there are answers and none is for an item of these splits."""
         if self.answers is not None and not any(answered(self.answers, one) for one in splits):
-            raise DataError("none of the models' answers is for an item: are they of another set?")
+            raise DataError("compared by their ids, no answer is of an item; another data set?")
 
 
 @dataclass(frozen=True)
@@ -289,7 +289,7 @@ class Cleared:
     dealt: Mapping[int, Problem]
     fixed: frozenset[int]
     items: Items
-    answers: Answers
+    answers: Mapping[str, Answers]
     doubts: Doubts | None
     settings: RepairSettings
 

@@ -357,7 +357,11 @@ def _recipe(
     """Return what determines a repair."""
     recipe: dict[str, Any] = {"repair": data.digest, **settings.parameters}
     if settings.answers is not None:
-        own = canonical(answered(settings.answers, data)).encode("utf-8", "surrogatepass")
+        chosen = {
+            model: {name: list(one.chosen) for name, one in own.by_id.items()}
+            for model, own in answered(settings.answers, data).items()
+        }
+        own = canonical(chosen).encode("utf-8", "surrogatepass")
         recipe["answers"] = hashlib.sha256(own).hexdigest()
     if later is not None:
         recipe["later"] = {name: split.digest for name, split in later.items()}

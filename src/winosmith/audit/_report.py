@@ -515,18 +515,25 @@ def _models(part: Part) -> report.Section:
                 ["item", report.Column("agreement", numeric=True), "models' option", "key"],
                 rows,
                 note="Agreement is the weight of the models that chose this other option, of all "
-                "that answered; a model weighs what it is better than chance. Suspects go to "
-                "people: good models agree on errors, too.",
+                "that chose an option; a model's weight is its accuracy above chance. Suspects go "
+                "to people: good models agree on errors, too.",
                 most=8,
             ),
             report.Table(
                 f"Accuracy of models on {part.name}",
                 ["model", report.Column("right", numeric=True),
+                 report.Column("invalid", numeric=True),
                  report.Column("accuracy", numeric=True), report.Column("95 %", numeric=True)],
                 [
-                    [name, of.in_words, _percent(of.value), report.span(of.interval)]
+                    [name, of.in_words, found.invalid[name], _percent(of.value),
+                     report.span(of.interval)]
                     for name, of in found.accuracies.items()
                 ],
+                note=" ".join(
+                    f"{report.shown(name)}: {note}."
+                    for name in found.accuracies
+                    for note in found.logs[name].notes()
+                ),
                 most=8,
             ),
             report.Table(

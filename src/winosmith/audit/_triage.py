@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from winosmith.audit._answers import Answers
+from winosmith.answers import Answers, Log
 from winosmith.audit._items import Bools, Floats, Ints, Items
 from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import DataError
@@ -70,11 +70,14 @@ class Triage:
     """What models' answers tell.
 
     Attributes:
-        accuracies: of each model on the items that it answered, the best first.
+        accuracies: of each model on the items that it was asked, the best first; an invalid answer
+            is incorrect.
         suspects: items by how strongly good models agree on another option, the strongest first.
         saturated: items that every model gets right.
         missed: items that none gets right.
-        pairs: each model beside the next best.
+        pairs: each model next to the next best.
+        invalid: number of invalid answers of each model.
+        logs: the facts that the models' logs state, by the models' names.
     """
 
     accuracies: Mapping[str, Proportion]
@@ -82,6 +85,8 @@ class Triage:
     saturated: tuple[str, ...]
     missed: tuple[str, ...]
     pairs: tuple[Against, ...]
+    invalid: Mapping[str, int]
+    logs: Mapping[str, Log]
 
     @property
     def right(self) -> dict[str, float]:
@@ -90,14 +95,20 @@ class Triage:
 
     @property
     def answered(self) -> dict[str, int]:
-        """How many items each model answered."""
+        """The number of items that each model was asked."""
         return {name: of.n for name, of in self.accuracies.items()}
 
     def record(self) -> dict[str, Any]:
         """Return it as JSON can hold it."""
         return {
             "models": {
-                name: {"right": of.value, "interval": list(of.interval), "answered": of.n}
+                name: {
+                    "right": of.value,
+                    "interval": list(of.interval),
+                    "answered": of.n,
+                    "invalid": self.invalid[name],
+                    **({"log": log} if (log := self.logs[name].record()) else {}),
+                }
                 for name, of in self.accuracies.items()
             },
             "suspects": [asdict(suspect) for suspect in self.suspects],
@@ -107,15 +118,16 @@ class Triage:
         }
 
 
-def triage(items: Items, answers: Answers) -> Triage:
+def triage(items: Items, answers: Mapping[str, Answers]) -> Triage:
     """Rank items by what models chose.
 
-    A model counts by how much more often than by chance it is right; a suspect's agreement is the
-    weight of those that chose one other option, of all that answered.
+    A model's weight is its accuracy above chance, in which an invalid answer is incorrect. A
+    suspect's agreement is the weight of the models that chose one other option, of all that chose
+    one: invalid answers and ties are not votes.
 
     Args:
         items: with their keys.
-        answers: of the models; see `Answers`.
+        answers: of the models, by their names.
 
     Raises:
         DataError: there is no model, or an answer is none of an item's options.
@@ -123,7 +135,7 @@ def triage(items: Items, answers: Answers) -> Triage:
     if not answers:
         raise DataError("there are no models' answers")
     votes = Votes.of(items, answers)
-    there, right, shares = votes.answered, votes.chosen == items.keys, votes.accuracy
+    there, right, shares = votes.asked, votes.credit, votes.accuracy
     order = sorted(range(len(answers)), key=lambda model: (-shares[model], model))
     names = list(answers)
     asked = there.any(axis=0)
@@ -138,14 +150,24 @@ def triage(items: Items, answers: Answers) -> Triage:
     adjusted = holm([pair.p_value for pair in pairs])
     return Triage(
         {
-            names[model]: proportion(right[model, there[model]], labels[there[model]])
+            names[model]: proportion(
+                right[model, there[model]],
+                labels[there[model]],
+                ties=int(((right > 0) & (right < 1))[model].sum()),
+            )
             for model in order
             if there[model].any()
         },
         suspects(items, votes),
-        tuple(ids[at] for at in np.flatnonzero((right | ~there).all(axis=0) & asked)),
-        tuple(ids[at] for at in np.flatnonzero(~right.any(axis=0) & asked)),
+        tuple(ids[at] for at in np.flatnonzero(((right == 1) | ~there).all(axis=0) & asked)),
+        tuple(ids[at] for at in np.flatnonzero(~(right > 0).any(axis=0) & asked)),
         tuple(replace(pair, adjusted=p) for pair, p in zip(pairs, adjusted, strict=True)),
+        {
+            names[model]: int((there[model] & ~votes.valid[model]).sum())
+            for model in order
+            if there[model].any()
+        },
+        {name: given.log for name, given in answers.items()},
     )
 
 
@@ -154,48 +176,54 @@ class Votes:
     """The options that models chose.
 
     Attributes:
-        chosen: (models, n) the options, from 0; -1 if a model did not answer.
-        accuracy: (models,) the fraction of its answers that are right, 0–1.
-        weights: (models,) accuracy above chance, 0–1: 0 at chance or less, 1 if all are right.
+        chosen: (models, n) the options, from 0; -1 for no vote: an invalid answer, a tie, or an
+            item that the model was not asked.
+        asked: (models, n) whether the model was asked.
+        valid: (models, n) whether its answer is an option or a tie.
+        credit: (models, n) the value of its answer, 0–1; an invalid one is incorrect.
+        accuracy: (models,) its mean credit on the items that it was asked, 0–1.
+        weights: (models,) accuracy above chance, 0–1: 0 at chance or less, 1 if all are correct.
     """
 
     chosen: Ints
+    asked: Bools
+    valid: Bools
+    credit: Floats
     accuracy: Floats
     weights: Floats
 
     @classmethod
-    def of(cls, items: Items, answers: Answers) -> Votes:
+    def of(cls, items: Items, answers: Mapping[str, Answers]) -> Votes:
         """Take the answers to some items.
 
         Raises:
             DataError: an answer is not an option of its item.
         """
-        chosen = np.full((len(answers), len(items)), -1)
+        shape = len(answers), len(items)
+        chosen, credit = np.full(shape, -1), np.zeros(shape)
+        asked, valid = np.zeros(shape, np.bool_), np.zeros(shape, np.bool_)
         for model, (name, given) in enumerate(answers.items()):
             for item, problem in enumerate(items.problems):
-                choice = given.get(problem.id)
-                if choice is None:
+                prediction = given.by_id.get(problem.id)
+                if prediction is None:
                     continue
-                if not 0 <= choice < len(problem.options):
+                if max(prediction.chosen, default=0) >= len(problem.options):
                     raise DataError(
-                        f"{name}: the answer to {problem.id!r} is option {choice + 1}; there are "
-                        f"{len(problem.options)}"
+                        f"{name}: the answer to {problem.id!r} is option "
+                        f"{prediction.chosen[-1] + 1}; there are {len(problem.options)}"
                     )
-                chosen[model, item] = choice
-        accuracy = (chosen == items.keys).sum(axis=1) / np.maximum(1, (chosen >= 0).sum(axis=1))
+                asked[model, item], valid[model, item] = True, bool(prediction.chosen)
+                credit[model, item] = prediction.credit(int(items.keys[item]))
+                if len(prediction.chosen) == 1:
+                    chosen[model, item] = prediction.chosen[0]
+        accuracy = credit.sum(axis=1) / np.maximum(1, asked.sum(axis=1))
         weights = np.clip((accuracy - items.chance) / (1 - items.chance), 0.0, None)
-        return cls(chosen, accuracy, weights)
-
-    @property
-    def answered(self) -> Bools:
-        """Whether each model answered each item, (models, n)."""
-        answered: Bools = self.chosen >= 0
-        return answered
+        return cls(chosen, asked, valid, credit, accuracy, weights)
 
     def agreement(self, items: Items) -> Floats:
         """Return the agreement on each option of each item, (n, most options), 0–1.
 
-        It is the weight of the models that chose the option, of all that answered.
+        It is the weight of the models that chose the option, of all that chose one.
         """
         found = np.zeros((len(items), int(items.counts.max())))
         for chosen, weight in zip(self.chosen, self.weights, strict=True):
@@ -259,9 +287,9 @@ def for_people(dataset: Dataset, ids: Sequence[str], *, plain: bool = False) -> 
 
 
 def _against(
-    items: Items, labels: Ints, better: str, worse: str, one: Bools, other: Bools, both: Bools
+    items: Items, labels: Ints, better: str, worse: str, one: Floats, other: Floats, both: Bools
 ) -> Against:
-    labels, first, second = labels[both], one[both].astype(float), other[both].astype(float)
+    labels, first, second = labels[both], one[both], other[both]
     off = first - second
     n, psi = len(off), float((off != 0).mean())
     centred = off - off.mean()

@@ -9,11 +9,11 @@ a sound item. Models' answers reveal some of these items, which are set aside be
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from winosmith.audit._answers import Answers
+from winosmith.answers import Answers
 from winosmith.audit._items import Bools, Floats, Ints, Items, Tell
 from winosmith.audit._triage import FEWEST, Suspect, Votes, suspects
 from winosmith.dataset import Dataset
@@ -90,18 +90,18 @@ class Concentration:
     of: int
 
 
-def answered(answers: Answers, data: Dataset) -> Answers:
+def answered(answers: Mapping[str, Answers], data: Dataset) -> dict[str, Answers]:
     """Return the answers to the items of a data set, without the models that have none."""
     ids = {*data.ids}
     found = {}
     for model, given in answers.items():
-        own = {name: choice for name, choice in given.items() if name in ids}
-        if any(choice is not None for choice in own.values()):
-            found[model] = own
+        own = tuple(one for one in given.predictions if one.problem_id in ids)
+        if any(one.chosen for one in own):
+            found[model] = replace(given, predictions=own)
     return found
 
 
-def doubts(items: Items, answers: Answers, number: int | None, seed: int) -> Doubts:
+def doubts(items: Items, answers: Mapping[str, Answers], number: int | None, seed: int) -> Doubts:
     """Choose the items to set aside: those on which models agree most on another option.
 
     Without a number, an item is set aside if at least three models agree on the other option, it
@@ -147,9 +147,11 @@ def doubts(items: Items, answers: Answers, number: int | None, seed: int) -> Dou
 
 
 def accuracies(
-    data: Dataset, answers: Answers, set_aside: Sequence[str], kept: Sequence[str]
+    data: Dataset, answers: Mapping[str, Answers], set_aside: Sequence[str], kept: Sequence[str]
 ) -> dict[str, Accuracy]:
     """Return the accuracy of each model before and after a repair, the best before first.
+
+    An invalid answer is incorrect.
 
     Args:
         data: the set as it came.
@@ -160,9 +162,9 @@ def accuracies(
     keys = {problem.id: problem.answer for problem in data if problem.answer is not None}
     without = keys.keys() - set(set_aside)
 
-    def of(given: Mapping[str, int | None], names: set[str]) -> float | None:
-        right = [given[name] == keys[name] for name in names if given.get(name) is not None]
-        return sum(right) / len(right) if right else None
+    def of(given: Answers, names: set[str]) -> float | None:
+        credit = [given.by_id[name].credit(keys[name]) for name in names if name in given.by_id]
+        return sum(credit) / len(credit) if credit else None
 
     found = {
         model: Accuracy(of(given, {*keys}), of(given, without), of(given, {*kept}))

@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 
 from winosmith import formats, validate
-from winosmith.answers import Response
 from winosmith.blocks import contradictions, copies, draw
 from winosmith.build._recipe import Copies, Recipe, paths_of
 from winosmith.dataset import Dataset, Filtered
@@ -28,6 +27,7 @@ from winosmith.errors import DataError, FormatError, RecipeError
 from winosmith.problem import Problem
 from winosmith.records import parsed
 from winosmith.report import joined
+from winosmith.response import Response
 
 
 @dataclass(frozen=True)

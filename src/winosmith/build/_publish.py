@@ -11,7 +11,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from winosmith import formats, records
+from winosmith import answers, formats, records
 from winosmith._version import __version__
 from winosmith.blocks import SIDES, Former, Side
 from winosmith.build._filter import FilterRun
@@ -194,7 +194,7 @@ def write_scores(folder: OutputFolder, run: FilterRun, old_ids: Mapping[str, str
 
 
 def _write_labels(problems: Sequence[Problem], file: IO[str]) -> None:
-    formats.write_labels([p.answer for p in problems if p.answer is not None], file)
+    answers.write_labels([p.answer for p in problems if p.answer is not None], file)
 
 
 def _write_dropped(

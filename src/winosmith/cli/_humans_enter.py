@@ -13,7 +13,6 @@ from typing import Any
 import click
 
 from winosmith import humans
-from winosmith.answers import Response
 from winosmith.cli._options import FILE, json_option
 from winosmith.cli._printing import echo, print_json, print_records, ring, say
 from winosmith.errors import DataError, FormatError, InputError, Interrupted
@@ -21,6 +20,7 @@ from winosmith.humans import Entry, Sheet, Sitting, Subject
 from winosmith.outputs import write_aside
 from winosmith.records import parsed
 from winosmith.report import shown
+from winosmith.response import Response
 from winosmith.text import number_of
 
 _PATH = click.Path(exists=True)

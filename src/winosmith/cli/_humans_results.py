@@ -9,7 +9,6 @@ from typing import Any
 import click
 
 from winosmith import humans, report
-from winosmith.answers import Response
 from winosmith.cli._options import FILE, PAGE, data_argument, format_option, json_option, read_data
 from winosmith.cli._printing import Result, Rows
 from winosmith.dataset import Dataset
@@ -17,6 +16,7 @@ from winosmith.errors import FormatError
 from winosmith.humans import Groups, ItemRow, Remark, Results, Slope, Subject, TestResult
 from winosmith.metrics import Reliability
 from winosmith.report import Signature, fixed, percent, points, points_span, probability, sign, span
+from winosmith.response import Response
 from winosmith.text import number_of
 
 

@@ -10,7 +10,6 @@ from typing import Any
 import click
 
 from winosmith import formats, humans
-from winosmith.answers import Response
 from winosmith.cli._options import FILE, data_argument, format_option, json_option, read_data
 from winosmith.cli._printing import echo, print_json, print_table, progress, say
 from winosmith.dataset import Dataset
@@ -19,6 +18,7 @@ from winosmith.humans import CrossFit, Rules, Selection
 from winosmith.outputs import PRIVATE, OutputFolder
 from winosmith.records import canonical, problem_record
 from winosmith.report import Signature, percent, sign
+from winosmith.response import Response
 
 _REASONS = 10
 """How many of the reasons are told, the most frequent first."""

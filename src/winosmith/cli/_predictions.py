@@ -2,44 +2,52 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from winosmith import formats
-from winosmith.answers import Prediction
+from winosmith import answers
 from winosmith.cli._options import FILE, named_columns, read_data
 from winosmith.cli._printing import say
 from winosmith.dataset import Dataset
-from winosmith.errors import DataError, FormatError, InputError, OtherDataError, ProblemError
-from winosmith.formats import Predictions
+from winosmith.errors import DataError, FormatError, InputError, OtherDataError
 from winosmith.metrics import Graded, Overlap, clusters, grade
-
-_IDS = ("id", "problem_id", "qid", "sentid")
-_CHOICES = ("choice", "prediction")
+from winosmith.report import shown
 
 
 def predictions_argument(function: Any) -> Any:
-    """Add the argument PREDICTIONS: one file a solver."""
+    """Add the argument PREDICTIONS: files, or folders of logs."""
     return click.argument(
         "predictions",
         nargs=-1,
         required=True,
         metavar="PREDICTIONS...",
-        type=FILE,
+        type=click.Path(exists=True),
     )(function)
 
 
 def partial_option(function: Any) -> Any:
     """Add `--partial`."""
     return click.option(
-        "--partial", is_flag=True, help="Leave out problems that have no prediction."
+        "--partial",
+        is_flag=True,
+        help="Measure the problems that a model was asked, if others have no prediction; the least "
+        "and the greatest possible accuracy on all are shown.",
+    )(function)
+
+
+def filter_option(function: Any) -> Any:
+    """Add `--filter`."""
+    return click.option(
+        "--filter",
+        "filters",
+        multiple=True,
+        metavar="NAME",
+        help="Filter (lm-evaluation-harness), scorer or epoch (inspect_ai) to read, if a log has "
+        "several; may be repeated.  [default: the first one of each log]",
     )(function)
 
 
@@ -62,139 +70,84 @@ def answered(path: str, format_name: str | None, labels: str | None = None) -> D
     dataset = read_data(path, format_name)
     if labels is None:
         return dataset
-    answers = formats.read_labels(labels)
-    if len(answers) != len(dataset):
+    keys = answers.read_labels(labels)
+    if len(keys) != len(dataset):
         raise FormatError(
-            f"there are {len(answers):,} labels; {path} has {len(dataset):,} problems, and each "
+            f"there are {len(keys):,} labels; {path} has {len(dataset):,} problems, and each "
             "needs its own in the same order",
             labels,
         )
     return Dataset(
-        (replace(problem, answer=a) for problem, a in zip(dataset, answers, strict=True)),
+        (replace(problem, answer=a) for problem, a in zip(dataset, keys, strict=True)),
         dataset.name,
     )
 
 
-def graded(
-    dataset: Dataset, paths: Sequence[str], partial: bool | None = None
-) -> dict[str, Graded]:
-    """Return what each file of predictions is worth, by the solver's name.
+def read(
+    dataset: Dataset, paths: Sequence[str], filters: Sequence[str] = ()
+) -> dict[str, answers.Answers]:
+    """Return the answers of each solver, by its name.
 
-    A file may hold several. Files of one solver are told apart by their own names. With `partial`,
-    problems without a prediction are left out, and so are predictions without a problem; how many
-    is told. None is for what has no `--partial`.
+    Solvers of the same name get the names of their files.
 
     Raises:
         FormatError: a file that can't be read.
-        DataError: predictions that don't fit the data set.
     """
-    try:
-        read = [(Path(path), one) for path in paths for one in _read(Path(path), dataset, partial)]
-    except OtherDataError as error:
-        if partial is None or not error.common:
-            raise
-        raise DataError(f"{error} If not, `partial=True` measures what is in both.") from None
-    files, names = [path for path, _ in read], [predictions.solver for _, predictions in read]
-    found: dict[str, Graded] = {}
-    shared = None if partial else clusters(dataset)
-    for path, predictions in read:
-        model = "" if files.count(path) == 1 else f": {predictions.solver}"
-        once = names.count(predictions.solver) == 1
-        name = predictions.solver if once else f"{path.stem}{model}"
-        name = name if name not in found else f"{path}{model}"
-        asked = dataset
-        if partial:
-            asked, predictions = _shared(dataset, predictions, path)
-        if predictions.data not in (None, asked.blind().digest) and not partial:
-            say(f"{path} was made for data of another digest; the ids fit, but do the sentences?")
-        found[name] = grade(asked, predictions.predictions, shared, predictions.parameters)
+    columns = named_columns()
+    given = [
+        (path, one)
+        for path in paths
+        for one in answers.read(path, dataset, columns, filters).values()
+    ]
+    files, names = [path for path, _ in given], [own.solver for _, own in given]
+    found: dict[str, answers.Answers] = {}
+    for path, own in given:
+        model = "" if files.count(path) == 1 else f": {own.solver}"
+        name = own.solver if names.count(own.solver) == 1 else f"{Path(path).stem}{model}"
+        found[name if name not in found else f"{path}{model}"] = own
     return found
 
 
-def _shared(dataset: Dataset, predictions: Predictions, path: Path) -> tuple[Dataset, Predictions]:
-    there = {prediction.problem_id for prediction in predictions.predictions}
-    rows = [row for row, problem in enumerate(dataset) if problem.id in there]
-    if not rows:
-        raise DataError(f"{path}: none of its predictions is for a problem of the data set")
-    asked = dataset.select(rows)
-    asked_for = set(asked.ids)
-    kept = tuple(p for p in predictions.predictions if p.problem_id in asked_for)
-    left_out, unknown = len(dataset) - len(rows), len(predictions.predictions) - len(kept)
-    if left_out or unknown:
-        say(
-            f"{path}: {left_out:,} of {len(dataset):,} problems have no prediction and are left "
-            f"out; {unknown:,} predictions have no problem"
-        )
-    return asked, replace(predictions, predictions=kept)
+def graded(
+    dataset: Dataset, given: Mapping[str, answers.Answers], partial: bool | None = None
+) -> dict[str, Graded]:
+    """Return the answers of each solver with the problems that it was asked.
 
+    Args:
+        dataset: the problems.
+        given: the answers, by the solver's name.
+        partial: allow problems without a prediction, and predictions without a problem. None if
+            the command has no `--partial`.
 
-def _read(path: Path, dataset: Dataset, partial: bool | None) -> list[Predictions]:
-    """Return what each solver of a file predicts: checked to be complete, or not with `partial`."""
-    source = None if path.suffix == ".eval" else formats.Source(path)
-    if source and not _of_models(source):
-        columns = [cell.strip().lower() for cell in source.headers[","]]
-        if source.start.startswith("{") or not set(columns) & set(_CHOICES):
-            return [formats.read_predictions(path, None if partial else dataset)]
-        found = [Predictions(tuple(_of_table(source, columns)), path.stem)]
-    else:
-        from winosmith.audit import read_answers
-
-        found = [
-            Predictions(tuple(Prediction(i, c) for i, c in chosen.items() if c is not None), model)
-            for model, chosen in read_answers(path, dataset, named_columns()).items()
-        ]
-        if path.suffix == ".csv" and len(found) == 1:
-            found = [replace(found[0], solver=path.stem)]
-    return found if partial else [predictions.of(dataset) for predictions in found]
-
-
-def _of_models(source: formats.Source) -> bool:
-    """Tell whether a file is a table with a column a model, or another harness's samples."""
-    if source.start.startswith("{"):
-        return not {"resps", "filtered_resps"}.isdisjoint(source.first_record)
-    names = [cell.strip().lower() for cell in source.headers[","]]
-    return len(names) > 1 and names[0] in _IDS and not set(names) & set(_CHOICES)
-
-
-def _of_table(source: formats.Source, columns: Sequence[str]) -> Iterator[Prediction]:
-    """Yield the predictions of a CSV table: an id, a choice, and a score an option if any.
-
-    Scores stand under "score1", "score_2", …, in any order of the columns. Rows with neither id nor
-    choice, such as a summary at the end, are passed over.
+    Raises:
+        DataError: predictions that don't fit the data set.
     """
-    ids = next((columns.index(name) for name in _IDS if name in columns), None)
-    if ids is None:
-        raise FormatError(f"the table has no column {', '.join(map(repr, _IDS))}", source.path, 1)
-    choices = next(columns.index(name) for name in _CHOICES if name in columns)
-    numbers = {at: re.fullmatch(r"score_?([1-9]\d?)", name) for at, name in enumerate(columns)}
-    scores = sorted((int(match[1]), at) for at, match in numbers.items() if match)
-    reader = csv.reader(io.StringIO(source.text, newline=""))
-    next(reader)
-    seen: set[str] = set()
-    for row in reader:
-        cells = [cell.strip() for cell in row] + [""] * (len(columns) - len(row))
-        if not cells[ids] and not cells[choices]:
-            continue
-        number = reader.line_num
-        if cells[ids] in seen:
-            raise FormatError(
-                f"the id {cells[ids]!r} already has a prediction", source.path, number
-            )
-        seen.add(cells[ids])
-        if not re.fullmatch(r"[1-9]\d?|[A-Za-z]", cells[choices]):
-            raise FormatError(
-                "the choice must be the number of an option, from 1, or its letter, not "
-                f"{cells[choices]!r}",
-                source.path,
-                number,
-            )
-        given = [cells[at] for _, at in scores if cells[at]]
+    found: dict[str, Graded] = {}
+    shared = None if partial else clusters(dataset)
+    for name, own in given.items():
         try:
-            yield Prediction(
-                cells[ids], formats.option_at(cells[choices]), tuple(map(float, given))
+            asked, own = own.shared(dataset) if partial else (dataset, own.of(dataset))
+        except OtherDataError as error:
+            if partial is None or not error.common:
+                raise
+            raise DataError(f"{error} (`partial=True` measures the problems of both)") from None
+        known = {*dataset.ids}
+        unknown = sum(one not in known for one in given[name].by_id)
+        missing = len(dataset) - len(asked)
+        if missing or unknown:
+            say(
+                f"{name}: {missing:,} of {len(dataset):,} problems have no prediction and are "
+                f"omitted; {unknown:,} predictions have no problem"
             )
-        except (ProblemError, ValueError) as error:
-            raise FormatError(str(error), source.path, number) from None
+        if own.data not in (None, asked.blind().digest) and not partial:
+            say(f"{name} was made for data of another digest; the ids fit, but do the sentences?")
+        found[name] = grade(asked, own.predictions, shared, own.parameters, missing)
+    return found
+
+
+def log_notes(given: Mapping[str, answers.Answers]) -> list[str]:
+    """Return a sentence for each fact that the solvers' logs state."""
+    return [f"{shown(name)}: {note}" for name, own in given.items() for note in own.log.notes()]
 
 
 LINEAGE = "lineage"

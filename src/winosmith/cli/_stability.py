@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from winosmith import metrics, report
-from winosmith.answers import Response
 from winosmith.cli._printing import Rows, of_each, progress, rate, share
 from winosmith.dataset import Dataset
 from winosmith.errors import MissingExtraError
 from winosmith.lineage import depths
 from winosmith.problem import Problem
 from winosmith.report import Signature, fixed, percent, points, points_span, probability
+from winosmith.response import Response
 from winosmith.text import changes, tokens
 
 

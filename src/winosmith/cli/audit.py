@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from winosmith.cli._options import PAGE, format_option, json_option, named_columns, read_contents
+from winosmith.cli._predictions import filter_option
 from winosmith.cli._printing import Result, echo, fail_gate, say
 from winosmith.cli.admin import database_option, existing_site
 from winosmith.dataset import Dataset
@@ -18,7 +19,8 @@ from winosmith.errors import DataError, InputError
 from winosmith.problem import Problem
 
 if TYPE_CHECKING:
-    from winosmith.audit import Answers, Audit, Declared, Overlap, Repair
+    from winosmith.answers import Answers
+    from winosmith.audit import Audit, Declared, Overlap, Repair
     from winosmith.embed import TextEmbedder
 
 
@@ -69,10 +71,11 @@ _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".parquet")
               "duplicates, contradictions, leak, options, refused, texts, licence, canary; several "
               "with commas.")  # fmt: skip
 @click.option("--answers", multiple=True, type=click.Path(exists=True), metavar="FILE",
-              help="What models chose: a table with ids and a column of letters a model, a JSON "
-              "object of labels by ids, predictions of `winosmith solve`, samples of "
-              "lm-evaluation-harness, logs of inspect_ai, or a folder of these logs; may be "
-              "repeated.")  # fmt: skip
+              help="What models chose: a table with ids and a column of letters for each model, a "
+              "JSON object of labels by ids, predictions of `winosmith solve`, samples of "
+              "lm-evaluation-harness, logs of inspect_ai, HELM or OpenAI evals, or a folder of "
+              "these logs; may be repeated.")  # fmt: skip
+@filter_option
 @click.option("--texts", multiple=True, type=click.Path(exists=True, dir_okay=False),
               metavar="FILE", help="A collection of texts that items may stand in: JSON Lines or "
               "plain text, gzipped or not; may be repeated.")  # fmt: skip
@@ -101,6 +104,7 @@ def command(
     data: tuple[str, ...],
     format_name: str | None,
     answers: tuple[str, ...],
+    filters: tuple[str, ...],
     texts: tuple[str, ...],
     rules: str,
     site: str | None,
@@ -159,7 +163,7 @@ def command(
         splits[name], refused[name] = _read(path, format_name)
         declared[name] = audit.declared(path, splits[name])
     how = {
-        "answers": _answers(answers, splits) if answers else None,
+        "answers": _answers(answers, splits, filters) if answers else None,
         "draws": options["draws"],
         "probe_draws": 0 if options["no_probes"] else 200,
         "seed": options["seed"],
@@ -264,13 +268,15 @@ def _mended(found: Mapping[str, Repair]) -> dict[str, object]:
     return dict.fromkeys(("repair",)[: len(told)], next(iter(told.values()), None))
 
 
-def _answers(paths: Sequence[str], splits: Mapping[str, Dataset]) -> Answers:
+def _answers(
+    paths: Sequence[str], splits: Mapping[str, Dataset], filters: Sequence[str]
+) -> dict[str, Answers]:
     """Return what models chose of all splits' items.
 
     Raises:
         DataError: two splits share an id.
     """
-    from winosmith import audit
+    from winosmith.answers import read
 
     ids = Counter(problem.id for split in splits.values() for problem in split)
     name, times = ids.most_common(1)[0]
@@ -280,7 +286,11 @@ def _answers(paths: Sequence[str], splits: Mapping[str, Dataset]) -> Answers:
             "each file by itself, or give the items other ids"
         )
     items = Dataset(problem for split in splits.values() for problem in split)
-    return audit.read_answers(paths, items, named_columns())
+    found = read(paths, items, named_columns(), filters)
+    for model, own in found.items():
+        if others := sum(name not in ids for name in own.by_id):
+            say(f"{model}: {others:,} of {len(own.by_id):,} answers are of no item, and not used")
+    return found
 
 
 def _overlap(splits: Mapping[str, Dataset], paths: Sequence[str]) -> Mapping[str, Overlap]:

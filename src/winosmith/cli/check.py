@@ -11,7 +11,6 @@ from typing import Any
 import click
 
 from winosmith import formats, report, validate
-from winosmith.answers import Response
 from winosmith.cli import _options
 from winosmith.cli._printing import Result, Rows, fail_gate, say
 from winosmith.dataset import Dataset, Dropped
@@ -20,6 +19,7 @@ from winosmith.metrics import HumanAccuracy, copies, human_accuracy
 from winosmith.outputs import OutputFolder
 from winosmith.records import canonical, problem_record
 from winosmith.report import fixed, percent, shown
+from winosmith.response import Response
 from winosmith.text import number_of
 from winosmith.validate import Checked, Examined, Finding, StructureRules, VoteRules, unvalidated
 

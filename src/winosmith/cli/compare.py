@@ -15,6 +15,7 @@ from winosmith.cli._printing import (
     Result,
     Rows,
     fail_gate,
+    of_each,
     off_scores,
     rate,
     say,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 @format_option
 @_predictions.labels_option
 @_predictions.partial_option
+@_predictions.filter_option
 @click.option("--by", type=click.Choice([_predictions.LINEAGE]), help="Also compare how deep "
               "families get before the first error.")  # fmt: skip
 @_predictions.depth_option
@@ -64,7 +66,8 @@ def command(**options: Any) -> None:
     _check_rules(options["rules"], options["baseline"])
     paths = options["predictions"]
     dataset = _predictions.answered(options["data"], options["format_name"], options["labels"])
-    solvers = _predictions.graded(dataset, paths, options["partial"])
+    answers = _predictions.read(dataset, paths, options["filters"])
+    solvers = _predictions.graded(dataset, answers, options["partial"])
     if not 2 <= len(solvers) <= len(LETTERS):
         raise InputError(
             f"a comparison needs the predictions of 2 to {len(LETTERS)} solvers, not of "
@@ -80,12 +83,14 @@ def command(**options: Any) -> None:
         {"first": pair.first, "second": pair.second, "survival": of.record()}
         for pair, of in zip(found.pairs, lasting, strict=False)
     ]
-    tables = list(compare_tables(dataset.name, found, lasting))
+    tables = list(compare_tables(dataset.name, found, lasting, _predictions.log_notes(answers)))
+    logs = {name: log for name, own in answers.items() if (log := own.log.record())}
     Result(
         f"{dataset.name}: which solver is better",
         {
             "data": dataset.name,
             **found.record(),
+            **({"logs": logs} if logs else {}),
             **({"by_lineage": records} if lasting else {}),
             "broken": broken,
         },
@@ -114,19 +119,20 @@ def _check_rules(rules: str, baseline: str | None) -> None:
 
 
 def _in_common(solvers: Mapping[str, Graded]) -> dict[str, Graded]:
-    """Return the solvers on the problems that all of them answered."""
+    """Return the solvers on the problems that all of them were asked."""
     from winosmith.metrics import grade
 
     first = next(iter(solvers.values())).dataset
     shared = set.intersection(*(set(found.dataset.ids) for found in solvers.values()))
     if not shared:
-        raise InputError("there is no problem that all of them answered")
+        raise InputError("there is no problem that all of them were asked")
     dataset = first.select(first.row(key) for key in first.ids if key in shared)
     return {
         name: grade(
             dataset,
             [p for p in found.predictions if p.problem_id in shared],
             parameters=found.parameters,
+            missing=found.missing + len(found.dataset) - len(dataset),
         )
         for name, found in solvers.items()
     }
@@ -174,7 +180,10 @@ def letters(found: Comparison, pair: Pair) -> str:
 
 
 def compare_tables(
-    name: str, found: Comparison, lasting: Sequence[SurvivalComparison]
+    name: str,
+    found: Comparison,
+    lasting: Sequence[SurvivalComparison],
+    log_notes: Sequence[str] = (),
 ) -> Iterator[report.Table]:
     """Yield the tables."""
     letter = dict(zip(found.accuracies, LETTERS, strict=False))
@@ -186,6 +195,12 @@ def compare_tables(
     ]
     notes = [TIES] * any(own.ties for own in found.accuracies.values())
     notes += off_scores(found.against_scores)
+    for what, counts in (("invalid, so incorrect", found.invalid), ("missing", found.missing)):
+        if counts:
+            notes.append(
+                f"Answers that are {what}: {of_each({n: str(c) for n, c in counts.items()})}"
+            )
+    notes += log_notes
     yield report.Table(
         f"{name}: {number_of(problems, 'problem')} in {number_of(blocks, 'block')}",
         ["", "solver", "right", "accuracy", "95 %"],

@@ -277,7 +277,7 @@ def leaderboard(predictions: str, labels: str | None, data: str | None, **option
         winosmith leaderboard predictions.lst --labels dev-labels.lst
         winosmith leaderboard predictions.lst --data dev.jsonl
     """  # noqa: D301
-    from winosmith.formats import read_submission
+    from winosmith.answers import read_submission
 
     answers, clusters = _answers(labels, data)
     submitted = read_submission(predictions)
@@ -346,7 +346,7 @@ def _answers(
     labels: str | None, data: str | None
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Return the answers and the clusters, from the labels, the data, or the labels of the data."""
-    from winosmith import formats
+    from winosmith.answers import read_labels
     from winosmith.cli._predictions import answered
 
     if data is not None:
@@ -361,7 +361,7 @@ def _answers(
         return np.array(dataset.answers), metrics.clusters(dataset)
     if labels is None:
         raise InputError("the answers are needed: give --labels LABELS.lst or --data DATA")
-    known = formats.read_labels(labels)
+    known = read_labels(labels)
     return np.array(known), np.arange(len(known))
 
 

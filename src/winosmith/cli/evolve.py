@@ -16,14 +16,14 @@ from typing import Any
 
 import click
 
-from winosmith import evolve, formats, report
-from winosmith.answers import Prediction
+from winosmith import answers, evolve, formats, report
 from winosmith.cli import _options
 from winosmith.cli._printing import Result, Rows, progress, say
 from winosmith.dataset import Dataset, Dropped
 from winosmith.errors import DataError, InputError
 from winosmith.evolve import Evolved, Perturber, Roots, Sets, draw_roots, not_solved
 from winosmith.outputs import OutputFolder
+from winosmith.prediction import Prediction
 from winosmith.problem import Problem
 from winosmith.records import canonical, problem_record
 from winosmith.report import sign
@@ -480,7 +480,7 @@ def _wrong(datasets: Sequence[Dataset], paths: Sequence[str]) -> list[frozenset[
     solvers: list[list[Sequence[Prediction]]] = [[] for _ in datasets]
     for path in paths:
         at = _of_which(datasets, path)
-        solvers[at].append(formats.read_predictions(path, datasets[at]).predictions)
+        solvers[at].append(answers.read_predictions(path, datasets[at]).predictions)
     return [
         not_solved(dataset, own) if own else frozenset()
         for dataset, own in zip(datasets, solvers, strict=True)
@@ -489,7 +489,7 @@ def _wrong(datasets: Sequence[Dataset], paths: Sequence[str]) -> list[frozenset[
 
 def _of_which(datasets: Sequence[Dataset], path: str) -> int:
     """Return which data set a file of predictions is for: by its digest, or else by its ids."""
-    found = formats.read_predictions(path)
+    found = answers.read_predictions(path)
     ids = {prediction.problem_id for prediction in found.predictions}
     for at, dataset in enumerate(datasets):
         if found.data == dataset.blind().digest:

@@ -15,7 +15,6 @@ from typing import Any
 import click
 
 from winosmith import formats, metrics, report
-from winosmith.answers import Response
 from winosmith.cli import _predictions
 from winosmith.cli._options import FILE, PAGE, data_argument, format_option, json_option
 from winosmith.cli._printing import (
@@ -43,6 +42,7 @@ from winosmith.metrics import (
 )
 from winosmith.records import parsed
 from winosmith.report import percent, points, points_span, probability, span
+from winosmith.response import Response
 from winosmith.text import number_of
 
 
@@ -52,6 +52,7 @@ from winosmith.text import number_of
 @format_option
 @_predictions.labels_option
 @_predictions.partial_option
+@_predictions.filter_option
 @click.option("--by", multiple=True, metavar="FIELD", help="Score each value of a field apart, "
               "such as origin.author or winogender.gender; `lineage` measures stability under "
               "perturbation; may be given again.")  # fmt: skip
@@ -82,9 +83,10 @@ def command(**options: Any) -> None:
     depth, families without an error, errors by kind of edit, how annotators (--people) do; any
     other --by then compares problems with their roots. The report has the families as trees.
 
-    PREDICTIONS are files of `winosmith solve`; lists of one label (2 or B) a line in the order of
-    DATA; CSV tables with the columns id and choice, or with ids and a column of letters a model;
-    samples of lm-evaluation-harness; `.eval` logs of inspect_ai.
+    PREDICTIONS are files of `winosmith solve`; lists of labels (2 or B) in the order of DATA; CSV
+    tables with the columns id and choice, or with ids and a column of letters for each model; JSON
+    objects of labels by ids; samples of lm-evaluation-harness; logs of inspect_ai, HELM and OpenAI
+    evals; or folders of such logs. An answer that is none of the options is incorrect.
 
     \b
     Example:
@@ -94,7 +96,8 @@ def command(**options: Any) -> None:
     """  # noqa: D301
     dataset = _predictions.answered(options["data"], options["format_name"], options["labels"])
     given = ExtraInputs.read(options)
-    solvers = _predictions.graded(given.marked(dataset), options["predictions"], options["partial"])
+    answers = _predictions.read(dataset, options["predictions"], options["filters"])
+    solvers = _predictions.graded(given.marked(dataset), answers, options["partial"])
     counts = {name: len(found.dataset) for name, found in solvers.items()}
     seen = _predictions.overlaps(dataset, list(solvers), options["trained_on"])
     withheld = {name: found for name, found in seen.items() if found.withheld}
@@ -105,6 +108,9 @@ def command(**options: Any) -> None:
     for name, found in kept.items():
         if name in seen and seen[name].unknown:
             found["overlap_unknown"] = list(seen[name].unknown)
+    for name, found in kept.items():
+        if log := answers[name].log.record():
+            found["log"] = log
     hidden = {name: {"withheld": found.record()} for name, found in withheld.items()}
     Result(
         f"{dataset.name}: what the predictions are worth",
@@ -117,7 +123,12 @@ def command(**options: Any) -> None:
         [
             report.Section(
                 "Accuracy",
-                [*_drawn(scores, extra), *score_tables(dataset.name, counts, scores, extra, seen)],
+                [
+                    *_drawn(scores, extra),
+                    *score_tables(
+                        dataset.name, counts, scores, extra, seen, _predictions.log_notes(answers)
+                    ),
+                ],
             ),
             *(stability_sections(stable, solvers) if stable else ()),
             *_confidence(scores),
@@ -298,10 +309,11 @@ def _consistency(more: ExtraInputs, solvers: Mapping[str, Graded]) -> dict[str, 
     if more.switched_data is None:
         return {}
     dataset = _predictions.answered(more.switched_data, None)
-    return {
-        name: metrics.consistency(found, next(iter(_predictions.graded(dataset, [path]).values())))
-        for (name, found), path in zip(solvers.items(), more.switched, strict=True)
-    }
+    found = {}
+    for (name, before), path in zip(solvers.items(), more.switched, strict=True):
+        (after,) = _predictions.graded(dataset, _predictions.read(dataset, [path])).values()
+        found[name] = metrics.consistency(before, after)
+    return found
 
 
 def _gaps(
@@ -367,12 +379,14 @@ def score_tables(
     scores: Mapping[str, Score],
     extra: ExtraFigures,
     seen: Mapping[str, Overlap],
+    log_notes: Sequence[str] = (),
 ) -> Iterator[report.Table]:
     """Yield the tables of scores.
 
-    Where a solver may have seen something in training, there is no score.
+    If a solver may have seen something in training, there is no score. `log_notes` are sentences
+    about the logs.
     """
-    yield _main(name, counts, scores, extra, seen)
+    yield _main(name, counts, scores, extra, seen, log_notes)
     if any(found.comparisons for found in scores.values()):
         yield _comparisons(scores)
     yield from _groups(scores)
@@ -389,6 +403,7 @@ def _main(
     scores: Mapping[str, Score],
     extra: ExtraFigures,
     seen: Mapping[str, Overlap],
+    log_notes: Sequence[str],
 ) -> report.Table:
     twins = any(found.twins for found in scores.values())
     header = ["solver", "accuracy", "95 %", "p(guess)"]
@@ -422,11 +437,23 @@ def _main(
         header.insert(1, "problems")
         for row in rows:
             row.insert(1, counts.get(str(row[0])))
+    for count, column in (("invalid", header), ("missing", header)):
+        own = {solver: getattr(found, count) for solver, found in scores.items()}
+        if any(own.values()):
+            column.insert(1, count)
+            for row in rows:
+                row.insert(1, own.get(str(row[0])))
+    possible = {n: span(found.possible) for n, found in scores.items() if found.possible}
+    if possible:
+        notes.append(f"With the missing answers, an accuracy of {of_each(possible)} is possible")
+    if any(found.invalid for found in scores.values()):
+        notes.append("Invalid answers are none of the options; they are incorrect")
     if any(found.accuracy.ties for found in scores.values()):
         notes.append(TIES)
     if extra.person and extra.person.people == 1:
         notes.append("One person answered: that interval holds for other problems alone")
     notes += off_scores({solver: found.against_scores for solver, found in scores.items()})
+    notes += log_notes
     for solver, overlap in seen.items():
         notes += overlap_sentences(solver, overlap.record())
     heads = [*header, *(["both halves", "95 %"] if twins else [])]

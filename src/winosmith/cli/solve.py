@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from winosmith.answers import Answers
 from winosmith.cli import _options, _solvers
 from winosmith.cli._printing import echo, print_json, print_table, progress, say
 from winosmith.dataset import Dataset
-from winosmith.formats import Predictions
 from winosmith.report import Signature, percent, shown
 
 if TYPE_CHECKING:
@@ -120,9 +120,7 @@ class _Bar:
         self.advance(self.done, f"text {done} of {of}")
 
 
-def _solved(
-    dataset: Dataset, train: Dataset | None, options: Options
-) -> tuple[Solver, Predictions]:
+def _solved(dataset: Dataset, train: Dataset | None, options: Options) -> tuple[Solver, Answers]:
     from winosmith import solve
 
     bar = _Bar()
@@ -142,9 +140,7 @@ def _solved(
         )
 
 
-def _report(
-    dataset: Dataset, found: Predictions, interview: dict[str, Any], options: Options
-) -> None:
+def _report(dataset: Dataset, found: Answers, interview: dict[str, Any], options: Options) -> None:
     from winosmith.metrics import counted
 
     answered = [

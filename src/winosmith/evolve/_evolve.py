@@ -18,13 +18,13 @@ from typing import IO, Any, Protocol
 
 import numpy as np
 
-from winosmith.answers import Prediction
 from winosmith.blocks import blocks, shuffled_blocks
 from winosmith.dataset import Dataset, Dropped, Filtered
 from winosmith.errors import DataError, InputError
 from winosmith.lineage import UNVALIDATED, depths
 from winosmith.outputs import write_aside
 from winosmith.parallel import ordered_map
+from winosmith.prediction import Prediction
 from winosmith.problem import MAX_OPTIONS, Origin, Problem
 from winosmith.records import canonical, parsed, problem_of, problem_record
 from winosmith.seen import check_blanks

@@ -10,19 +10,12 @@
 
 from __future__ import annotations
 
+from winosmith.formats._answers import readings
 from winosmith.formats._base import Entry, Format, Item, Source, Writer
 from winosmith.formats._columns import AnswerIs, Columns, of_answers
 from winosmith.formats._detect import FORMATS, detect, format_named, writer_named
 from winosmith.formats._jsonl import frame, lines
 from winosmith.formats._packed import content, stem
-from winosmith.formats._predictions import (
-    Predictions,
-    option_at,
-    prediction_header,
-    prediction_record,
-    read_predictions,
-    write_predictions,
-)
 from winosmith.formats._read import (
     SKIP_BAD,
     Contents,
@@ -41,7 +34,6 @@ from winosmith.formats._read import (
     write,
 )
 from winosmith.formats._twins import alike, paired_by, refuse_unread_pairs
-from winosmith.formats._winogrande import read_labels, read_submission, write_labels
 
 __all__ = [
     "FORMATS",
@@ -53,7 +45,6 @@ __all__ = [
     "Format",
     "Item",
     "Losses",
-    "Predictions",
     "Readable",
     "ReadingNote",
     "Source",
@@ -67,24 +58,17 @@ __all__ = [
     "lines",
     "losses",
     "of_answers",
-    "option_at",
     "paired_by",
-    "prediction_header",
-    "prediction_record",
     "problems_of",
     "read",
     "read_claims",
     "read_items",
-    "read_labels",
-    "read_predictions",
-    "read_submission",
+    "readings",
     "refuse_unread_pairs",
     "scan",
     "set_aside",
     "stem",
     "unfit",
     "write",
-    "write_labels",
-    "write_predictions",
     "writer_named",
 ]

@@ -13,8 +13,6 @@ Three files have this form and are told apart by their further keys, which go to
 - `perturbed-wsc-jsonl` (Abdou et al. 2020): `pair_number`, `associative`, `switchable`; qIDs are
   "q", one digit for the kind of change, and the 0-based schema: "q110" is schema 10 in the other
   voice. The original of each is its root.
-
-Beside the problems stand files of labels, and leaderboard submissions.
 """
 
 from __future__ import annotations
@@ -23,10 +21,9 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import IO, Any
 
-from winosmith.errors import FormatError, ProblemError
+from winosmith.errors import ProblemError
 from winosmith.formats import _base
 from winosmith.formats._base import Format, Item, Source, Writer
 from winosmith.formats._twins import paired
@@ -130,41 +127,3 @@ PERTURBED_JSONL = Format(
     recognises=lambda source: _is_form(source, "pair_number"),
     read=lambda source: paired(_base.json_lines(source, _perturbed_problem)),
 )
-
-SIZES = ("xs", "s", "m", "l", "xl")
-"""The columns of a leaderboard submission: one a training size (WinoGrande, table 4)."""
-
-
-def read_labels(path: str | Path) -> tuple[int, ...]:
-    """Read a labels file: one "1" or "2" a line, in the order of the problems; 0-based here.
-
-    Raises:
-        FormatError: a line that is neither, with its number.
-    """
-    return tuple(row[0] for row in _label_rows(path, columns=1))
-
-
-def write_labels(answers: Sequence[int], file: IO[str]) -> None:
-    """Write 0-based answers as a labels file, one 1-based number a line."""
-    file.writelines(f"{answer + 1}\n" for answer in answers)
-
-
-def read_submission(path: str | Path) -> dict[str, tuple[int, ...]]:
-    """Read a leaderboard submission: five comma-separated labels a line, xs to xl; 0-based here.
-
-    Raises:
-        FormatError: a line without exactly five labels of 1 or 2, with its number.
-    """
-    rows = _label_rows(path, columns=len(SIZES))
-    return dict(zip(SIZES, map(tuple, zip(*rows, strict=True)), strict=True))
-
-
-def _label_rows(path: str | Path, columns: int) -> list[tuple[int, ...]]:
-    rows = []
-    for number, line in Source(path).lines():
-        labels = [label.strip() for label in line.split(",")]
-        if len(labels) != columns or not set(labels) <= {"1", "2"}:
-            wanted = "one label" if columns == 1 else f"{columns} comma-separated labels"
-            raise FormatError(f"{line[:40]!r} is not {wanted}, each 1 or 2", path, number)
-        rows.append(tuple(int(label) - 1 for label in labels))
-    return rows

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from winosmith.answers import Response
 from winosmith.errors import DataError, FormatError, ProblemError
 from winosmith.humans._sheet import AMBIGUOUS, Item, Sheet
 from winosmith.outputs import write_aside
 from winosmith.records import parsed, read_text
+from winosmith.response import Response
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from winosmith import metrics
-from winosmith.answers import Response
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.humans import _subjects
@@ -34,6 +33,7 @@ from winosmith.humans._tally import (
 from winosmith.metrics import Proportion, Reliability
 from winosmith.problem import MAX_OPTIONS, Problem
 from winosmith.records import Recorded
+from winosmith.response import Response
 
 Sheets = Mapping[str, tuple[str, ...]]
 """Subject → the problems in the order in which they were asked."""

@@ -26,7 +26,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from winosmith.answers import Response
 from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import DataError, InputError
 from winosmith.humans._sheet import text_key
@@ -34,6 +33,7 @@ from winosmith.humans._tally import Level, Tally, best_first, crossed_share, tal
 from winosmith.metrics import Proportion, clusters
 from winosmith.problem import Extra, Problem
 from winosmith.report import percent
+from winosmith.response import Response
 
 Floats = npt.NDArray[np.float64]
 Chosen = npt.NDArray[np.bool_]

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from winosmith.answers import Response
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.metrics import Proportion, crossed_proportion, possible_counts
 from winosmith.problem import MAX_OPTIONS
 from winosmith.records import Recorded
+from winosmith.response import Response
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

@@ -14,7 +14,6 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from winosmith.answers import Prediction
 from winosmith.blocks import copies
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, SameInputError
@@ -30,6 +29,7 @@ from winosmith.metrics._proportion import (
     proportion,
     resampled,
 )
+from winosmith.prediction import Prediction
 from winosmith.problem import MAX_OPTIONS, Scalar
 from winosmith.records import Recorded
 from winosmith.report import Signature, sign
@@ -85,12 +85,16 @@ class Comparison(Recorded):
         accuracies: of each solver by its name.
         pairs: each two of them, or each beside the baseline.
         against_scores: of each solver with any, how many answers don't choose their best score.
+        invalid: of each solver with any, the number of answers that are none of the options.
+        missing: of each solver with any, the number of problems that it was not asked.
         signature: of the data and the predictions.
     """
 
     accuracies: Mapping[str, Proportion]
     pairs: tuple[Pair, ...]
     against_scores: Mapping[str, int]
+    invalid: Mapping[str, int]
+    missing: Mapping[str, int]
     signature: Signature
 
 
@@ -123,6 +127,8 @@ def compare(
         {n: proportion(g.credit, data.clusters, ties=g.ties) for n, g in solvers.items()},
         _adjusted(found),
         {name: graded.against_scores for name, graded in solvers.items() if graded.against_scores},
+        {name: graded.invalid for name, graded in solvers.items() if graded.invalid},
+        {name: graded.missing for name, graded in solvers.items() if graded.missing},
         sign(data.dataset, seed, predictions=answers, draws=DRAWS),
     )
 
@@ -364,9 +370,12 @@ def agreement(first: Graded, second: Graded, seed: int = 0) -> Agreement:
 
 
 def probability_same(first: Prediction, second: Prediction) -> float:
-    """Return the probability that fair draws of what two chose are the same option, 0–1."""
+    """Return the probability that fair draws of what two chose are the same option, 0–1.
+
+    It is 0 if an answer is invalid.
+    """
     one, other = set(first.chosen), set(second.chosen)
-    return len(one & other) / (len(one) * len(other))
+    return len(one & other) / (len(one) * len(other)) if one and other else 0.0
 
 
 @dataclass(frozen=True)

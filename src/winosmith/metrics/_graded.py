@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from winosmith.answers import Prediction
 from winosmith.blocks import blocks
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.metrics._proportion import Proportion, proportion
+from winosmith.prediction import Prediction, align, first_ids
 from winosmith.problem import Origin, Problem, Scalar
 from winosmith.records import canonical
 from winosmith.seen import Input, Sees, inputs
@@ -56,12 +56,19 @@ class Graded:
         predictions: one for each problem, in its order.
         known_clusters: the result of `clusters`, where it is known already.
         parameters: what the solver was run with, as its file says; `sees` is what it saw.
+        missing: number of problems that the solver was not asked, which are not in `dataset`.
     """
 
     dataset: Dataset
     predictions: tuple[Prediction, ...]
     known_clusters: Labels | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    missing: int = 0
+
+    @property
+    def invalid(self) -> int:
+        """The number of answers that are none of the options; they are incorrect."""
+        return sum(prediction.choice is None for prediction in self.predictions)
 
     @cached_property
     def credit(self) -> Floats:
@@ -132,6 +139,7 @@ def grade(
     predictions: Sequence[Prediction],
     known_clusters: Labels | None = None,
     parameters: Mapping[str, Any] | None = None,
+    missing: int = 0,
 ) -> Graded:
     """Lay predictions beside the answers of the problems, by their ids.
 
@@ -141,6 +149,7 @@ def grade(
         known_clusters: the result of `clusters`, to share it between solvers.
         parameters: what the solver was run with; without its `sees` it is not known whether the
             solver saw the pronouns.
+        missing: number of further problems that the solver was not asked.
 
     Raises:
         DataError: an answer is withheld; a problem has no prediction, or two; a prediction has no
@@ -155,35 +164,12 @@ def grade(
     if withheld:
         raise DataError(
             f"the answers of {len(withheld):,} of {len(dataset):,} problems are withheld "
-            f"({_first(withheld)}); nothing can be scored without them"
+            f"({first_ids(withheld)}); nothing can be scored without them"
         )
     if not len(dataset):
         raise DataError("there is no problem to score")
-    by_id = {prediction.problem_id: prediction for prediction in predictions}
-    missing = [problem.id for problem in dataset if problem.id not in by_id]
-    known = set(dataset.ids)
-    extra = [key for key in by_id if key not in known]
-    if missing:
-        raise DataError(
-            f"{len(missing):,} of {len(dataset):,} problems have no prediction ({_first(missing)})"
-        )
-    if extra:
-        raise DataError(f"{len(extra):,} predictions have no problem ({_first(extra)})")
-    if len(by_id) < len(predictions):
-        raise DataError(f"{len(predictions) - len(by_id):,} problems have two predictions or more")
-    aligned = tuple(by_id[problem.id] for problem in dataset)
-    for problem, prediction in zip(dataset, aligned, strict=True):
-        options, last = len(problem.options), max((prediction.choice, *prediction.tied))
-        if last >= options or len(prediction.scores) not in (0, options):
-            raise DataError(
-                f"the prediction for {problem.id!r} can't be for {options} options: choice "
-                f"{last}, {len(prediction.scores)} scores"
-            )
-    return Graded(dataset, aligned, known_clusters, parameters or {})
-
-
-def _first(ids: Sequence[str]) -> str:
-    return ", ".join(map(repr, ids[:3])) + (", …" if len(ids) > 3 else "")
+    aligned = align(predictions, dataset)
+    return Graded(dataset, aligned, known_clusters, parameters or {}, missing)
 
 
 def columns(dataset: Dataset) -> Iterator[tuple[str, list[Scalar]]]:

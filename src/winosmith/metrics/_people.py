@@ -16,7 +16,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from winosmith.answers import Response
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.metrics import _proportion
@@ -24,6 +23,7 @@ from winosmith.metrics._depth import error_depth
 from winosmith.metrics._graded import clusters
 from winosmith.metrics._proportion import Proportion
 from winosmith.records import Recorded
+from winosmith.response import Response
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from winosmith.answers import Prediction, best_of
 from winosmith.blocks import plain, whole_twins
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.metrics._draws import null_interval
 from winosmith.metrics._graded import Graded, carried, columns_with
 from winosmith.metrics._proportion import Proportion, proportion
+from winosmith.prediction import Prediction, best_of
 from winosmith.problem import Scalar
 from winosmith.records import Recorded
 from winosmith.report import Signature, sign
@@ -41,6 +41,10 @@ class Score(Recorded):
         notes: field → what a reader must know of the comparison.
         calibration, margins: of the scores; None without them.
         against_scores: how many answers don't choose their best score; the choice counts.
+        invalid: number of answers that are none of the options; they are incorrect.
+        missing: number of problems that the solver was not asked; they are not in the accuracy.
+        possible: the least and the greatest possible accuracy on all problems, if any is missing:
+            with every missing answer incorrect, or correct; None otherwise.
         signature: of the data and the predictions.
     """
 
@@ -52,6 +56,9 @@ class Score(Recorded):
     calibration: Calibration | None
     margins: Margins | None
     against_scores: int
+    invalid: int
+    missing: int
+    possible: tuple[float, float] | None
     signature: Signature
     refused: Mapping[str, str] = field(default_factory=dict)
     notes: Mapping[str, str] = field(default_factory=dict)
@@ -89,10 +96,29 @@ def score(graded: Graded, *, by: Sequence[str] = (), seed: int = 0) -> Score:
         calibration(graded, seed) if graded.scored else None,
         margins(graded) if graded.scored else None,
         graded.against_scores,
+        graded.invalid,
+        graded.missing,
+        possible_accuracy(graded),
         sign(graded.dataset, seed, predictions=graded.digest[:12]),
         refused,
         notes,
     )
+
+
+def possible_accuracy(graded: Graded) -> tuple[float, float] | None:
+    """Return the least and greatest possible accuracy with the missing answers; None without any.
+
+    >>> from winosmith import Prediction
+    >>> from winosmith.metrics import grade
+    >>> from winosmith.testing import made_twins
+    >>> data = made_twins(1)
+    >>> possible_accuracy(grade(data, [Prediction(p.id, p.answer) for p in data], missing=2))
+    (0.5, 1.0)
+    """
+    if not graded.missing:
+        return None
+    n, correct = len(graded.credit) + graded.missing, float(graded.credit.sum())
+    return correct / n, (correct + graded.missing) / n
 
 
 def twin_score(graded: Graded) -> Proportion | None:
@@ -227,7 +253,7 @@ def guessing_p_value(graded: Graded) -> float:
     for row, cluster in enumerate(graded.clusters):
         together.setdefault((int(cluster), len(graded.dataset[row].options)), []).append(row)
     chosen = [_chosen_from_answer(graded, row) for row in range(len(graded.dataset))]
-    unit = math.lcm(*map(len, chosen))  # credits are whole numbers of 1/unit
+    unit = math.lcm(*(len(own) or 1 for own in chosen))  # credits are whole numbers of 1/unit
     steps = [
         _turned([chosen[row] for row in rows], options, unit)
         for (_, options), rows in together.items()
@@ -275,7 +301,7 @@ def _turned(chosen: Sequence[Sequence[int]], options: int, unit: int) -> npt.NDA
     """
     credit = np.zeros(options, dtype=np.int64)  # of each turn
     for places in chosen:
-        credit[list(places)] += unit // len(places)
+        credit[list(places)] += unit // (len(places) or 1)
     return credit
 
 
@@ -463,7 +489,7 @@ def need_scores(graded: Graded, what: str) -> None:
 
 
 def _margin_and_lead(prediction: Prediction, answer: int) -> tuple[float, float]:
-    scores, choice = prediction.scores, prediction.choice
+    scores, choice = prediction.scores, prediction.choice or 0  # with scores, it is not invalid
     best_wrong = max(score for option, score in enumerate(scores) if option != answer)
     margin = scores[answer] - best_wrong
     if len(prediction.chosen) > 1:

@@ -161,8 +161,10 @@ def consistency(original: Graded, other: Graded) -> Consistency:
     """
     rows = [_row_of(problem, original.dataset) for problem in other.dataset]
     changed = [
-        1 - probability_same(original.predictions[row], after)
-        for row, after in zip(rows, other.predictions, strict=True)
+        1 - probability_same(before, after) if before.chosen and after.chosen else 0.0
+        for before, after in zip(
+            (original.predictions[row] for row in rows), other.predictions, strict=True
+        )
     ]
     before, labels = original.credit[rows], original.clusters[rows]
     tied = original.tied[rows]

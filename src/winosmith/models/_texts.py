@@ -15,10 +15,10 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from winosmith.answers import TIE
 from winosmith.blocks import joined, plain
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, InputError
+from winosmith.prediction import TIE
 from winosmith.problem import BLANK, Claim, Problem
 from winosmith.records import canonical, claim_record
 from winosmith.seen import Sees, check_pronouns, local_only, with_pronoun
@@ -260,8 +260,8 @@ class Questions:
         """Return how many are answered rightly by scores (n · texts_each,), and the p-value.
 
         A problem counts as right when its right option has the higher score, and as half of one
-        when both have the same (`winosmith.answers.TIE`); a claim when its score is above 0 and it
-        holds, or not and it does not. The p-value is the probability that
+        when both have the same (`winosmith.prediction.TIE`); a claim when its score is above 0 and
+        it holds, or not and it does not. The p-value is the probability that
         guessing does as well: `chance_p_value` for problems; for claims Fisher's exact test, in
         which an answer that is always the same counts for nothing, as more claims are false.
         """

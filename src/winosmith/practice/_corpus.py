@@ -10,7 +10,6 @@ from itertools import product
 
 import numpy as np
 
-from winosmith.answers import Response
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.practice._artifacts import (
@@ -28,6 +27,7 @@ from winosmith.practice._artifacts import (
 )
 from winosmith.problem import Origin, Problem
 from winosmith.records import parsed, problem_of
+from winosmith.response import Response
 
 STRENGTH = 0.5
 """The default share of planted twins; AFLite took 0.7 of WinoGrande (section 3)."""

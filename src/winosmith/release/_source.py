@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from winosmith import formats, validate
-from winosmith.answers import Response
 from winosmith.blocks import Former, Side, blocks
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError
@@ -28,6 +27,7 @@ from winosmith.records import canonical, dropped_problem, json_file, parsed, pro
 from winosmith.release import _content
 from winosmith.release._about import About
 from winosmith.release._content import Known
+from winosmith.response import Response
 
 _KEPT = ("signature", "funnel", "figures", "unvalidated", "recipe")
 """What of a build's report goes into a release."""

@@ -9,13 +9,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from winosmith import formats, metrics, solve
-from winosmith.answers import Prediction
+from winosmith import answers, metrics, solve
 from winosmith.dataset import Dataset
 from winosmith.errors import MissingExtraError
 from winosmith.evolve import draw_roots, not_solved
 from winosmith.lineage import depths
 from winosmith.outputs import PRIVATE, OutputFolder
+from winosmith.prediction import Prediction
 from winosmith.problem import Problem
 from winosmith.records import Recorded, parsed
 from winosmith.solver_rule import SolverRule
@@ -77,7 +77,7 @@ def answers_of(
     if not all(folder.finished(name) for name in (*sets, about)):
         _ask(rule, folder, sets, about, train, where, tell)
     found = {
-        name: tuple(formats.read_predictions(folder.path / name, dataset).predictions)
+        name: tuple(answers.read_predictions(folder.path / name, dataset).predictions)
         for name, dataset in sets.items()
     }
     return Answers(

@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from winosmith import models
-from winosmith.answers import best_of
 from winosmith.errors import DataError, InputError
+from winosmith.prediction import best_of
 from winosmith.problem import Claim, Problem
 from winosmith.seen import Sees, check_pronouns, check_sees
 from winosmith.solve._solver import Scores, Solver

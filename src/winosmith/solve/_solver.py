@@ -16,13 +16,13 @@ from itertools import combinations
 from pathlib import Path
 from typing import IO, Any, Protocol
 
-from winosmith import formats
-from winosmith.answers import Prediction, best_of
+from winosmith import answers
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, OutputError
 from winosmith.locks import try_lock
 from winosmith.outputs import write_error
 from winosmith.parallel import ordered_map, workers_of
+from winosmith.prediction import Prediction, best_of
 from winosmith.problem import Problem
 from winosmith.records import parsed
 
@@ -50,8 +50,8 @@ def predict(solver: Solver, problems: Sequence[Problem]) -> tuple[Prediction, ..
     """Return the best option of each problem by the solver's scores.
 
     The solver is handed the problems without their answers. Where the best scores are equal, within
-    `winosmith.answers.TIE`, the prediction says so: those options are tied, and the choice is the
-    first of them.
+    `winosmith.prediction.TIE`, the prediction says so: those options are tied, and the choice is
+    the first of them.
 
     Raises:
         DataError: the solver does not keep its promise of one finite score an option.
@@ -177,7 +177,7 @@ def predict_to_file(
     force: bool = False,
     on_progress: Callable[[int], None] | None = None,
     executor: Executor | None = None,
-) -> formats.Predictions:
+) -> answers.Answers:
     """Solve the problems, and write the predictions to a file that appears when it is complete.
 
     What was solved is kept aside, in `.NAME.part`, after every 256 problems; the same call goes on
@@ -204,9 +204,9 @@ def predict_to_file(
     path = Path(path)
     told = {**getattr(solver, "parameters", {}), **(parameters or {})}
     name = str(told.pop("solver", type(solver).__name__))
-    header = formats.prediction_header(dataset, name, told)
+    header = answers.prediction_header(dataset, name, told)
     if path.exists() and _same(path, header, force):
-        return formats.read_predictions(path, dataset)
+        return answers.read_predictions(path, dataset)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -223,13 +223,13 @@ def predict_to_file(
             if on_progress:
                 on_progress(start)
             for prediction in next(solved):
-                file.write(formats.prediction_record(prediction) + "\n")
+                file.write(answers.prediction_record(prediction) + "\n")
             file.flush()
             os.fsync(file.fileno())
         if on_progress:
             on_progress(len(dataset))
         part.replace(path)
-    return formats.read_predictions(path, dataset)
+    return answers.read_predictions(path, dataset)
 
 
 _last: list[Solver] = []

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar
 
-from winosmith.answers import Response
 from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import DataError
 from winosmith.records import Recorded
 from winosmith.report import Signature, sign
+from winosmith.response import Response
 from winosmith.validate import _structure, _votes
 from winosmith.validate._structure import Applied, Examined, StructureRules, examine_structure
 from winosmith.validate._votes import SetAside, VoteRules

@@ -34,13 +34,13 @@ from types import NoneType
 from typing import IO, Any, Literal, NamedTuple, get_args
 
 from winosmith import text
-from winosmith.answers import Response
 from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import DataError, FormatError, ProblemError, RecipeError
 from winosmith.lineage import UNVALIDATED
 from winosmith.outputs import guarded, unguarded, write_aside
 from winosmith.problem import Extra, Problem
 from winosmith.records import json_lines, read_text
+from winosmith.response import Response
 from winosmith.validate._structure import Examined, gather
 
 Agreement = Literal["majority", "unanimous", "off"]

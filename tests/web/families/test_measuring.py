@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from winosmith import formats
+from winosmith import answers, formats
 from winosmith.report import fixed
 from winosmith.web._background import Background
 from winosmith.web.families import measuring
@@ -97,7 +97,7 @@ def test_files_of_predictions_are_those_of_the_formats(
     db: Any, visit: Callable[..., Any], family: Callable[..., Any], model: Callable[..., Any],
     version: Callable[..., Any], says: Callable[..., Any], tmp_path: Path,
 ) -> None:  # fmt: skip
-    """The file of a model is, byte for byte, what `formats.write_predictions` writes."""
+    """The file of a model is, byte for byte, what `answers.write_predictions` writes."""
     alpha = model("alpha")
     found = family(alpha)
     alone = version(None, "The cup hit no jug and the _ broke .")
@@ -112,9 +112,9 @@ def test_files_of_predictions_are_those_of_the_formats(
             tmp_path / "problems.jsonl",
         )
         data = formats.read(tmp_path / "problems.jsonl")
-        read = formats.read_predictions(path, data)
+        read = answers.read_predictions(path, data)
         assert [p.problem_id for p in read.predictions] == [p.ref for p in problems]
-        formats.write_predictions(
+        answers.write_predictions(
             read.predictions, tmp_path / "again.jsonl", data, solver="alpha",
             parameters=parameters(alpha),
         )  # fmt: skip

@@ -16,8 +16,8 @@ import numpy.typing as npt
 from django.db import connection
 from django.utils.translation import gettext as _
 
-from winosmith.answers import Prediction
 from winosmith.metrics import DepthKind, counted, error_depth
+from winosmith.prediction import Prediction
 from winosmith.web._bars import Bars, drawn
 from winosmith.web.families.trees import DEPTHS, Bools, Floats, Ints, Tree
 from winosmith.web.pages import fixed

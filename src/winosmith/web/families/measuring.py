@@ -19,10 +19,10 @@ from django.db import connection
 from django.db.models import Count, F, QuerySet
 from django.utils import timezone
 
-from winosmith import Dataset, Prediction, __version__, formats, metrics
-from winosmith.answers import best_of
+from winosmith import Dataset, Prediction, __version__, answers, metrics
 from winosmith.errors import DataError, MissingExtraError
 from winosmith.metrics import Graded, Stability, stability_drawings
+from winosmith.prediction import best_of
 from winosmith.records import canonical, problem_record
 from winosmith.web._background import Background
 from winosmith.web._lock import writing
@@ -93,7 +93,7 @@ def parameters(model: Model) -> dict[str, str]:
 def predictions_file(model: Model, *, families: bool = True) -> tuple[str, Aside]:
     """Return a digest of a model's file of predictions, and its bytes, to be closed.
 
-    The file is that of `winosmith.formats.write_predictions`, written in constant memory.
+    The file is that of `winosmith.answers.write_predictions`, written in constant memory.
     """
     query = answered_by(model, families=families)
     aside = tempfile.TemporaryFile()  # noqa: SIM115 - it is closed when it has been sent
@@ -102,7 +102,7 @@ def predictions_file(model: Model, *, families: bool = True) -> tuple[str, Aside
         blind = Dataset(as_public(chunk)).blind()
         known = {row.pk: row.ref for row in chunk}
         for prediction in predictions_of(model, known):
-            line = f"{formats.prediction_record(prediction)}\n".encode("utf-8", "surrogatepass")
+            line = f"{answers.prediction_record(prediction)}\n".encode("utf-8", "surrogatepass")
             said.update(line)
             aside.write(line)
         for problem in blind:

@@ -67,8 +67,8 @@ class Prediction(models.Model):
             until it is done.
         right: whether that is the problem's answer; None where either is not known, and of a tie,
             which is neither right nor fooled, whichever option is written first.
-        tie: several options have the highest score (`winosmith.answers.best_of`): the model could
-            not decide between them.
+        tie: several options have the highest score (`winosmith.prediction.best_of`): the model
+            could not decide between them.
         input: the digest of what the model was shown.
         leased_until: until when no other process takes it up.
         tries: how often a process took it up.

@@ -24,9 +24,9 @@ from django.utils import timezone
 from django.utils.translation import gettext_noop
 
 from winosmith import Problem as Datum
-from winosmith.answers import best_of
 from winosmith.chat import ChatError
 from winosmith.errors import DataError, InputError
+from winosmith.prediction import best_of
 from winosmith.study import MadeSolver
 from winosmith.web._lock import writing
 from winosmith.web.predict import asking

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from winosmith import Prediction, Response
-from winosmith.answers import TIE, best_of
 from winosmith.errors import ProblemError
+from winosmith.prediction import TIE, best_of
 
 SCORES = st.lists(
     st.one_of(st.sampled_from([-2.5, 0.0, 1.0]), st.floats(-1e6, 1e6)), min_size=2, max_size=5
@@ -17,12 +17,13 @@ SCORES = st.lists(
 
 
 @pytest.mark.parametrize(
-    ("choice", "scores"), [(-1, ()), (2, (0.1, 0.9)), (0, (math.nan, 1.0)), (0, (1.0, math.inf))]
+    ("choice", "scores"),
+    [(-1, ()), (2, (0.1, 0.9)), (0, (math.nan, 1.0)), (0, (1.0, math.inf)), (None, (0.1, 0.9))],
 )
 def test_a_prediction_names_an_option_and_has_finite_scores(
-    choice: int, scores: tuple[float, ...]
+    choice: int | None, scores: tuple[float, ...]
 ) -> None:
-    """A choice that is no option, or a score that is not finite, is refused."""
+    """A choice that is no option, a score that is not finite, or scores without one are refused."""
     with pytest.raises(ProblemError):
         Prediction("1", choice, scores)
 

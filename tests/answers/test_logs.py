@@ -1,4 +1,4 @@
-"""Answers of models in the logs of other harnesses, each row told by its item's words."""
+"""Models' answers in the logs of other harnesses, each row found by its item's words."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from tests.conftest import installed, run_alone
-from winosmith import Dataset, Problem, audit, formats
+from winosmith import Dataset, Problem, answers, formats
 from winosmith.errors import FormatError
 from winosmith.release import lm_eval_task
 
@@ -31,6 +31,17 @@ def _quiz(n: int = 12) -> Dataset:
         )
         for at in range(n)
     )
+
+
+def _chosen(path: Path, data: Dataset, *filters: str) -> dict[str, dict[str, object]]:
+    """Return what each model chose: an option, the options of a tie, or None if it is invalid."""
+    return {
+        model: {
+            one.problem_id: one.chosen[0] if len(one.chosen) == 1 else one.chosen or None
+            for one in own.predictions
+        }
+        for model, own in answers.read(path, data, filters=filters).items()
+    }
 
 
 def _turned(data: Dataset) -> Dataset:
@@ -108,7 +119,7 @@ def test_samples_of_the_harness_are_read_as_it_scored_them(tmp_path: Path) -> No
         (log,) = (tmp_path / "out").glob(f"samples_{name}_*.jsonl")
         right = [json.loads(line)["acc"] for line in log.read_text("utf-8").splitlines()]
         ours = _turned(data)
-        (chosen,) = audit.read_answers(log, ours).values()
+        (chosen,) = _chosen(log, ours).values()
         assert [chosen[p.id] == p.answer for p in reversed(ours.problems)] == [*map(bool, right)]
         assert None not in chosen.values()
 
@@ -143,20 +154,22 @@ def test_logs_of_inspect_are_read_with_their_options_shuffled(tmp_path: Path) ->
     run_alone(INSPECT, json.dumps([_doc(problem) for problem in data]), where=tmp_path)
     (plain,) = (tmp_path / "json").glob("*.json")
     ours = _turned(data)
-    found = audit.read_answers(plain, ours)
-    assert found == audit.read_answers(tmp_path / "eval", ours)
-    right: dict[str, list[bool]] = {}
-    for sample in json.loads(plain.read_text("utf-8"))["samples"]:
-        right.setdefault(sample["input"], []).append(sample["scores"]["choice"]["value"] == "C")
-    chosen = found["mockllm/model"]
-    assert set(chosen) == set(ours.ids)
-    for problem in ours:
-        one, other = right[problem.sentence]
-        if one != other:
-            assert chosen[problem.id] is None or problem.id == "mine-q0"
-        elif one:
-            assert chosen[problem.id] == problem.answer
-    assert any(choice is not None for choice in chosen.values())
+    samples = json.loads(plain.read_text("utf-8"))["samples"]
+    for epoch in ("1", "2"):
+        (found,) = answers.read(plain, ours, filters=[epoch]).values()
+        assert found == answers.read(tmp_path / "eval", ours, filters=[epoch])[found.solver]
+        assert (found.solver, found.log.filter) == ("mockllm/model", f"epoch {epoch}")
+        correct = {
+            one["input"]: one["scores"]["choice"]["value"] == "C"
+            for one in samples
+            if one["epoch"] == int(epoch)
+        }
+        assert found.by_id.keys() == {*ours.ids}
+        for problem in ours:
+            assert found.by_id[problem.id].credit(problem.answer) == correct[problem.sentence]
+        assert (found.by_id["mine-q0"].choice is None) == (epoch == "1")
+        assert (found.log.keys_differ, found.log.keys_compared) == ((), 6)
+    assert answers.read(plain, ours)["mockllm/model"].log.filter == "epoch 1"
 
 
 def test_a_row_finds_its_item_by_its_texts_alone(tmp_path: Path) -> None:
@@ -168,24 +181,26 @@ def test_a_row_finds_its_item_by_its_texts_alone(tmp_path: Path) -> None:
         for at, problem in enumerate([*data.problems[3:], *data.problems[:3]])
     ]
     path = _written(tmp_path / "m" / "samples_quiz_1.jsonl", rows)
-    assert audit.read_answers(path, by_place) == {"m": dict.fromkeys(by_place.ids, 1)}
-    turned = audit.read_answers(path, _turned(data))["m"]
+    assert _chosen(path, by_place) == {"m": dict.fromkeys(by_place.ids, 1)}
+    turned = _chosen(path, _turned(data))["m"]
     assert set(turned.values()) == {2}
 
 
 def test_of_copies_a_row_is_that_of_its_id(tmp_path: Path) -> None:
-    """Two items of the same words keep their own answers; rows without ids are of both, a draw."""
+    """Items of the same words keep their own answers; rows without ids are theirs in order."""
     first = _quiz(1).problems[0]
     data = Dataset([first, replace(first, id="copy")])
     scores = {"q0": [-1, -2, -3, -4], "copy": [-2, -1, -3, -4]}
     rows = [_sample({"id": p.id, **_doc(p)}, scores[p.id], p.options) for p in data]
     path = _written(tmp_path / "m" / "samples_quiz.jsonl", rows)
-    assert audit.read_answers(path, data) == {"m": {"q0": 0, "copy": 1}}
+    assert _chosen(path, data) == {"m": {"q0": 0, "copy": 1}}
     sure = _quiz(5).problems[4]
     rows = [_sample(_doc(p), scores.get(p.id, [-1, -2, -3, -4]), p.options) for p in [*data, sure]]
     path = _written(tmp_path / "m" / "samples_quiz.jsonl", rows)
-    found = audit.read_answers(path, Dataset([*data, sure]))
-    assert found == {"m": {"q0": None, "copy": None, "q4": 0}}
+    found = _chosen(path, Dataset([*data, sure]))
+    assert found == {"m": {"q0": 0, "copy": 1, "q4": 0}}
+    found = _chosen(_written(path, rows[1:]), Dataset([*data, sure]))
+    assert found == {"m": {"q0": 1, "copy": 1, "q4": 0}}
 
 
 def test_the_scored_text_tells_the_option_whatever_the_order(tmp_path: Path) -> None:
@@ -193,46 +208,54 @@ def test_the_scored_text_tells_the_option_whatever_the_order(tmp_path: Path) -> 
     data = _quiz(4)
     rows = [_sample(_doc(p), [-1, -2, -3, -4], p.options[::-1]) for p in data]
     path = _written(tmp_path / "samples_quiz.jsonl", rows)
-    assert set(audit.read_answers(path, data)[tmp_path.name].values()) == {3}
+    assert set(_chosen(path, data)[tmp_path.name].values()) == {3}
 
 
 @pytest.mark.parametrize(
     ("scores", "ends", "target", "chosen"),
     [
-        ([-2, -1, -1, -3], "ABCD", "0", None),  # a draw
-        ([-2, -1, "nan", -3], "ABCD", "0", None),
-        ([-2, -1, -3, -3], "BADC", "0", 0),
-        ([-2, -1, -3, -3, -4, -5, -1, -1], "ABCD" * 2, "0", 1),
-        ([-2, -1, -3, -3], ["is it"] * 4, "0", 1),  # a cloze: the target has the options' order
-        ([-2, -1, -3, -3], ["is it"] * 4, "3", None),
-        ([-2, -1, -3], "ABC", "0", None),
+        ([-2, -1, -1, -3], "ABCD", "0", {"q0": (1, 2)}),
+        ([-2, -1, "nan", -3], "ABCD", "0", {"q0": None}),
+        ([-2, -1, "-inf", -3], "ABCD", "0", {"q0": 1}),
+        ([-2, -1, -3, -3], "BADC", "0", {"q0": 0}),
+        ([-2, -1, -3, -3, -4, -5, -1, -1], "ABCD" * 2, "0", {"q0": 1}),
+        (
+            [-2, -1, -3, -3],
+            ["is it"] * 4,
+            "0",
+            {"q0": 1},
+        ),  # a cloze in the target's order
+        ([-2, -1, -3, -3], ["is it"] * 4, "3", {}),
+        ([-2, -1, -3], "ABC", "0", {}),
     ],
 )
 def test_what_the_scores_tell(
-    scores: list[object], ends: Sequence[str], target: str, chosen: int | None, tmp_path: Path
+    scores: list[object],
+    ends: Sequence[str],
+    target: str,
+    chosen: dict[str, object],
+    tmp_path: Path,
 ) -> None:
-    """The highest log-likelihood is the choice, where one is highest and the order is known."""
+    """The highest log-likelihood is the choice; without a known order the item is missing."""
     sure, asked = _quiz(5).problems[4], _quiz(1).problems[0]
     rows = [
         _sample(_doc(asked), scores, ends, target=target),
         _sample(_doc(sure), [-1, -2, -3, -4], "ABCD"),
     ]
     path = _written(tmp_path / "samples_quiz.jsonl", rows)
-    found = audit.read_answers(path, Dataset([asked, sure]))[tmp_path.name]
-    assert found == {"q0": chosen, "q4": 0}
+    found = _chosen(path, Dataset([asked, sure]))[tmp_path.name]
+    assert found == {**chosen, "q4": 0}
 
 
 def test_generated_answers_are_letters_or_options(tmp_path: Path) -> None:
-    """A letter in any dress and an option's text are answers; of filters, the best one is read."""
+    """A letter with any marks and an option's text are answers; other replies are invalid."""
     data = _quiz(4)
     said = ["(B)", "c.", data[2].options[3].upper(), "I think it is B"]
     rows = [
-        _sample(_doc(p), [], [], filtered_resps=[text if name == "strict" else "?"], filter=name)
-        for name in ("loose", "strict")
-        for p, text in zip(data, said, strict=True)
+        _sample(_doc(p), [], [], filtered_resps=[text]) for p, text in zip(data, said, strict=True)
     ]
     path = _written(tmp_path / "samples_quiz.jsonl", rows)
-    found = audit.read_answers(path, data)[tmp_path.name]
+    found = _chosen(path, data)[tmp_path.name]
     assert found == {"q0": 1, "q1": 2, "q2": 3, "q3": None}
 
 
@@ -249,10 +272,10 @@ def test_samples_of_our_own_export_are_told_by_id_and_words(tmp_path: Path) -> N
     ]
     rows = [_sample(doc, [-2, -1], ["", ""], target=str(doc["label"])) for doc in docs]
     path = _written(tmp_path / "m" / "samples_quiz.jsonl", rows)
-    assert audit.read_answers(path, data) == {"m": dict.fromkeys(data.ids, 1)}
+    assert _chosen(path, data) == {"m": dict.fromkeys(data.ids, 1)}
     moved = Dataset(replace(p, id=str(3 - int(p.id))) for p in data)
-    with pytest.raises(FormatError, match="0 of 4 rows have the question and the options"):
-        audit.read_answers(path, moved)
+    with pytest.raises(FormatError, match="by their texts, 0 of 4 rows have the question"):
+        _chosen(path, moved)
 
 
 def test_rows_of_no_item_are_told(tmp_path: Path) -> None:
@@ -262,7 +285,7 @@ def test_rows_of_no_item_are_told(tmp_path: Path) -> None:
             for p in (*data, other)]  # fmt: skip
     path = _written(tmp_path / "samples_quiz.jsonl", rows)
     with pytest.warns(formats.ReadingNote, match="1 of 7 rows are of no item \\(line 7, …\\)"):
-        found = audit.read_answers(path, data)
+        found = _chosen(path, data)
     assert found == {tmp_path.name: dict.fromkeys(data.ids, 0)}
 
 
@@ -273,37 +296,38 @@ def test_a_folder_holds_several_tasks_of_a_model(tmp_path: Path) -> None:
     other = _sample(_doc(Problem("x", "Who?", ("ann", "bob"), 0, blank=None)), [-1, -2], "AB")
     _written(tmp_path / "m" / "samples_a.jsonl", rows[:3])
     _written(tmp_path / "m" / "samples_b.jsonl", rows[3:])
-    assert audit.read_answers(tmp_path, data) == {"m": dict.fromkeys(data.ids, 0)}
+    assert _chosen(tmp_path, data) == {"m": dict.fromkeys(data.ids, 0)}
     _written(tmp_path / "m" / "samples_c.jsonl", [other])
-    with pytest.warns(formats.ReadingNote, match="samples_c.jsonl:1: 0 of 1 rows"):
-        audit.read_answers(tmp_path, data)
+    with pytest.warns(formats.ReadingNote, match="samples_c.jsonl:1: compared by .* 0 of 1 rows"):
+        _chosen(tmp_path, data)
     _written(tmp_path / "m" / "samples_c.jsonl", rows[:1])
     with pytest.raises(FormatError, match="'m' has answered 'q0' in another file already"):
-        audit.read_answers(tmp_path, data)
+        _chosen(tmp_path, data)
     (tmp_path / "empty").mkdir()
     with pytest.raises(FormatError, match="no logs here"):
-        audit.read_answers(tmp_path / "empty", data)
+        _chosen(tmp_path / "empty", data)
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ('{"results": {},\n "configs": {}}', "these are results, not answers"),
-        ('{"eval": {"model": "m"},\n "samples": []}', "the log holds no samples"),
-        ('{"eval": {"model": "m"},\n "status": "error"}', "no log of inspect_ai with samples"),
+        ('{"eval": {"model": "m"},\n "samples": []}', "the log has no samples"),
+        ('{"eval": {"model": "m"},\n "status": "error"}', "not a log of inspect_ai with samples"),
         ('{"doc": {}, "resps": []}\n{"doc', ":2: the line is not JSON"),
-        ('{"doc": [], "resps": []}', ":1: this is no sample: it has no 'doc'"),
-        ('{"doc": {"q": 1}, "resps": [["x", "True"]]}', ":1: 'x' is no log-likelihood"),
+        ('{"doc": [], "resps": []}', ":1: this is not a sample: it has no 'doc'"),
+        ('{"doc": {"q": 1}, "resps": [["x", "True"]]}', ":1: 'x' is not a log-likelihood"),
+        ('{"doc": {"q": 1}, "resps": [["A", "B"]]}', ":1: 2 replies per item: add a filter"),
         ('{"doc": {"q": 1}, "resps": ["A"]}', "their 'doc' can't be read as items: no known"),
         ('{"doc": {"q": "\\ud800"}, "resps": ["A"]}', "their 'doc' can't be read as items"),
         ('{"doc": {}, "resps": [], "arguments": [1], "target": "²"}', "0 of 1 rows"),
         ('{"doc": {}, "resps": [], "arguments": 1, "target": "' + 5000 * "9" + '"}', "0 of 1 rows"),
-        ('{"doc": {}, "resps": []}\n{"doc\udcff', ":2: the line is not JSON"),
-        ('{"eval": {},\n "samples": [1]}', "a sample is no record"),
+        ('{"doc": {}, "resps": []}\n{"doc\udcff', ":2: the text is not UTF-8"),
+        ('{"eval": {},\n "samples": [1]}', "a sample is not a record"),
         ('{"eval": {},\n "samples": [{"choices": 3, "scores": [1]}]}', "0 of 1 rows"),
         ('{"eval": {},\n "samples": [{"attachments": [1], "input": "?"}]}', "0 of 1 rows"),
-        ("id,m\nq0," + 200_000 * "A", "this is no table: field larger"),
-        ("0\n1\n", ":1: '0' is not a label"),
+        ("id,m\nq0," + 200_000 * "A", "this is not a table: field larger"),
+        ("0\n1\n" * 6, ":1: 'q0': 0 is no label: options are counted from 1"),
         ("PK, but no archive", "this log of inspect_ai can't be read"),
     ],
 )
@@ -314,7 +338,7 @@ def test_a_log_that_tells_nothing_is_refused(text: str, message: str, tmp_path: 
     path = tmp_path / "log.json"
     path.write_text(text, encoding="utf-8", errors="surrogateescape")
     with pytest.raises(FormatError, match=f"(?i){message}"):
-        audit.read_answers(path, _quiz())
+        _chosen(path, _quiz())
 
 
 def _archive(path: Path, parts: Mapping[str, str]) -> bytes:
@@ -377,8 +401,8 @@ def test_an_archive_that_lies_or_would_fill_the_memory_is_refused(
     """Parts too large, too many, in one another, of another size, nested or damaged are told."""
     installed("inspect_ai")
     for name, value in bounds.items():
-        monkeypatch.setattr(f"winosmith.audit._answers.{name}", value)
+        monkeypatch.setattr(f"winosmith.answers._inspect.{name}", value)
     path = tmp_path / "log.eval"
     path.write_bytes(make(path))
     with pytest.raises(FormatError, match=message):
-        audit.read_answers(path, _quiz())
+        _chosen(path, _quiz())

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from string import ascii_lowercase
 
 import pytest
 from hypothesis import given, strategies as st
 
-from winosmith import Dataset, Problem, formats
-from winosmith.answers import Prediction
+from winosmith import Dataset, Problem, answers
 from winosmith.errors import DataError, FormatError, OutputError
+from winosmith.prediction import Prediction
 from winosmith.testing import made_twins
 
 PROBLEMS = made_twins(5)
@@ -25,7 +24,7 @@ def predictions(dataset: Dataset = PROBLEMS) -> tuple[Prediction, ...]:
 def written(path: Path) -> Path:
     """Write predictions to a file in that folder."""
     file = path / "p.jsonl"
-    formats.write_predictions(
+    answers.write_predictions(
         predictions(), file, PROBLEMS, solver="mine", parameters={"seed": 3, "of": ["a", None]}
     )
     return file
@@ -33,7 +32,7 @@ def written(path: Path) -> Path:
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:
     """Predictions, the solver's name, its parameters and the data's digest come back."""
-    found = formats.read_predictions(written(tmp_path))
+    found = answers.read_predictions(written(tmp_path))
     assert found.predictions == predictions()
     assert found.solver == "mine"
     assert found.parameters == {"seed": 3, "of": ["a", None]}
@@ -59,18 +58,20 @@ def test_any_id_and_score_comes_back(
         Problem(name, "A _ b.", tuple(map(str, range(len(scores))))) for name, scores in made
     )
     given_ = [Prediction(name, len(scores) - 1, tuple(scores)) for name, scores in made]
-    formats.write_predictions(given_, file, dataset, solver="any")
-    assert formats.read_predictions(file, dataset).predictions == tuple(given_)
+    answers.write_predictions(given_, file, dataset, solver="any")
+    assert answers.read_predictions(file, dataset).predictions == tuple(given_)
 
 
-def test_a_tie_is_written_and_read(tmp_path: Path) -> None:
-    """A prediction that states a tie comes back with it, with scores and without."""
+def test_ties_and_invalid_answers_are_written_and_read(tmp_path: Path) -> None:
+    """A tie comes back, with scores and without, and an invalid answer is null."""
     made = [
         Prediction(p.id, 0, (0.5, 0.5) if n % 2 else (), (0, 1)) for n, p in enumerate(PROBLEMS)
     ]
-    formats.write_predictions(made, tmp_path / "p.jsonl", PROBLEMS, solver="mine")
-    assert (tmp_path / "p.jsonl").read_text("utf-8").count('"tied":[0,1]}') == len(PROBLEMS)
-    assert formats.read_predictions(tmp_path / "p.jsonl", PROBLEMS).predictions == tuple(made)
+    made[3] = Prediction(PROBLEMS[3].id, None)
+    answers.write_predictions(made, tmp_path / "p.jsonl", PROBLEMS, solver="mine")
+    text = (tmp_path / "p.jsonl").read_text("utf-8")
+    assert (text.count('"tied":[0,1]}'), text.count('"choice":null}')) == (9, 1)
+    assert answers.read_predictions(tmp_path / "p.jsonl", PROBLEMS).predictions == tuple(made)
 
 
 def test_a_tie_between_options_that_are_not_there_is_refused(tmp_path: Path) -> None:
@@ -78,23 +79,23 @@ def test_a_tie_between_options_that_are_not_there_is_refused(tmp_path: Path) -> 
     lines = [f'{{"id":"{p.id}","choice":0,"tied":[0,2]}}' for p in PROBLEMS]
     (tmp_path / "p.jsonl").write_text("\n".join(lines), "utf-8")
     with pytest.raises(DataError, match=r"the choice 2 of '0-0' can't be for 2 options"):
-        formats.read_predictions(tmp_path / "p.jsonl", PROBLEMS)
+        answers.read_predictions(tmp_path / "p.jsonl", PROBLEMS)
 
 
 def test_the_order_of_the_file_is_of_no_account(tmp_path: Path) -> None:
     """Beside its data set, predictions come in the order of the problems."""
     file = tmp_path / "p.jsonl"
-    formats.write_predictions(predictions()[::-1], file, PROBLEMS, solver="mine")
+    answers.write_predictions(predictions()[::-1], file, PROBLEMS, solver="mine")
     header, *lines = file.read_text("utf-8").splitlines()
     file.write_text("\n".join([header, *lines[::-1]]) + "\n", "utf-8")
-    assert formats.read_predictions(file, PROBLEMS).predictions == predictions()
+    assert answers.read_predictions(file, PROBLEMS).predictions == predictions()
 
 
 def test_the_header_tells_nothing_of_the_answers(tmp_path: Path) -> None:
     """Problems with and without answers give the same header."""
     one, other = tmp_path / "1.jsonl", tmp_path / "2.jsonl"
-    formats.write_predictions(predictions(), one, PROBLEMS, solver="mine")
-    formats.write_predictions(predictions(), other, PROBLEMS.blind(), solver="mine")
+    answers.write_predictions(predictions(), one, PROBLEMS, solver="mine")
+    answers.write_predictions(predictions(), other, PROBLEMS.blind(), solver="mine")
     assert one.read_bytes() == other.read_bytes()
 
 
@@ -102,32 +103,9 @@ def test_a_file_without_a_header_is_read(tmp_path: Path) -> None:
     """Somebody else's lines of id and choice are predictions, named after the file."""
     file = tmp_path / "theirs.jsonl"
     file.write_text("".join(f'{{"id": "{p.id}", "choice": 1}}\n' for p in PROBLEMS), "utf-8")
-    found = formats.read_predictions(file, PROBLEMS)
+    found = answers.read_predictions(file, PROBLEMS)
     assert [p.choice for p in found.predictions] == [1] * 10
     assert (found.solver, found.data) == ("theirs", None)
-
-
-@pytest.mark.parametrize(
-    "text", ["1\n2\n" * 5, "a\nB\n" * 5, str([1, 2] * 5), '["A", "b"' + ', "a", "b"' * 4 + "]"]
-)
-def test_a_list_of_labels_is_read_beside_its_data(tmp_path: Path, text: str) -> None:
-    """Labels of 1 and 2 or A and B, one a line or in an array, are the problems' in their order."""
-    file = tmp_path / "labels.lst"
-    file.write_text(text, "utf-8")
-    found = formats.read_predictions(file, PROBLEMS)
-    assert [p.choice for p in found.predictions] == [0, 1] * 5
-    assert [p.problem_id for p in found.predictions] == list(PROBLEMS.ids)
-
-
-def test_a_list_names_any_option_that_a_problem_may_have(tmp_path: Path) -> None:
-    """A label of two digits is the option of that number, with its scores beside it."""
-    asked = Problem(
-        "q", "Which is it?", tuple(f"the {word}" for word in ascii_lowercase), blank=None
-    )
-    file = tmp_path / "labels.lst"
-    file.write_text(f"26;[{' '.join(map(str, range(26)))}]\n", "utf-8")
-    (found,) = formats.read_predictions(file, Dataset([asked])).predictions
-    assert (found.choice, found.scores) == (25, tuple(map(float, range(26))))
 
 
 LINE = '{"id":"0-0","choice":0}'
@@ -141,8 +119,14 @@ LINE = '{"id":"0-0","choice":0}'
         (f"{LINE}\n{LINE}\n", ":2: the id '0-0' already has a prediction"),
         ('{"id":"0-0"}\n', ":1: the prediction has no 'choice'"),
         ('{"choice":1}\n', ":1: the prediction has no 'id'"),
-        ('{"id":"0-0","choice":true}\n', "the choice must be an index of 0 or more, not True"),
-        ('{"id":"0-0","choice":"1"}\n', "the choice must be an index of 0 or more, not '1'"),
+        (
+            '{"id":"0-0","choice":true}\n',
+            "must be an index of 0 or more, or null, not True",
+        ),
+        (
+            '{"id":"0-0","choice":"1"}\n',
+            "must be an index of 0 or more, or null, not '1'",
+        ),
         ('{"id":"0-0","choice":-1}\n', ":1: the choice -1 is not one of"),
         ('{"id":"0-0","choice":2,"scores":[1,2]}\n', "the choice 2 is not one of 2 options"),
         ('{"id":"0-0","choice":0,"scores":[1,null]}\n', "the scores must be a list of numbers"),
@@ -154,14 +138,6 @@ LINE = '{"id":"0-0","choice":0}'
         ('{"id":"0-0","choice":0,"tied":[1,2]}\n', ":1: the tied options of '0-0' must be two or"),
         ('{"id":7,"choice":0}\n', "the id must be text, not 7"),
         ('{"predictions":"m","n":"9"}\n', ":1: the header's 'n' can't be '9'"),
-        ("1\n3\n", "a list without ids can be read only beside its data set"),
-        ("1\n?\n", ":2: '\\?' is not a label, such as 1 or A"),
-        ("1;[ 0.5 abc ]\n", ":1: the scores ' 0.5 abc ' are not numbers"),
-        ('["A", 2.5]', r"a list has labels, such as 1 or \"A\", not 2.5"),
-        ('["A", null]', r"a list has labels, such as 1 or \"A\", not null"),
-        ("1\n0\n", ":2: '0' is not a label, such as 1 or A for the first option"),
-        ('["A", "B"', "the list is not JSON"),
-        ("1,2,1,1,2\n", ":1: the line has several labels, as a leaderboard submission has"),
         ("\n", "the file is empty"),
     ],
 )
@@ -169,14 +145,14 @@ def test_a_bad_line_is_told_with_its_place(tmp_path: Path, text: str, message: s
     """What is no prediction is refused, with the file, the line and the reason."""
     (tmp_path / "bad").write_text(text, "utf-8")
     with pytest.raises(FormatError, match=message):
-        formats.read_predictions(tmp_path / "bad")
+        answers.read_predictions(tmp_path / "bad")
 
 
 @pytest.mark.parametrize(
     ("ids", "message"),
     [
         (PROBLEMS.ids[4:], r"4 of 10 problems have no prediction \('0-0', '0-1', '1-0', …\)"),
-        ((*PROBLEMS.ids, "x", "y"), r"2 predictions have no problem \('x', 'y'\); was it made"),
+        ((*PROBLEMS.ids, "x", "y"), r"2 predictions have no problem \('x', 'y'\)$"),
     ],
 )
 def test_missing_and_extra_predictions_are_named(
@@ -186,7 +162,7 @@ def test_missing_and_extra_predictions_are_named(
     file = tmp_path / "p.jsonl"
     file.write_text("".join(json.dumps({"id": i, "choice": 0}) + "\n" for i in ids), "utf-8")
     with pytest.raises(DataError, match=message):
-        formats.read_predictions(file, PROBLEMS)
+        answers.read_predictions(file, PROBLEMS)
 
 
 def test_a_file_cut_short_is_told_so(tmp_path: Path) -> None:
@@ -194,31 +170,14 @@ def test_a_file_cut_short_is_told_so(tmp_path: Path) -> None:
     file = written(tmp_path)
     file.write_text("\n".join(file.read_text("utf-8").splitlines()[:-3]) + "\n", "utf-8")
     with pytest.raises(FormatError, match="announces 10 predictions, and 7 follow"):
-        formats.read_predictions(file, PROBLEMS)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("1\n" * 9, "the list has 9 labels; the data set has 10 problems"),
-        ("1\n" * 9 + "3\n", ":10: 3: the choice 2 of '4-1' can't be for 2 options"),
-        ("1\n" * 9 + "x\n", ":10: x: the choice 23 of '4-1' can't be for 2 options"),
-        ("1;[1 2 3]\n" + "1\n" * 9, ":1: 1: the 3 scores of '0-0' can't be for 2 options"),
-        ("2;[1]\n" + "1\n" * 9, ":1: the choice 1 is not one of 1 options"),
-    ],
-)
-def test_a_list_that_does_not_fit_is_told(tmp_path: Path, text: str, message: str) -> None:
-    """A list of another length, or with labels that the options have no place for, is refused."""
-    (tmp_path / "bad.lst").write_text(text, "utf-8")
-    with pytest.raises(FormatError, match=message):
-        formats.read_predictions(tmp_path / "bad.lst", PROBLEMS)
+        answers.read_predictions(file, PROBLEMS)
 
 
 def test_nothing_half_written_is_left(tmp_path: Path) -> None:
     """Predictions that don't fit the data set, or have no place, leave no file behind."""
     with pytest.raises(DataError, match="1 of 10 problems have no prediction"):
-        formats.write_predictions(predictions()[1:], tmp_path / "p", PROBLEMS, solver="mine")
+        answers.write_predictions(predictions()[1:], tmp_path / "p", PROBLEMS, solver="mine")
     (tmp_path / "no").touch()
     with pytest.raises(OutputError, match="a file has the name of its folder"):
-        formats.write_predictions(predictions(), tmp_path / "no" / "p", PROBLEMS, solver="mine")
+        answers.write_predictions(predictions(), tmp_path / "no" / "p", PROBLEMS, solver="mine")
     assert list(tmp_path.iterdir()) == [tmp_path / "no"]

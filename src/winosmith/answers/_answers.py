@@ -1,0 +1,135 @@
+"""`Answers`: the one type of a model's answers, whatever their source."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from winosmith.dataset import Dataset
+from winosmith.prediction import Prediction, align, first_ids
+from winosmith.records import Recorded
+
+
+@dataclass(frozen=True)
+class Log(Recorded):
+    """The facts that a harness's log states about its answers.
+
+    Attributes:
+        status: why the log is not complete, such as "the run was cancelled after 9 of 20"; None
+            if it does not say so.
+        filter: the name of the filter, scorer or epoch that was read; None if there is only one.
+        filters: the names of all.
+        keys_differ: ids of the items whose key in the log differs from the key in the data.
+        keys_compared: number of items whose keys were compared.
+        scores_differ: ids of the items that the log scores differently from the answer that it
+            states: correct, but the answer is not the log's key, or the reverse. Ties don't count.
+        reported: the harness's own accuracies by its names, 0–1, such as `acc` and `acc_norm`.
+    """
+
+    status: str | None = None
+    filter: str | None = None
+    filters: tuple[str, ...] = ()
+    keys_differ: tuple[str, ...] = ()
+    keys_compared: int = 0
+    scores_differ: tuple[str, ...] = ()
+    reported: Mapping[str, float] = field(default_factory=dict)
+
+    def record(self) -> dict[str, Any]:
+        """Return the facts as JSON can hold them, without empty ones."""
+        return {name: value for name, value in super().record().items() if value}
+
+    def notes(self) -> list[str]:
+        """Return the facts as sentences without a full stop, which follow a model's name."""
+        notes = [self.status] if self.status else []
+        if self.filter is not None:
+            others = ", ".join(repr(name) for name in self.filters if name != self.filter)
+            notes.append(f"read is {self.filter!r}; --filter chooses another ({others})")
+        if self.keys_differ:
+            differ = len(self.keys_differ)
+            count = f"all {differ:,}" if differ == self.keys_compared else f"{differ:,}"
+            notes.append(
+                f"in {count} item{'s' * (differ > 1)} the log's own key differs "
+                f"({first_ids(self.keys_differ, 10)}); the data's key is measured"
+            )
+        if self.scores_differ:
+            notes.append(
+                f"in {len(self.scores_differ):,} items the log's own score contradicts its answer "
+                f"({first_ids(self.scores_differ, 10)}); the answer counts"
+            )
+        if self.reported:
+            own = ", ".join(f"{name} {100 * value:.1f} %" for name, value in self.reported.items())
+            notes.append(f"the harness's own numbers: {own}")
+        return notes
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The answers of one model.
+
+    An item that the model was not asked has no prediction. An answer that is none of the options is
+    a prediction without a choice; see `winosmith.Prediction`.
+
+    Attributes:
+        predictions: one for each item, in the order of the source.
+        solver: the name of the model or solver; if the source has none, the name of the file.
+        parameters: what it was run with; empty if the source does not say.
+        data: the digest of the problems without their answers; None if the source does not say.
+        version: the version of winosmith that wrote the file; None for a file of another program.
+        log: the facts that a harness's log states.
+    """
+
+    predictions: tuple[Prediction, ...]
+    solver: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    data: str | None = None
+    version: str | None = None
+    log: Log = field(default_factory=Log)
+
+    @cached_property
+    def by_id(self) -> Mapping[str, Prediction]:
+        """The predictions by the ids of their items."""
+        return {prediction.problem_id: prediction for prediction in self.predictions}
+
+    def of(self, dataset: Dataset) -> Answers:
+        """Return the answers with one prediction for each problem of `dataset`, in its order.
+
+        Raises:
+            OtherDataError: problems without a prediction, or predictions without a problem (how
+                many, and the first three ids).
+            DataError: a prediction that does not fit the problem's options.
+        """
+        status = f"{self.log.status}; " if self.log.status else ""
+        return replace(
+            self, predictions=align(self.predictions, dataset, f"{self.solver}: {status}")
+        )
+
+    def shared(self, dataset: Dataset) -> tuple[Dataset, Answers]:
+        """Return the problems that have a prediction, and their predictions in the same order.
+
+        Raises:
+            DataError: no problem has one, or a prediction does not fit the problem's options.
+        """
+        asked = dataset.select(
+            row for row, problem in enumerate(dataset) if problem.id in self.by_id
+        )
+        if not asked:
+            self.of(dataset)
+        known = [self.by_id[name] for name in asked.ids]
+        return asked, replace(self, predictions=align(known, asked, f"{self.solver}: "))
+
+
+def of_choices(chosen: Mapping[str, Mapping[str, int | None]]) -> dict[str, Answers]:
+    """Return answers from options, by the model's name and the item's id.
+
+    Args:
+        chosen: the 0-based index of each chosen option; None for an invalid answer.
+
+    >>> of_choices({"gpt": {"q1": 2, "q2": None}})["gpt"].by_id["q1"].choice
+    2
+    """
+    return {
+        model: Answers(tuple(Prediction(name, choice) for name, choice in own.items()), model)
+        for model, own in chosen.items()
+    }

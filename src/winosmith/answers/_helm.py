@@ -1,0 +1,83 @@
+"""Scenario states of HELM: `scenario_state.json`, which `helm-run` writes for each run.
+
+HELM's key is the reference with the tag "correct". In a joint request the reply is a letter of the
+request's `output_mapping`. In separate requests each reference has a log-probability, from which
+that of its calibration request is subtracted (`multiple_choice_separate_calibrated`) if it has one.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+from winosmith.answers._answers import Answers, Log
+from winosmith.answers._items import Row
+from winosmith.answers._rules import check_wanted, choose, read_rows
+from winosmith.dataset import Dataset
+from winosmith.errors import FormatError
+
+_Trial = dict[str, list[Mapping[str, Any]]]
+
+
+def read_scenario(
+    record: Mapping[str, Any], path: Path, dataset: Dataset, filters: Collection[str]
+) -> Answers:
+    """Return the answers of a scenario state, of one perturbation and one training trial.
+
+    By default the unperturbed items and the first trial are read. A failed request is missing.
+
+    Raises:
+        FormatError: the state has no requests, or one is not as HELM writes it; see also
+            `read_rows`.
+    """
+    trials: dict[str, _Trial] = defaultdict(lambda: defaultdict(list))
+    try:
+        for state in record["request_states"]:
+            perturbed = state["instance"].get("perturbation") or {}
+            name = perturbed.get("name", f"trial {state.get('train_trial_index', 0)}")
+            trials[str(name)][str(state["instance"].get("id", len(trials[name])))].append(state)
+        names = tuple(sorted(trials, key=lambda name: not name.startswith("trial ")))
+        check_wanted(names, filters, path)
+        used = choose(names, filters)
+        rows = [_row(name, states) for name, states in trials[used or ""].items()]
+        model = str(record.get("adapter_spec", {}).get("model", path.absolute().parent.name))
+    except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
+        what = f"this is not a scenario state of HELM: {type(error).__name__}: {error}"
+        raise FormatError(what, path) from None
+    several = len(names) > 1
+    log = Log(filter=used if several else None, filters=names if several else ())
+    return read_rows(rows, dataset, path, model, log)
+
+
+def _row(name: str, states: list[Mapping[str, Any]]) -> Row:
+    """Return the row of an item from its requests."""
+    instance = states[0]["instance"]
+    options = tuple(str(one["output"]["text"]) for one in instance["references"])
+    correct = [at for at, one in enumerate(instance["references"]) if "correct" in one["tags"]]
+    question = str(instance["input"]["text"])
+    scores: dict[int, float] = {}
+    reply: str | int | None = None
+    for state in states:
+        result = state.get("result") or {}
+        completion = next(iter(result.get("completions") or ()), None)
+        if completion is None or result.get("success") is False:
+            continue
+        if (reference := state.get("reference_index")) is not None:
+            sign = -1 if state.get("request_mode") == "calibration" else 1
+            scores[reference] = scores.get(reference, 0.0) + sign * float(completion["logprob"])
+            continue
+        said = str(completion["text"]).strip()
+        mapped = (state.get("output_mapping") or {}).get(said.rstrip(".):"), said)
+        reply = options.index(mapped) if mapped in options else said
+    return Row(
+        None,
+        name,
+        question,
+        options,
+        question,
+        reply,
+        tuple(scores[at] for at in range(len(options))) if len(scores) == len(options) else (),
+        correct[0] if len(correct) == 1 else None,
+    )

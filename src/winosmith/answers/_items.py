@@ -1,0 +1,170 @@
+"""The rows of a log, and the items that they are of, found by their words."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from winosmith.dataset import Dataset
+from winosmith.problem import Problem
+
+_FEW = 50
+"""Number of items with the same options up to which each one's question is looked for in a row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of a log: the item that the model was asked, and the answer.
+
+    Attributes:
+        line: its 1-based line; None if the log is one document.
+        id: the item's id in the log.
+        question: the question; empty if it is only known as a part of `text`.
+        options: the options in the log's order; empty if they are only known as a part of `text`.
+        text: all that was asked.
+        reply: the text of the answer, or the index of an option in the log's order; None if the
+            model was not asked, or if its scores can't be assigned to the options.
+        scores: of the options in the log's order; empty if there are none.
+        target: the log's key, as it writes it or as an index in its order; None without one.
+        key: the index of the key in the item's own record in the log, if it has one.
+        correct: the harness's verdict, if it gives one.
+    """
+
+    line: int | None
+    id: str
+    question: str
+    options: tuple[str, ...]
+    text: str
+    reply: str | int | None
+    scores: tuple[float, ...] = ()
+    target: str | int | None = None
+    key: int | None = None
+    correct: bool | None = None
+
+
+class Items:
+    """Finds items by the words of a row; an id decides only between items whose words fit."""
+
+    def __init__(self, dataset: Dataset):
+        self.dataset = dataset
+        self.by_options: dict[frozenset[str], list[Problem]] = defaultdict(list)
+        self.by_text: dict[tuple[str, frozenset[str]], list[Problem]] = defaultdict(list)
+        self.by_id = {problem.id: problem for problem in dataset}
+        for problem in dataset:
+            options = frozenset(map(tidy, problem.options))
+            self.by_options[options].append(problem)
+            self.by_text[tidy(problem.sentence), options].append(problem)
+
+    def find(self, row: Row) -> list[Problem]:
+        """Return the items of a row: one, or copies of one item; none if no item fits."""
+        own = self.by_id.get(row.id)
+        if not row.options:
+            known = own is not None and row.target is not None and row.target == own.answer
+            return [own] if own and known and _has_item(tidy(row.text), own) else []
+        options = frozenset(map(tidy, row.options))
+        if found := self.by_text.get((tidy(row.question), options)):
+            return [own] if own in found else found
+        alike = self.by_options.get(options, [])
+        if len(alike) == 1 and alike[0] is own:
+            return alike
+        near = alike if len(alike) <= _FEW else [one for one in alike if one is own]
+        text = tidy(row.text)
+        found = [one for one in near if _has_question(text, one)]
+        return found if len(found) == 1 else [one for one in found if one is own]
+
+    def find_in_text(self, text: str) -> Problem | None:
+        """Return the item whose question and options a text contains, of several the last one.
+
+        A prompt can have items as examples before the one that it asks. None if there is no item.
+        """
+        text = tidy(text)
+        near = {id(one): one for word in {*_words(text)} for one in self._by_rarest.get(word, ())}
+        found = [one for one in near.values() if _has_item(text, one)]
+        return max(found, key=lambda one: _end(text, one), default=None)
+
+    @cached_property
+    def _by_rarest(self) -> dict[str, list[Problem]]:
+        """The items by the rarest word of each question and its options."""
+        words = [{*_words(tidy(" ".join((one.sentence, *one.options))))} for one in self.dataset]
+        counts = Counter(word for own in words for word in own)
+        found: dict[str, list[Problem]] = defaultdict(list)
+        for problem, own in zip(self.dataset, words, strict=True):
+            if own:
+                found[min(own, key=lambda word: (counts[word], word))].append(problem)
+        return found
+
+
+def look_up(record: Any, *keys: str | int) -> Any:
+    """Return a value inside nested objects and lists of a log; None if there is none.
+
+    >>> look_up({"eval": {"models": ["m"]}}, "eval", "models", 0)
+    'm'
+    """
+    for key in keys:
+        try:
+            record = record[key]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return record
+
+
+def tidy(text: str) -> str:
+    """Return a text as rows and items are compared: without case, with single spaces."""
+    return " ".join(text.split()).casefold()
+
+
+def find_option(problem: Problem, text: str) -> int | None:
+    """Return the option of that text; its case counts if it distinguishes options."""
+    for as_compared in (lambda one: " ".join(one.split()), tidy):
+        found = [
+            at
+            for at, option in enumerate(problem.options)
+            if as_compared(option) == as_compared(text)
+        ]
+        if len(found) == 1:
+            return found[0]
+    return None
+
+
+def options_in_order(text: str, problem: Problem) -> tuple[str, ...]:
+    """Return the options in the order in which a prompt lists them; as they are if it doesn't.
+
+    >>> options_in_order("Who? A) ann B) bob", Problem("q", "Who?", ("bob", "ann"), blank=None))
+    ('ann', 'bob')
+    """
+    text = tidy(text)
+    start = max(0, text.rfind(tidy(problem.sentence)))
+    places = {}
+    for option in problem.options:
+        marked = [
+            text.find(f"{letter}{mark} {tidy(option)}", start)
+            for letter in "abcdefghijklmnopqrstuvwxyz"[: len(problem.options)]
+            for mark in (")", ".", ":")
+        ]
+        places[option] = min((at for at in marked if at >= 0), default=-1)
+    if len({*places.values()}) < len(problem.options) or -1 in places.values():
+        return problem.options
+    return tuple(sorted(problem.options, key=lambda option: places[option]))
+
+
+def _has_question(text: str, problem: Problem) -> bool:
+    parts = (problem.sentence,) if problem.blank is None else (problem.before, problem.after)
+    return all(tidy(part) in text for part in parts)
+
+
+def _end(text: str, problem: Problem) -> tuple[int, int]:
+    """Return the place in a text where its last copy of a question ends, and the longest first."""
+    last = tidy(problem.sentence if problem.blank is None else problem.after or problem.before)
+    return text.rfind(last) + len(last), len(problem.sentence)
+
+
+def _has_item(text: str, problem: Problem) -> bool:
+    return _has_question(text, problem) and all(tidy(one) in text for one in problem.options)
+
+
+def _words(text: str) -> Iterator[str]:
+    for word in text.split():
+        yield word.strip(".,:;!?()[]\"'“”’")

@@ -1,0 +1,180 @@
+"""`Prediction`: the answer of a model to a problem.
+
+It is apart from `winosmith.answers`, which reads files and needs `formats`: metrics and solvers
+have predictions without a file.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from winosmith.dataset import Dataset
+from winosmith.errors import DataError, OtherDataError, ProblemError
+
+__all__ = ["TIE", "Prediction", "align", "best_of", "check_fit", "first_ids"]
+
+TIE = 1e-6
+"""Scores that differ from the best by no more than this share of the larger of both are equal.
+
+Single precision holds seven digits, of which the sum over a text's words takes one: what is left
+between two scores is rounding, and would change with the batch, the machine or the order in which
+the options are written. It is a share, since scores may be counts, logarithms or probabilities of
+any size; and of these two alone, so that a third option that is far off makes no tie. Scores that
+tie by their making, as two counts do, are exactly equal.
+"""
+
+
+def best_of(scores: Sequence[float]) -> tuple[int, ...]:
+    """Return the options with the best score, ascending; several when they tie (see `TIE`).
+
+    >>> best_of((-7.25, -3.5)), best_of((-3.5, -3.5000001)), best_of((0, 0, -1))
+    ((1,), (0, 1), (0, 1))
+    """
+    best = max(scores)
+    return tuple(
+        option
+        for option, score in enumerate(scores)
+        if best - score <= TIE * max(abs(best), abs(score))
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """The answer of a model to a problem.
+
+    The order of the options means nothing. So a model that can't decide has chosen none of the
+    options that it holds equal, and `choice` is only the first of them. An answer that is none of
+    the options is *invalid*: it counts as incorrect. (An item that the model was not asked has no
+    prediction; it is *missing*.)
+
+    Attributes:
+        problem_id: the problem that was asked.
+        choice: the 0-based index of the chosen option, of tied ones the first; None if the answer
+            is invalid.
+        scores: one finite score for each option, higher is better; empty if there are none.
+        tied: the ascending indices of the two or more options that the model could not decide
+            between; empty if it decided, or if only its scores show the tie.
+
+    Raises:
+        ProblemError: a choice out of range, scores that are not finite, tied options that are
+            fewer than two, out of order or range, or without the choice, or an invalid answer with
+            scores or tied options.
+
+    >>> Prediction("a", 0, (0.5, 0.5)).credit(1), Prediction("a", 0, tied=(0, 1, 2)).chosen
+    (0.5, (0, 1, 2))
+    >>> Prediction("a", None).credit(1), Prediction("a", None).chosen
+    (0.0, ())
+    """
+
+    problem_id: str
+    choice: int | None
+    scores: tuple[float, ...] = ()
+    tied: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.choice is None:
+            if self.scores or self.tied:
+                raise ProblemError(
+                    f"the invalid answer to {self.problem_id!r} can't have scores or tied options"
+                )
+            return
+        if self.choice < 0 or (self.scores and self.choice >= len(self.scores)):
+            raise ProblemError(f"the choice {self.choice} is not one of {len(self.scores)} options")
+        if not all(map(math.isfinite, self.scores)):
+            raise ProblemError(f"the scores of {self.problem_id!r} must be finite: {self.scores}")
+        if self.tied:
+            self._check_tied()
+
+    @property
+    def chosen(self) -> tuple[int, ...]:
+        """The chosen options, ascending: none of an invalid answer, one, or those of a tie.
+
+        A tie is stated or shown by the scores. Scores that contradict the choice don't count; see
+        `against_scores`.
+        """
+        if self.choice is None or self.tied:
+            return self.tied
+        best = best_of(self.scores) if self.scores else ()
+        return best if self.choice in best else (self.choice,)
+
+    @property
+    def against_scores(self) -> bool:
+        """Whether what was chosen is not what has the best score; the choice counts."""
+        return bool(self.scores) and self.chosen != best_of(self.scores)
+
+    def credit(self, answer: int | None) -> float:
+        """Return what the prediction is worth, 0–1: 1 / (options tied) with the answer among them.
+
+        That is what choosing one of them by chance is worth on average; to count the one that is
+        written first would make the order of the options a part of the answer.
+        """
+        chosen = self.chosen
+        return 1 / len(chosen) if answer in chosen else 0.0
+
+    def _check_tied(self) -> None:
+        options = len(self.scores) or math.inf
+        if (
+            len(self.tied) < 2
+            or list(self.tied) != sorted(set(self.tied))
+            or not 0 <= self.tied[0] <= self.tied[-1] < options
+            or self.choice not in self.tied
+        ):
+            raise ProblemError(
+                f"the tied options of {self.problem_id!r} must be two or more, ascending, and hold "
+                f"the choice {self.choice}, not {list(self.tied)}"
+            )
+
+
+def align(
+    predictions: Sequence[Prediction], dataset: Dataset, source: str = ""
+) -> tuple[Prediction, ...]:
+    """Return one prediction for each problem of a data set, in its order.
+
+    Args:
+        predictions: one for each problem, in any order.
+        dataset: the problems.
+        source: the start of messages, such as "majority: ".
+
+    Raises:
+        OtherDataError: problems without a prediction, or with two; predictions without a problem
+            (how many, and the first three ids).
+        DataError: a prediction that does not fit the problem's options.
+    """
+    by_id = {prediction.problem_id: prediction for prediction in predictions}
+    known = {*dataset.ids}
+    missing = [name for name in dataset.ids if name not in by_id]
+    extra = [name for name in by_id if name not in known]
+    common, n = len(dataset) - len(missing), len(dataset)
+    parts = []
+    if missing:
+        parts.append(
+            f"{len(missing):,} of {n:,} problems have no prediction ({first_ids(missing)})"
+        )
+    if extra:
+        parts.append(f"{len(extra):,} predictions have no problem ({first_ids(extra)})")
+    if len(by_id) < len(predictions):
+        parts.append(f"{len(predictions) - len(by_id):,} problems have two predictions or more")
+    if parts:
+        few = 2 * common < min(n, len(by_id))
+        what = f"compared by their ids, {'; '.join(parts)}{'; is it another data set?' * few}"
+        raise OtherDataError(source + what, common)
+    for problem in dataset:
+        check_fit(by_id[problem.id], len(problem.options), source)
+    return tuple(by_id[name] for name in dataset.ids)
+
+
+def check_fit(prediction: Prediction, options: int, source: str = "") -> None:
+    """Raise DataError if the problem does not have the chosen options, or as many as scores."""
+    scores, last = len(prediction.scores), max(prediction.chosen, default=0)
+    if last >= options or scores not in (0, options):
+        what = f"{scores} scores" if scores not in (0, options) else f"choice {last}"
+        raise DataError(
+            f"{source}the {what} of {prediction.problem_id!r} can't be for {options} options"
+        )
+
+
+def first_ids(ids: Sequence[str], most: int = 3) -> str:
+    """Return the first ids for a message."""
+    return ", ".join(map(repr, ids[:most])) + (", …" if len(ids) > most else "")

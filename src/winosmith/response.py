@@ -1,0 +1,54 @@
+"""`Response`: the answer of a person to a problem."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from winosmith.errors import ProblemError
+
+__all__ = ["Purpose", "Response"]
+
+Purpose = Literal["local", "validate", "test"]
+"""Why a person was asked: from the local context alone, to validate, or on a human test."""
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """What a person answered.
+
+    Attributes:
+        problem_id: the problem that was asked.
+        participant: the person's pseudonym.
+        purpose: why the person was asked; see `Purpose`.
+        choice: the 0-based index of the chosen option; None when no option was chosen.
+        ambiguous: the person finds both options plausible.
+        associative: the person finds the answer given away by nearby words.
+        shown: the order in which the options were shown; empty for the order of the problem.
+        seconds: how long it took; None when it was not timed.
+
+    Raises:
+        ProblemError: an unknown purpose, a negative choice or time, or an order that is none.
+    """
+
+    problem_id: str
+    participant: str
+    purpose: Purpose
+    choice: int | None = None
+    ambiguous: bool = False
+    associative: bool = False
+    shown: tuple[int, ...] = ()
+    seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.purpose not in ("local", "validate", "test"):
+            raise ProblemError(f"the purpose {self.purpose!r} is not local, validate or test")
+        if not self.problem_id or not self.participant:
+            raise ProblemError("a response needs the ids of its problem and its participant")
+        if self.choice is not None and self.choice < 0:
+            raise ProblemError(f"the choice is an index of 0 or more, or None, not {self.choice}")
+        if sorted(self.shown) != list(range(len(self.shown))):
+            raise ProblemError(f"the shown order {self.shown} is not an order of the options")
+        if self.seconds is not None and not 0 <= self.seconds < math.inf:
+            raise ProblemError(f"the time taken is 0 seconds or more, not {self.seconds}")

@@ -1,0 +1,508 @@
+"""Any source of models' answers that one command reads is read by all, by the same rules."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from winosmith import Dataset, Problem, answers, formats
+from winosmith.cli import main
+from winosmith.errors import FormatError
+
+LETTERS = "ABCD"
+ORDERS = ("CABD", "DBAC", "BADC", "ADCB", "CDAB", "BCDA")
+
+DATA = Dataset(
+    Problem(
+        f"q{at}",
+        f"Which mark on map {at} shows the well?",
+        tuple(ORDERS[at // 2]) if at % 2 else tuple(f"{n + at} stones" for n in (8, 6, 2, 4)),
+        (at * 3 + 1) % 4,
+        blank=None,
+    )
+    for at in range(12)
+)
+"""In every second item the options are the letters in another order."""
+
+KEYS = [problem.answer or 0 for problem in DATA]
+
+Said = Sequence[int | str | None]
+"""The option chosen of each item; "?" for an invalid answer, None for an item not asked."""
+
+
+def _reply(said: int | str, invalid: str = "E") -> str:
+    return invalid if isinstance(said, str) else LETTERS[said]
+
+
+def _asked(said: Said) -> list[tuple[Problem, int | str]]:
+    return [(p, one) for p, one in zip(DATA, said, strict=True) if one is not None]
+
+
+def _jsonl(path: Path, records: Iterable[Mapping[str, Any]]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
+    return path
+
+
+def _text(path: Path, text: str) -> Path:
+    path.write_text(text, "utf-8")
+    return path
+
+
+def _doc(problem: Problem) -> dict[str, Any]:
+    return {
+        "id": problem.id,
+        "question": problem.sentence,
+        "options": [*problem.options],
+        "answer": LETTERS[problem.answer or 0],
+    }
+
+
+def _sample(problem: Problem, replies: Sequence[Any], **more: Any) -> dict[str, Any]:
+    """Return a sample of lm-evaluation-harness."""
+    return {
+        "doc": _doc(problem),
+        "target": LETTERS[problem.answer or 0],
+        "resps": [replies],
+        "filtered_resps": [*replies],
+        **more,
+    }
+
+
+def _scored(problem: Problem, scores: Sequence[object], **more: Any) -> dict[str, Any]:
+    """Return a sample of a multiple-choice task, which scores the letters."""
+    requests = {f"gen_args_{n}": {"arg_0": "?", "arg_1": f" {LETTERS[n]}"} for n in range(4)}
+    replies = [[str(score), "False"] for score in scores]
+    return _sample(problem, replies, arguments=requests, **more)
+
+
+def _scores(said: int | str) -> list[float]:
+    return [float("nan")] * 4 if isinstance(said, str) else [-1.0 * (n != said) for n in range(4)]
+
+
+def _inspected(problem: Problem, said: int | str, **more: Any) -> dict[str, Any]:
+    """Return a sample of inspect_ai."""
+    score = {"value": "CI"[said != problem.answer], "answer": _reply(said, "")}
+    return {
+        "id": problem.id,
+        "epoch": 1,
+        "input": problem.sentence,
+        "choices": [*problem.options],
+        "target": LETTERS[problem.answer or 0],
+        "scores": {"choice": score},
+        **more,
+    }
+
+
+def _log(path: Path, samples: Sequence[Mapping[str, Any]], **more: Any) -> Path:
+    head = {"model": "m", "dataset": {"samples": len(samples)}, "config": {}}
+    return _text(path, json.dumps({"eval": head, "samples": samples, **more}))
+
+
+def _prompt(problem: Problem) -> str:
+    """Return an item as a prompt with an example, which lists its options in another order."""
+    asked = [problem] if problem is DATA[3] else [DATA[3], problem]  # an example before it
+    return "\n".join(
+        f"{one.sentence}\n"
+        + "\n".join(f"{LETTERS[at]}. {text}" for at, text in enumerate(one.options[::-1]))
+        for one in asked
+    )
+
+
+def _matched(problem: Problem, said: int | str) -> dict[str, Any]:
+    """Return an event of OpenAI evals."""
+    sampled = said if isinstance(said, str) else LETTERS[3 - said]
+    own = {"sampled": sampled, "expected": LETTERS[3 - (problem.answer or 0)],
+           "correct": said == problem.answer, "prompt": _prompt(problem)}  # fmt: skip
+    return {"sample_id": f"quiz.{problem.id}", "type": "match", "data": own}
+
+
+def _helm(path: Path, said: Said, *, joint: bool) -> Path:
+    """Write a scenario state of HELM, of one request for each item or for each option."""
+    states = []
+    for problem, one in _asked(said):
+        references = [
+            {"output": {"text": text}, "tags": ["correct"] * (at == problem.answer)}
+            for at, text in enumerate(problem.options)
+        ]
+        instance = {"id": f"id{problem.id}", "input": {"text": problem.sentence},
+                    "references": references}  # fmt: skip
+        mapping = dict(zip(LETTERS, problem.options[::-1], strict=True))
+        replies: list[dict[str, Any]] = [
+            {"output_mapping": mapping,
+             "result": {"success": True, "completions": [
+                 {"text": f" {one if isinstance(one, str) else LETTERS[3 - one]}"}]}}
+        ]  # fmt: skip
+        if not joint:
+            replies = [
+                {"reference_index": at, "request_mode": mode,
+                 "result": {"success": True, "completions": [
+                     {"text": "", "logprob": -9.0 if mode == "calibration" else score - 9}]}}
+                for at, score in enumerate(_scores(one))
+                for mode in ("original", "calibration")
+            ]  # fmt: skip
+        states += [{"instance": instance, "train_trial_index": 0, **reply} for reply in replies]
+    record = {"adapter_spec": {"model": "m"}, "request_states": states}
+    return _text(path / "scenario_state.json", json.dumps(record))
+
+
+SOURCES: dict[str, Callable[[Path, Said], Path]] = {
+    "list": lambda path, said: _text(
+        path / "m.lst", "".join(f"{_reply(one)}\n" for _, one in _asked(said))
+    ),
+    "array": lambda path, said: _text(
+        path / "m.json", json.dumps([_reply(one) for _, one in _asked(said)])
+    ),
+    "table of letters": lambda path, said: _text(
+        path / "t.csv",
+        "id,m\n"
+        + "".join(
+            f"{p.id},{'' if one is None else _reply(one, '[invalid]')}\n"
+            for p, one in zip(DATA, said, strict=True)
+        ),
+    ),
+    "table of numbers": lambda path, said: _text(
+        path / "m.tsv",
+        "note\tqID\tprediction\n"
+        + "".join(f"x\t{p.id}\t{9 if one == '?' else int(one) + 1}.0\n" for p, one in _asked(said)),
+    ),
+    "answers by id": lambda path, said: _text(
+        path / "m.json", json.dumps({p.id: _reply(one, "I think B") for p, one in _asked(said)})
+    ),
+    "predictions": lambda path, said: _jsonl(
+        path / "m.jsonl",
+        ({"id": p.id, "choice": None if one == "?" else one} for p, one in _asked(said)),
+    ),
+    "lm-eval, generated": lambda path, said: _jsonl(
+        path / "m" / "samples_quiz_1.jsonl",
+        (_sample(p, [_reply(one, "[invalid]")]) for p, one in _asked(said)),
+    ),
+    "lm-eval, scored": lambda path, said: _jsonl(
+        path / "m" / "samples_quiz_1.jsonl", (_scored(p, _scores(one)) for p, one in _asked(said))
+    ),
+    "inspect_ai": lambda path, said: _log(
+        path / "log.json", [_inspected(p, one) for p, one in _asked(said)]
+    ),
+    "HELM, joint": lambda path, said: _helm(path, said, joint=True),
+    "HELM, separate": lambda path, said: _helm(path, said, joint=False),
+    "OpenAI evals": lambda path, said: _jsonl(
+        path / "log.jsonl",
+        [
+            {"spec": {"completion_fns": ["m"]}},
+            *(_matched(p, one) for p, one in _asked(said)),
+            {"final_report": {"accuracy": 1.0}},
+        ],
+    ),
+}
+"""Writes the answers of one model in the way of each source."""
+
+WITH_MISSING = [name for name in SOURCES if name not in ("list", "array")]
+"""A list is complete or refused: its rows have no ids."""
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """Write the items to a file."""
+    formats.write(DATA, tmp_path / "quiz.jsonl")
+    return tmp_path / "quiz.jsonl"
+
+
+def _run(command: str, data: Path, *args: object) -> Any:
+    """Return a command's JSON, or the text of its error."""
+    first = ["audit", data, "--no-probes", "--draws", "19", "--answers"]
+    words = [*(first if command == "audit" else [command, data]), *args, "--json"]
+    code, out, err = _typed(*words)
+    return json.loads(out) if code == 0 else " ".join(err.split())
+
+
+def _typed(*words: object) -> tuple[int, str, str]:
+    """Return a command's exit code and what it prints to the standard output and error."""
+    with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:
+        code = main([str(word) for word in words])
+    return code, out.getvalue(), err.getvalue()
+
+
+def _score(data: Path, *args: object) -> dict[str, Any]:
+    """Return the score of the only model."""
+    found = _run("score", data, *args)
+    assert isinstance(found, dict), found
+    (one,) = found["solvers"].values()
+    return one  # type: ignore[no-any-return]
+
+
+def _audit(data: Path, *args: object) -> dict[str, Any]:
+    found = _run("audit", data, *args)
+    assert isinstance(found, dict), found
+    (one,) = found["splits"]["quiz"]["answers"]["models"].values()
+    return one  # type: ignore[no-any-return]
+
+
+def _read(path: Path, **how: Any) -> answers.Answers:
+    (one,) = answers.read(path, DATA, **how).values()
+    return one
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_a_perfect_model_has_all_right_from_every_source(
+    source: str, data: Path, tmp_path: Path
+) -> None:
+    """A letter is a letter, also where an option's text is another letter."""
+    path = SOURCES[source](tmp_path, KEYS)
+    accuracy = _score(data, path)["accuracy"]
+    assert (accuracy["right"], accuracy["n"]) == (12, 12)
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_an_invalid_answer_is_incorrect_in_every_command(
+    source: str, data: Path, tmp_path: Path
+) -> None:
+    """It stays in the denominator and is counted, with --partial and without."""
+    path = SOURCES[source](tmp_path, ["?", *KEYS[1:]])
+    for more in ([], ["--partial"]):
+        found = _score(data, path, *more)
+        assert (found["accuracy"]["right"], found["accuracy"]["n"]) == (11, 12)
+        assert (found["invalid"], found["missing"], found["possible"]) == (1, 0, None)
+    perfect = _jsonl(tmp_path / "p.jsonl", ({"id": p.id, "choice": p.answer} for p in DATA))
+    compared = _run("compare", data, perfect, path)
+    assert [of["right"] for of in compared["accuracies"].values()] == [12, 11]
+    assert [*compared["invalid"].values()] == [1]
+    audited = _audit(data, path)
+    assert (audited["right"], audited["answered"], audited["invalid"]) == (11 / 12, 12, 1)
+
+
+@pytest.mark.parametrize("source", WITH_MISSING)
+def test_a_missing_answer_is_missing_in_every_command(
+    source: str, data: Path, tmp_path: Path
+) -> None:
+    """It is refused without --partial, which shows the least and greatest possible accuracy."""
+    path = SOURCES[source](tmp_path, [None, *KEYS[1:]])
+    refused = _run("score", data, path)
+    assert "1 of 12 problems have no prediction ('q0')" in refused
+    assert "another data set" not in refused
+    found = _score(data, path, "--partial")
+    assert (found["accuracy"]["right"], found["accuracy"]["n"]) == (11, 11)
+    assert (found["invalid"], found["missing"]) == (0, 1)
+    assert found["possible"] == [11 / 12, 1.0]
+    other = _jsonl(tmp_path / "p.jsonl", ({"id": p.id, "choice": p.answer} for p in DATA[:-1]))
+    compared = _run("compare", data, other, path, "--partial")
+    assert [of["n"] for of in compared["accuracies"].values()] == [10, 10]
+    assert [*compared["missing"].values()] == [2, 2]
+    assert _audit(data, path)["answered"] == 11
+
+
+def test_a_tie_is_worth_its_share_whatever_the_source(data: Path, tmp_path: Path) -> None:
+    """Equal scores are half an answer from samples, predictions and tables; `acc` is shown too."""
+    scores = [[-1.0 * (n not in (key, (key + at % 2) % 4)) for n in range(4)]
+              for at, key in enumerate(KEYS)]  # fmt: skip
+    paths = [
+        _jsonl(
+            tmp_path / "m" / "samples_quiz_1.jsonl",
+            (_scored(p, own, acc=float(at % 3 > 0)) for at, (p, own) in
+             enumerate(zip(DATA, scores, strict=True))),
+        ),
+        _jsonl(tmp_path / "ours.jsonl",
+               ({"id": p.id, "scores": own} for p, own in zip(DATA, scores, strict=True))),
+        _text(tmp_path / "l.lst", "".join(
+            f"{LETTERS[key]};[{' '.join(map(str, own))}]\n"
+            for key, own in zip(KEYS, scores, strict=True))),
+        _text(tmp_path / "t.csv", "id,choice,score2,score1,score3,score4\n" + "".join(
+            f"{p.id},{LETTERS[key]},{own[1]},{own[0]},{own[2]},{own[3]}\n"
+            for p, key, own in zip(DATA, KEYS, scores, strict=True))),
+        _text(tmp_path / "s.csv", "id,score1,score2,score3,score4\n" + "".join(
+            f"{p.id},{','.join(map(str, own))}\n"
+            for p, own in zip(DATA, scores, strict=True))),
+    ]  # fmt: skip
+    for path in paths:
+        found = _score(data, path)
+        assert (found["accuracy"]["right"], found["accuracy"]["ties"]) == (9, 6)
+        assert _audit(data, path)["right"] == 9 / 12
+    assert _score(data, paths[0])["log"]["reported"] == {"acc": pytest.approx(8 / 12)}
+
+
+def test_a_filter_is_chosen_by_its_name(data: Path, tmp_path: Path) -> None:
+    """The first filter of a log is read and named, or the wanted one; never the best one."""
+    path = _jsonl(
+        tmp_path / "m" / "samples_quiz_1.jsonl",
+        (
+            _sample(p, ["[invalid]" if name == "strict" and at > 3 else LETTERS[KEYS[at]]],
+                    filter=name, exact_match=float(name != "strict" or at < 4))
+            for at, p in enumerate(DATA)
+            for name in ("strict", "flexible")
+        ),
+    )  # fmt: skip
+    for more, right, used in (([], 4, "strict"), (["--filter", "flexible"], 12, "flexible")):
+        found = _score(data, path, *more)
+        assert (found["accuracy"]["right"], found["accuracy"]["n"]) == (right, 12)
+        assert (found["log"]["filter"], found["log"]["filters"]) == (used, ["strict", "flexible"])
+        assert found["log"]["reported"] == {"exact_match": pytest.approx(right / 12)}
+        assert _audit(data, path, *more)["log"]["filter"] == used
+    assert "name one of 'strict', 'flexible'" in _run("score", data, path, "--filter", "x")
+
+
+def test_epochs_and_scorers_are_chosen_by_their_names(tmp_path: Path) -> None:
+    """The first epoch and scorer are read and named, or the wanted ones."""
+    wrong = {"value": "I", "answer": "E"}
+    samples = [
+        _inspected(p, key if epoch == 1 else "?", epoch=epoch)
+        for epoch in (1, 2)
+        for p, key in zip(DATA, KEYS, strict=True)
+    ]
+    path = _log(tmp_path / "log.json", samples)
+    assert _read(path).log.filter == "epoch 1"
+    with pytest.raises(FormatError, match="no answer can be read"):
+        _read(path, filters=["2"])
+    for sample in samples:
+        sample["scores"]["strict"] = wrong
+    path = _log(tmp_path / "log.json", samples)
+    assert _read(path).log.filter == "epoch 1, choice"
+
+
+@pytest.mark.parametrize("command", ["score", "audit"])
+def test_several_unnamed_rows_of_an_item_are_refused(
+    command: str, data: Path, tmp_path: Path
+) -> None:
+    """Their number is reported; no row is chosen and none is merged."""
+    rows = [_sample(p, ["A"]) for p in DATA for _ in range(2)]
+    path = _jsonl(tmp_path / "m" / "samples_quiz_1.jsonl", rows)
+    assert "2 rows per item" in _run(command, data, path)
+
+
+@pytest.mark.parametrize("other", [(3,), (0, 1, 2, 5)])
+def test_items_whose_key_differs_in_the_log_are_listed(
+    other: tuple[int, ...], data: Path, tmp_path: Path
+) -> None:
+    """The data's key is measured; score and audit list the items by their ids."""
+    samples = [_sample(p, [LETTERS[KEYS[at]]], acc=float(at not in other))
+               for at, p in enumerate(DATA)]  # fmt: skip
+    for at in other:
+        samples[at]["target"] = LETTERS[(KEYS[at] + 1) % 4]
+    path = _jsonl(tmp_path / "m" / "samples_quiz_1.jsonl", samples)
+    found = _score(data, path)
+    assert found["accuracy"]["right"] == 12
+    assert found["log"]["keys_differ"] == [f"q{at}" for at in other]
+    assert "scores_differ" not in found["log"]
+    assert _audit(data, path)["log"]["keys_differ"] == [f"q{at}" for at in other]
+    _, shown, _ = _typed("score", data, path)
+    count = f"{len(other)} item{'s' * (len(other) > 1)}"
+    assert f"in {count} the log's own key differs" in " ".join(shown.split())
+
+
+def test_scores_that_contradict_the_answer_are_counted(data: Path, tmp_path: Path) -> None:
+    """A log that counts a letter as wrong which is its own key is listed; the letter counts."""
+    samples = [_sample(p, [LETTERS[KEYS[at]]], exact_match=float(at != 4))
+               for at, p in enumerate(DATA)]  # fmt: skip
+    found = _score(data, _jsonl(tmp_path / "m" / "samples_quiz_1.jsonl", samples))
+    assert (found["accuracy"]["right"], found["log"]["scores_differ"]) == (12, ["q4"])
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        ("cancelled", "the run was cancelled after 5 of 12"),
+        ("error", "the run failed after 5 of 12"),
+        ("success", "the log has the answers to 5 of 12"),
+    ],
+)
+def test_the_status_of_an_incomplete_log_is_reported(
+    status: str, said: str, data: Path, tmp_path: Path
+) -> None:
+    """Every command that reads the log reports it, and that part of the items is measured."""
+    samples = [_inspected(p, KEYS[at]) for at, p in enumerate(DATA[:5])]
+    head = {"model": "m", "dataset": {"samples": 12}}
+    path = _log(tmp_path / "log.json", samples, eval=head, status=status)
+    assert f"{said}; compared by their ids, 7 of 12" in _run("score", data, path)
+    found = _score(data, path, "--partial")
+    assert (found["log"]["status"], found["accuracy"]["n"]) == (said, 5)
+    assert found["possible"] == [5 / 12, 1.0]
+    assert _audit(data, path)["log"]["status"] == said
+
+
+@pytest.mark.parametrize("more", [[], ["--partial"]])
+def test_only_its_length_shows_whether_a_list_is_complete(
+    more: list[str], data: Path, tmp_path: Path
+) -> None:
+    """A list of the data's length is complete, another is refused, with --partial or without."""
+    path = _text(tmp_path / "m.lst", "".join(f"{key + 1}\n" for key in KEYS))
+    assert _score(data, path, *more)["accuracy"]["right"] == 12
+    path = _text(tmp_path / "m.lst", "1\n" * 11)
+    assert "the list has 11 labels; the data set has 12" in _run("score", data, path, *more)
+
+
+@pytest.mark.parametrize("known", [5, 7])
+@pytest.mark.parametrize("source", ["table of letters", "answers by id", "lm-eval, generated"])
+def test_another_data_set_is_suspected_if_fewer_than_half_match(
+    source: str, known: int, data: Path, tmp_path: Path
+) -> None:
+    """The message says what was compared and how many match; half of the items are enough."""
+    path = SOURCES[source](tmp_path, KEYS)
+    formats.write([*DATA[:known], *_others(12 - known)], data)
+    shown = _run("score", data, path)
+    if known == 5:
+        assert "compared by their" in shown
+        assert "5 of 12" in shown
+        assert "is it another data set?" in shown.lower()
+        assert "--partial" not in shown
+    else:
+        assert "another data set" not in str(shown)
+
+
+def _others(n: int) -> list[Problem]:
+    return [Problem(f"x{at}", f"Who is {at}?", ("ann", "bob"), 0, blank=None) for at in range(n)]
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "message"),
+    [
+        ("m.csv", "id,m,m\nq0,A,B\n", "csv:1: two columns are named 'm'"),
+        ("m.csv", "id,m\nq0,A\nq0,B\n", "csv:3: the id 'q0' occurs twice"),
+        ("m.csv", "id,m\nq0,0\nq2,1\n", "csv:2: 'q0': 0 is no label: options are counted from 1"),
+        ("m.csv", "id,m\nq0,A,B\n", "m.csv:2: 3 cells; the header has 2"),
+        ("m.csv", "x,choice\nq0,A\n", "m.csv:1: the table has no column 'id'"),
+        ("m.csv", "id,m\nq0,I see\nq1,Why?\n", "none is the letter of an option"),
+        ("m.json", '{"q0": "A", "x": "B", "y": "B"}', "1 of 3 keys of this object are of items; "
+         "'x', 'y' are not. Is it another data set? answers are read from a table"),
+        ("m.json", '{"q0": 0, "q2": 1}', "'q0': 0 is no label: options are counted from 1"),
+        ("m.json", '{"q0": "I see", "q1": null}', "none is the letter of an option"),
+        ("m.json", '{"q0": "A", "q0": "B"}', "the key 'q0' occurs twice"),
+        ("m.json", '{"question": "Who?"}\n{"question": "Why?"}\n', ":1: these are not answers"),
+        ("m.json", '["A", 2.5]', r'a list has labels, such as 1 or "A", not 2.5'),
+        ("m.json", '["A", "B"', "the list is not JSON"),
+        ("m.lst", "1\n?\nx y\nNo\n", ":2: '?' is not a label, such as 1 or A"),
+        ("m.lst", "1;[ 0.5 abc ]\n", ":1: the scores ' 0.5 abc ' are not numbers"),
+        ("m.lst", "1,2,1,1,2\n" * 12, ":1: the line has several labels, as a leaderboard"),
+        ("m.lst", "1;[1 2 3]\n" + "1\n" * 11, ":1: the 3 scores of 'q0' can't be for 4"),
+    ],
+)  # fmt: skip
+def test_answers_that_would_be_misread_are_refused(
+    file: str, text: str, message: str, data: Path, tmp_path: Path
+) -> None:
+    """Names that occur twice, keys that are no ids, and labels from 0 are not guessed at."""
+    path = _text(tmp_path / file, text)
+    for command in ("score", "audit"):
+        assert " ".join(message.split()) in _run(command, data, path)
+
+
+def test_a_label_that_is_a_number_and_another_options_text_is_refused(tmp_path: Path) -> None:
+    """Of the options 3, 2 and 1 nobody knows which one "1" names, but which one "2" names."""
+    items = Dataset([Problem("q", "How many?", ("3", "2", "1"), 0, blank=None)])
+    path = _text(tmp_path / "gpt.json", '{"q": "1"}')
+    with pytest.raises(FormatError, match="text of another"):
+        answers.read(path, items)
+    assert answers.read(_text(path, '{"q": "2"}'), items)["gpt"].predictions[0].choice == 1
+
+
+def test_columns_that_are_not_answers_are_omitted_with_a_note(tmp_path: Path) -> None:
+    """A column of keys next to models, and one of texts, are not models."""
+    path = _text(tmp_path / "t.csv", "id\tgold\tm\tasked\nq0\tA\tB\tWho?\nq1\tA\tA\tWhy?\n")
+    with pytest.warns(formats.ReadingNote) as notes:
+        assert [*answers.read(path, DATA)] == ["m"]
+    assert [str(note.message).split(": ")[-1] for note in notes] == [
+        "the column 'asked' has no letter of an option, not a model's answers; it is omitted",
+        "the column 'gold' has keys, not a model's answers; it is omitted",
+    ]
