@@ -183,7 +183,7 @@ def test_columns_can_be_named(tmp_path: Path) -> None:
     columns = Columns(("About", "Asked"), ("one", "two"), "key")
     [problem] = formats.read(path, columns=columns)
     assert (problem.sentence, problem.options, problem.answer) == ("Tea. Hot?", ("yes", "no"), 1)
-    assert dict(problem.extra) == {"questions.Nr": "7", "questions.Level_of_it": "3"}
+    assert dict(problem.extra) == {"questions.Nr": "7", "questions.Level of it": "3"}
     with pytest.raises(FormatError, match="there is no column 'Frage'; there are 'Nr', 'About"):
         formats.read(path, columns=Columns(("Frage",)))
     with pytest.raises(FormatError, match="name it with `question=`"):

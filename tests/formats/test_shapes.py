@@ -513,10 +513,10 @@ REFUSED = {
     "an object of splits": (json.dumps({"train": ROWS, "test": ROWS}).encode(),
                             r"""'train' and others hold records; .* jq -c '.\["train"\]\[\]'"""),
     "an object of another format's records": (
-        json.dumps({"data": [{"sentence": "A _ broke.", "option1": "w", "option2": "x"}]}).encode(),
+        json.dumps({"data": [{"sentence": "It broke.", "option1": "w", "option2": "x"}]}).encode(),
         r"""'data', and 'winogrande' has one a line; .* jq -c '.\["data"\]\[\]'"""),
     "an object of another format's ids": (
-        json.dumps({n: {"sentence": "The _ broke.", "options": ["w", "x"]} for n in "ab"}).encode(),
+        json.dumps({n: {"sentence": "It broke.", "options": ["w", "x"]} for n in "ab"}).encode(),
         "their ids, and 'winosmith' has one a line; .* jq -c 'to_entries"),
     "a record over several lines": (json.dumps(ROWS[0], indent=1).encode(),
                                     r"one record a line, for example with: jq -c \."),

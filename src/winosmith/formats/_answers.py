@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from string import ascii_uppercase
 from typing import Any
 
 from winosmith.formats._choices import PREFIX
 from winosmith.formats._columns import plainly
+from winosmith.formats._letters import place
 from winosmith.text import composed
 
 KINDS = {
@@ -20,7 +20,9 @@ KINDS = {
 }
 """What the answers of a file may be, in words."""
 
-_LETTER = re.compile(r"\s*\(?([A-Za-z])[.):]?\s*")
+_LETTER = re.compile(r"\s*[(（\[]?(\w)\u0640?[.)．、:：）\]]?\s*")
+"""A letter of any script; in Arabic, it may have a stroke (tatweel) after it."""
+
 _DECKED = re.compile(r"\$?\\boxed\{\s*(.+?)\s*\}\$?|[*_`]{1,3}(.+?)[*_`]{1,3}")
 """An answer as models and Markdown write it: \\boxed{B}, **B**."""
 
@@ -62,16 +64,37 @@ def readings(
         return found
     if decks and not found and (bare := _DECKED.fullmatch(said)):
         return readings(bare[1] or bare[2], options, labels, signed, decks - 1)
+    if (letter := letter_of(value)) and letter[1] < count:
+        found["letter"] = letter[1]
     if isinstance(value, str):
-        value = said = composed(value, "NFKC")  # ③ and Ｃ
-    if isinstance(value, str) and (letter := _LETTER.fullmatch(value)):
-        at = ascii_uppercase.index(letter[1].upper())
-        found |= {"letter": at} if at < count else {}
-    if isinstance(value, int) or re.fullmatch(r"[0-9]{1,4}(\.0?)?", said):
+        said = composed(value, "NFKC")  # ③
+    if isinstance(value, int) or re.fullmatch(r"\d{1,4}(\.0?)?", said):
         number = value if isinstance(value, int) else int(float(said))
         found |= {"0": number} if 0 <= number < count else {}
         found |= {"1": number - 1} if 1 <= number <= count else {}
     return found
+
+
+def letter_of(value: Any) -> tuple[str, int] | None:
+    """Return the script of an answer that is one letter, and the letter's 0-based place in it.
+
+    >>> letter_of("(b)"), letter_of("В."), letter_of("Ｃ"), letter_of("red")
+    (('Latin', 1), ('Cyrillic', 2), ('Latin', 2), None)
+    """
+    if not isinstance(value, str) or not (found := _LETTER.fullmatch(value)):
+        return None
+    return place(found[1]) or place(composed(found[1], "NFKC"))
+
+
+def fitting(value: Any, options: Sequence[str], labels: Sequence[str]) -> list[int]:
+    """Return the choices whose text or label is the answer, in any case.
+
+    >>> fitting("Paris", ["PARIS", "Rome", "paris "], [])
+    [0, 2]
+    """
+    said = " ".join(str(value).split()).casefold()
+    texts = [[" ".join(text.split()).casefold() for text in own] for own in (options, labels)]
+    return sorted({at for own in texts for at, text in enumerate(own) if text == said})
 
 
 def _labelled(said: str, options: Sequence[str], labels: Sequence[str]) -> Iterator[int]:

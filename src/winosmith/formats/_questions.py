@@ -10,8 +10,8 @@ this go to `extra` as `questions.NAME`.
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -21,15 +21,18 @@ from typing import IO, Any
 
 from winosmith.errors import FormatError, ProblemError
 from winosmith.formats import _base, _columns
-from winosmith.formats._answers import KINDS, readings
+from winosmith.formats._answers import KINDS, fitting, letter_of, readings
 from winosmith.formats._base import Entry, Format, Item, Source, Writer
-from winosmith.formats._choices import PREFIX, SERIES, flagged, listed, several, spoken, written
-from winosmith.formats._columns import Columns, Plan, Row, empty, plainly, plan
+from winosmith.formats._choices import PREFIX, flagged, listed, several, spoken, written
+from winosmith.formats._columns import Columns, Plan, Row, empty, has_blank, plainly, plan
+from winosmith.formats._letters import SERIES
 from winosmith.formats._lots import by_lot
 from winosmith.formats._rows import DRAFTED, EVERY, PARSED, recognises, shaped, source_rows
 from winosmith.formats._tables import Told, jsonable
-from winosmith.problem import Extra, Problem, Scalar
+from winosmith.formats._twins import paired_by_ids
+from winosmith.problem import BLANK, Extra, Problem, Scalar, extra_key
 from winosmith.records import canonical
+from winosmith.text import edit_distance
 
 _CLEARLY = 5
 """A reading of the answers must fit so many times better than the next one, where none fits all."""
@@ -44,7 +47,7 @@ class _Draft:
     """A row on its way to a problem; `labels` where the choices have some, or columns.
 
     `written` are choices as they were before a sign was taken from each; `key` is the right one
-    where the row itself says so.
+    where the row itself says so. `extra` has the further columns by their own names.
     """
 
     line: int
@@ -57,6 +60,8 @@ class _Draft:
     extra: dict[str, Any]
     written: tuple[str, ...] = ()
     key: int | None = None
+    blank: int | None = None
+    twin_id: str | None = None
     _own: dict[str, int] | None = None
 
     def own(self) -> dict[str, int]:
@@ -106,6 +111,7 @@ def read_questions(
     notes = apart + notes
     entries: list[Entry] = []
     drafts: list[_Draft] = []
+    used = taken.used
     for position, (line, raw, row, reason) in enumerate(found):
         if on_progress and position % EVERY == 0:
             on_progress(PARSED + (DRAFTED - PARSED) * position / len(found))
@@ -113,15 +119,20 @@ def read_questions(
             entries.append(Entry(line, raw, reason=reason))
             continue
         try:
-            drafts.append(_draft(taken, row, line, raw, position))
+            drafts.append(_draft(taken, used, row, line, raw, position))
         except ProblemError as error:
             entries.append(Entry(line, raw, reason=str(error)))
     notes += _named(taken, given)
     if taken.classes:
-        _take_classes(drafts, path)
+        drafts, bad, said = _with_classes(drafts, path, named=given.choices == (taken.answer,))
+        entries, notes = entries + bad, notes + said
     else:
         notes += _without_prefixes(drafts)
+    if taken.may_have_blanks:
+        notes += _with_blanks(drafts)
     kind = given.answer_is or _kind(drafts, path)
+    if kind == "letter":
+        _refuse_mixed_letters(drafts, path)
     withheld = sum(draft.answer is None and draft.key is None for draft in drafts)
     if drafts and withheld == len(drafts):
         where = f"the column {taken.answer!r} holds none" if taken.answer else "no column is known"
@@ -143,11 +154,12 @@ def read_questions(
             notes += _without_repeats(drafts, kind, taken.answer or "", known)
         except FormatError as error:
             raise FormatError(error.reason, path) from None
+    keys = {name: extra_key(QUESTIONS.name, name) for name in _further(drafts)}
     for at, draft in enumerate(drafts):
         if on_progress and at % EVERY == 0:
             on_progress(DRAFTED + (1 - DRAFTED) * at / len(drafts))
-        entries.append(_base.entry(draft.line, draft.raw, partial(_problem, draft, kind)))
-    return sorted(entries, key=lambda one: one.line), notes
+        entries.append(_base.entry(draft.line, draft.raw, partial(_problem, draft, kind, keys)))
+    return paired_by_ids(sorted(entries, key=lambda one: one.line)), notes
 
 
 def _may_be(drafts: Sequence[_Draft]) -> str:
@@ -191,7 +203,7 @@ def _without_repeats(drafts: Sequence[_Draft], kind: str, answers: str, known: b
         FormatError: another one can be: most of the rows have an answer there, often a different
             one.
     """
-    names = dict.fromkeys(name for d in drafts for name in d.extra if _columns.of_answers(name))
+    names = filter(_columns.of_answers, _further(drafts))
     notes = []
     keyed = sum(_key(draft, kind) is not None for draft in drafts)
     for name in names:
@@ -252,7 +264,9 @@ def _named(taken: Plan, given: Columns) -> list[str]:
     return notes
 
 
-def _draft(taken: Plan, row: Row, line: int, raw: str, position: int) -> _Draft:
+def _draft(
+    taken: Plan, used: Collection[str], row: Row, line: int, raw: str, position: int
+) -> _Draft:
     texts = [_text(row, name, name in taken.aside) for name in taken.question]
     question = " ".join(text for text in texts if text) if taken.aside else " ".join(texts)
     answer = None if taken.answer is None else row.get(taken.answer)
@@ -281,7 +295,7 @@ def _draft(taken: Plan, row: Row, line: int, raw: str, position: int) -> _Draft:
                 )
         options, labels = tuple(map(written, cells)), taken.choices[: len(cells)]
     name = None if taken.id is None else row.get(taken.id)
-    kept = {name: value for name, value in row.items() if name not in taken.used}
+    kept = {name: value for name, value in row.items() if name not in used}
     if taken.classes:
         kept |= {name: row[name] for name in taken.question}
     return _Draft(
@@ -336,10 +350,15 @@ def _answer(value: Any) -> Any:
     return None if withheld or value == "-1" else value
 
 
-def _extra(kept: Mapping[str, Any]) -> Extra:
+def _further(drafts: Sequence[_Draft]) -> list[str]:
+    """Return the names of all further columns."""
+    return [*dict.fromkeys(name for draft in drafts for name in draft.extra)]
+
+
+def _extra(kept: Mapping[str, Any], keys: Mapping[str, str]) -> Extra:
     found: dict[str, Scalar] = {}
     for name, value in kept.items():
-        key = "questions." + (re.sub(r"[^A-Za-z0-9_]+", "_", name).strip("_") or "unnamed")
+        key = keys[name]
         if key in found:
             raise ProblemError(f"two columns would both be {key!r}; rename {name!r}")
         if value is None or value == "":
@@ -348,17 +367,125 @@ def _extra(kept: Mapping[str, Any]) -> Extra:
     return Extra(found)
 
 
-def _take_classes(drafts: list[_Draft], path: str | Path | None) -> None:
-    """Give each draft the labels of all as its choices."""
+def _with_blanks(drafts: Sequence[_Draft]) -> list[str]:
+    """Mark the `_` of each sentence as its blank if most have one, apart from words."""
+    some = [draft for draft in drafts if has_blank(draft.question)]
+    if not some or 2 * len(some) < len(drafts):
+        return []
+    for draft in some:
+        draft.blank = draft.question.index(BLANK)
+        twin = draft.extra.pop("twin_id", None)
+        draft.twin_id = None if empty(twin) else str(twin)
+    others = len(drafts) - len(some)
+    return [f"{others:,} of {len(drafts):,} texts have no single '_': questions"] if others else []
+
+
+def _with_classes(
+    drafts: Sequence[_Draft], path: str | Path | None, *, named: bool
+) -> tuple[list[_Draft], list[Entry], list[str]]:
+    """Give each draft the labels of all as its choices.
+
+    Labels that differ only in case are one. A label in a few rows that may be a typo of a frequent
+    one makes its rows bad, unless the user `named` the column as that of the choices.
+
+    Returns:
+        The good drafts, the bad rows, and a note for each label with several spellings.
+    """
+    lines: defaultdict[str, list[int]] = defaultdict(list)
     for draft in drafts:
-        draft.answer = None if draft.answer == "-" else draft.answer
-    classes = {str(draft.answer) for draft in drafts if draft.answer is not None}
-    numbers = all(re.fullmatch(r"-?[0-9]+", one) for one in classes)
-    options = tuple(sorted(classes, key=int if numbers else None))
+        said = " ".join(str(draft.answer).split())
+        draft.answer = None if draft.answer in (None, "-") else _WHOLE.sub(r"\1", said)
+        if draft.answer is not None:
+            lines[draft.answer].append(draft.line)
+    classes, typos, notes = _spellings(lines, named=named)
+    numbers = all(re.fullmatch(r"-?[0-9]+", one) for one in classes.values())
+    options = tuple(sorted(classes.values(), key=int if numbers else None))
     if not 2 <= len(options) <= len(ascii_uppercase):
         raise FormatError(f"there are {len(options)} different labels; 2 to 26 are needed", path)
+    good, bad = list[_Draft](), list[Entry]()
     for draft in drafts:
+        label = draft.answer
+        if label is not None and (meant := typos.get(label.casefold())):
+            why = (
+                f"the label {label!r} ({_lines(lines[label])}) may be a typo of {meant!r}: correct "
+                "it, or name its column with `choices=`"
+            )
+            bad.append(Entry(draft.line, draft.raw, reason=why))
+            continue
+        draft.answer = None if label is None else classes[label.casefold()]
         draft.options = draft.labels = options
+        good.append(draft)
+    return good, bad, notes
+
+
+def _spellings(
+    lines: Mapping[str, Sequence[int]], *, named: bool
+) -> tuple[dict[str, str], dict[str, str], list[str]]:
+    """Return the classes and the typos by their labels without case, and a note for each merger."""
+    classes, typos, notes = dict[str, str](), dict[str, str](), list[str]()
+    for label in sorted(lines, key=lambda one: -len(lines[one])):
+        folded = label.casefold()
+        if (same := classes.setdefault(folded, label)) != label:
+            notes.append(f"the label {label!r} ({_lines(lines[label])}) is read as {same!r}")
+        elif len(lines) <= _FEW_LABELS and not named:
+            frequent = (one for one in classes.values() if _may_be_typo(label, one, lines))
+            if meant := next(frequent, None):
+                typos[folded] = meant
+    return {folded: one for folded, one in classes.items() if folded not in typos}, typos, notes
+
+
+_WHOLE = re.compile(r"(-?[0-9]+)\.0")
+_FEW_LABELS = 100
+"""With more labels than that, typos are not looked for."""
+
+_TYPO = 10
+"""A typo of a label occurs so many times less often than the label."""
+
+
+def _may_be_typo(label: str, other: str, lines: Mapping[str, Sequence[int]]) -> bool:
+    """Return whether a rare word differs from a frequent one by one letter, or by two in turn.
+
+    >>> _may_be_typo("yse", "yes", {"yse": [3], "yes": [*range(10)]})
+    True
+    """
+    one, two = label.casefold(), other.casefold()
+    if not (one + two).isalpha() or max(len(one), len(two)) < 3 or one == two:
+        return False
+    turned = sorted(one) == sorted(two) and sum(map(str.__ne__, one, two)) == 2
+    rare = _TYPO * len(lines[label]) <= len(lines[other])
+    return rare and (turned or edit_distance(one, two) == 1)
+
+
+def _lines(numbers: Sequence[int]) -> str:
+    """Return line numbers as a message lists them.
+
+    >>> _lines([7]), _lines([7, 9]), _lines([*range(1, 23)])[-24:]
+    ('line 7', 'lines 7 and 9', '18, 19, 20 and 2 more')
+    """
+    *some, last = map(str, numbers[:_LISTED])
+    if len(numbers) > _LISTED:
+        return f"lines {', '.join([*some, last])} and {len(numbers) - _LISTED:,} more"
+    return f"lines {', '.join(some)} and {last}" if some else f"line {last}"
+
+
+_LISTED = 20
+
+
+def _refuse_mixed_letters(drafts: Sequence[_Draft], path: str | Path | None) -> None:
+    """Refuse letters of two scripts: the Cyrillic В is the third option, the Latin B the second."""
+    lines: defaultdict[str, list[int]] = defaultdict(list)
+    for draft in drafts:
+        if letter := letter_of(draft.answer):
+            lines[letter[0]].append(draft.line)
+    if len(lines) > 1:
+        usual, *others = sorted(lines, key=lambda script: -len(lines[script]))
+        where = "; ".join(f"{script} in {_lines(lines[script])}" for script in others)
+        raise FormatError(
+            f"the answers are letters of several scripts, which look alike: {usual} in most rows, "
+            f"{where}; write them in one",
+            path,
+            lines[others[0]][0],
+        )
 
 
 def _without_prefixes(drafts: list[_Draft]) -> list[str]:
@@ -419,8 +546,8 @@ def _kind(drafts: Sequence[_Draft], path: str | Path | None) -> str | None:
         )
     best = ranked[0][0]
     missed = len(read) - fits[best]
-    for other, fitting in ranked[1:]:
-        if len(read) - fitting >= max(1, _CLEARLY * missed):
+    for other, count in ranked[1:]:
+        if len(read) - count >= max(1, _CLEARLY * missed):
             continue
         differing = [d for d, r in read if r.get(best) != r.get(other)]
         if differing:
@@ -435,16 +562,21 @@ def _kind(drafts: Sequence[_Draft], path: str | Path | None) -> str | None:
     return best
 
 
-def _problem(draft: _Draft, kind: str | None) -> Problem:
+def _problem(draft: _Draft, kind: str | None, keys: Mapping[str, str]) -> Problem:
     answer = _key(draft, kind)
     if answer is None and draft.answer is not None and kind is not None:
+        fits = fitting(draft.answer, draft.options, draft.labels)
+        if kind in ("text", "label") and len(fits) > 1:
+            places = " and ".join(str(at + 1) for at in fits)
+            raise ProblemError(f"the answer {draft.answer!r} fits the choices {places}; keep one")
         raise ProblemError(
             f"the answer is {draft.answer!r}; answers are {KINDS[kind]} here, and it is none "
             f"of its {len(draft.options)} choices"
         )
     return Problem(
-        draft.id, draft.question, draft.options, answer, extra=_extra(draft.extra), blank=None
-    )
+        draft.id, draft.question, draft.options, answer, draft.twin_id,
+        extra=_extra(draft.extra, keys), blank=draft.blank,
+    )  # fmt: skip
 
 
 def _write(items: Sequence[Item], file: IO[str]) -> None:

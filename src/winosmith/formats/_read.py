@@ -210,7 +210,9 @@ def scan(
         notes += apart
     if pair_by:
         entries = _paired_by(entries, pair_by, place(path))
-    elif source and known is not QUESTIONS and not as_written and not marked:
+    elif (
+        not as_written and not marked and (_have_blanks(entries) if known is QUESTIONS else source)
+    ):
         entries, told = _with_twins_found(entries)
         notes += told
     contents = Contents(known, [], [], [], tuple(notes))
@@ -271,6 +273,10 @@ def _entries(
         rows = told_of(rows, source.text.count("\n") + 1, on_progress)
     entries, notes = read_questions(rows, columns, source.path, on_progress)
     return known, entries, where + notes, source, False
+
+
+def _have_blanks(entries: Iterable[Entry]) -> bool:
+    return any(isinstance(one.item, Problem) and one.item.blank is not None for one in entries)
 
 
 _APART = re.compile(rf"(?<!\w){BLANK}(?!\w)")

@@ -104,7 +104,7 @@ def _record(claim: Claim, position: int) -> dict[str, Any]:
         raise _base.cannot_write(claim, "the format needs the pronoun that the blank replaced")
     text = before + pronoun + after
     piece = _piece(text, len(before))
-    kept = {key.split(".")[1]: value for key, value in claim.extra.items() if _KEY in key}
+    kept = {key.split(".", 1)[1]: value for key, value in claim.extra.items() if _KEY in key}
     if len(before) not in _base.whole_word(pronoun, text):
         raise _base.cannot_write(
             claim, f"the pronoun {pronoun!r} is no word of its own in the text"
