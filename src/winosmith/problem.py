@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import ItemsView, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
+from functools import lru_cache
 from typing import Literal
 
 from winosmith.errors import ProblemError
@@ -50,6 +51,11 @@ EXTRA_KEY = re.compile(rf"[a-z][a-z0-9_]*\.[^\s{_BREAKS}](?:[^{_BREAKS}]*[^\s{_B
 _BROKEN = re.compile(rf"[{_BREAKS}\ud800-\udfff]+")
 
 
+_MANY = 1 << 17
+"""Names of columns whose keys are remembered, since each row has them."""
+
+
+@lru_cache(_MANY)
 def extra_key(prefix: str, name: str) -> str:
     r"""Return the key of `Extra` for a column: its own name, on one line.
 
@@ -80,11 +86,10 @@ class Extra(Mapping[str, Scalar]):
         if not isinstance(items, Mapping):
             raise ProblemError(f"extra must map keys to values, not {items!r}")
         for key, value in items.items():
-            if not isinstance(key, str) or not EXTRA_KEY.fullmatch(key):
-                raise ProblemError(f"the extra key {key!r} must read 'format.field'")
-            _check_text("an extra key", key)
+            _check_key(key)
             if isinstance(value, str):
-                _check_text(key, value)
+                if not value.isascii():
+                    _check_text(key, value)
             elif value is not None and not isinstance(value, int | float):
                 raise ProblemError(f"the extra value of {key!r} must be a scalar, not {value!r}")
             elif isinstance(value, float) and not math.isfinite(value):
@@ -93,6 +98,10 @@ class Extra(Mapping[str, Scalar]):
 
     def __getitem__(self, key: str) -> Scalar:
         return self._items[key]
+
+    def items(self) -> ItemsView[str, Scalar]:
+        """Return the keys with their values."""
+        return self._items.items()
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._items)
@@ -108,6 +117,13 @@ class Extra(Mapping[str, Scalar]):
 
 
 _NOTHING = Extra()
+
+
+@lru_cache(_MANY)
+def _check_key(key: object) -> None:
+    if not isinstance(key, str) or not EXTRA_KEY.fullmatch(key):
+        raise ProblemError(f"the extra key {key!r} must read 'format.field'")
+    _check_text("an extra key", key)
 
 
 def _check_text(name: str, value: object, *, optional: bool = False) -> None:

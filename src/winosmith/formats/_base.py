@@ -548,7 +548,8 @@ def rows(
         if len(cells) != len(header):
             wrong = f"the row has {len(cells)} cells; the header has {len(header)}"
         raw = source.slice(first, reader.line_num)
-        found = dict(zip(header, map(unguarded, cells), strict=False))
+        texts = map(unguarded, cells) if "'" in raw else cells
+        found = dict(zip(header, texts, strict=False))
         yield first, raw, None if wrong else found, wrong
 
 

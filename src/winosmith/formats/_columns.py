@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import count, takewhile
+from itertools import chain, count, takewhile
 from typing import Any, Literal, get_args
 
 from winosmith.errors import FormatError, InputError
@@ -218,6 +218,11 @@ class Names(tuple[str, ...]):
         return tuple(name for name in self if _ALSO.fullmatch(plainly(name)))
 
 
+def names_of(rows: Iterable[Row]) -> Names:
+    """Return the names of the columns of rows, in the order in which they come."""
+    return _names(tuple(dict.fromkeys(chain.from_iterable(rows))))
+
+
 @lru_cache(maxsize=16)
 def _names(names: tuple[str, ...]) -> Names:
     return Names(names)
@@ -236,7 +241,7 @@ def plan(names: Sequence[str], given: Columns, rows: Sequence[Row]) -> Plan:
         FormatError: a named one is not there, there is none for questions or choices, or several
             may be meant.
     """
-    names = _names(tuple(names))
+    names = names if isinstance(names, Names) else _names(tuple(names))
     known = {*names}
     for name in (*given.question, *given.choices, *filter(None, [given.answer])):
         if name not in known:

@@ -16,6 +16,7 @@ import csv
 import json
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import IO, Any
 
 from winosmith.errors import ProblemError
@@ -90,11 +91,16 @@ def _extra(cells: Row) -> dict[str, Scalar]:
     for name, cell in cells.items():
         if name in _KNOWN or not cell:
             continue
-        key = name if EXTRA_KEY.fullmatch(name) else extra_key("csv", name)
+        key = _key(name)
         if key in extra:
             raise ProblemError(f"two columns would both be {key!r}; rename {name!r}")
         extra[key] = _scalar(cell)
     return extra
+
+
+@lru_cache(1 << 17)
+def _key(column: str) -> str:
+    return column if EXTRA_KEY.fullmatch(column) else extra_key("csv", column)
 
 
 def _scalar(cell: str) -> Scalar:

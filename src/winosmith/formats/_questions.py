@@ -98,7 +98,7 @@ def read_questions(
     given = columns or Columns()
     found, apart = shaped(told, given)
     rows = [row for _, _, row, _ in found if row is not None]
-    names = list(dict.fromkeys(n for _, _, row, _ in islice(found, 1000) for n in row or ()))
+    names = _columns.names_of(row or {} for _, _, row, _ in islice(found, 1000))
     if not names:
         if found:
             return [Entry(line, raw, reason=reason) for line, raw, _, reason in found], []
@@ -148,13 +148,15 @@ def read_questions(
             f"the answers are read as numbers from 1 on, which fits {fits['1']:,} of "
             f"{len(drafts) - withheld:,} of them; from 0 on fits {fits['0']:,}"
         )
+    further = _columns.names_of(draft.extra for draft in drafts)
     if kind is not None:
         known = given.answer is not None or taken.classes  # classes have numbers of their own
         try:
-            notes += _without_repeats(drafts, kind, taken.answer or "", known)
+            again = [*filter(_columns.of_answers, further)]
+            notes += _without_repeats(drafts, again, kind, taken.answer or "", known)
         except FormatError as error:
             raise FormatError(error.reason, path) from None
-    keys = {name: extra_key(QUESTIONS.name, name) for name in _further(drafts)}
+    keys = _keys(further, path)
     for at, draft in enumerate(drafts):
         if on_progress and at % EVERY == 0:
             on_progress(DRAFTED + (1 - DRAFTED) * at / len(drafts))
@@ -165,7 +167,8 @@ def read_questions(
 def _may_be(drafts: Sequence[_Draft]) -> str:
     """Return which columns may be that of the answers, as each of their cells names a choice."""
     some = drafts[:1000]
-    names = (name for name, value in some[0].extra.items() if not isinstance(value, list | dict))
+    first = islice(some[0].extra.items(), 1000)
+    names = (name for name, value in first if not isinstance(value, list | dict))
     fit = [name for name in names if all(d.readings(d.extra.get(name)) for d in some)]
     return f": in {' and '.join(map(repr, fit))} each row has one" if fit else ""
 
@@ -190,11 +193,14 @@ def _with_ids(taken: Plan, found: Sequence[Told]) -> tuple[Plan, list[str]]:
     return replace(taken, id=None), [note]
 
 
-def _without_repeats(drafts: Sequence[_Draft], kind: str, answers: str, known: bool) -> list[str]:
+def _without_repeats(
+    drafts: Sequence[_Draft], names: Iterable[str], kind: str, answers: str, known: bool
+) -> list[str]:
     """Take columns out of `extra` that say the answer once more, and tell those that differ.
 
     Args:
         drafts: the rows.
+        names: of the columns.
         kind: what their answers are.
         answers: the column of these.
         known: whether no other column can be meant.
@@ -203,7 +209,6 @@ def _without_repeats(drafts: Sequence[_Draft], kind: str, answers: str, known: b
         FormatError: another one can be: most of the rows have an answer there, often a different
             one.
     """
-    names = filter(_columns.of_answers, _further(drafts))
     notes = []
     keyed = sum(_key(draft, kind) is not None for draft in drafts)
     for name in names:
@@ -350,20 +355,21 @@ def _answer(value: Any) -> Any:
     return None if withheld or value == "-1" else value
 
 
-def _further(drafts: Sequence[_Draft]) -> list[str]:
-    """Return the names of all further columns."""
-    return [*dict.fromkeys(name for draft in drafts for name in draft.extra)]
+def _keys(names: Iterable[str], path: str | Path | None) -> dict[str, str]:
+    """Return the keys of further columns in `extra`, by their names."""
+    keys = {name: extra_key(QUESTIONS.name, name) for name in names}
+    twice = next((key for key, n in Counter(keys.values()).items() if n > 1), None)
+    if twice is not None:
+        raise FormatError(f"two columns would both be {twice!r}; rename one", path)
+    return keys
 
 
 def _extra(kept: Mapping[str, Any], keys: Mapping[str, str]) -> Extra:
-    found: dict[str, Scalar] = {}
-    for name, value in kept.items():
-        key = keys[name]
-        if key in found:
-            raise ProblemError(f"two columns would both be {key!r}; rename {name!r}")
-        if value is None or value == "":
-            continue
-        found[key] = value if isinstance(value, str | int | float) else canonical(jsonable([value]))
+    found: dict[str, Scalar] = {
+        keys[name]: value if isinstance(value, str | int | float) else canonical(jsonable([value]))
+        for name, value in kept.items()
+        if value is not None and value != ""
+    }
     return Extra(found)
 
 

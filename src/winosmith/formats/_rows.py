@@ -114,7 +114,7 @@ def _apart(rows: Sequence[Row], given: Columns) -> tuple[list[Row], list[str]]:
 
     That is a question and its choices, or the question that two chats answer.
     """
-    names = list(dict.fromkeys(name for row in islice(rows, 1000) for name in row))
+    names = _columns.names_of(islice(rows, 1000))
     asked, two = _columns.together(names, given)
     if not asked and not two:
         return list(rows), []

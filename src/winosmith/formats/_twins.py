@@ -23,7 +23,7 @@ from pathlib import Path
 from winosmith.errors import FormatError
 from winosmith.formats._base import Entry, tidy
 from winosmith.formats._columns import listing
-from winosmith.problem import BLANK, Problem, extra_key
+from winosmith.problem import BLANK, Problem, Scalar, extra_key
 from winosmith.text import overlap, pieces, tokens, words, writing
 
 _ALIKE, _ALIKE_WITHOUT_OPTIONS = 0.3, 0.7
@@ -110,17 +110,19 @@ def refuse_unread_pairs(problems: Sequence[Problem], path: str | Path) -> None:
 
 def _unread_pairs(problems: Sequence[Problem]) -> tuple[str, int] | None:
     """Return a column that seems to mark twins, and how many problems it puts into twos."""
-    counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    columns: defaultdict[str, list[Scalar]] = defaultdict(list)
     for problem in problems:
-        for key in problem.extra:
-            if (mark := _mark(problem, key)) is not None:
-                counts[key][mark] += 1
-    for key, counted in counts.items():
-        if 2 * sum(count == 2 for count in counted.values()) < _NEARLY * len(problems):
+        for key, value in problem.extra.items():
+            columns[key].append(value)
+    least = _NEARLY * len(problems)
+    for key, values in columns.items():
+        if 2 * len({*values}) < least or len(values) < least:
+            continue
+        if 2 * sum(count == 2 for count in Counter(values).values()) < least:
             continue
         groups: defaultdict[str | None, list[Problem]] = defaultdict(list)
         for problem in problems:
-            groups[_mark(problem, key)].append(problem)
+            groups[_mark(problem, problem.extra.get(key))].append(problem)
         twos = [
             (held[0], held[1])
             for mark, held in groups.items()
@@ -136,9 +138,8 @@ def _unread_pairs(problems: Sequence[Problem]) -> tuple[str, int] | None:
     return None
 
 
-def _mark(problem: Problem, key: str) -> str | None:
+def _mark(problem: Problem, value: Scalar) -> str | None:
     """Return a further value that may mark a twin; None if it is a passage of the sentence."""
-    value = problem.extra.get(key)
     text = str(value)
     return None if value is None or (" " in text and text in problem.sentence) else text
 
