@@ -47,8 +47,8 @@ _OF_SCORES = re.compile("score|target", re.IGNORECASE)
 
 _PYTHON = re.compile(r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""", re.DOTALL)
 _SIGN = re.compile(
-    r"(?P<line>^|\n[ \t]*)?(?:(?<=[\s,;|/])|^)[(（\[]?(?P<sign>[0-9]{1,2}|\w)\s?"
-    r"(?:[)．、）\]]|[.:：](?=\s))\s*(?=\S)"
+    r"(?P<line>^|\n[ \t]*)?(?:(?<=[\s,;|/])|^)[(（\[]?(?P<sign>\d{1,2}|\w)"
+    r"(?:\s?(?:[)．、）\]]|[.:：](?=\s))|(?<=[①-⑳]))(?=\s*\S)"
 )
 """A sign before one of several choices in a text; `line` if it begins a line."""
 
@@ -105,7 +105,7 @@ def inside(text: str) -> tuple[str, Choices] | None:
     ('a cup', '18) a) a jug')
     """
     found = [*_SIGN.finditer(text)]
-    starts = [at for at, one in enumerate(found) if one["sign"] in FIRST]
+    starts = [at for at, one in enumerate(found) if one["sign"] in _INSIDE]
     # The last ones, of those that begin a line first: others may be inside a choice.
     for at in sorted(starts[-_STARTS:], key=lambda at: (found[at]["line"] is None, -at)):
         begin = found[at].start()
@@ -117,6 +117,9 @@ def inside(text: str) -> tuple[str, Choices] | None:
             return _HEADED.sub("", text[:begin]), Choices((*others, last), cut.labels)
     return None
 
+
+_INSIDE = frozenset(sign for sign in FIRST if sign != "1")
+"""Signs of a first choice in a text; "1" begins a list in the question."""
 
 _STARTS = 8
 """Signs of a first choice that are tried in one text, the last ones."""

@@ -64,7 +64,7 @@ CHOICES = (
 _CHOICE = re.compile(
     r"(?P<noun>(?P<before>(?!.*(?:incorrect|wrong|distractor)).*[ _./-])?(?:option|choice"
     r"|alternative|answer|ans|opt|op|sol|solution|ending|candidate|response|output|antwort|réponse"
-    rf"|opción|respuesta|risposta)s?[ _./-]?)?(?P<sign>[01{''.join(FIRST)}])"
+    rf"|opción|respuesta|risposta)s?[ _./-]?)?(?P<sign>[0{''.join(FIRST)}])"
     r"(?P<after>[.)]?(?(noun)(?:[ _./(-].+)?))",
     re.IGNORECASE,
 )
@@ -186,7 +186,7 @@ class Names(tuple[str, ...]):
                 if sign == "1" and f"{stem}0{after}" in known:
                     continue
                 # as many as there are, so that too many are refused and none is left out
-                signs: Iterable[str] = map(str, count(int(sign))) if sign.isdecimal() else ()
+                signs: Iterable[str] = map(str, count(int(sign))) if sign in "01" else ()
                 signs = signs or next((own for own in SERIES if own[0] == sign), ())
                 there = tuple(takewhile(known.__contains__, (f"{stem}{n}{after}" for n in signs)))
                 if len(there) >= 2:

@@ -35,16 +35,18 @@ _DIGITS = ("0123456789", "٠١٢٣٤٥٦٧٨٩", "۰۱۲۳۴۵۶۷۸۹", "०१
 SERIES: tuple[Sequence[str], ...] = (
     *LETTERS.values(),
     *(letters.lower() for letters in LETTERS.values() if letters.lower() != letters),
+    "".join(chr(ord("Ａ") + at) for at in range(26)),
     *(
         [str(number).translate(str.maketrans(_DIGITS[0], digits)) for number in range(1, 100)]
         for digits in _DIGITS
     ),
     "①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳",
 )
-"""The signs that options have, in order: letters in both cases, numbers, circled numbers."""
+"""The signs that options have, in order: letters in both cases and in full width, numbers,
+circled numbers."""
 
-FIRST = frozenset(own[0] for own in SERIES if own[0].isalpha())
-"""The letters that mark a first option."""
+FIRST = frozenset(own[0] for own in SERIES)
+"""The signs of a first option."""
 
 _PLACES = {
     sign: (script, at)
