@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import shlex
 from collections.abc import Callable, Iterator, Mapping
@@ -160,8 +161,11 @@ def named_columns() -> Columns | None:
     if not any(given.values()):
         return None
     several = {
-        name: tuple(part.strip() for part in (given[name] or "").split(",") if part.strip())
+        name: tuple(
+            filter(None, map(str.strip, next(csv.reader([text], skipinitialspace=True), ())))
+        )
         for name in ("question", "choices")
+        if (text := given[name] or "")
     }
     return Columns(**several, answer=given["answer"], answer_is=given["answer_is"])
 

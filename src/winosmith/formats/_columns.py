@@ -102,8 +102,8 @@ PAIRS = (
 )
 ID = "id qid questionid uid ind idx"
 
-_NAMED = 20
-"""Names of columns that a message lists at most: a screenful."""
+_NAMED, _GROUPS = 20, 4
+"""Names of columns, and groups of columns, that a message lists at most: a screenful."""
 
 _LONE = re.compile(rf"(?<!\w){BLANK}(?!\w)")
 
@@ -218,7 +218,7 @@ class Names(tuple[str, ...]):
         return tuple(name for name in self if _ALSO.fullmatch(plainly(name)))
 
 
-def names_of(rows: Iterable[Row]) -> Names:
+def names_of(rows: Iterable[Iterable[str]]) -> Names:
     """Return the names of the columns of rows, in the order in which they come."""
     return _names(tuple(dict.fromkeys(chain.from_iterable(rows))))
 
@@ -316,7 +316,7 @@ def plan(names: Sequence[str], given: Columns, rows: Sequence[Row]) -> Plan:
 def listing(names: Sequence[str]) -> str:
     """Return names as a message lists them: a screenful, and how many more there are.
 
-    >>> listing(["a", "b"]), listing(["a"] * 1020)[-22:]
+    >>> listing(["a", "b"]), listing(["a"] * 1020)[-19:]
     ("'a', 'b'", "'a', and 1,000 more")
     """
     shown = ", ".join(map(repr, names[:_NAMED]))
@@ -435,7 +435,7 @@ def _numbered(
         return (), ()
     if asked and len(fits) > 1:
         raise FormatError(
-            f"the choices may be {' or '.join(map(listing, fits))}; name them with `choices=`"
+            f"the choices may be {_either(map(tuple, fits))}; name them with `choices=`"
         )
     before = texts[: texts.index(fits[-1])]
     return tuple(fits[-1]), tuple(before[0]) if len(before) == 1 else ()
@@ -495,8 +495,13 @@ def _beside(question: Sequence[str], names: Sequence[str]) -> str | None:
 
 
 def _yes_or_no(answer: str, rows: Sequence[Row]) -> bool:
+    """Return whether nearly all answers are yes or no; others may be typos of these."""
     said = [row.get(answer) for row in rows if not empty(row.get(answer))]
-    return bool(said) and all(str(one).strip().casefold() in _YES_OR_NO for one in said)
+    known = sum(str(one).strip().casefold() in _YES_OR_NO for one in said)
+    return known > 0 and known >= _NEARLY * len(said)
+
+
+_NEARLY = 0.9
 
 
 def _choices(
@@ -529,11 +534,17 @@ def _choices(
         return ()
     if not others or (plain and all(_is_plain(asked, names) for asked in given.question)):
         return found
-    several = dict.fromkeys((found, *others))
     raise FormatError(
-        f"the choices may be {' or '.join(map(listing, several))}; name those that belong to the "
-        "question with `choices=`, and the question with `question=`"
+        f"the choices may be {_either((found, *others))}; name those that belong to the question "
+        "with `choices=`, and the question with `question=`"
     )
+
+
+def _either(several: Iterable[tuple[str, ...]]) -> str:
+    """Return groups of columns as a message lists them."""
+    groups = [*dict.fromkeys(several)]
+    more = f" or one of {len(groups) - _GROUPS:,} more groups" if len(groups) > _GROUPS else ""
+    return " or ".join(map(listing, groups[:_GROUPS])) + more
 
 
 def _is_plain(asked: str, names: Names) -> bool:
@@ -550,8 +561,12 @@ def _numbered_alike(family: _Family, names: Names) -> list[tuple[str, ...]]:
     """Return the columns with other words before the same signs: "Auswahl 1" with "Option 1"."""
     signs, known = [name.removeprefix(family.stem) for name in family.names], {*names}
     stems = (name.removesuffix(signs[0]) for name in names if name.endswith(signs[0]))
-    others = (tuple(own + sign for sign in signs) for own in stems if own not in ("", family.stem))
-    return [own for own in others if all(name in known for name in own)]
+    words = (own for own in stems if own not in ("", family.stem) and not own[-1].isdecimal())
+    return [
+        tuple(own + sign for sign in signs)
+        for own in words
+        if all(own + sign in known for sign in signs)
+    ]
 
 
 def _have_words(names: Sequence[str], rows: Sequence[Row]) -> bool:

@@ -21,7 +21,15 @@ from typing import IO, Any
 
 from winosmith.errors import FormatError, ProblemError
 from winosmith.formats import _base, _columns
-from winosmith.formats._answers import KINDS, fitting, letter_of, readings
+from winosmith.formats._answers import (
+    KINDS,
+    differing,
+    fitting,
+    letter_of,
+    line_list,
+    readings,
+    repeat_note,
+)
 from winosmith.formats._base import Entry, Format, Item, Source, Writer
 from winosmith.formats._choices import PREFIX, flagged, listed, several, spoken, written
 from winosmith.formats._columns import Columns, Plan, Row, empty, has_blank, plainly, plan
@@ -196,7 +204,7 @@ def _with_ids(taken: Plan, found: Sequence[Told]) -> tuple[Plan, list[str]]:
 def _without_repeats(
     drafts: Sequence[_Draft], names: Iterable[str], kind: str, answers: str, known: bool
 ) -> list[str]:
-    """Take columns out of `extra` that say the answer once more, and tell those that differ.
+    """Remove columns from `extra` that are the key again, and report the rows that differ.
 
     Args:
         drafts: the rows.
@@ -218,32 +226,26 @@ def _without_repeats(
             if not (empty(draft.extra.get(name)) or isinstance(draft.extra[name], list | dict))
         ]
         told = [one for one in told if one[2] is not None]
-        differ = {
-            other: [draft.line for draft, readings, key in told if readings.get(other) != key]
-            for other in KINDS
-        }
-        lines = min(differ.values(), key=len)
-        if told and not lines:
-            notes.append(f"{name!r} says the same as the answer, and is left out")
+        differ = differing((draft.line, readings, key) for draft, readings, key in told)
+        if note := repeat_note(name, min(differ.values(), key=len), len(told)):
+            notes.append(note)
             for draft in drafts:
                 draft.extra.pop(name, None)
             continue
-        few = 10 * len(lines) < len(told)
         fits = [
             other for other in KINDS if told and all(other in readings for _, readings, _ in told)
         ]
-        if fits and not few:
-            lines = min((differ[other] for other in fits), key=len)
-        if fits and not few and not known and 2 * len(told) >= keyed:
+        lines = min((differ[other] for other in fits), key=len, default=[])
+        if fits and not known and 2 * len(told) >= keyed:
             raise FormatError(
                 f"{answers!r} and {name!r} may both be the answers, and differ in {len(lines):,} "
                 f"of {len(told):,} rows, the first at line {lines[0]}; say which with "
                 f"`answer={answers!r}` or `answer={name!r}`"
             )
-        if few or fits:
+        if fits:
             notes.append(
-                f"{name!r} tells another answer in {len(lines):,} of {len(told):,} rows, the first "
-                f"at line {lines[0]}"
+                f"{name!r} has another answer in {len(lines):,} of {len(told):,} rows "
+                f"({line_list(lines)})"
             )
     return notes
 
@@ -413,8 +415,8 @@ def _with_classes(
         label = draft.answer
         if label is not None and (meant := typos.get(label.casefold())):
             why = (
-                f"the label {label!r} ({_lines(lines[label])}) may be a typo of {meant!r}: correct "
-                "it, or name its column with `choices=`"
+                f"the label {label!r} ({line_list(lines[label])}) may be a typo of {meant!r}: "
+                "correct it, or name its column with `choices=`"
             )
             bad.append(Entry(draft.line, draft.raw, reason=why))
             continue
@@ -432,7 +434,7 @@ def _spellings(
     for label in sorted(lines, key=lambda one: -len(lines[one])):
         folded = label.casefold()
         if (same := classes.setdefault(folded, label)) != label:
-            notes.append(f"the label {label!r} ({_lines(lines[label])}) is read as {same!r}")
+            notes.append(f"the label {label!r} ({line_list(lines[label])}) is read as {same!r}")
         elif len(lines) <= _FEW_LABELS and not named:
             frequent = (one for one in classes.values() if _may_be_typo(label, one, lines))
             if meant := next(frequent, None):
@@ -462,21 +464,6 @@ def _may_be_typo(label: str, other: str, lines: Mapping[str, Sequence[int]]) -> 
     return rare and (turned or edit_distance(one, two) == 1)
 
 
-def _lines(numbers: Sequence[int]) -> str:
-    """Return line numbers as a message lists them.
-
-    >>> _lines([7]), _lines([7, 9]), _lines([*range(1, 23)])[-24:]
-    ('line 7', 'lines 7 and 9', '18, 19, 20 and 2 more')
-    """
-    *some, last = map(str, numbers[:_LISTED])
-    if len(numbers) > _LISTED:
-        return f"lines {', '.join([*some, last])} and {len(numbers) - _LISTED:,} more"
-    return f"lines {', '.join(some)} and {last}" if some else f"line {last}"
-
-
-_LISTED = 20
-
-
 def _refuse_mixed_letters(drafts: Sequence[_Draft], path: str | Path | None) -> None:
     """Refuse letters of two scripts: the Cyrillic В is the third option, the Latin B the second."""
     lines: defaultdict[str, list[int]] = defaultdict(list)
@@ -485,7 +472,7 @@ def _refuse_mixed_letters(drafts: Sequence[_Draft], path: str | Path | None) -> 
             lines[letter[0]].append(draft.line)
     if len(lines) > 1:
         usual, *others = sorted(lines, key=lambda script: -len(lines[script]))
-        where = "; ".join(f"{script} in {_lines(lines[script])}" for script in others)
+        where = "; ".join(f"{script} in {line_list(lines[script])}" for script in others)
         raise FormatError(
             f"the answers are letters of several scripts, which look alike: {usual} in most rows, "
             f"{where}; write them in one",
@@ -555,9 +542,9 @@ def _kind(drafts: Sequence[_Draft], path: str | Path | None) -> str | None:
     for other, count in ranked[1:]:
         if len(read) - count >= max(1, _CLEARLY * missed):
             continue
-        differing = [d for d, r in read if r.get(best) != r.get(other)]
-        if differing:
-            first, more = differing[0], len(differing) - 1
+        unequal = [d for d, r in read if r.get(best) != r.get(other)]
+        if unequal:
+            first, more = unequal[0], len(unequal) - 1
             raise FormatError(
                 f"the answers may be {KINDS[best]} or {KINDS[other]}, which differ for "
                 f"{first.answer!r} here and in {more:,} more; say which with `answer_is={best!r}` "

@@ -182,10 +182,11 @@ def lacking(source: Source) -> tuple[str, bool]:
     try:
         plan(names, Columns(), [row])
     except FormatError as error:
-        named = " (does the first line name the columns?)" if table else ""
-        asks = _columns.first([*_columns.QUESTION.split(), "questions"], names)
+        header = " (does the first line name the columns?)" if table else ""
+        named = _columns.names_of([names])
+        asks = _columns.first([*_columns.QUESTION.split(), "questions"], named) or named.families
         where = "".join(f"{one}; " for one in source_rows(source)[1])
-        return f"{where}{error.reason}{named}", asks is not None
+        return f"{where}{error.reason}{header}", bool(asks)
     return (
         "the choices of its first row are no list of several: write a JSON list, or a column "
         "for each",
