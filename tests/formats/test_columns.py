@@ -98,17 +98,16 @@ def test_families_are_known_by_their_words_and_numbers(
     plain = {"choices": ["a", "b"]} if "choices_nl" in others else {"option1": "a", "option2": "b"}
     rows = [{"question": "Why?", **plain, **others, **named, "answer": n} for n in (0, 1)]
     path = put(tmp_path, rows)
-    with pytest.raises(FormatError, match=f"the choices may be .* or {[*others][0]!r}"):
+    with pytest.raises(FormatError, match=f"the choices may be .* or {next(iter(others))!r}"):
         formats.scan(path, columns=Columns(tuple(named)))
     assert formats.scan(path).items[0].options == ("a", "b")
 
 
 def test_a_sentence_is_found_by_its_blank(tmp_path: Path) -> None:
     """A column of any name with one `_` in its texts is the sentence; its twins are found."""
-    path = put(tmp_path, sentences("Satz "), ".csv")
-    with pytest.raises(FormatError, match="the column 'ペア' puts 20 of 20 problems into twos"):
-        formats.read(put(tmp_path, [{**row, "qID": f"{row}"} for row in sentences("")], ".csv"))
-    path = put(tmp_path, sentences(""), ".csv")
+    rows = [{"Satz": row.pop("Sentence"), **row} for row in sentences("")]
+    assert len(formats.read(put(tmp_path, rows, ".csv")).twins) == 10
+    path = put(tmp_path, [{**row, "qID": n} for n, row in enumerate(rows)], ".csv")
     assert len(formats.read(path).twins) == 10
     assert len(formats.read(path, pair_by="ペア").twins) == 10
 
@@ -138,6 +137,55 @@ def test_letters_of_two_scripts_are_refused(tmp_path: Path) -> None:
     told = r":7: the answers are letters of several scripts.*Cyrillic in most rows, Latin in line 7"
     with pytest.raises(FormatError, match=told):
         formats.read(put(tmp_path, rows))
+
+
+def test_labels_of_one_class_are_spelt_in_one_way(tmp_path: Path) -> None:
+    """Labels that differ in case are one class; a rare one may be a typo, and its rows are bad."""
+    rows = [{"premise": "A.", "hypothesis": f"{n}?", "label": ("yes", "no")[n % 2]}
+            for n in range(60)]  # fmt: skip
+    for at, label in ((10, "Yes"), (22, "Yes"), (30, "yse"), (33, "noo")):
+        rows[at]["label"] = label
+    found = formats.scan(put(tmp_path, rows))
+    assert {item.options for item in found.items if isinstance(item, Problem)} == {("no", "yes")}
+    assert found.notes[-1] == "the label 'Yes' (lines 11 and 23) is read as 'yes'"
+    assert [(bad.line, str(bad.reason).partition(":")[0]) for bad in found.bad] == [
+        (31, "the label 'yse' (line 31) may be a typo of 'yes'"),
+        (34, "the label 'noo' (line 34) may be a typo of 'no'"),
+    ]
+    named = formats.scan(put(tmp_path, rows), columns=Columns(choices=("label",)))
+    assert not named.bad
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        ("I) w\nII) x\nA. (M) 18) w\nB. 10. x", ("(M) 18) w", "10. x")),
+        ("(A) w (B) x.\n(A) only A\n(B) both (A) and (B)", ("only A", "both (A) and (B)")),
+        ("Why?\nA. a) w\nB. a) x", ("a) w", "a) x")),
+    ],
+)
+def test_options_in_a_text_may_have_signs_inside(
+    tmp_path: Path, text: str, options: tuple[str, str]
+) -> None:
+    """Only signs that continue the series begin an option; a text without any is reported."""
+    rows = [{"question": f"{text} {n}", "answer": "AB"[n % 2]} for n in range(9)]
+    found = formats.scan(put(tmp_path, [*rows, {"question": "Why?", "answer": "A"}]))
+    item = found.items[0]
+    assert isinstance(item, Problem)
+    assert item.options == (options[0], f"{options[1]} 0")
+    [bad] = found.bad
+    assert bad.reason == "no choices are found in its 'question', after signs such as 'A.' and 'B.'"
+
+
+def test_a_null_is_no_option_and_a_key_of_two_options_is_reported(tmp_path: Path) -> None:
+    """A null that fills up a list is no option; a text that two options have is no key."""
+    rows = [{"question": "Why?", "choices": ["w", "x", None], "answer": a} for a in "wx"]
+    rows.append({"question": "Why?", "choices": ["W", "x", "w "], "answer": "w"})
+    rows.append({"question": "Why?", "choices": ["Paris", "x", "paris "], "answer": "PARIS"})
+    found = formats.scan(put(tmp_path, rows))
+    assert [len(item.options) for item in found.items if isinstance(item, Problem)] == [2, 2, 3]
+    [bad] = found.bad
+    assert bad.reason == "the answer 'PARIS' fits the choices 1 and 3; keep one"
 
 
 @pytest.mark.parametrize("text", [{"sentence": "A _ b."}, {"question": "Why?"}])

@@ -268,8 +268,8 @@ def plan(names: Sequence[str], given: Columns, rows: Sequence[Row]) -> Plan:
         answer = right if wrong else answer
     if not choices and not wrong and answer is not None:
         classes = (bool(pair) and not question) or _yes_or_no(answer, rows)
-        if bool(pair) and not question:
-            question = (*_word_of(pair, names, rows), *pair)
+    if classes and pair and not question:
+        question = (*_word_of(pair, names, rows), *pair)
     guessed = False
     if not (choices or wrong or classes) and answer is not None:
         choices, before = _numbered(names, answer, rows, given.question)
