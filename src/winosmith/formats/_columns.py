@@ -282,7 +282,8 @@ def plan(names: Sequence[str], given: Columns, rows: Sequence[Row]) -> Plan:
             f"each{told}"
         )
     may_have_blanks = bool(given.question or given.choices)
-    if not question and choices and (blanks := _with_blanks(names, rows)):
+    have_texts = len(choices) == 1 or _have_words(choices, rows)
+    if not question and have_texts and (blanks := _with_blanks(names, rows)):
         if len(blanks) > 1:
             raise FormatError(
                 f"several columns have sentences with a blank: {listing(blanks)}; name one with "
