@@ -116,7 +116,8 @@ def _unread_pairs(problems: Sequence[Problem]) -> tuple[str, int] | None:
             columns[key].append(value)
     least = _NEARLY * len(problems)
     for key, values in columns.items():
-        if 2 * len({*values}) < least or len(values) < least:
+        different = len({*values})  # of pairs, half as many as values
+        if 2 * different < least or 2 * (len(values) - different) < least:
             continue
         if 2 * sum(count == 2 for count in Counter(values).values()) < least:
             continue
