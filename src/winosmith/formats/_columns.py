@@ -144,7 +144,7 @@ class Plan:
 
     @property
     def used(self) -> frozenset[str]:
-        """The columns that are something; made anew each time."""
+        """The columns that are something; computed on each call."""
         return frozenset(
             {*self.question, *self.choices, *self.wrong, self.answer or "", self.id or ""}
         )
@@ -185,7 +185,7 @@ class Names(tuple[str, ...]):
                 stem, sign, after = name[: match.start("sign")], match["sign"], match["after"]
                 if sign == "1" and f"{stem}0{after}" in known:
                     continue
-                # as many as there are, so that too many are refused and none is left out
+                # All that are there: too many are refused, and none is omitted.
                 signs: Iterable[str] = map(str, count(int(sign))) if sign in "01" else ()
                 signs = signs or next((own for own in SERIES if own[0] == sign), ())
                 there = tuple(takewhile(known.__contains__, (f"{stem}{n}{after}" for n in signs)))
@@ -304,8 +304,8 @@ def plan(names: Sequence[str], given: Columns, rows: Sequence[Row]) -> Plan:
             "no column is known for the choices: name them with `choices=`, or name there the "
             f"column of the answers if its labels are all the choices{told}"
         )
-    if given.choices and not given.question:
-        _refuse_other_family(names, given.choices)
+    if given.choices and not given.question and len(names.families) > 1:
+        _refuse_other_family(names, given.choices, question)
     taken = {*question, *choices, *wrong, answer}
     own_id = next((name for name in there(ID.split(), names) if name not in taken), None)
     return Plan(
@@ -571,17 +571,18 @@ def _numbered_alike(family: _Family, names: Names) -> list[tuple[str, ...]]:
 
 
 def _have_words(names: Sequence[str], rows: Sequence[Row]) -> bool:
-    """Return whether columns hold texts, not numbers, marks, or whether something is so."""
+    """Return whether columns hold texts that are more than numbers, marks, yes or no."""
     said = (row.get(name) for row in rows for name in names)
     texts = (one.strip().casefold() for one in said if isinstance(one, str))
     return any(text not in _YES_OR_NO and any(map(str.isalpha, text)) for text in texts)
 
 
-def _refuse_other_family(names: Names, choices: tuple[str, ...]) -> None:
-    """Refuse choices with a word of their own if the question that was found may lack it."""
+def _refuse_other_family(names: Names, choices: tuple[str, ...], question: Sequence[str]) -> None:
+    """Refuse choices with a word of their own if the question that was found lacks it."""
     own = next((family for family in names.families if {*family.names} == {*choices}), None)
-    alike = [name for name in names if own and own.includes(name) and name not in choices]
-    if alike:
+    if own is None or any(map(own.includes, question)):
+        return
+    if alike := [name for name in names if own.includes(name) and name not in choices]:
         raise FormatError(
             f"the question of {listing(choices)} may be {listing(alike)}; name it with `question=`"
         )

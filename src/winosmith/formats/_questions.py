@@ -385,7 +385,8 @@ def _with_blanks(drafts: Sequence[_Draft]) -> list[str]:
         twin = draft.extra.pop("twin_id", None)
         draft.twin_id = None if empty(twin) else str(twin)
     others = len(drafts) - len(some)
-    return [f"{others:,} of {len(drafts):,} texts have no single '_': questions"] if others else []
+    many = f"{others:,} of {len(drafts):,} texts"
+    return [f"{many} have no single '_', and are read as questions"] if others else []
 
 
 def _with_classes(
@@ -451,7 +452,7 @@ _TYPO = 10
 
 
 def _may_be_typo(label: str, other: str, lines: Mapping[str, Sequence[int]]) -> bool:
-    """Return whether a rare word differs from a frequent one by one letter, or by two in turn.
+    """Return whether a rare word is a frequent one with one letter more, less or exchanged.
 
     >>> _may_be_typo("yse", "yes", {"yse": [3], "yes": [*range(10)]})
     True
@@ -459,9 +460,9 @@ def _may_be_typo(label: str, other: str, lines: Mapping[str, Sequence[int]]) -> 
     one, two = label.casefold(), other.casefold()
     if not (one + two).isalpha() or max(len(one), len(two)) < 3 or one == two:
         return False
-    turned = sorted(one) == sorted(two) and sum(map(str.__ne__, one, two)) == 2
+    swapped = sorted(one) == sorted(two) and sum(map(str.__ne__, one, two)) == 2
     rare = _TYPO * len(lines[label]) <= len(lines[other])
-    return rare and (turned or edit_distance(one, two) == 1)
+    return rare and (swapped or edit_distance(one, two) == 1)
 
 
 def _refuse_mixed_letters(drafts: Sequence[_Draft], path: str | Path | None) -> None:
