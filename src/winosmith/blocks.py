@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.problem import BLANK, Lineage, Problem
-from winosmith.text import composed, pieces, tokens
+from winosmith.text import composed, pieces, tokens, visible
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -212,7 +212,7 @@ def _several_owners(
 
 
 def _lowered_options(problem: Problem) -> tuple[str, ...]:
-    return tuple(sorted({*map(str.lower, problem.options)}))
+    return tuple(sorted({visible(option).lower() for option in problem.options}))
 
 
 def _word_set(words: Sequence[str]) -> frozenset[str]:
@@ -311,12 +311,12 @@ def contradictions(
 
 
 def plain(text: str) -> str:
-    """Return the tokens of a text in lower case and composed, as copies and blocks compare it."""
+    """Return the visible tokens of a text in lower case and composed, as copies are compared."""
     return " ".join(tokens(_lowered(text)))
 
 
 def _lowered(text: str) -> str:
-    return composed(text).lower()
+    return composed(visible(text)).lower()
 
 
 def _grouped(by_pronoun: dict[str | None, list[int]]) -> Iterable[list[int]]:

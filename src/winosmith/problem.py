@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import ItemsView, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
+from functools import lru_cache
 from typing import Literal
 
 from winosmith.errors import ProblemError
@@ -43,15 +44,33 @@ ONLY = -1
 
 Scalar = str | int | float | bool | None
 
-EXTRA_KEY = re.compile(r"[a-z][a-z0-9_]*\.[A-Za-z0-9_]+")
+_BREAKS = r"\x00-\x1f\x7f-\x9f\u2028\u2029"
+EXTRA_KEY = re.compile(rf"[a-z][a-z0-9_]*\.[^\s{_BREAKS}](?:[^{_BREAKS}]*[^\s{_BREAKS}])?")
+"""A format and the name of a field, in any script and with any mark, on one line."""
+
+_BROKEN = re.compile(rf"[{_BREAKS}\ud800-\udfff]+")
+
+
+_MANY = 1 << 17
+"""Names of columns whose keys are remembered, since each row has them."""
+
+
+@lru_cache(_MANY)
+def extra_key(prefix: str, name: str) -> str:
+    r"""Return the key of `Extra` for a column: its own name, on one line.
+
+    >>> extra_key("csv", "Größe (cm)"), extra_key("csv", "Right\nanswer"), extra_key("csv", " ")
+    ('csv.Größe (cm)', 'csv.Right answer', 'csv.unnamed')
+    """
+    return f"{prefix}.{_BROKEN.sub(' ', name).strip() or 'unnamed'}"
 
 
 class Extra(Mapping[str, Scalar]):
     """A frozen, hashable mapping of scalars for what only one file format knows.
 
-    Keys read `format.field` ("winogender.occupation", "pdp.agree"), so that a file round-trips
-    without its peculiarities entering the vocabulary. Solvers never see it: `Problem.blind`
-    empties it. Iteration is in the order of the keys.
+    Keys read `format.field` ("winogender.occupation", "csv.Größe (cm)"), so that a file round-trips
+    without its peculiarities entering the vocabulary. A field is a name on one line, in any script.
+    Solvers never see it: `Problem.blind` empties it. Iteration is in the order of the keys.
 
     Raises:
         ProblemError: a key that is not `format.field`, or a value that is not a finite scalar.
@@ -67,10 +86,10 @@ class Extra(Mapping[str, Scalar]):
         if not isinstance(items, Mapping):
             raise ProblemError(f"extra must map keys to values, not {items!r}")
         for key, value in items.items():
-            if not isinstance(key, str) or not EXTRA_KEY.fullmatch(key):
-                raise ProblemError(f"the extra key {key!r} must read 'format.field'")
+            _check_key(key)
             if isinstance(value, str):
-                _check_text(key, value)
+                if not value.isascii():
+                    _check_text(key, value)
             elif value is not None and not isinstance(value, int | float):
                 raise ProblemError(f"the extra value of {key!r} must be a scalar, not {value!r}")
             elif isinstance(value, float) and not math.isfinite(value):
@@ -79,6 +98,10 @@ class Extra(Mapping[str, Scalar]):
 
     def __getitem__(self, key: str) -> Scalar:
         return self._items[key]
+
+    def items(self) -> ItemsView[str, Scalar]:
+        """Return the keys with their values."""
+        return self._items.items()
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._items)
@@ -94,6 +117,13 @@ class Extra(Mapping[str, Scalar]):
 
 
 _NOTHING = Extra()
+
+
+@lru_cache(_MANY)
+def _check_key(key: object) -> None:
+    if not isinstance(key, str) or not EXTRA_KEY.fullmatch(key):
+        raise ProblemError(f"the extra key {key!r} must read 'format.field'")
+    _check_text("an extra key", key)
 
 
 def _check_text(name: str, value: object, *, optional: bool = False) -> None:

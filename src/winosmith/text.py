@@ -145,6 +145,21 @@ FUNCTION_WORDS = frozenset(
 """Words that can't be an anchor (WinoGrande, section 2: "the, it, he, of") nor carry meaning."""
 
 
+_INVISIBLE = re.compile(
+    r"[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff]"
+)
+"""Format characters (general category Cf of Unicode), which show as nothing."""
+
+
+def visible(text: str) -> str:
+    r"""Return a text without format characters, such as a space of no width.
+
+    >>> visible("a\u200b cup")
+    'a cup'
+    """
+    return text if text.isascii() else _INVISIBLE.sub("", text)
+
+
 @lru_cache(4096)
 def _script(letter: str) -> str:
     """Return the first word of a letter's Unicode name: its script, "LATIN" or "CJK".

@@ -267,6 +267,17 @@ def test_near_copies_with_other_answers_are_told_to_be_looked_at() -> None:
     assert "Look whether a key is wrong" in table
 
 
+def test_what_a_template_or_another_list_left_is_found() -> None:
+    """Odd numbers of options and unfilled fields are found; an invisible sign hides no copy."""
+    texts = ["Which cup fell?", "Which c\u200bup fell?", "Is <answer> so?", "Why {x} and <b>?"]
+    options = [("a", "b", "c"), ("a", "b", "c"), ("a", "b"), ("{{answerA}}", "b", "c")]
+    seen = _review.review(Dataset(
+        Problem(str(n), text, own, 0, blank=None)
+        for n, (text, own) in enumerate(zip(texts, options, strict=True))
+    ))  # fmt: skip
+    assert (seen.uneven, seen.unfilled, seen.copies.groups) == (("2",), ("2", "3"), (("0", "1"),))
+
+
 def test_a_rule_that_no_item_carries_has_no_row() -> None:
     """Of yes and no there is no third option: no band of no width, but a name in a sentence."""
     rng = np.random.default_rng(0)

@@ -303,10 +303,7 @@ class TestEveryFormat:
     [
         ("sentence,option1,answer\nA _ b.,x,1\n", "'csv', for which it lacks the column 'option2'"),
         ("Sentence,Option1,option2\n", "the columns 'option1' (it has 'Option1'), 'sentence' (it"),
-        (
-            '{"sentence": "A _ b.", "options": ["x", "y"]}',
-            "'winosmith', for which it lacks the key",
-        ),
+        ('{"sentence": "A b.", "options": ["x", "y"]}', "'winosmith', for which it lacks the key"),
         ('{"sentence": "A _ b.", "option1": "x"}', "'winogrande', for which it lacks the key 'op"),
         ('{"premise": "A.", "choice1": "B."}', "'superglue-copa', for which it lacks the key 'ch"),
         ('[{"question_id": 1}]', "'substitutions', for which it lacks the key 'substitution'"),

@@ -245,7 +245,7 @@ def test_a_column_that_pairs_nothing_is_refused(tmp_path: Path) -> None:
     """A column that is not there is refused with those that are; so is one that nobody shares."""
     path = tmp_path / "pairs.csv"
     path.write_text(as_csv(made_twins(2).problems, group=str, seen=lambda at: "x"))
-    with pytest.raises(FormatError, match=r"no column 'pair' to pair by; .*: group, seen"):
+    with pytest.raises(FormatError, match=r"no column 'pair' to pair by; .*: 'group', 'seen'"):
         formats.read(path, pair_by="pair")
     with pytest.raises(FormatError, match=r"no two problems share a value of 'group'"):
         formats.read(path, pair_by="group")

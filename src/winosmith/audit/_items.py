@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -315,6 +316,43 @@ def _blocks(dataset: Dataset) -> list[list[int]]:
             parted.setdefault(apart[row], []).append(row)
         found += parted.values()
     return found
+
+
+def uneven(dataset: Dataset) -> tuple[str, ...]:
+    """Return the ids of the items with another number of options than most items have.
+
+    >>> made = [Problem(str(n), "Why?", tuple("abcd")[: 3 + (n > 0)], blank=None) for n in range(9)]
+    >>> uneven(Dataset(made))
+    ('0',)
+    """
+    counts = Counter(len(problem.options) for problem in dataset)
+    usual, often = max(counts.items(), key=lambda one: one[1], default=(0, 0))
+    if 2 * often <= len(dataset):
+        return ()
+    return tuple(problem.id for problem in dataset if len(problem.options) != usual)
+
+
+_WHOLE_FIELD = re.compile(r"\s*\{\s*[A-Za-z_]\w{2,}\s*\}\s*")
+_FIELD = re.compile(
+    r"\{\{\s*[A-Za-z_]\w{2,}\s*\}\}|(?<![\w\\])[{<](?:correct_?)?(?:answer|option|choice"
+    r"|question|context|passage|sentence|premise|hypothesis|label|target|placeholder|name)"
+    r"(?:_?(?:\d+|[A-Za-z]))?[}>]",
+    re.IGNORECASE,
+)
+"""Fields of a template that was not filled in: any as a whole option; in a text, with the names
+that templates use, since code and formulas have braces too."""
+
+
+def has_unfilled_field(problem: Problem) -> bool:
+    r"""Return whether a field of a template is left in an item's text or options.
+
+    >>> [has_unfilled_field(Problem("q", text, (option, "b"), blank=None)) for text, option in
+    ...  [("Why?", "<answer>"), ("Is {{answerA}} so?", "a"), (r"\text{answer} in {x}", "a")]]
+    [True, True, False]
+    """
+    return any(map(_WHOLE_FIELD.fullmatch, problem.options)) or any(
+        map(_FIELD.search, (problem.sentence, *problem.options))
+    )
 
 
 def _key(problem: Problem) -> int:

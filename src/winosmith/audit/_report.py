@@ -412,6 +412,8 @@ def _rest(audit: Audit) -> Iterator[report.Block]:
             ("pairs of nearly identical items", seen.alike),
             ("of these, with another text as the answer", seen.differing),
             ("options equal but for case or a mark", [[one] for one in seen.equal]),
+            ("items with another number of options than most", [[one] for one in seen.uneven]),
+            ("items with an unfilled field of a template", [[one] for one in seen.unfilled]),
             ("records that are no items", refused),
         ]
         rows += [

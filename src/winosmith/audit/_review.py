@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from winosmith.audit._items import has_unfilled_field, uneven
 from winosmith.audit._pace import Step, paced
 from winosmith.blocks import copies as rows_of_copies, plain
 from winosmith.dataset import Dataset
@@ -19,7 +20,7 @@ from winosmith.formats import content
 from winosmith.lookalikes import Partners, find, of_both
 from winosmith.metrics import Copies, Leak, columns, copies, leaks
 from winosmith.problem import Problem
-from winosmith.text import pieces
+from winosmith.text import pieces, visible
 
 ALIKE = 0.8
 """Near-duplicates share this many of the words that either holds (Jaccard 1901)."""
@@ -119,6 +120,8 @@ class Review:
 
     Attributes:
         equal: items with options that differ in case or in a mark at the end alone.
+        uneven: items with another number of options than most items have.
+        unfilled: items with a field of a template, such as `{{answer}}`, that was not filled in.
         copies: identical items, those with contradictory keys among them.
         alike: pairs that share four fifths of their words, twins and copies apart.
         differing: those of `alike` whose answers are different texts, the pairs with the same
@@ -129,6 +132,8 @@ class Review:
     """
 
     equal: tuple[str, ...]
+    uneven: tuple[str, ...]
+    unfilled: tuple[str, ...]
     copies: Copies
     alike: tuple[tuple[str, str], ...]
     differing: tuple[tuple[str, str], ...]
@@ -140,6 +145,8 @@ class Review:
         """Return it as JSON can hold it: how many of each kind, and the first few ids."""
         kinds: dict[str, Sequence[Any]] = {
             "equal_options": self.equal,
+            "other_number_of_options": self.uneven,
+            "unfilled_fields": self.unfilled,
             "near_duplicates": self.alike,
             "near_duplicates_that_differ": self.differing,
         }
@@ -166,6 +173,8 @@ def review(dataset: Dataset, seed: int = 0, step: Step = lambda _: None) -> Revi
     alike = _near(dataset, step)
     return Review(
         tuple(p.id for p in dataset if len({*map(_bare, p.options)}) < len(p.options)),
+        uneven(dataset),
+        tuple(p.id for p in dataset if has_unfilled_field(p)),
         copies(dataset),
         tuple((one.id, other.id) for one, other in alike),
         tuple((one.id, other.id) for one, other in _differing(alike)),
@@ -234,7 +243,7 @@ def near(
     """
     if not problems:
         return []
-    texts = (" ".join((p.sentence, *sorted(p.options))).lower() for p in problems)
+    texts = (visible(" ".join((p.sentence, *sorted(p.options)))).lower() for p in problems)
     number: dict[Hashable, int] = {}
     owner = None
     if owners is not None:

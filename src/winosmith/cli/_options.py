@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -156,8 +157,11 @@ def named_columns() -> Columns | None:
     if not any(given.values()):
         return None
     several = {
-        name: tuple(part.strip() for part in (given[name] or "").split(",") if part.strip())
+        name: tuple(
+            filter(None, map(str.strip, next(csv.reader([text], skipinitialspace=True), ())))
+        )
         for name in ("question", "choices")
+        if (text := given[name] or "")
     }
     return Columns(**several, answer=given["answer"], answer_is=given["answer_is"])
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from string import ascii_uppercase
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+from winosmith.formats._base import Entry
 from winosmith.formats._choices import PREFIX
-from winosmith.formats._columns import plainly
+from winosmith.formats._columns import empty, names_of, of_answers, plainly
+from winosmith.formats._letters import place
+from winosmith.problem import Extra, Problem
 from winosmith.text import composed
 
 KINDS = {
@@ -20,7 +23,9 @@ KINDS = {
 }
 """What the answers of a file may be, in words."""
 
-_LETTER = re.compile(r"\s*\(?([A-Za-z])[.):]?\s*")
+_LETTER = re.compile(r"\s*[(（\[]?(\w)\u0640?[.)．、:：）\]]?\s*")
+"""A letter of any script; in Arabic, it may have a stroke (tatweel) after it."""
+
 _DECKED = re.compile(r"\$?\\boxed\{\s*(.+?)\s*\}\$?|[*_`]{1,3}(.+?)[*_`]{1,3}")
 """An answer as models and Markdown write it: \\boxed{B}, **B**."""
 
@@ -62,16 +67,37 @@ def readings(
         return found
     if decks and not found and (bare := _DECKED.fullmatch(said)):
         return readings(bare[1] or bare[2], options, labels, signed, decks - 1)
+    if (letter := letter_of(value)) and letter[1] < count:
+        found["letter"] = letter[1]
     if isinstance(value, str):
-        value = said = composed(value, "NFKC")  # ③ and Ｃ
-    if isinstance(value, str) and (letter := _LETTER.fullmatch(value)):
-        at = ascii_uppercase.index(letter[1].upper())
-        found |= {"letter": at} if at < count else {}
-    if isinstance(value, int) or re.fullmatch(r"[0-9]{1,4}(\.0?)?", said):
+        said = composed(value, "NFKC")  # ③
+    if isinstance(value, int) or re.fullmatch(r"\d{1,4}(\.0?)?", said):
         number = value if isinstance(value, int) else int(float(said))
         found |= {"0": number} if 0 <= number < count else {}
         found |= {"1": number - 1} if 1 <= number <= count else {}
     return found
+
+
+def letter_of(value: Any) -> tuple[str, int] | None:
+    """Return the script of an answer that is one letter, and the letter's 0-based place in it.
+
+    >>> letter_of("(b)"), letter_of("В."), letter_of("Ｃ"), letter_of("red")
+    (('Latin', 1), ('Cyrillic', 2), ('Latin', 2), None)
+    """
+    if not isinstance(value, str) or not (found := _LETTER.fullmatch(value)):
+        return None
+    return place(found[1]) or place(composed(found[1], "NFKC"))
+
+
+def fitting(value: Any, options: Sequence[str], labels: Sequence[str]) -> list[int]:
+    """Return the choices whose text or label is the answer, in any case.
+
+    >>> fitting("Paris", ["PARIS", "Rome", "paris "], [])
+    [0, 2]
+    """
+    said = " ".join(str(value).split()).casefold()
+    texts = [[" ".join(text.split()).casefold() for text in own] for own in (options, labels)]
+    return sorted({at for own in texts for at, text in enumerate(own) if text == said})
 
 
 def _labelled(said: str, options: Sequence[str], labels: Sequence[str]) -> Iterator[int]:
@@ -90,3 +116,75 @@ def _place(said: str, choices: Iterable[Sequence[str]]) -> int | None:
             if tidied.count(as_read(said)) == 1:
                 return tidied.index(as_read(said))
     return None
+
+
+_FEW = 10
+"""A column is the key again if it differs in less than one row of so many."""
+
+
+def differing(rows: Iterable[tuple[int, Mapping[str, int], int | None]]) -> dict[str, list[int]]:
+    """Return the lines that have another answer in a second column, by what this one may be.
+
+    Args:
+        rows: line, readings of the second column, and key.
+    """
+    found = [*rows]
+    return {kind: [line for line, read, key in found if read.get(kind) != key] for kind in KINDS}
+
+
+def repeat_note(name: str, lines: Sequence[int], count: int) -> str | None:
+    """Return the note on a column that is the key under another name; None if it is not.
+
+    >>> repeat_note("answer_index", [7], 40)
+    "'answer_index' is the key again, and is omitted; it differs in 1 of 40 rows (line 7)"
+    """
+    if _FEW * len(lines) >= count:
+        return None
+    if not lines:
+        return f"{name!r} says the same as the answer, and is left out"
+    where = f"it differs in {len(lines):,} of {count:,} rows ({line_list(lines)})"
+    return f"{name!r} is the key again, and is omitted; {where}"
+
+
+def without_repeats(entries: list[Entry]) -> tuple[list[Entry], list[str]]:
+    """Remove fields from `extra` that are the key under another name, with a note for each."""
+    keyed = [
+        (one, one.item, one.item.answer)
+        for one in entries
+        if isinstance(one.item, Problem) and one.item.answer is not None
+    ]
+    fields = {key: key.partition(".")[2] for key in names_of(item.extra for _, item, _ in keyed)}
+    repeats, notes = set[str](), list[str]()
+    for key, field in fields.items():
+        if of_answers(field):
+            rows = [
+                (one.line, readings(item.extra[key], item.options), answer)
+                for one, item, answer in keyed
+                if not empty(item.extra.get(key))
+            ]
+            lines = min(differing(rows).values(), key=len)
+            if note := repeat_note(field, lines, len(rows)):
+                repeats.add(key)
+                notes.append(note)
+    if not repeats:
+        return entries, []
+    for row, one in enumerate(entries):
+        if isinstance(one.item, Problem) and not repeats.isdisjoint(one.item.extra):
+            kept = Extra({k: value for k, value in one.item.extra.items() if k not in repeats})
+            entries[row] = replace(one, item=replace(one.item, extra=kept))
+    return entries, notes
+
+
+def line_list(numbers: Sequence[int]) -> str:
+    """Return line numbers as a message lists them.
+
+    >>> line_list([7]), line_list([7, 9]), line_list([*range(1, 23)])[-21:]
+    ('line 7', 'lines 7 and 9', '18, 19, 20 and 2 more')
+    """
+    *some, last = map(str, numbers[:_LISTED])
+    if len(numbers) > _LISTED:
+        return f"lines {', '.join([*some, last])} and {len(numbers) - _LISTED:,} more"
+    return f"lines {', '.join(some)} and {last}" if some else f"line {last}"
+
+
+_LISTED = 20

@@ -32,7 +32,7 @@ from defusedxml.ElementTree import DefusedXMLParser
 from winosmith.errors import FormatError, ProblemError
 from winosmith.formats._packed import content
 from winosmith.outputs import unguarded
-from winosmith.problem import BLANK, Claim, Problem, Scalar
+from winosmith.problem import BLANK, Claim, Problem, Scalar, extra_key
 from winosmith.records import DECODER, parsed
 from winosmith.text import writing
 
@@ -138,21 +138,32 @@ def together(
         yield line, between.join(raw for _, raw, _, _ in found), held or None, reason
 
 
-def option_number(value: object, options: int) -> int | None:
-    """Return the 0-based answer of a 1-based number written as text or integer, or None if empty.
+def option_number(value: object, options: int, first: int = 1) -> int | None:
+    """Return the 0-based answer of an option's number, or None if it is withheld.
+
+    A column of whole numbers with gaps may be written as 1.0 and 2.0, and a gap as NaN.
+
+    Args:
+        value: text or number.
+        options: how many options there are.
+        first: the number of the first option. If it is 0, -1 withholds the answer.
 
     Raises:
         ProblemError: it is neither empty nor one of the options' numbers.
 
-    >>> option_number("2", 2), option_number("", 2), option_number(None, 2)
-    (1, None, None)
+    >>> option_number("2", 2), option_number(2.0, 2), option_number("", 2), option_number(1, 2, 0)
+    (1, 1, None, 1)
     """
-    if value is None or value == "":
+    if value is None or value == "" or value != value:  # NaN
         return None
-    if str(value) in map(str, range(1, options + 1)) and not isinstance(value, bool):
-        return int(str(value)) - 1
+    number = str(value).removesuffix(".0")
+    if number in map(str, range(first, options + first)) and not isinstance(value, bool):
+        return int(number) - first
+    if first == 0 and number == "-1":
+        return None
     raise ProblemError(
-        f"the answer is {value!r}; with {options} options it must be a number from 1 to {options}"
+        f"the answer is {value!r}; with {options} options it must be a number from {first} to "
+        f"{options + first - 1}"
     )
 
 
@@ -166,7 +177,7 @@ def scalars(record: Iterable[tuple[str, object]], format_key: str) -> dict[str, 
     for key, value in record:
         if value is not None and not isinstance(value, str | int | float | bool):
             raise ProblemError(f"{key!r} must be a text, a number or true or false, not {value!r}")
-        kept[f"{format_key}.{key}"] = value
+        kept[extra_key(format_key, key)] = value
     return kept
 
 
@@ -535,7 +546,8 @@ def rows(
         if len(cells) != len(header):
             wrong = f"the row has {len(cells)} cells; the header has {len(header)}"
         raw = source.slice(first, reader.line_num)
-        found = dict(zip(header, map(unguarded, cells), strict=False))
+        texts = map(unguarded, cells) if "'" in raw else cells
+        found = dict(zip(header, texts, strict=False))
         yield first, raw, None if wrong else found, wrong
 
 
@@ -564,7 +576,7 @@ _WHOLE = re.compile(r'"(?:[^"]|"")*"')
 def _header_checked(
     header: list[str], needed: Iterable[str], source: Source, line: int
 ) -> list[str]:
-    names = [name.strip() for name in header]
+    names = [unguarded(name).strip() for name in header]
     missing = [name for name in needed if name not in names]
     if missing:
         raise FormatError(f"the table has no column {missing[0]!r}", source.path, line)

@@ -15,11 +15,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
-from string import ascii_lowercase, ascii_uppercase
 from typing import Any
 
 from winosmith.errors import ProblemError
 from winosmith.formats._columns import FLAGS, first
+from winosmith.formats._letters import FIRST, SERIES
 from winosmith.records import parsed
 
 
@@ -46,20 +46,17 @@ _OF_SCORES = re.compile("score|target", re.IGNORECASE)
 """Names of columns whose numbers are scores, under whatever signs: BIG-bench's options a and b."""
 
 _PYTHON = re.compile(r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""", re.DOTALL)
-_SIGN = re.compile(r"(?:^|(?<=[\s,;|/]))\(?([A-Za-z]|[0-9]{1,2})\s?(?:\)|[.:](?=\s))\s*(?=\S)")
-
-SERIES: tuple[Sequence[str], ...] = (
-    ascii_uppercase,
-    ascii_lowercase,
-    [str(number) for number in range(1, 100)],
-    "①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳",
+_SIGN = re.compile(
+    r"(?P<line>^|\n[ \t]*)?(?:(?<=[\s,;|/])|^)[(（\[]?(?P<sign>\d{1,2}|\w)"
+    r"(?:\s?(?:[)．、）\]]|[.:：](?=\s))|(?<=[①-⑳]))(?=\s*\S)"
 )
-"""The signs that choices have, in order."""
+"""A sign before one of several choices in a text; `line` if it begins a line."""
 
 PREFIX = re.compile(
-    r"\s*[(（]?(?:([A-Za-z])[.):．、：）]\s*|([0-9]{1,2})(?:[)．、：）]\s*|[.:]\s+)|([①-⑳])\s*)(?=\S)"
+    r"\s*[(（\[]?(?:([^\W\d_])\u0640?[.):．、：）\]]\s*|(\d{1,2})(?:[)．、：）\]]\s*|[.:]\s+)|([①-⑳])\s*)"
+    r"(?=\S)"
 )
-"""A sign before a choice: "A.", "(2)", "③"."""
+"""A sign before a choice: "A.", "(2)", "③", "Б)"."""
 
 
 def listed(value: Any, name: str, *, answered: bool = False) -> Choices:
@@ -85,7 +82,13 @@ def listed(value: Any, name: str, *, answered: bool = False) -> Choices:
         raise ProblemError(f"{name!r} must be a list of choices, not {str(value)[:60]!r}")
     if value and all(isinstance(one, Mapping) for one in value):
         return _of_mappings(value, name)
-    return Choices(tuple(map(written, value)))
+    return Choices(tuple(map(written, _filled(value))))
+
+
+def _filled(values: Sequence[Any]) -> Sequence[Any]:
+    """Return what comes before the nulls at the end, which a table of lists fills in."""
+    last = next((at for at, one in enumerate(reversed(values)) if one is not None), len(values))
+    return values[: len(values) - last]
 
 
 _HEADED = re.compile(r"\s*(?:(?:answer )?(?:options|choices)\s*:)?\s*$", re.IGNORECASE)
@@ -98,17 +101,28 @@ def inside(text: str) -> tuple[str, Choices] | None:
 
     >>> inside("Which is it? (A) a cup (B) a jug")
     ('Which is it?', Choices(options=('a cup', 'a jug'), labels=('A', 'B'), right=()))
-    >>> inside("Which is it?\nOptions:\nA. a cup\nB. a jug\nAnswer:")[1].options
-    ('a cup', 'a jug')
+    >>> inside("Which is it?\nOptions:\nA. a cup\nB. 18) a) a jug\nAnswer:")[1].options
+    ('a cup', '18) a) a jug')
     """
-    starts = [one.start() for one in _SIGN.finditer(text) if one[1] in ("A", "a")]
-    cut = _cut(text[starts[-1] :]) if starts else None
-    if cut is None or not text[: starts[-1]].strip():
-        return None
-    *others, last = cut.options
-    if not any("\n" in one for one in others):
-        last = last.partition("\n")[0].rstrip()
-    return _HEADED.sub("", text[: starts[-1]]), Choices((*others, last), cut.labels)
+    found = [*_SIGN.finditer(text)]
+    starts = [at for at, one in enumerate(found) if one["sign"] in _INSIDE]
+    # The last ones, of those that begin a line first: others may be inside a choice.
+    for at in sorted(starts[-_STARTS:], key=lambda at: (found[at]["line"] is None, -at)):
+        begin = found[at].start()
+        cut = _cut(text, found[at:])
+        if cut is not None and text[:begin].strip():
+            *others, last = cut.options
+            if not any("\n" in one for one in others):
+                last = last.partition("\n")[0].rstrip()
+            return _HEADED.sub("", text[:begin]), Choices((*others, last), cut.labels)
+    return None
+
+
+_INSIDE = frozenset(sign for sign in FIRST if sign != "1")
+"""Signs of a first choice in a text; "1" begins a list in the question."""
+
+_STARTS = 8
+"""Signs of a first choice that are tried in one text, the last ones."""
 
 
 _TURN = re.compile(r"(?:^|\n)\s*[A-Z][A-Za-z ]{0,20}: ?")
@@ -189,8 +203,8 @@ def _of_mapping(value: Mapping[Any, Any], name: str, answered: bool) -> Choices:
         signs = value[labels]
         if not isinstance(signs, list) or len(signs) != len(value[text]):
             raise ProblemError(f"{name!r} has not as many labels as texts")
-        right = flagged(signs, len(signs))
-        options = tuple(map(written, value[text]))
+        options = tuple(map(written, _filled(value[text])))
+        right = flagged(signs := signs[: len(options)], len(options))
         return Choices(options, tuple(map(str, signs)), right or ())
     if (right := _scored([*value.values()])) is not None:  # {"a cup": 1, "a jug": 0}
         texts_may_be = _in_order(keys) and len({*value.values()}) == len(value)
@@ -277,27 +291,38 @@ def _with_commas(cell: str) -> str:
     return "".join(parts)
 
 
-def _cut(cell: str) -> Choices | None:
-    """Return the choices of one text, cut at their signs; None where these don't tell them apart.
+def _cut(text: str, signs: Sequence[re.Match[str]] | None = None) -> Choices | None:
+    """Return the choices of a text, cut at their signs; None where these don't tell them apart.
+
+    Signs that continue no series are part of a choice. So are those inside a line, if all choices
+    begin one.
+
+    Args:
+        text: of the choices, which begin it, or at the first of the signs.
+        signs: those from the first choice on; found if omitted.
 
     >>> _cut("a ) 38 , b ) 27.675 , c ) none")
     Choices(options=('38', '27.675', 'none'), labels=('a', 'b', 'c'), right=())
-    >>> _cut("A) vitamin A) B) iron") is None
-    True
+    >>> _cut("A) (M) 10. B) 18) iron").options, _cut("A) vitamin A) B) iron")
+    (('(M) 10.', '18) iron'), None)
     """
-    cell = cell.strip()
-    found = list(_SIGN.finditer(cell))
-    if not found or found[0].start() > 0:
-        return None
-    signs = [one[1] for one in found]
-    series = next((one for one in SERIES if signs[0] == one[0]), None)
-    if series is None:
-        return None
-    if len(signs) < 2 or signs != list(series[: len(signs)]):
-        return None
-    ends = [*(one.start() for one in found[1:]), len(cell)]
-    texts = (cell[one.end() : end] for one, end in zip(found, ends, strict=True))
-    return Choices(tuple(text.strip().rstrip(",;|").rstrip() for text in texts), tuple(signs))
+    if signs is None:
+        signs = [*_SIGN.finditer(text)]
+        if not signs or text[: signs[0].start()].strip():
+            return None
+    series = next((one for one in SERIES if signs[0]["sign"] == one[0]), ())
+    lines = [one for one in signs if one["line"] is not None]
+    for some in (lines, signs) if signs[0] in lines else (signs,):
+        rest = iter(some)
+        found = [
+            one for sign in series if (one := next((s for s in rest if s["sign"] == sign), None))
+        ]
+        labels = tuple(one["sign"] for one in found)
+        if len(found) > 1 and sum(one["sign"] in labels for one in some) == len(found):
+            ends = [*(one.start() for one in found[1:]), len(text)]
+            texts = (text[one.end() : end] for one, end in zip(found, ends, strict=True))
+            return Choices(tuple(one.strip().rstrip(",;|").rstrip() for one in texts), labels)
+    return None
 
 
 def several(right: Sequence[Any]) -> ProblemError:

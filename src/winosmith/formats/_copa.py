@@ -47,13 +47,12 @@ def _inside(choice: str) -> str:
 
 
 def _superglue_problem(record: Mapping[str, Any], position: int) -> Problem:
-    label = record.get("label")
     return _joined(
         problem_id=str(record.get("idx", position)),
         premise=_base.text_field(record, "premise"),
         choices=(_base.text_field(record, "choice1"), _base.text_field(record, "choice2")),
         question=_base.text_field(record, "question"),
-        answer=_base.option_number(label + 1 if isinstance(label, int) else label, 2),
+        answer=_base.option_number(record.get("label"), 2, first=0),
     )
 
 

@@ -2,9 +2,9 @@
 
 Separated by commas, semicolons or tabs when read, by commas when written. Columns that are known
 have the names of `_FIELDS` below; `id` may also be called `qID`. `answer` is the 1-based number of
-the option, or empty. Other columns go to `extra`: "winogender.gender" as it is called, "colour" as
-`csv.colour`. Values in `extra` are numbers, true, false or null where they read as JSON. Without
-an id a problem's id is its 0-based row.
+the option, or empty. Other columns go to `extra` by their own names: "winogender.gender" as it is
+called, "Größe (cm)" as `csv.Größe (cm)`. Values in `extra` are numbers, true, false or null where
+they read as JSON. Without an id a problem's id is its 0-based row.
 
 Everything a problem holds fits. A cell that a spreadsheet would run as a formula gets an
 apostrophe before it, which is taken off again when it is read.
@@ -16,6 +16,7 @@ import csv
 import json
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import IO, Any
 
 from winosmith.errors import ProblemError
@@ -24,7 +25,7 @@ from winosmith.formats._base import Format, Item, Row, Source, Writer
 from winosmith.formats._evograd import is_evograd
 from winosmith.formats._twins import would_be_paired
 from winosmith.outputs import guarded
-from winosmith.problem import MAX_OPTIONS, Problem, Scalar
+from winosmith.problem import EXTRA_KEY, MAX_OPTIONS, Problem, Scalar, extra_key
 from winosmith.records import canonical, parsed, problem_of, problem_record
 
 _OPTIONS = [f"option{number}" for number in range(1, MAX_OPTIONS + 1)]
@@ -48,8 +49,8 @@ _FIELDS = {
 """The columns beside id, sentence, options and answer, and where a record holds each."""
 
 _KNOWN = {"id", "qID", "sentence", *_OPTIONS, "answer", *_FIELDS}
-_NAME = re.compile(r"[A-Za-z0-9_]+")
-_DOTTED = re.compile(r"[a-z][a-z0-9_]*\.[A-Za-z0-9_]+")
+_MAY_BE_JSON = re.compile(r'[\s"\d\-tfn]')
+"""How a cell begins that may be a JSON scalar; no other is parsed, since that takes the time."""
 
 
 def _problem(cells: Row, position: int) -> Problem:
@@ -90,15 +91,21 @@ def _extra(cells: Row) -> dict[str, Scalar]:
     for name, cell in cells.items():
         if name in _KNOWN or not cell:
             continue
-        plain = "_".join(_NAME.findall(name)) or "unnamed"
-        key = name if _DOTTED.fullmatch(name) else f"csv.{plain}"
+        key = _key(name)
         if key in extra:
             raise ProblemError(f"two columns would both be {key!r}; rename {name!r}")
         extra[key] = _scalar(cell)
     return extra
 
 
+@lru_cache(1 << 17)
+def _key(column: str) -> str:
+    return column if EXTRA_KEY.fullmatch(column) else extra_key("csv", column)
+
+
 def _scalar(cell: str) -> Scalar:
+    if not _MAY_BE_JSON.match(cell):
+        return cell
     try:
         value = parsed(cell)
     except ValueError:
@@ -115,7 +122,7 @@ def _write(items: Sequence[Item], file: IO[str]) -> None:
     known = ["id", "sentence", *_OPTIONS, "answer", *_FIELDS]
     header = [name for name in known if name in used] + sorted(used - set(known))
     writer = csv.writer(file, lineterminator="\r\n")  # as RFC 4180 has it
-    writer.writerow(header)
+    writer.writerow(map(guarded, header))
     for cells in found:
         writer.writerow([guarded(cells.get(name, "")) for name in header])
 
@@ -143,7 +150,7 @@ def _cells(problem: Problem) -> dict[str, str]:
 
 def _column(key: str) -> str:
     name = key.removeprefix("csv.")
-    return key if name in _KNOWN or _DOTTED.fullmatch(name) else name
+    return key if name in _KNOWN or EXTRA_KEY.fullmatch(name) else name
 
 
 def _text(value: Scalar) -> str:

@@ -21,6 +21,7 @@ from winosmith.formats._columns import (
     Columns,
     Row,
     first,
+    names_of,
     of_answers,
     plainly,
     plan,
@@ -189,7 +190,7 @@ def _inside(row: Row, way: _Way) -> Iterator[Row]:
 
 def _plans(rows: Sequence[Row], given: Columns) -> bool:
     try:
-        plan(list(dict.fromkeys(name for row in rows for name in row)), given, rows)
+        plan(names_of(rows), given, rows)
     except FormatError:
         return False
     return bool(rows)

@@ -10,8 +10,8 @@ this go to `extra` as `questions.NAME`.
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -21,15 +21,26 @@ from typing import IO, Any
 
 from winosmith.errors import FormatError, ProblemError
 from winosmith.formats import _base, _columns
-from winosmith.formats._answers import KINDS, readings
+from winosmith.formats._answers import (
+    KINDS,
+    differing,
+    fitting,
+    letter_of,
+    line_list,
+    readings,
+    repeat_note,
+)
 from winosmith.formats._base import Entry, Format, Item, Source, Writer
-from winosmith.formats._choices import PREFIX, SERIES, flagged, listed, several, spoken, written
-from winosmith.formats._columns import Columns, Plan, Row, empty, plainly, plan
+from winosmith.formats._choices import PREFIX, flagged, listed, several, spoken, written
+from winosmith.formats._columns import Columns, Plan, Row, empty, has_blank, plainly, plan
+from winosmith.formats._letters import SERIES
 from winosmith.formats._lots import by_lot
 from winosmith.formats._rows import DRAFTED, EVERY, PARSED, recognises, shaped, source_rows
 from winosmith.formats._tables import Told, jsonable
-from winosmith.problem import Extra, Problem, Scalar
+from winosmith.formats._twins import paired_by_ids
+from winosmith.problem import BLANK, Extra, Problem, Scalar, extra_key
 from winosmith.records import canonical
+from winosmith.text import edit_distance
 
 _CLEARLY = 5
 """A reading of the answers must fit so many times better than the next one, where none fits all."""
@@ -44,7 +55,7 @@ class _Draft:
     """A row on its way to a problem; `labels` where the choices have some, or columns.
 
     `written` are choices as they were before a sign was taken from each; `key` is the right one
-    where the row itself says so.
+    where the row itself says so. `extra` has the further columns by their own names.
     """
 
     line: int
@@ -57,6 +68,8 @@ class _Draft:
     extra: dict[str, Any]
     written: tuple[str, ...] = ()
     key: int | None = None
+    blank: int | None = None
+    twin_id: str | None = None
     _own: dict[str, int] | None = None
 
     def own(self) -> dict[str, int]:
@@ -93,7 +106,7 @@ def read_questions(
     given = columns or Columns()
     found, apart = shaped(told, given)
     rows = [row for _, _, row, _ in found if row is not None]
-    names = list(dict.fromkeys(n for _, _, row, _ in islice(found, 1000) for n in row or ()))
+    names = _columns.names_of(row or {} for _, _, row, _ in islice(found, 1000))
     if not names:
         if found:
             return [Entry(line, raw, reason=reason) for line, raw, _, reason in found], []
@@ -106,6 +119,7 @@ def read_questions(
     notes = apart + notes
     entries: list[Entry] = []
     drafts: list[_Draft] = []
+    used = taken.used
     for position, (line, raw, row, reason) in enumerate(found):
         if on_progress and position % EVERY == 0:
             on_progress(PARSED + (DRAFTED - PARSED) * position / len(found))
@@ -113,15 +127,20 @@ def read_questions(
             entries.append(Entry(line, raw, reason=reason))
             continue
         try:
-            drafts.append(_draft(taken, row, line, raw, position))
+            drafts.append(_draft(taken, used, row, line, raw, position))
         except ProblemError as error:
             entries.append(Entry(line, raw, reason=str(error)))
     notes += _named(taken, given)
     if taken.classes:
-        _take_classes(drafts, path)
+        drafts, bad, said = _with_classes(drafts, path, named=given.choices == (taken.answer,))
+        entries, notes = entries + bad, notes + said
     else:
         notes += _without_prefixes(drafts)
+    if taken.may_have_blanks:
+        notes += _with_blanks(drafts)
     kind = given.answer_is or _kind(drafts, path)
+    if kind == "letter":
+        _refuse_mixed_letters(drafts, path)
     withheld = sum(draft.answer is None and draft.key is None for draft in drafts)
     if drafts and withheld == len(drafts):
         where = f"the column {taken.answer!r} holds none" if taken.answer else "no column is known"
@@ -137,23 +156,27 @@ def read_questions(
             f"the answers are read as numbers from 1 on, which fits {fits['1']:,} of "
             f"{len(drafts) - withheld:,} of them; from 0 on fits {fits['0']:,}"
         )
+    further = _columns.names_of(draft.extra for draft in drafts)
     if kind is not None:
         known = given.answer is not None or taken.classes  # classes have numbers of their own
         try:
-            notes += _without_repeats(drafts, kind, taken.answer or "", known)
+            again = [*filter(_columns.of_answers, further)]
+            notes += _without_repeats(drafts, again, kind, taken.answer or "", known)
         except FormatError as error:
             raise FormatError(error.reason, path) from None
+    keys = _keys(further, path)
     for at, draft in enumerate(drafts):
         if on_progress and at % EVERY == 0:
             on_progress(DRAFTED + (1 - DRAFTED) * at / len(drafts))
-        entries.append(_base.entry(draft.line, draft.raw, partial(_problem, draft, kind)))
-    return sorted(entries, key=lambda one: one.line), notes
+        entries.append(_base.entry(draft.line, draft.raw, partial(_problem, draft, kind, keys)))
+    return paired_by_ids(sorted(entries, key=lambda one: one.line)), notes
 
 
 def _may_be(drafts: Sequence[_Draft]) -> str:
     """Return which columns may be that of the answers, as each of their cells names a choice."""
     some = drafts[:1000]
-    names = (name for name, value in some[0].extra.items() if not isinstance(value, list | dict))
+    first = islice(some[0].extra.items(), 1000)
+    names = (name for name, value in first if not isinstance(value, list | dict))
     fit = [name for name in names if all(d.readings(d.extra.get(name)) for d in some)]
     return f": in {' and '.join(map(repr, fit))} each row has one" if fit else ""
 
@@ -178,11 +201,14 @@ def _with_ids(taken: Plan, found: Sequence[Told]) -> tuple[Plan, list[str]]:
     return replace(taken, id=None), [note]
 
 
-def _without_repeats(drafts: Sequence[_Draft], kind: str, answers: str, known: bool) -> list[str]:
-    """Take columns out of `extra` that say the answer once more, and tell those that differ.
+def _without_repeats(
+    drafts: Sequence[_Draft], names: Iterable[str], kind: str, answers: str, known: bool
+) -> list[str]:
+    """Remove columns from `extra` that are the key again, and report the rows that differ.
 
     Args:
         drafts: the rows.
+        names: of the columns.
         kind: what their answers are.
         answers: the column of these.
         known: whether no other column can be meant.
@@ -191,7 +217,6 @@ def _without_repeats(drafts: Sequence[_Draft], kind: str, answers: str, known: b
         FormatError: another one can be: most of the rows have an answer there, often a different
             one.
     """
-    names = dict.fromkeys(name for d in drafts for name in d.extra if _columns.of_answers(name))
     notes = []
     keyed = sum(_key(draft, kind) is not None for draft in drafts)
     for name in names:
@@ -201,32 +226,26 @@ def _without_repeats(drafts: Sequence[_Draft], kind: str, answers: str, known: b
             if not (empty(draft.extra.get(name)) or isinstance(draft.extra[name], list | dict))
         ]
         told = [one for one in told if one[2] is not None]
-        differ = {
-            other: [draft.line for draft, readings, key in told if readings.get(other) != key]
-            for other in KINDS
-        }
-        lines = min(differ.values(), key=len)
-        if told and not lines:
-            notes.append(f"{name!r} says the same as the answer, and is left out")
+        differ = differing((draft.line, readings, key) for draft, readings, key in told)
+        if note := repeat_note(name, min(differ.values(), key=len), len(told)):
+            notes.append(note)
             for draft in drafts:
                 draft.extra.pop(name, None)
             continue
-        few = 10 * len(lines) < len(told)
         fits = [
             other for other in KINDS if told and all(other in readings for _, readings, _ in told)
         ]
-        if fits and not few:
-            lines = min((differ[other] for other in fits), key=len)
-        if fits and not few and not known and 2 * len(told) >= keyed:
+        lines = min((differ[other] for other in fits), key=len, default=[])
+        if fits and not known and 2 * len(told) >= keyed:
             raise FormatError(
                 f"{answers!r} and {name!r} may both be the answers, and differ in {len(lines):,} "
                 f"of {len(told):,} rows, the first at line {lines[0]}; say which with "
                 f"`answer={answers!r}` or `answer={name!r}`"
             )
-        if few or fits:
+        if fits:
             notes.append(
-                f"{name!r} tells another answer in {len(lines):,} of {len(told):,} rows, the first "
-                f"at line {lines[0]}"
+                f"{name!r} has another answer in {len(lines):,} of {len(told):,} rows "
+                f"({line_list(lines)})"
             )
     return notes
 
@@ -252,7 +271,9 @@ def _named(taken: Plan, given: Columns) -> list[str]:
     return notes
 
 
-def _draft(taken: Plan, row: Row, line: int, raw: str, position: int) -> _Draft:
+def _draft(
+    taken: Plan, used: Collection[str], row: Row, line: int, raw: str, position: int
+) -> _Draft:
     texts = [_text(row, name, name in taken.aside) for name in taken.question]
     question = " ".join(text for text in texts if text) if taken.aside else " ".join(texts)
     answer = None if taken.answer is None else row.get(taken.answer)
@@ -281,7 +302,7 @@ def _draft(taken: Plan, row: Row, line: int, raw: str, position: int) -> _Draft:
                 )
         options, labels = tuple(map(written, cells)), taken.choices[: len(cells)]
     name = None if taken.id is None else row.get(taken.id)
-    kept = {name: value for name, value in row.items() if name not in taken.used}
+    kept = {name: value for name, value in row.items() if name not in used}
     if taken.classes:
         kept |= {name: row[name] for name in taken.question}
     return _Draft(
@@ -336,29 +357,129 @@ def _answer(value: Any) -> Any:
     return None if withheld or value == "-1" else value
 
 
-def _extra(kept: Mapping[str, Any]) -> Extra:
-    found: dict[str, Scalar] = {}
-    for name, value in kept.items():
-        key = "questions." + (re.sub(r"[^A-Za-z0-9_]+", "_", name).strip("_") or "unnamed")
-        if key in found:
-            raise ProblemError(f"two columns would both be {key!r}; rename {name!r}")
-        if value is None or value == "":
-            continue
-        found[key] = value if isinstance(value, str | int | float) else canonical(jsonable([value]))
+def _keys(names: Iterable[str], path: str | Path | None) -> dict[str, str]:
+    """Return the keys of further columns in `extra`, by their names."""
+    keys = {name: extra_key(QUESTIONS.name, name) for name in names}
+    twice = next((key for key, n in Counter(keys.values()).items() if n > 1), None)
+    if twice is not None:
+        raise FormatError(f"two columns would both be {twice!r}; rename one", path)
+    return keys
+
+
+def _extra(kept: Mapping[str, Any], keys: Mapping[str, str]) -> Extra:
+    found: dict[str, Scalar] = {
+        keys[name]: value if isinstance(value, str | int | float) else canonical(jsonable([value]))
+        for name, value in kept.items()
+        if value is not None and value != ""
+    }
     return Extra(found)
 
 
-def _take_classes(drafts: list[_Draft], path: str | Path | None) -> None:
-    """Give each draft the labels of all as its choices."""
+def _with_blanks(drafts: Sequence[_Draft]) -> list[str]:
+    """Mark the `_` of each sentence as its blank if most have one, apart from words."""
+    some = [draft for draft in drafts if has_blank(draft.question)]
+    if not some or 2 * len(some) < len(drafts):
+        return []
+    for draft in some:
+        draft.blank = draft.question.index(BLANK)
+        twin = draft.extra.pop("twin_id", None)
+        draft.twin_id = None if empty(twin) else str(twin)
+    others = len(drafts) - len(some)
+    many = f"{others:,} of {len(drafts):,} texts"
+    return [f"{many} have no single '_', and are read as questions"] if others else []
+
+
+def _with_classes(
+    drafts: Sequence[_Draft], path: str | Path | None, *, named: bool
+) -> tuple[list[_Draft], list[Entry], list[str]]:
+    """Give each draft the labels of all as its choices.
+
+    Labels that differ only in case are one. A label in a few rows that may be a typo of a frequent
+    one makes its rows bad, unless the user `named` the column as that of the choices.
+
+    Returns:
+        The good drafts, the bad rows, and a note for each label with several spellings.
+    """
+    lines: defaultdict[str, list[int]] = defaultdict(list)
     for draft in drafts:
-        draft.answer = None if draft.answer == "-" else draft.answer
-    classes = {str(draft.answer) for draft in drafts if draft.answer is not None}
-    numbers = all(re.fullmatch(r"-?[0-9]+", one) for one in classes)
-    options = tuple(sorted(classes, key=int if numbers else None))
+        said = " ".join(str(draft.answer).split())
+        draft.answer = None if draft.answer in (None, "-") else _WHOLE.sub(r"\1", said)
+        if draft.answer is not None:
+            lines[draft.answer].append(draft.line)
+    classes, typos, notes = _spellings(lines, named=named)
+    numbers = all(re.fullmatch(r"-?[0-9]+", one) for one in classes.values())
+    options = tuple(sorted(classes.values(), key=int if numbers else None))
     if not 2 <= len(options) <= len(ascii_uppercase):
         raise FormatError(f"there are {len(options)} different labels; 2 to 26 are needed", path)
+    good, bad = list[_Draft](), list[Entry]()
     for draft in drafts:
+        label = draft.answer
+        if label is not None and (meant := typos.get(label.casefold())):
+            why = (
+                f"the label {label!r} ({line_list(lines[label])}) may be a typo of {meant!r}: "
+                "correct it, or name its column with `choices=`"
+            )
+            bad.append(Entry(draft.line, draft.raw, reason=why))
+            continue
+        draft.answer = None if label is None else classes[label.casefold()]
         draft.options = draft.labels = options
+        good.append(draft)
+    return good, bad, notes
+
+
+def _spellings(
+    lines: Mapping[str, Sequence[int]], *, named: bool
+) -> tuple[dict[str, str], dict[str, str], list[str]]:
+    """Return the classes and the typos by their labels without case, and a note for each merger."""
+    classes, typos, notes = dict[str, str](), dict[str, str](), list[str]()
+    for label in sorted(lines, key=lambda one: -len(lines[one])):
+        folded = label.casefold()
+        if (same := classes.setdefault(folded, label)) != label:
+            notes.append(f"the label {label!r} ({line_list(lines[label])}) is read as {same!r}")
+        elif len(lines) <= _FEW_LABELS and not named:
+            frequent = (one for one in classes.values() if _may_be_typo(label, one, lines))
+            if meant := next(frequent, None):
+                typos[folded] = meant
+    return {folded: one for folded, one in classes.items() if folded not in typos}, typos, notes
+
+
+_WHOLE = re.compile(r"(-?[0-9]+)\.0")
+_FEW_LABELS = 100
+"""With more labels than that, typos are not looked for."""
+
+_TYPO = 10
+"""A typo of a label occurs so many times less often than the label."""
+
+
+def _may_be_typo(label: str, other: str, lines: Mapping[str, Sequence[int]]) -> bool:
+    """Return whether a rare word is a frequent one with one letter more, less or exchanged.
+
+    >>> _may_be_typo("yse", "yes", {"yse": [3], "yes": [*range(10)]})
+    True
+    """
+    one, two = label.casefold(), other.casefold()
+    if not (one + two).isalpha() or max(len(one), len(two)) < 3 or one == two:
+        return False
+    swapped = sorted(one) == sorted(two) and sum(map(str.__ne__, one, two)) == 2
+    rare = _TYPO * len(lines[label]) <= len(lines[other])
+    return rare and (swapped or edit_distance(one, two) == 1)
+
+
+def _refuse_mixed_letters(drafts: Sequence[_Draft], path: str | Path | None) -> None:
+    """Refuse letters of two scripts: the Cyrillic В is the third option, the Latin B the second."""
+    lines: defaultdict[str, list[int]] = defaultdict(list)
+    for draft in drafts:
+        if letter := letter_of(draft.answer):
+            lines[letter[0]].append(draft.line)
+    if len(lines) > 1:
+        usual, *others = sorted(lines, key=lambda script: -len(lines[script]))
+        where = "; ".join(f"{script} in {line_list(lines[script])}" for script in others)
+        raise FormatError(
+            f"the answers are letters of several scripts, which look alike: {usual} in most rows, "
+            f"{where}; write them in one",
+            path,
+            lines[others[0]][0],
+        )
 
 
 def _without_prefixes(drafts: list[_Draft]) -> list[str]:
@@ -419,12 +540,12 @@ def _kind(drafts: Sequence[_Draft], path: str | Path | None) -> str | None:
         )
     best = ranked[0][0]
     missed = len(read) - fits[best]
-    for other, fitting in ranked[1:]:
-        if len(read) - fitting >= max(1, _CLEARLY * missed):
+    for other, count in ranked[1:]:
+        if len(read) - count >= max(1, _CLEARLY * missed):
             continue
-        differing = [d for d, r in read if r.get(best) != r.get(other)]
-        if differing:
-            first, more = differing[0], len(differing) - 1
+        unequal = [d for d, r in read if r.get(best) != r.get(other)]
+        if unequal:
+            first, more = unequal[0], len(unequal) - 1
             raise FormatError(
                 f"the answers may be {KINDS[best]} or {KINDS[other]}, which differ for "
                 f"{first.answer!r} here and in {more:,} more; say which with `answer_is={best!r}` "
@@ -435,16 +556,21 @@ def _kind(drafts: Sequence[_Draft], path: str | Path | None) -> str | None:
     return best
 
 
-def _problem(draft: _Draft, kind: str | None) -> Problem:
+def _problem(draft: _Draft, kind: str | None, keys: Mapping[str, str]) -> Problem:
     answer = _key(draft, kind)
     if answer is None and draft.answer is not None and kind is not None:
+        fits = fitting(draft.answer, draft.options, draft.labels)
+        if kind in ("text", "label") and len(fits) > 1:
+            places = " and ".join(str(at + 1) for at in fits)
+            raise ProblemError(f"the answer {draft.answer!r} fits the choices {places}; keep one")
         raise ProblemError(
             f"the answer is {draft.answer!r}; answers are {KINDS[kind]} here, and it is none "
             f"of its {len(draft.options)} choices"
         )
     return Problem(
-        draft.id, draft.question, draft.options, answer, extra=_extra(draft.extra), blank=None
-    )
+        draft.id, draft.question, draft.options, answer, draft.twin_id,
+        extra=_extra(draft.extra, keys), blank=draft.blank,
+    )  # fmt: skip
 
 
 def _write(items: Sequence[Item], file: IO[str]) -> None:

@@ -19,6 +19,7 @@ from typing import IO, Any, TypeAlias
 
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, ProblemError
+from winosmith.formats._answers import without_repeats
 from winosmith.formats._base import (
     Entry,
     Format,
@@ -30,6 +31,7 @@ from winosmith.formats._base import (
     named,
 )
 from winosmith.formats._columns import Columns
+from winosmith.formats._csv import CSV
 from winosmith.formats._detect import detect, format_named, writer_named
 from winosmith.formats._jsonl import JSONL
 from winosmith.formats._packed import stem
@@ -37,6 +39,7 @@ from winosmith.formats._questions import QUESTIONS, read_questions
 from winosmith.formats._rows import EVERY, source_rows, told_of
 from winosmith.formats._tables import Told, is_parquet, is_table, parquet_rows, table_rows
 from winosmith.formats._twins import paired_apart, paired_by, refuse_unread_pairs
+from winosmith.formats._winogrande import WINOGRANDE
 from winosmith.lineage import apply_edits, check_lineages, edit_script
 from winosmith.outputs import write_aside
 from winosmith.problem import BLANK, Claim, Origin, Problem
@@ -225,10 +228,13 @@ def scan(
     entries = list(_distinct(all_entries))
     if not as_written:
         entries, apart = with_blanks_apart(entries)
-        notes += apart
+        entries, repeats = without_repeats(entries) if known in (CSV, WINOGRANDE) else (entries, [])
+        notes += apart + repeats
     if pair_by and any(found.item for found in entries):
         entries = _paired_by(entries, pair_by, place(path))
-    elif source and known is not QUESTIONS and not as_written and not marked:
+    elif (
+        not as_written and not marked and (_have_blanks(entries) if known is QUESTIONS else source)
+    ):
         entries, told = _with_twins_found(entries)
         notes += told
     contents = Contents(known, [], [], [], (*notes, *_notes(entries)))
@@ -298,6 +304,10 @@ def _entries(
         rows = told_of(rows, source.text.count("\n") + 1, on_progress)
     entries, notes = read_questions(rows, columns, source.path, on_progress)
     return known, entries, where + notes, source, False
+
+
+def _have_blanks(entries: Iterable[Entry]) -> bool:
+    return any(isinstance(one.item, Problem) and one.item.blank is not None for one in entries)
 
 
 _APART = re.compile(rf"(?<!\w){BLANK}(?!\w)")

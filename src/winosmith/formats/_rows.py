@@ -99,26 +99,28 @@ def shaped(told: Iterable[Told], given: Columns) -> tuple[list[Told], list[str]]
         (line, raw, None if row is None else flat(row), reason) for line, raw, row, reason in told
     ]
     found, notes = unfolded(found, given)
-    rows, apart = _apart([row for _, _, row, _ in found if row is not None], given)
+    rows, apart, lacks = _apart([row for _, _, row, _ in found if row is not None], given)
     if apart:
         anew = iter(rows)
-        found = [
-            (line, raw, None if row is None else next(anew), reason)
-            for line, raw, row, reason in found
-        ]
+        split = [(*told, told[2] and next(anew)) for told in found]
+        found = [(line, raw, one, why or lacks) for line, raw, row, why, one in split]
     return found, notes + apart
 
 
-def _apart(rows: Sequence[Row], given: Columns) -> tuple[list[Row], list[str]]:
+def _apart(
+    rows: Sequence[Row], given: Columns
+) -> tuple[Sequence[Row | None], list[str], str | None]:
     """Give what one column holds together a column each, in rows where most have it so; say so.
 
-    That is a question and its choices, or the question that two chats answer.
+    That is a question and its choices, or the question that two chats answer. The last value is
+    what the rows lack that are None.
     """
-    names = list(dict.fromkeys(name for row in islice(rows, 1000) for name in row))
+    names = _columns.names_of(islice(rows, 1000))
     asked, two = _columns.together(names, given)
     if not asked and not two:
-        return list(rows), []
+        return rows, [], None
     if asked:
+        lacks = f"no choices are found in its {asked!r}, after signs such as 'A.' and 'B.'"
         told = f"the choices are those at the end of each {asked!r}"
         said = [_said_last(row.get(asked)) for row in rows]
         cut = [inside(text) if isinstance(text, str) else None for text in said]
@@ -128,12 +130,13 @@ def _apart(rows: Sequence[Row], given: Columns) -> tuple[list[Row], list[str]]:
             for one in cut
         ]
     else:
+        lacks = f"its {two[0]!r} and {two[1]!r} have no beginning in common"
         told = f"what {two[0]!r} and {two[1]!r} share at their beginning is the question"
         both = [parted(*map(row.get, two)) for row in rows]
         new = [one and dict(zip(("question", *two), one, strict=True)) for one in both]
     if 2 * sum(map(bool, new)) <= len(rows):
-        return list(rows), []
-    return [{**row, **(one or {})} for row, one in zip(rows, new, strict=True)], [told]
+        return rows, [], None
+    return [one and {**row, **one} for row, one in zip(rows, new, strict=True)], [told], lacks
 
 
 def _said_last(value: Any) -> Any:
@@ -179,10 +182,11 @@ def lacking(source: Source) -> tuple[str, bool]:
     try:
         plan(names, Columns(), [row])
     except FormatError as error:
-        named = " (does the first line name the columns?)" if table else ""
-        asks = _columns.first([*_columns.QUESTION.split(), "questions"], names)
+        header = " (does the first line name the columns?)" if table else ""
+        named = _columns.names_of([names])
+        asks = _columns.first([*_columns.QUESTION.split(), "questions"], named) or named.families
         where = "".join(f"{one}; " for one in source_rows(source)[1])
-        return f"{where}{error.reason}{named}", asks is not None
+        return f"{where}{error.reason}{header}", bool(asks)
     return (
         "the choices of its first row are no list of several: write a JSON list, or a column "
         "for each",

@@ -210,7 +210,7 @@ def _record(claim: Claim, position: int, unit: Unit) -> dict[str, Any]:
         raise _base.cannot_write(
             claim, f"the pronoun {pronoun!r} is no word of its own in the text"
         )
-    kept = {key.split(".")[1]: value for key, value in claim.extra.items() if _KEY in key}
+    kept = {key.split(".", 1)[1]: value for key, value in claim.extra.items() if _KEY in key}
     if kept.get("unit", "word") != unit:
         kept = {key: value for key, value in kept.items() if not key.endswith("_index")}
     if "span1_index" not in kept:

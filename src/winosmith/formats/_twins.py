@@ -2,7 +2,8 @@
 
 Three ways, the first that a file has:
 
-- It says so: an id that both halves share. Then nothing else is looked for.
+- It says so: an id that both halves share, but for "-1" and "-2" at its end (`paired_by_ids`). Then
+  nothing else is looked for.
 - A column that the user names (`pair_by`): problems with the same value there belong together. A
   column that looks like one and is not named is asked about (`refuse_unread_pairs`).
 - The texts: neighbours that ask for different options of the same two (`paired`), in the published
@@ -13,6 +14,7 @@ Three ways, the first that a file has:
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -20,7 +22,8 @@ from pathlib import Path
 
 from winosmith.errors import FormatError
 from winosmith.formats._base import Entry, tidy
-from winosmith.problem import BLANK, Problem
+from winosmith.formats._columns import listing
+from winosmith.problem import BLANK, Problem, Scalar, extra_key
 from winosmith.text import overlap, pieces, tokens, words, writing
 
 _ALIKE, _ALIKE_WITHOUT_OPTIONS = 0.3, 0.7
@@ -41,6 +44,9 @@ _ROUNDING = 1e-9
 
 _LONGEST_PRONOUN = 4
 """Letters of a pronoun in text without spaces, such as "彼女たち"."""
+
+TASK = re.compile(r"(.+)-[12]")
+"""The ids of WinoGrande's twins: that of the task, and the number of the half."""
 
 Pair = tuple[int, int]
 
@@ -104,17 +110,20 @@ def refuse_unread_pairs(problems: Sequence[Problem], path: str | Path) -> None:
 
 def _unread_pairs(problems: Sequence[Problem]) -> tuple[str, int] | None:
     """Return a column that seems to mark twins, and how many problems it puts into twos."""
-    counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    columns: defaultdict[str, list[Scalar]] = defaultdict(list)
     for problem in problems:
-        for key in problem.extra:
-            if (mark := _mark(problem, key)) is not None:
-                counts[key][mark] += 1
-    for key, counted in counts.items():
-        if 2 * sum(count == 2 for count in counted.values()) < _NEARLY * len(problems):
+        for key, value in problem.extra.items():
+            columns[key].append(value)
+    least = _NEARLY * len(problems)
+    for key, values in columns.items():
+        different = len({*values})  # of pairs, half as many as values
+        if 2 * different < least or 2 * (len(values) - different) < least:
+            continue
+        if 2 * sum(count == 2 for count in Counter(values).values()) < least:
             continue
         groups: defaultdict[str | None, list[Problem]] = defaultdict(list)
         for problem in problems:
-            groups[_mark(problem, key)].append(problem)
+            groups[_mark(problem, problem.extra.get(key))].append(problem)
         twos = [
             (held[0], held[1])
             for mark, held in groups.items()
@@ -130,11 +139,26 @@ def _unread_pairs(problems: Sequence[Problem]) -> tuple[str, int] | None:
     return None
 
 
-def _mark(problem: Problem, key: str) -> str | None:
+def _mark(problem: Problem, value: Scalar) -> str | None:
     """Return a further value that may mark a twin; None if it is a passage of the sentence."""
-    value = problem.extra.get(key)
     text = str(value)
     return None if value is None or (" " in text and text in problem.sentence) else text
+
+
+def paired_by_ids(entries: Iterable[Entry]) -> list[Entry]:
+    """Give two sentences a common `twin_id` if their ids are a task's and they may be a twin."""
+    found = list(entries)
+    tasks: defaultdict[str, list[tuple[int, Problem]]] = defaultdict(list)
+    for row, one in enumerate(found):
+        if isinstance(one.item, Problem) and one.item.blank is not None:
+            task = None if one.item.twin_id else TASK.fullmatch(one.item.id)
+            if task:
+                tasks[task[1]].append((row, one.item))
+    for twin, halves in tasks.items():
+        if len(halves) == 2 and _may_be_halves(halves[0][1], halves[1][1]):
+            for row, half in halves:
+                found[row] = replace(found[row], item=replace(half, twin_id=twin))
+    return found
 
 
 def _marked(one: Problem, other: Problem) -> bool:
@@ -162,15 +186,16 @@ def paired_by(entries: Iterable[Entry], column: str) -> list[Entry]:
     found = list(entries)
     values: dict[int, str] = {}
     keys: set[str] = set()
+    wanted = extra_key("", column)[1:]
     for row, one in enumerate(found):
         if not isinstance(one.item, Problem):
             continue
         keys |= one.item.extra.keys()
-        names = [key for key in one.item.extra if column in (key, key.partition(".")[2])]
+        names = [key for key in one.item.extra if wanted in (key, key.partition(".")[2])]
         if names and one.item.extra[names[0]] is not None:
             values[row] = str(one.item.extra[names[0]])
     if not values:
-        known = ", ".join(sorted(key.partition(".")[2] for key in keys)) or "none"
+        known = listing(sorted(key.partition(".")[2] for key in keys)) or "none"
         raise FormatError(f"there is no column {column!r} to pair by; further columns are: {known}")
     shared = Counter(values.values())
     if max(shared.values()) < 2:

@@ -26,12 +26,11 @@ from typing import IO, Any
 from winosmith.errors import ProblemError
 from winosmith.formats import _base
 from winosmith.formats._base import Format, Item, Source, Writer
-from winosmith.formats._twins import paired
+from winosmith.formats._twins import TASK, paired
 from winosmith.problem import Extra, Lineage, Problem
 
 _KEYS = frozenset({"qID", "sentence", "option1", "option2", "answer"})
 _NOTHING = Extra()
-_TASK = re.compile(r"(.+)-[12]")
 
 PERTURBED_QID = re.compile(r"q([0-7])(\d+)")
 """One digit for the kind of change, then the 0-based schema of the WSC."""
@@ -45,7 +44,7 @@ def _is_form(source: Source, *further: str) -> bool:
 
 def _problem(record: Mapping[str, Any], position: int, format_key: str) -> Problem:
     qid = _base.text_field(record, "qID") if "qID" in record else str(position)
-    task = _TASK.fullmatch(qid) if format_key == "winogrande" else None
+    task = TASK.fullmatch(qid) if format_key == "winogrande" else None
     further = [(key, value) for key, value in record.items() if key not in _KEYS]
     return Problem(
         id=qid,

@@ -1,0 +1,65 @@
+"""The letters that mark options, in the order of each script.
+
+A letter is read in its own script: the Cyrillic В and the Greek Β look like the Latin B, but В is
+the third option.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from string import ascii_uppercase
+
+LETTERS = {
+    "Latin": ascii_uppercase,
+    "Cyrillic": "АБВГДЕЖЗИКЛМНОПРСТУФХЦЧШЩЭЮЯ",
+    "Greek": "ΑΒΓΔΕΖΗΘΙΚΛΜΝΞΟΠΡΣΤΥΦΧΨΩ",
+    "Hebrew": "אבגדהוזחטיכלמנסעפצקרשת",
+    "Arabic": "أبجدهوزحطيكلمنسعفصقرشتثخذضظغ",
+    "Devanagari": "कखगघङचछजझञटठडढणतथदधनपफबभमयरलवशषसह",
+    "Bengali": "কখগঘঙচছজঝঞটঠডঢণতথদধনপফবভমযরলশষসহ",
+    "Thai": "กขคงจฉชซฌญฎฏฐฑฒณดตถทธนบปผฝพฟภมยรลวศษสหฬอฮ",
+    "heavenly stems": "甲乙丙丁戊己庚辛壬癸",
+    "hiragana": "あいうえおかきくけこさしすせそたちつてとなにぬねのはひふへほまみむめも",
+    "katakana": "アイウエオカキクケコサシスセソタチツテトナニヌネノハヒフヘホマミムメモ",
+    "Hangul consonants": "ㄱㄴㄷㄹㅁㅂㅅㅇㅈㅊㅋㅌㅍㅎ",
+    "Hangul": "가나다라마바사아자차카타파하",
+    "Georgian": "აბგდევზთიკლმნოპჟრსტუფქღყშჩცძწჭხჯჰ",
+    "Armenian": "ԱԲԳԴԵԶԷԸԹԺԻԼԽԾԿՀՁՂՃՄՅՆՇՈՉՊՋՌՍՎՏՐՑՒՓՔ",
+}
+"""The letters of a script in their order as list markers (W3C 2024, "Ready-made Counter Styles":
+`upper-alpha`, `upper-russian`, `arabic-abjad`, `hindi`, `thai-alphabetic`, `cjk-heavenly-stem`,
+`hiragana`, `katakana`, `hangul-consonant`, `hangul`), or else of its alphabet."""
+
+_DIGITS = ("0123456789", "٠١٢٣٤٥٦٧٨٩", "۰۱۲۳۴۵۶۷۸۹", "०१२३४५६७८९", "০১২৩৪৫৬৭৮৯")
+
+SERIES: tuple[Sequence[str], ...] = (
+    *LETTERS.values(),
+    *(letters.lower() for letters in LETTERS.values() if letters.lower() != letters),
+    "".join(chr(ord("Ａ") + at) for at in range(26)),
+    *(
+        [str(number).translate(str.maketrans(_DIGITS[0], digits)) for number in range(1, 100)]
+        for digits in _DIGITS
+    ),
+    "①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳",
+)
+"""The signs that options have, in order: letters in both cases and in full width, numbers,
+circled numbers."""
+
+FIRST = frozenset(own[0] for own in SERIES)
+"""The signs of a first option."""
+
+_PLACES = {
+    sign: (script, at)
+    for script, letters in LETTERS.items()
+    for at, letter in enumerate(letters)
+    for sign in (letter, letter.lower())
+} | dict.fromkeys("اإآ", ("Arabic", 0))
+
+
+def place(letter: str) -> tuple[str, int] | None:
+    """Return the script of a letter and its 0-based place there; None if it marks no option.
+
+    >>> place("b"), place("В"), place("乙"), place("!")
+    (('Latin', 1), ('Cyrillic', 2), ('heavenly stems', 1), None)
+    """
+    return _PLACES.get(letter)

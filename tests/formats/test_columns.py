@@ -1,0 +1,216 @@
+"""Columns of any script and spelling, two families of them in a row, and many of them."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, strategies as st
+
+from winosmith import Problem, formats
+from winosmith.errors import FormatError
+from winosmith.formats import Columns
+from winosmith.formats._letters import LETTERS
+from winosmith.problem import Extra, extra_key
+
+NAMES = ("Größe (cm)", "分野", "ペア", "z.B. Länge", "=1+1", "a, b", "वर्ग", "'s")
+
+
+def put(folder: Path, rows: Sequence[dict[str, Any]], suffix: str = ".jsonl") -> Path:
+    """Return a new file with these rows: JSON Lines, or a table."""
+    path = folder / f"rows{suffix}"
+    if suffix == ".jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+        return path
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+@given(st.lists(st.text(min_size=1, max_size=9), max_size=4))
+def test_fields_of_any_name_come_back(tmp_path_factory: pytest.TempPathFactory, names: Any) -> None:
+    """What a table and JSON Lines write of a field, they read by the same name."""
+    path = tmp_path_factory.mktemp("any") / "out"
+    keys = [extra_key(of, name) for name in names for of in ("csv", "questions")]
+    made = [Problem("p", "A _ b.", ("x", "y"), 0, extra=Extra(dict.fromkeys(keys, "v")))]
+    for name in ("csv", "winosmith"):
+        formats.write(made, path, name)
+        assert formats.read(path, name, pair_by="").problems == tuple(made)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
+@pytest.mark.parametrize("question", [False, True])
+def test_names_of_columns_are_kept(tmp_path: Path, suffix: str, question: bool) -> None:
+    """Names in any script and with any mark are those of fields, of schemas and of questions."""
+    options = {"option1": "x", "option2": "y", "answer": "1"}
+    text = {"question": "Why?"} if question else {"sentence": "A _ b."}
+    row = text | options | dict.fromkeys(NAMES, "v")
+    item = formats.scan(put(tmp_path, [row, {**row, "answer": "2"}], suffix)).items[0]
+    assert {name for key in item.extra for name in NAMES if key.endswith(name)} == {*NAMES}
+    assert len(item.extra) == len(NAMES)
+
+
+def sentences(*languages: str) -> list[dict[str, Any]]:
+    """Return a row for each half of ten twins, with a sentence and options in each language."""
+    return [
+        {"qID": f"d{n}-{half + 1}", "ペア": n} | {
+            key: text for name in languages for key, text in (
+                (f"{name}Sentence", f"{name}jar {n}: the _ was {('big', 'thin')[half]}."),
+                (f"{name}Option 1", f"{name}jar"), (f"{name}Option 2", f"{name}bag"))
+        } | {"Answer": half + 1}
+        for n in range(10) for half in range(2)
+    ]  # fmt: skip
+
+
+def test_a_sentence_is_never_read_with_options_of_another_language(tmp_path: Path) -> None:
+    """Of two families of columns the reader asks which is meant, whatever else is named."""
+    path = put(tmp_path, sentences("English ", "Dutch "), ".csv")
+    asked = "'English Option 1', 'English Option 2' or 'Dutch Option 1', 'Dutch Option 2'"
+    for columns in (None, Columns(("Dutch Sentence",))):
+        with pytest.raises(FormatError, match=f"the choices may be {asked}; name"):
+            formats.scan(path, columns=columns)
+    dutch = ("Dutch Option 1", "Dutch Option 2")
+    with pytest.raises(FormatError, match="a blank: 'English Sentence', 'Dutch Sentence'; name"):
+        formats.scan(path, columns=Columns(choices=dutch))
+    data = formats.read(path, columns=Columns(("Dutch Sentence",), dutch))
+    assert all(problem.blank is not None and problem.options[0] == "Dutch jar" for problem in data)
+    assert len(data.twins) == 10
+
+
+@pytest.mark.parametrize(
+    ("named", "others"),
+    [
+        ({"question_nl": "Waarom?"}, {"option1_nl": "x", "option2_nl": "y"}),
+        ({"Satz": "Warum?"}, {"Auswahl 1": "x", "Auswahl 2": "y"}),
+        ({"question_nl": "Waarom?"}, {"choices_nl": ["x", "y"]}),
+    ],
+)
+def test_families_are_known_by_their_words_and_numbers(
+    tmp_path: Path, named: dict[str, Any], others: dict[str, Any]
+) -> None:
+    """A question with a word of its own is asked about; a plain one has the plain options."""
+    plain = {"choices": ["a", "b"]} if "choices_nl" in others else {"option1": "a", "option2": "b"}
+    rows = [{"question": "Why?", **plain, **others, **named, "answer": n} for n in (0, 1)]
+    path = put(tmp_path, rows)
+    with pytest.raises(FormatError, match=f"the choices may be .* or {next(iter(others))!r}"):
+        formats.scan(path, columns=Columns(tuple(named)))
+    assert formats.scan(path).items[0].options == ("a", "b")
+
+
+def test_a_sentence_is_found_by_its_blank(tmp_path: Path) -> None:
+    """A column of any name with one `_` in its texts is the sentence; its twins are found."""
+    rows = [{"Satz": row.pop("Sentence"), **row} for row in sentences("")]
+    assert len(formats.read(put(tmp_path, rows, ".csv")).twins) == 10
+    path = put(tmp_path, [{**row, "qID": n} for n, row in enumerate(rows)], ".csv")
+    assert len(formats.read(path).twins) == 10
+    assert len(formats.read(path, pair_by="ペア").twins) == 10
+
+
+@pytest.mark.parametrize("script", LETTERS)
+@pytest.mark.parametrize("where", ["labels", "columns", "signs", "text"])
+def test_letters_are_read_in_the_order_of_their_script(
+    tmp_path: Path, script: str, where: str
+) -> None:
+    """В is the third option wherever letters mark options, and never the Latin B."""
+    signs, texts = LETTERS[script][:4], ("red", "blue", "green", "gray")
+    pairs = [*zip(signs, texts, strict=True)]
+    marked: dict[str, dict[str, Any]] = {
+        "labels": {"choices": texts},
+        "columns": dict(pairs),
+        "signs": {"choices": [f"{sign}) {text}" for sign, text in pairs]},
+        "text": {"question": "\n".join(["Why?", *(f"{sign}. {text}" for sign, text in pairs)])},
+    }
+    rows = [{"question": "Why?", **marked[where], "answer": sign} for sign in signs]
+    found = formats.read(put(tmp_path, rows))
+    assert (found.answers, found[0].options) == ((0, 1, 2, 3), texts)
+
+
+def test_letters_of_two_scripts_are_refused(tmp_path: Path) -> None:
+    """The Latin B among Cyrillic letters may be the second or the third option."""
+    rows = [{"question": "Why?", "choices": list("wxyz"), "answer": a} for a in "АБВГАБBА"]
+    told = r":7: the answers are letters of several scripts.*Cyrillic in most rows, Latin in line 7"
+    with pytest.raises(FormatError, match=told):
+        formats.read(put(tmp_path, rows))
+
+
+def test_labels_of_one_class_are_spelt_in_one_way(tmp_path: Path) -> None:
+    """Labels that differ in case are one class; a rare one may be a typo, and its rows are bad."""
+    rows = [{"premise": "A.", "hypothesis": f"{n}?", "label": ("yes", "no")[n % 2]}
+            for n in range(60)]  # fmt: skip
+    for at, label in ((10, "Yes"), (22, "Yes"), (30, "yse"), (33, "noo")):
+        rows[at]["label"] = label
+    found = formats.scan(put(tmp_path, rows))
+    assert {item.options for item in found.items if isinstance(item, Problem)} == {("no", "yes")}
+    assert found.notes[-1] == "the label 'Yes' (lines 11 and 23) is read as 'yes'"
+    assert [(bad.line, str(bad.reason).partition(":")[0]) for bad in found.bad] == [
+        (31, "the label 'yse' (line 31) may be a typo of 'yes'"),
+        (34, "the label 'noo' (line 34) may be a typo of 'no'"),
+    ]
+    named = formats.scan(put(tmp_path, rows), columns=Columns(choices=("label",)))
+    assert not named.bad
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        ("I) w\nII) x\nA. (M) 18) w\nB. 10. x", ("(M) 18) w", "10. x")),
+        ("(A) w (B) x.\n(A) only A\n(B) both (A) and (B)", ("only A", "both (A) and (B)")),
+        ("Why?\nA. a) w\nB. a) x", ("a) w", "a) x")),
+    ],
+)
+def test_options_in_a_text_may_have_signs_inside(
+    tmp_path: Path, text: str, options: tuple[str, str]
+) -> None:
+    """Only signs that continue the series begin an option; a text without any is reported."""
+    rows = [{"question": f"{text} {n}", "answer": "AB"[n % 2]} for n in range(9)]
+    found = formats.scan(put(tmp_path, [*rows, {"question": "Why?", "answer": "A"}]))
+    item = found.items[0]
+    assert isinstance(item, Problem)
+    assert item.options == (options[0], f"{options[1]} 0")
+    [bad] = found.bad
+    assert bad.reason == "no choices are found in its 'question', after signs such as 'A.' and 'B.'"
+
+
+def test_a_null_is_no_option_and_a_key_of_two_options_is_reported(tmp_path: Path) -> None:
+    """A null that fills up a list is no option; a text that two options have is no key."""
+    rows = [{"question": "Why?", "choices": ["w", "x", None], "answer": a} for a in "wx"]
+    rows.append({"question": "Why?", "choices": ["W", "x", "w "], "answer": "w"})
+    rows.append({"question": "Why?", "choices": ["Paris", "x", "paris "], "answer": "PARIS"})
+    found = formats.scan(put(tmp_path, rows))
+    assert [len(item.options) for item in found.items if isinstance(item, Problem)] == [2, 2, 3]
+    [bad] = found.bad
+    assert bad.reason == "the answer 'PARIS' fits the choices 1 and 3; keep one"
+
+
+@pytest.mark.parametrize("text", [{"sentence": "A _ b."}, {"question": "Why?"}])
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
+def test_whole_numbers_with_a_point_are_whole(
+    tmp_path: Path, text: dict[str, str], suffix: str
+) -> None:
+    """A column of numbers with a gap is written as 1.0 and 2.0; the gap is a withheld answer."""
+    made = [text | {"option1": "x", "option2": "y", "answer": answer} for answer in (2.0, "", 1.0)]
+    assert formats.read(put(tmp_path, made, suffix)).answers == (1, None, 0)
+
+
+def test_a_wide_table_is_read_in_one_look_at_each_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows of 3,000 columns are read without a look at all names for each; no error lists all."""
+    from winosmith.formats import _columns
+
+    looks, real = list[str](), _columns.plainly
+    monkeypatch.setattr(_columns, "plainly", lambda name: looks.append(name) or real(name))
+    wide = {f"c{n}": "v" for n in range(3000)}
+    rows = [{"question": f"Why {n}?", "A": "x", "B": "y", "answer": "A"} | wide for n in range(9)]
+    path = put(tmp_path, rows, ".csv")
+    assert len(formats.read(path)[8].extra) == 3000
+    assert len(looks) < 20 * 3000
+    with pytest.raises(FormatError, match=r"'c15', and 2,984 more") as caught:
+        formats.read(path, columns=Columns(("c",)))
+    assert len(str(caught.value)) < 1000
