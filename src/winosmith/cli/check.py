@@ -157,7 +157,7 @@ def command(
 def _rules(skip: tuple[str, ...], rules: dict[str, Any]) -> tuple[StructureRules, VoteRules]:
     """Return the rules that the options set."""
     of_structure = {name: rules.pop(name) for name in OF_STRUCTURE}
-    of_structure.update((SWITCHES[name], None) for name in skip)
+    of_structure.update((SWITCHES[name], False) for name in skip)
     return StructureRules(**of_structure), VoteRules(**rules)
 
 
