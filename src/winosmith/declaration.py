@@ -79,7 +79,8 @@ def _reason(kind: type, given: Mapping[str, Any], error: ValidationError) -> str
     if key not in properties:
         return _unknown(key, kind, kind)
     wanted = message if found["type"] == "value_error" else f"it must be {words(properties[key])}"
-    return f"{key} is {given[key]!r}; {wanted}"
+    value = "not valid" if properties[key].get("writeOnly") else repr(given[key])
+    return f"{key} is {value}; {wanted}"
 
 
 def from_table(kind: type[T], table: Mapping[str, Any], top: type | None = None) -> T:
@@ -154,6 +155,8 @@ def words(of: Mapping[str, Any]) -> str:
         "number": "a number",
         "string": "text",
     }[of["type"]]
+    if "maxLength" in of:
+        return f"{kind} of {of.get('minLength', 0)} to {of['maxLength']} characters"
     return kind + _range(of)
 
 
