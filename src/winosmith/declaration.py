@@ -147,14 +147,19 @@ def words(of: Mapping[str, Any]) -> str:
         return f'"{of["const"]}"'
     if "prefixItems" in of:
         return "two whole numbers"
+    if "enum" in of.get("items", {}):
+        return f"a list of {words(of['items'])}"
     kind = {
-        "array": "a list of texts",
+        "array": f"a list of {'one or more ' * ('minItems' in of)}texts",
+        "object": "a table of texts",
         "boolean": "true or false",
         "integer": "a whole number",
         "null": "false",
         "number": "a number",
         "string": "text",
     }[of["type"]]
+    if of.get("minLength") and "maxLength" not in of:
+        return "text that is not empty"
     if "maxLength" in of:
         return f"{kind} of {of.get('minLength', 0)} to {of['maxLength']} characters"
     return kind + _range(of)

@@ -37,7 +37,7 @@ def _check_variable(name: str) -> str:
 @declaration
 class _Common:
     revision: OrFalse[Annotated[str, Field(min_length=1, max_length=80, pattern=r"\S")]] = None
-    """Revision that people read; false is the digest."""
+    """Revision that people read; by default the digest."""
     trained_on: Annotated[tuple[Text, ...], Field(min_length=1, strict=False)] = ()
     """What the solver was trained on: files, published sets, and "other:NAME"."""
 
@@ -69,11 +69,12 @@ class _Model:
 @declaration
 class _Files(_Model):
     device: OrFalse[Text] = None
-    """Device, as torch names it; false is the GPU if there is one."""
-    threads: OrFalse[Annotated[int, Field(ge=1, le=256)]] = None
-    """Number of processor threads on a site; false is 1."""
+    """Device, as torch names it; by default the GPU if there is one."""
+    threads: Annotated[int, Field(ge=1, le=256)] = 1
+    """Number of processor threads on a site."""
     memory_gb: OrFalse[Annotated[int, Field(ge=1, le=4096)]] = None
-    """Memory in GB beyond which a site starts the model's process again; false sets no limit."""
+    """Memory in GB beyond which a site starts the model's process again; by default 1.5 GB more
+    than at its start."""
 
 
 @declaration
@@ -89,7 +90,7 @@ class _Association(_Common, _Sees):
 @declaration
 class _Hunting(_Common):
     collection: OrFalse[Text] = None
-    """A text, or a folder of texts; false is the articles that ship."""
+    """A text, or a folder of texts; by default the articles that ship."""
     snippets: Annotated[int, Field(ge=1, le=1000)] = 20
     """Number of snippets that are read for each search."""
 
@@ -119,7 +120,8 @@ class _Address:
 @declaration
 class _Chat(_Common, _Shots, _Sees, _Address, _Model):
     key_variable: Annotated[
-        str | None, AfterValidator(_check_variable), Field(json_schema_extra={"writeOnly": True})
+        OrFalse[Annotated[str, AfterValidator(_check_variable)]],
+        Field(json_schema_extra={"writeOnly": True}),
     ] = None
     """Name of the environment variable with the server's key, which is never in the file."""
     temperature: Annotated[float, Field(ge=0, le=10)] = 0.0
