@@ -15,7 +15,7 @@ import click
 
 from winosmith.build import Recipe
 from winosmith.cli._main import group
-from winosmith.declaration import schema, words
+from winosmith.options import schema, words
 
 HERE = Path(__file__).resolve().parent / "reference"
 

@@ -47,7 +47,7 @@ GROUND_LIBRARIES = {"numpy", "rapidfuzz"}
 FOR_ONE_MODULE = {
     "parallel": {"scipy", "threadpoolctl"},
     "fetch": {"pooch", "requests"},
-    "declaration": {"pydantic"},
+    "options": {"pydantic"},
 }
 """What only one module of it may use: BLAS, to keep it to one thread; downloads; validation."""
 

@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from winosmith.declaration import OrFalse, declaration, from_table
 from winosmith.errors import InputError, RecipeError
+from winosmith.options import OrFalse, declaration, from_table
 
 __all__ = ["KINDS", "LEARNERS", "SolverRule"]
 

@@ -15,14 +15,19 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from winosmith.dataset import Dataset
-from winosmith.declaration import OrFalse, Texts, declaration, from_table
 from winosmith.errors import RecipeError
 from winosmith.escape import for_json, one_line
+from winosmith.options import (
+    EmbedRecipe,
+    FilterRecipe,
+    MeasureRecipe,
+    OrFalse,
+    Texts,
+    declaration,
+    from_table,
+)
 from winosmith.records import is_file, read_toml
 from winosmith.validate import StructureRules, VoteRules
-
-Method = Literal["aflite", "mirror", "pmi", "random", "none"]
-
 
 Copies = Literal["once", "keep"]
 """What a recipe says of copies."""
@@ -76,50 +81,6 @@ Files = Annotated[str | Texts, AfterValidator(_check_files)]
 """The name of a file, or several."""
 
 
-@declaration
-class EmbedRecipe:
-    """`[embed]`: how problems become vectors (WinoGrande, section 3)."""
-
-    encoder: str = "light"
-    """The light embedder ("light"), or the hub id or folder of a Hugging Face encoder."""
-    array: OrFalse[str] = None
-    """A .npy or .npz file of vectors, in place of an encoder."""
-    combine: Literal["difference", "concat"] = "difference"
-    """How two filled-in sentences become one vector: their "difference", or both ("concat")."""
-    reads: OrFalse[Literal["sentence", "options"]] = None
-    """What the embedder reads: "sentence" fills the options in; "options" reads only the options,
-    without the question. false is "sentence" if all problems have two options and a blank,
-    otherwise "options": a model may know the answer from a question and an option together, which
-    is not an artifact. The light embedder reads sentences only for two options."""
-    pooling: OrFalse[Literal["mean", "cls"]] = None
-    """Pooling of an encoder; false is "cls" after fine-tuning, otherwise "mean"."""
-    dimensions: Annotated[int, Field(ge=2)] = 512
-    """Dimensions of the light embedder."""
-    finetune_train: Annotated[int, Field(ge=0)] = 0
-    """Number of problems, in whole twins, that fine-tune the encoder and are then removed (the
-    paper: 5,000); 0 uses the encoder as it is."""
-    finetune_dev: Annotated[int, Field(ge=0)] = 0
-    """Number of problems, in whole twins, that choose the best epoch of the fine-tuning and are
-    then removed (the paper: 1,000)."""
-    finetune_weight_decay: Annotated[float, Field(ge=0)] = 0.01
-    """Weight decay of AdamW, on matrices (the released code: 0)."""
-    finetune_dropout: OrFalse[Annotated[float, Field(ge=0, lt=1)]] = 0.0
-    """Dropout rate everywhere in the encoder; false is the encoder's own (as in the released
-    code)."""
-
-    def __post_init__(self) -> None:
-        tuned = bool(self.finetune_train)
-        if tuned != bool(self.finetune_dev):
-            raise ValueError("finetune_train and finetune_dev go together; set both or neither")
-        if tuned and (self.encoder == "light" or self.array is not None):
-            raise ValueError("finetune_train needs a Hugging Face encoder in encoder")
-        if self.reads == "options" and (tuned or self.array is not None):
-            raise ValueError(
-                "an encoder is fine-tuned on sentences, and a file of vectors has been read "
-                'already; reads = "options" goes with neither'
-            )
-
-
 def many_options(dataset: Dataset) -> bool:
     """Tell whether a problem has more than two options: then each option has a vector."""
     return any(len(problem.options) > 2 for problem in dataset)
@@ -131,68 +92,6 @@ def reading(chosen: EmbedRecipe, dataset: Dataset) -> str:
         return chosen.reads or "sentence"
     asks = any(problem.blank is None for problem in dataset)
     return "options" if asks or many_options(dataset) else "sentence"
-
-
-@declaration
-class FilterRecipe:
-    """`[filter]`: what is removed (WinoGrande, section 3, Algorithm 1; or `debias.mirror`)."""
-
-    method: Method = "aflite"
-    """The filter."""
-    aim: Literal["error", "chance"] = "error"
-    """Objective of "mirror": "error" finds problems that give their answer away, with a stated
-    fraction of sound ones among them; "chance" keeps as many that agree with a model as disagree,
-    at every margin."""
-    error: Annotated[float, Field(gt=0, le=0.2)] = 0.1
-    """Fraction of sound problems among those that "mirror" removes, with the aim "error"."""
-    folds: Annotated[int, Field(ge=2)] = 10
-    """Number of parts of the problems for "mirror"; each is predicted by a model of the others."""
-    repeats: Annotated[int, Field(ge=1)] = 1
-    """Number of times that "mirror" draws the folds; the margins are averaged."""
-    ensemble_size: Annotated[int, Field(ge=1)] = 64
-    """n, the number of linear classifiers of a phase."""
-    train_size: OrFalse[Annotated[int, Field(ge=1)]] = None
-    """m, the number of problems that train each classifier; false takes the paper's fraction of the
-    data (10,000 of 47,000 at most)."""
-    cutoff: OrFalse[Annotated[int, Field(ge=1)] | Annotated[float, Field(gt=0, lt=1)]] = None
-    """k, the most that one phase removes: a number of problems, or a fraction of the remaining
-    ones; false takes the paper's fraction of all, as a number."""
-    threshold: Annotated[float, Field(gt=0, le=1)] = 0.75
-    """tau, the score from which on a problem may be removed."""
-    C: Annotated[float, Field(gt=0)] = 1.0
-    """Inverse strength of the penalty of AFLite's and mirror's classifiers."""
-    target_size: OrFalse[Annotated[int, Field(ge=1)]] = None
-    """Number of problems at which the filter stops; false sets no such end."""
-    remove: Literal["problems", "twins"] = "problems"
-    """Units that are removed: "problems" one by one, or "twins" whole, with the copies of their
-    halves, but not their families; each twin is then on one side of every partition."""
-    null: Literal["off", "report"] = "off"
-    """Whether to "report", for every phase, how many problems reach the threshold by chance."""
-    whole_twins: bool = False
-    """Both halves, and the rest of their block (copies, families, look-alikes), are on one side of
-    each partition; with remove = "twins", only the halves and copies."""
-    keep: OrFalse[Annotated[int, Field(ge=1)]] = None
-    """Number of problems that "random" and "pmi" keep; false keeps as many as AFLite would."""
-    pmi: Literal["signed", "absolute", "max", "pairwise"] = "signed"
-    """Variant of "pmi", which scores twins; singles are drawn at the same rate."""
-    pmi_label: Literal["first-mentioned", "option-1"] = "first-mentioned"
-    """Correct option that counts as y = 1 of "pmi": "first-mentioned" in the sentence, or
-    "option-1", as in the paper, whose result depends on the order of options."""
-    null_draws: Annotated[int, Field(ge=20)] = 20
-    """Number of draws of twin-flipped labels for every null; an interval needs 20."""
-    again: bool = True
-    """Filter also with another seed, and with vectors perturbed by a ten-thousandth, and report how
-    much of what was removed is removed again; the filter takes three times as long."""
-
-
-@declaration
-class MeasureRecipe:
-    """`[measure]`: how the build measures what a model can still predict after the filter."""
-
-    splits: Annotated[int, Field(ge=0)] = 5
-    """Number of times that the problems are split at random into two halves, which are filtered
-    separately (see `winosmith.debias.verify`): the filter runs twice for each. 0 measures nothing,
-    and the report then says so and claims no success."""
 
 
 @declaration

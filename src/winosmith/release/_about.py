@@ -17,8 +17,8 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 
-from winosmith.declaration import Texts, declaration, from_table
 from winosmith.errors import RecipeError
+from winosmith.options import Texts, declaration, from_table
 from winosmith.records import read_toml
 
 Text = Annotated[str, Field(min_length=1), StringConstraints(strip_whitespace=True)]

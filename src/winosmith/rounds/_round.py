@@ -33,9 +33,9 @@ from winosmith.build import (
 )
 from winosmith.dataset import Dataset
 from winosmith.debias import LINEAR
-from winosmith.declaration import declaration
 from winosmith.errors import DataError, InputError, RecipeError
 from winosmith.finished import BuildFiles
+from winosmith.options import declaration
 from winosmith.outputs import PRIVATE, OutputFolder, sha256
 from winosmith.problem import Problem
 from winosmith.records import read_toml

@@ -22,8 +22,8 @@ from pydantic import AfterValidator, Field
 
 from winosmith import published, text
 from winosmith.dataset import Dataset, Filtered
-from winosmith.declaration import Numbers, OrFalse, declaration
 from winosmith.lineage import check_lineages
+from winosmith.options import Numbers, OrFalse, declaration
 from winosmith.problem import Problem
 from winosmith.report import percent
 from winosmith.text import writing

@@ -38,9 +38,9 @@ from pydantic import Field
 from winosmith import text
 from winosmith.answers import Response
 from winosmith.dataset import Dataset, Filtered
-from winosmith.declaration import declaration
 from winosmith.errors import DataError, FormatError, ProblemError
 from winosmith.lineage import UNVALIDATED
+from winosmith.options import declaration
 from winosmith.outputs import guarded, unguarded, write_aside
 from winosmith.problem import Extra, Problem
 from winosmith.records import json_lines, read_text
