@@ -81,12 +81,13 @@ def recipe_page() -> str:
     }
     keys = {name: key for name, key in whole["properties"].items() if name not in tables}
     parts = [RECIPE, f"```toml\n{_example(keys, tables)}```\n"]
-    parts += [_section("The top", {**whole, "properties": keys})]
-    parts += [_section(f"`[{name}]`", table) for name, table in tables.items()]
+    parts += [table_section("The top", {**whole, "properties": keys})]
+    parts += [table_section(f"`[{name}]`", table) for name, table in tables.items()]
     return "\n".join(parts)
 
 
-def _section(title: str, table: dict[str, Any]) -> str:
+def table_section(title: str, table: dict[str, Any]) -> str:
+    """Return the keys of a declaration's schema as a section."""
     lead = re.sub(r"^`\[\w+\]`: (\w)", lambda found: found[1].upper(), table["description"])
     lead = "\n\n".join(" ".join(part.split()) for part in lead.split("\n\n"))
     rows = [

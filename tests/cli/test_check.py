@@ -183,8 +183,8 @@ def test_validators_votes_are_no_human_performance(
     ("arguments", "told"),
     [
         (["--length", "30", "15"], "length is (30, 15); it must be a range"),
-        (["--overlap", "70"], "overlap is 70.0; it must be a number from 0 to 1"),
-        (["--judges", "0"], "judges is 0; it must be a whole number, 1 or more"),
+        (["--overlap", "70"], "'--overlap': 70.0 is not in the range 0<=x<=1"),
+        (["--judges", "0"], "'--judges': 0 is not in the range x>=1"),
         (["--skip", "grammar"], "'grammar' is not one of"),
         (["--votes", "none.csv"], "'none.csv' does not exist"),
     ],

@@ -19,7 +19,7 @@ def number(value: str) -> int | float:
 
 
 def declared_options(
-    kind: type, *, omit: Collection[str] = (), named: Mapping[str, str] | None = None
+    kind: type, *, only: Collection[str] = (), named: Mapping[str, str] | None = None
 ) -> Callable[[Any], Any]:
     """Add an option for each field of a declaration, with its range, default and meaning.
 
@@ -27,13 +27,13 @@ def declared_options(
 
     Args:
         kind: the declaration.
-        omit: fields without an option.
+        only: the fields that have an option; all if empty.
         named: options that aren't named after their field, by the field ("pmi": "--pmi-variant").
     """
 
     def add(function: Any) -> Any:
         for name, key in reversed(schema(kind)["properties"].items()):
-            if name not in omit:
+            if name in only or not only:
                 option = (named or {}).get(name, f"--{name.replace('_', '-')}")
                 function = _option(name, option, key)(function)
         return function
@@ -50,6 +50,8 @@ def _option(name: str, option: str, key: Mapping[str, Any]) -> Callable[[Any], A
         option = f"{option}/--no-{option.removeprefix('--')}"
     else:
         settings["type"] = _type(key)
+    if settings.get("type") == (int, int):
+        settings["metavar"] = "MIN MAX"
     return click.option(option, name, help=" ".join(key["description"].split()), **settings)
 
 

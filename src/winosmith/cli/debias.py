@@ -12,10 +12,13 @@ from winosmith.cli import _options
 from winosmith.cli._declared import declared_options
 from winosmith.cli._printing import log_shown, progress, say
 from winosmith.cli.build import is_blind, tell_filter
-from winosmith.options import EmbedRecipe, FilterRecipe, MeasureRecipe
+from winosmith.options import EmbedRecipe, FilterRecipe, MeasureRecipe, schema
 
 EMBED = ("encoder", "array", "combine", "reads")
 """The fields of `EmbedRecipe` that the command has options for: it fine-tunes nothing."""
+
+FILTER = [name for name in schema(FilterRecipe)["properties"] if name != "method"]
+"""The fields of `FilterRecipe` that it has options for: `--method` can't be "none"."""
 
 BELONGS = {
     **dict.fromkeys(("aim", "error", "folds", "repeats"), ("mirror",)),
@@ -35,12 +38,8 @@ BELONGS = {
 @click.option("--out", required=True, metavar="DIR", help="The folder to write; made if need be.")
 @click.option("--method", type=click.Choice(["aflite", "mirror", "pmi", "random"]),
               default="aflite", show_default=True, help="What filters.")  # fmt: skip
-@declared_options(
-    EmbedRecipe,
-    omit=[name for name in vars(EmbedRecipe()) if name not in EMBED],
-    named={"array": "--embeddings"},
-)
-@declared_options(FilterRecipe, omit=["method"], named={"C": "-C", "pmi": "--pmi-variant"})
+@declared_options(EmbedRecipe, only=EMBED, named={"array": "--embeddings"})
+@declared_options(FilterRecipe, only=FILTER, named={"C": "-C", "pmi": "--pmi-variant"})
 @declared_options(MeasureRecipe)
 @_options.cluster_option
 @click.option("--scratch", metavar="DIR", type=click.Path(exists=True, file_okay=False),
@@ -76,7 +75,7 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     data, out = _options.read_data(options["data"], options["format_name"]), options["out"]
     asked: dict[str, Any] = {
         "embed": EmbedRecipe(**{name: options[name] for name in EMBED}),
-        "chosen": FilterRecipe(**{name: options[name] for name in vars(FilterRecipe())}),
+        "chosen": FilterRecipe(**{name: options[name] for name in ("method", *FILTER)}),
         "splits": options["splits"],
         "seed": options["seed"],
     }

@@ -270,8 +270,8 @@ class StructureRules:
     """The two people of a "social" problem have the same gender; not checked unless their names, or
     the pronouns that the blanks stand for, show it."""
     complete: bool = False
-    """The other half exists. Off, because validation is by the question and leaves singles, which
-    WinoGrande keeps."""
+    """Refuse problems whose other half is missing. Off by default, because validation is by the
+    question and leaves singles, which WinoGrande keeps."""
 
 
 WINOGRANDE = StructureRules()

@@ -70,15 +70,15 @@ class VoteRules:
     unassociated: Agreement = "majority"
     """How many must find that nearby words do not give the answer away."""
     local: Agreement = "unanimous"
-    """The problem is refused if this many of the judges who saw only the local context chose the
+    """Refuse a problem if this many of the judges who saw only the local context chose the
     correct option. "unanimous", because three people who must guess are all correct on 1 problem in
     8, two of them or more on every second."""
     local_before: Annotated[int, Field(ge=0)] = 2
-    """Number of words before the blank that they were shown; the local context runs from there to
-    the end. 2 is what WinoGrande's local-context baseline sees (section 4.1)."""
+    """Number of words before the blank with which the local context begins; it runs to the end. 2
+    is what WinoGrande's local-context baseline sees (section 4.1)."""
     both_halves: bool = False
-    """A judge may vote on both halves of a twin. Off: a judge who has seen one half reads the other
-    as its opposite."""
+    """Allow a judge to vote on both halves of a twin. Off by default, because a judge who has seen
+    one half reads the other as its opposite."""
     undecided: Literal["drop", "keep"] = "drop"
     """What happens to a problem with too few votes: "drop", with that as the reason, since it was
     not found valid; or "keep", unchecked."""
