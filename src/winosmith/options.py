@@ -188,7 +188,7 @@ def _range(of: Mapping[str, Any]) -> str:
 
 
 File = Annotated[str, Field(json_schema_extra={"format": "path"})]
-"""A file that exists."""
+"""The path of a file; a command checks that the file exists."""
 
 Method = Literal["aflite", "mirror", "pmi", "random", "none"]
 
