@@ -5,19 +5,17 @@
 
 from __future__ import annotations
 
-import inspect
+import json
 import re
-import types
-import typing
 from collections.abc import Iterator
-from dataclasses import MISSING, Field, fields, is_dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import click
 
 from winosmith.build import Recipe
 from winosmith.cli._main import group
+from winosmith.options import schema, words
 
 HERE = Path(__file__).resolve().parent / "reference"
 
@@ -38,8 +36,8 @@ RECIPE = """\
 # The recipe
 
 `winosmith build RECIPE.toml` reads one [TOML](https://toml.io) file. Only `name` and `data` are
-needed; a key that is left out has its default. File names are relative to the recipe's own folder.
-`false` switches off what can be switched off. An unknown key is an error that names the nearest
+needed; an omitted key has its default. File names are relative to the recipe's own folder.
+`false` switches a value off. An unknown key is an error that names the nearest
 known one.
 
 Everything that determines the result is in the recipe and the files that it names. It is published
@@ -75,86 +73,61 @@ def _help(name: str, command: click.Command, ctx: click.Context) -> str:
 
 def recipe_page() -> str:
     """Return the page of the recipe."""
-    top = [known for known in fields(Recipe) if not _is_table(known)]
-    tables = [known for known in fields(Recipe) if _is_table(known)]
-    parts = [RECIPE, f"```toml\n{_example(top, tables)}```\n", _section("The top", Recipe, top)]
-    for table in tables:
-        kind = typing.get_type_hints(Recipe)[table.name]
-        parts.append(_section(f"`[{table.name}]`", kind, list(fields(kind))))
+    whole = schema(Recipe)
+    tables = {
+        name: whole["$defs"][key["$ref"].rpartition("/")[2]]
+        for name, key in whole["properties"].items()
+        if "$ref" in key
+    }
+    keys = {name: key for name, key in whole["properties"].items() if name not in tables}
+    parts = [RECIPE, f"```toml\n{_example(keys, tables)}```\n"]
+    parts += [table_section("The top", {**whole, "properties": keys})]
+    parts += [table_section(f"`[{name}]`", table) for name, table in tables.items()]
     return "\n".join(parts)
 
 
-def _is_table(known: Field[Any]) -> bool:
-    return is_dataclass(known.default_factory)
-
-
-def _section(title: str, kind: type, keys: list[Field[Any]]) -> str:
-    lead, meanings = _documented(kind)
-    hints = typing.get_type_hints(kind)
+def table_section(title: str, table: dict[str, Any]) -> str:
+    """Return the keys of a declaration's schema as a section."""
+    lead = re.sub(r"^`\[\w+\]`: (\w)", lambda found: found[1].upper(), table["description"])
+    lead = "\n\n".join(" ".join(part.split()) for part in lead.split("\n\n"))
     rows = [
-        f"| `{key.name}` | {_type(hints[key.name])} | {_default(key)} "
-        f"| {meanings.get(key.name, 'see above')} |"
-        for key in keys
+        f"| `{name}` | {_values(key)} | {_default(key)} | {_meaning(key)} |"
+        for name, key in table["properties"].items()
     ]
-    head = "| key | type | default | meaning |\n|---|---|---|---|\n"
+    head = "| key | value | default | meaning |\n|---|---|---|---|\n"
     return f"## {title}\n\n{lead}\n\n{head}" + "\n".join(rows) + "\n"
 
 
-def _documented(kind: type) -> tuple[str, dict[str, str]]:
-    """Return the first lines of a class's docstring, and what it says of each attribute.
-
-    None is `false` in a recipe.
-    """
-    text = re.sub(r"\bNone( or False)?\b", "`false`", inspect.cleandoc(kind.__doc__ or ""))
-    before, _, after = text.partition("\nAttributes:\n")
-    lead = re.sub(r"^`\[\w+\]`: (\w)", lambda found: found[1].upper(), before).strip()
-    lead = "\n\n".join(" ".join(part.split()) for part in lead.split("\n\n"))
-    meanings: dict[str, str] = {}
-    for entry in re.split(r"\n(?=    \S)", "\n" + after.partition("\nRaises:")[0].rstrip())[1:]:
-        names, _, meaning = entry.strip().partition(": ")
-        for name in names.split(", "):
-            meanings[name] = " ".join(meaning.split()).replace("|", "\\|")
-    return lead, meanings
+def _values(key: dict[str, Any]) -> str:
+    """Return the values that a key allows, in words."""
+    text = re.sub(r'("[^"]*"|\bfalse$)', r"`\1`", words(key))
+    return re.sub(r"\ba (whole|number|list)", r"\1", text).replace(
+        "true or `false`", "true or false"
+    )
 
 
-def _type(hint: Any) -> str:
-    """Return a type in words, as a recipe can hold it."""
-    if typing.get_origin(hint) in (typing.Union, types.UnionType):
-        kinds = [_type(kind) for kind in typing.get_args(hint) if kind is not types.NoneType]
-        return " or ".join([*kinds, *(["`false`"] if type(None) in typing.get_args(hint) else [])])
-    if typing.get_origin(hint) is Literal:
-        return " or ".join(f'`"{value}"`' for value in typing.get_args(hint))
-    if typing.get_origin(hint) is tuple:
-        return "list of texts" if str in typing.get_args(hint) else "two whole numbers"
-    return {int: "whole number", float: "number", str: "text", bool: "true or false"}[hint]
+def _meaning(key: dict[str, Any]) -> str:
+    text = " ".join(key["description"].split()).replace("|", "\\|")
+    return re.sub(r"\bfalse\b", "`false`", text)
 
 
-def _default(key: Field[Any]) -> str:
-    if key.default is MISSING:
+def _default(key: dict[str, Any]) -> str:
+    if "default" not in key:
         return "needed"
-    return "—" if key.default is None else f"`{_toml(key.default)}`"
+    return "—" if key["default"] is None else f"`{json.dumps(key['default'])}`"
 
 
-def _toml(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, tuple):
-        return f"[{', '.join(map(_toml, value))}]"
-    return f'"{value}"' if isinstance(value, str) else str(value)
-
-
-def _example(top: list[Field[Any]], tables: list[Field[Any]]) -> str:
+def _example(keys: dict[str, Any], tables: dict[str, Any]) -> str:
     """Return a recipe with every key that has a default; those without are commented out."""
     lines = ['name = "mine"', 'data = "twins.jsonl"']
-    lines += [_assigned(key) for key in top if key.default is not MISSING]
-    for table in tables:
-        lines += ["", f"[{table.name}]"]
-        lines += [_assigned(key) for key in fields(typing.cast("type[Any]", table.default_factory))]
+    lines += [_assigned(name, key) for name, key in keys.items() if "default" in key]
+    for table, of in tables.items():
+        lines += ["", f"[{table}]", *(_assigned(*item) for item in of["properties"].items())]
     return "\n".join(lines) + "\n"
 
 
-def _assigned(key: Field[Any]) -> str:
-    return f"# {key.name} =" if key.default is None else f"{key.name} = {_toml(key.default)}"
+def _assigned(name: str, key: dict[str, Any]) -> str:
+    return f"# {name} =" if key["default"] is None else f"{name} = {json.dumps(key['default'])}"
 
 
 PAGES = {HERE / "cli.md": cli_page, HERE / "recipe.md": recipe_page}

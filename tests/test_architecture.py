@@ -44,11 +44,15 @@ TESTING = "testing"
 GROUND_LIBRARIES = {"numpy", "rapidfuzz"}
 """What floor 0 may use beside the standard library."""
 
-LOADED_LATE = {"parallel": {"scipy", "threadpoolctl"}, "fetch": {"pooch", "requests"}}
-"""By module of it, what it may load in a function: BLAS, to keep it to one thread; downloads."""
+FOR_ONE_MODULE = {
+    "parallel": {"scipy", "threadpoolctl"},
+    "fetch": {"pooch", "requests"},
+    "options": {"pydantic"},
+}
+"""What only one module of it may use: BLAS, to keep it to one thread; downloads; validation."""
 
 HEAVY = """numpy scipy sklearn numba llvmlite threadpoolctl torch transformers safetensors
-matplotlib rich pandas jinja2 pooch requests""".split()
+matplotlib rich pandas jinja2 pooch pydantic requests""".split()
 
 
 def _floor(place: str) -> int:
@@ -102,7 +106,9 @@ def _faults(module: str, source: str) -> list[str]:
                 faults.append(f"{module} imports {name} from a floor that it may not see")
             if is_folder and place != other and inside and inside[0].startswith("_"):
                 faults.append(f"{module} imports {name}, which is private")
-        elif place in FLOORS[0] and first not in GROUND_LIBRARIES | LOADED_LATE.get(place, set()):
+        elif place in FLOORS[0] and first not in GROUND_LIBRARIES | FOR_ONE_MODULE.get(
+            place, set()
+        ):
             faults.append(f"{module} imports {first}, which floor 0 does without")
     return faults
 

@@ -22,10 +22,10 @@ from tests import forking
 from tests.conftest import absent, need_wordnet
 from winosmith import Extra, formats
 from winosmith.build import FilterRecipe, Recipe, build, debias_to_folder, recipe_of
-from winosmith.build._recipe import EmbedRecipe
 from winosmith.cli import main
 from winosmith.cli._main import group
 from winosmith.errors import InputError
+from winosmith.options import EmbedRecipe
 from winosmith.rounds import round_of
 from winosmith.testing import made_twins
 from winosmith.web import SiteRules

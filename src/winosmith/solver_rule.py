@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import field
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field
 
 from winosmith.errors import InputError, RecipeError
+from winosmith.options import OrFalse, declaration, from_table
 
 __all__ = ["KINDS", "LEARNERS", "SolverRule"]
 
@@ -15,162 +18,179 @@ NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,29}")
 
 VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,60}")
 
-Check = Callable[[Any], str | None]
-"""Says what a value should be where it is not; it never repeats the value."""
+Text = Annotated[str, Field(min_length=1, max_length=300, pattern=r"\S")]
+Seed = Annotated[int, Field(ge=0, le=2**31)]
 
 
-def _text(value: Any) -> str | None:
-    fits = isinstance(value, str) and value.strip() and len(value) <= 300
-    return None if fits else "is a text of up to 300 characters"
+def _check_name(name: str) -> str:
+    if not NAME.fullmatch(name):
+        raise ValueError("use up to 30 small letters, digits and dashes")
+    return name
 
 
-def _revision(value: Any) -> str | None:
-    fits = isinstance(value, str) and value.strip() and len(value) <= 80
-    return None if fits else "is a text of up to 80 characters"
+def _check_variable(name: str) -> str:
+    if not VARIABLE.fullmatch(name):
+        raise ValueError("it must be the name of an environment variable, such as OPENAI_API_KEY")
+    return name
 
 
-def _flag(value: Any) -> str | None:
-    return None if isinstance(value, bool) else "is true or false"
+@declaration
+class _Common:
+    revision: OrFalse[Annotated[str, Field(min_length=1, max_length=80, pattern=r"\S")]] = None
+    """Revision that people read; by default the digest."""
+    trained_on: Annotated[tuple[Text, ...], Field(min_length=1, strict=False)] = ()
+    """What the solver was trained on: files, published sets, and "other:NAME"."""
 
 
-def _variable(value: Any) -> str | None:
-    if isinstance(value, str) and VARIABLE.fullmatch(value):
-        return None
-    return "names an environment variable, such as OPENAI_API_KEY; a key never stands in the file"
+@declaration
+class _Sees:
+    sees: Literal["blank", "pronoun"] = "blank"
+    """What the solver sees in place of the options: the blank, or the pronoun that it replaced."""
 
 
-def _names(value: Any) -> str | None:
-    fits = isinstance(value, list) and value and not any(map(_text, value))
-    return None if fits else 'is a list of files, published sets and "other:NAME"'
+@declaration
+class _Seeded:
+    seed: Seed = 0
+    """Random seed."""
 
 
-def _whole(least: int, most: int) -> Check:
-    def check(value: Any) -> str | None:
-        fits = isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
-        return None if fits else f"is a whole number from {least:,} to {most:,}"
-
-    return check
+@declaration
+class _Shots(_Seeded):
+    shots: Annotated[int, Field(ge=0, le=100)] = 0
+    """Number of solved problems in the prompt."""
 
 
-def _number(value: Any) -> str | None:
-    fits = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 10
-    return None if fits else "is a number from 0 to 10"
+@declaration
+class _Model:
+    model: Text
+    """Folder, relative to the file's own, or hub id of the model; on a chat server, its name."""
 
 
-def _one_of(*words: str) -> Check:
-    def check(value: Any) -> str | None:
-        return None if value in words else f"is one of {', '.join(words)}"
+@declaration
+class _Files(_Model):
+    device: OrFalse[Text] = None
+    """Device, as torch names it; by default the GPU if there is one."""
+    threads: Annotated[int, Field(ge=1, le=256)] = 1
+    """Number of processor threads on a site."""
+    memory_gb: OrFalse[Annotated[int, Field(ge=1, le=4096)]] = None
+    """Memory in GB beyond which a site starts the model's process again; by default 1.5 GB more
+    than at its start."""
 
-    return check
+
+@declaration
+class _Random(_Common, _Seeded): ...
 
 
-_SEES: dict[str, Check] = {"sees": _one_of("blank", "pronoun")}
-_SHOTS: dict[str, Check] = {"shots": _whole(0, 100), "seed": _whole(0, 2**31)}
-_FILES: dict[str, Check] = {
-    "model": _text,
-    "device": _text,
-    "threads": _whole(1, 256),
-    "memory_gb": _whole(1, 4096),
+@declaration
+class _Association(_Common, _Sees):
+    features: Literal["pairs", "words"] = "words"
+    """What is counted."""
+
+
+@declaration
+class _Hunting(_Common):
+    collection: OrFalse[Text] = None
+    """A text, or a folder of texts; by default the articles that ship."""
+    snippets: Annotated[int, Field(ge=1, le=1000)] = 20
+    """Number of snippets that are read for each search."""
+
+
+@declaration
+class _Causal(_Common, _Shots, _Sees, _Files):
+    scoring: Literal["partial", "full", "partial_per_token", "full_per_token"] = "partial"
+    """Part of the sentence that is scored."""
+
+
+@declaration
+class _Masked(_Common, _Sees, _Files):
+    scoring: Literal["sentence", "option", "sentence_per_token", "option_per_token"] = "sentence"
+    """Part of the sentence that is scored."""
+
+
+@declaration
+class _Encoder(_Common, _Files): ...
+
+
+@declaration
+class _Address:
+    base_url: Text
+    """Address of an OpenAI-compatible server."""
+
+
+@declaration
+class _Chat(_Common, _Shots, _Sees, _Address, _Model):
+    key_variable: Annotated[
+        OrFalse[Annotated[str, AfterValidator(_check_variable)]],
+        Field(json_schema_extra={"writeOnly": True}),
+    ] = None
+    """Name of the environment variable with the server's key, which is never in the file."""
+    temperature: Annotated[float, Field(ge=0, le=10)] = 0.0
+    """Temperature of the replies."""
+    max_tokens: Annotated[int, Field(ge=1, le=100_000)] = 256
+    """Number of tokens of a reply, at most."""
+    swap: bool = False
+    """Ask also with the options in other places."""
+    scoring: Literal["reply", "logprobs"] = "reply"
+    """What is scored: the reply, or the probabilities of its first token."""
+    concurrency: Annotated[int, Field(ge=1, le=64)] = 4
+    """Number of requests at the same time."""
+
+
+KINDS: dict[str, type] = {
+    "random": _Random,
+    "majority": _Common,
+    "association": _Association,
+    "hunting": _Hunting,
+    "causal": _Causal,
+    "masked": _Masked,
+    "encoder": _Encoder,
+    "chat": _Chat,
 }
-_PARTIAL = ("partial", "full", "partial_per_token", "full_per_token")
-_SENTENCE = ("sentence", "option", "sentence_per_token", "option_per_token")
+"""The options of each kind of solver.
 
-KINDS: dict[str, dict[str, Check]] = {
-    "random": {"seed": _whole(0, 2**31)},
-    "majority": {},
-    "association": {**_SEES, "features": _one_of("pairs", "words")},
-    "hunting": {"collection": _text, "snippets": _whole(1, 1000)},
-    "causal": {**_FILES, **_SHOTS, **_SEES, "scoring": _one_of(*_PARTIAL)},
-    "masked": {**_FILES, **_SEES, "scoring": _one_of(*_SENTENCE)},
-    "encoder": _FILES,
-    "chat": {
-        **_SHOTS,
-        **_SEES,
-        "model": _text,
-        "base_url": _text,
-        "key_variable": _variable,
-        "temperature": _number,
-        "max_tokens": _whole(1, 100_000),
-        "swap": _flag,
-        "scoring": _one_of("reply", "logprobs"),
-        "concurrency": _whole(1, 64),
-    },
-}
-"""By kind of solver, its options; each may have a `revision`, too, and say by `trained_on` what it
-was trained on: files, published sets, or "other:NAME".
-
-An encoder sees what it was trained to; who answers at random, by the majority or by hunting, sees
-no pronoun (`winosmith.seen`)."""
-
-_NEEDED = {
-    "causal": ("model",),
-    "masked": ("model",),
-    "encoder": ("model",),
-    "chat": ("model", "base_url"),
-}
+An encoder sees what it was trained to; random, majority and hunting see no pronoun
+(`winosmith.seen`)."""
 
 LEARNERS = ("majority", "association", "causal", "chat")
 """Kinds that are taught: by counting, or by problems shown before the question (`shots`)."""
 
 
-@dataclass(frozen=True, slots=True)
+@declaration
 class SolverRule:
     """One solver of a TOML file: a `[[solvers]]` of a round, a `[[models]]` of a site.
-
-    Attributes:
-        name: up to 30 small letters, digits and dashes; part of addresses.
-        solver: the kind of solver, one of `KINDS`.
-        options: what that kind is made of, such as `model`, a folder or a hub id.
-        learn: it is taught problems, by those who make it; else it knows the twins that ship.
-
-    Raises:
-        RecipeError: the name can't be used, there is no such kind, or it has no such option, lacks
-            one, or one is out of its range.
 
     >>> SolverRule("minilm", "encoder", {"model": "tuned"}).options["model"]
     'tuned'
     """
 
-    name: str
-    solver: str
+    name: Annotated[str, AfterValidator(_check_name)]
+    """Name of the solver: up to 30 small letters, digits and dashes; part of addresses."""
+    solver: Literal[
+        "random", "majority", "association", "hunting", "causal", "masked", "encoder", "chat"
+    ]
+    """Kind of solver."""
     options: Mapping[str, Any] = field(default_factory=dict)
+    """Options of that kind, such as `model`, as they were given."""
     learn: bool = False
+    """The solver is taught problems by those who make it; otherwise it knows the twins that
+    ship."""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or not NAME.fullmatch(self.name):
-            raise RecipeError(
-                f"a solver can't be named {self.name!r}; use up to 30 small letters, digits and "
-                "dashes"
-            )
-        if not isinstance(self.solver, str) or self.solver not in KINDS:
-            raise self._refusal(f"solver is one of {', '.join(KINDS)}; not {self.solver!r}")
-        known = {**KINDS[self.solver], "revision": _revision, "trained_on": _names}
-        for key, value in self.options.items():
-            if key not in known:
-                raise self._refusal(
-                    f"{key!r} is not for the solver {self.solver!r}; it takes "
-                    f"{', '.join(sorted(known))}"
-                )
-            if wanted := known[key](value):
-                raise self._refusal(f"{key} {wanted}")
-        for key in _NEEDED.get(self.solver, ()):
-            if key not in self.options:
-                raise self._refusal(f"the solver {self.solver!r} needs {key} = …")
+        settings = self.settings
         if self.learn and self.solver not in LEARNERS:
-            raise self._refusal(f"learn is for {', '.join(LEARNERS)}")
+            raise ValueError(f"learn is for {', '.join(LEARNERS)}")
         if self.solver == "chat":
-            self._check_address()
+            from winosmith.chat import Client
 
-    def _refusal(self, reason: str) -> RecipeError:
-        return RecipeError(f"the solver {self.name}: {reason}")
+            try:
+                Client(settings.model, settings.base_url)
+            except InputError as error:
+                raise ValueError(f"base_url: {error}") from None
 
-    def _check_address(self) -> None:
-        from winosmith.chat import Client
-
-        try:
-            Client(self.options["model"], self.options["base_url"])
-        except InputError as error:
-            raise self._refusal(f"base_url: {error}") from None
+    @property
+    def settings(self) -> Any:
+        """The options, with the defaults of those that were not given."""
+        return from_table(KINDS[self.solver], self.options)
 
     @classmethod
     def of(cls, table: Any, *, learns: bool = False) -> SolverRule:
@@ -181,12 +201,13 @@ class SolverRule:
             learns: the file may say `learn = true`.
 
         Raises:
-            RecipeError: it is no table, or lacks `name` or `solver`; or as the rule itself.
+            RecipeError: it is not a table, or lacks `name` or `solver`; or as the rule itself.
         """
         if not isinstance(table, dict) or not {"name", "solver"} <= set(table):
             raise RecipeError('each table of a solver needs name = "…" and solver = "…"')
-        own = ("name", "solver", *(("learn",) if learns else ()))
+        own = {key: table[key] for key in ("name", "solver", *["learn"] * learns) if key in table}
         options = {key: value for key, value in table.items() if key not in own}
-        if not isinstance(learn := table.get("learn", False), bool):
-            raise RecipeError(f"the solver {table['name']}: learn is true or false")
-        return cls(table["name"], table["solver"], options, learn if learns else False)
+        try:
+            return cls(**own, options=options)
+        except RecipeError as error:
+            raise RecipeError(f"the solver {table['name']}: {error}") from None

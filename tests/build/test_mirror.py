@@ -120,7 +120,7 @@ def test_the_command_says_what_is_out_of_range(
     formats.write(POOL.problems, tmp_path / "twins.jsonl")
     asked = ["debias", str(tmp_path / "twins.jsonl"), "--out", str(tmp_path / "out")]
     assert main([*asked, "--method", "mirror", "--error", "0.5"]) == 2
-    assert "error is 0.5; it must be above 0, at most 0.2" in capsys.readouterr().err
+    assert "'--error': 0.5 is not in the range 0<x<=0.2" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

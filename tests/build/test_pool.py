@@ -107,9 +107,9 @@ def test_notes_of_the_reader_are_in_the_report(tmp_path):
     ("data", "told"),
     [
         (["9" * 4000], "there is no file"),
-        ([], "data names no file"),
+        ([], "data is \\[\\]; it must name a file"),
         (["twins.jsonl", "gone.jsonl"], "data is 'gone.jsonl', but there is no file"),
-        (["twins.jsonl", "../{}/twins.jsonl"], "two files named 'twins.jsonl'"),
+        (["twins.jsonl", "../{}/twins.jsonl"], "two files are named 'twins.jsonl'"),
         (["twins.jsonl", 3], "must be text or a list of texts"),
     ],
 )

@@ -108,7 +108,7 @@ def test_a_mistyped_key_is_named(twins, cli):
     with (twins / "recipe.toml").open("a") as file:
         file.write("treshold = 0.7\n")
     told = cli.refused("build recipe.toml --out out")
-    assert "recipe.toml: unknown key 'filter.treshold'; did you mean 'threshold'?" in told
+    assert "recipe.toml: [filter] unknown key 'treshold'; did you mean 'threshold'?" in told
     assert not (twins / "out").exists()
 
 

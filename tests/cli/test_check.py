@@ -182,9 +182,9 @@ def test_validators_votes_are_no_human_performance(
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--length", "30", "15"], "the length must be a range"),
-        (["--overlap", "70"], "overlap must be a share from 0 to 1"),
-        (["--judges", "0"], "judges must be 1 or more"),
+        (["--length", "30", "15"], "length is (30, 15); it must be a range"),
+        (["--overlap", "70"], "'--overlap': 70.0 is not in the range 0<=x<=1"),
+        (["--judges", "0"], "'--judges': 0 is not in the range x>=1"),
         (["--skip", "grammar"], "'grammar' is not one of"),
         (["--votes", "none.csv"], "'none.csv' does not exist"),
     ],

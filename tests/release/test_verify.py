@@ -32,7 +32,7 @@ def _remove(path: str) -> Plant:
         (placed("release.json", "[]"), "release.json: it is not that of a release"),
         (in_record(lambda record: record.pop("canary")), "release.json: canary is missing"),
         (in_record(lambda r: r["about"].update(title="\ud800")), "release.json: it can't be read"),
-        (in_record(lambda r: r["about"].pop("title")), "release.json: about: title is missing"),
+        (in_record(lambda r: r["about"].pop("title")), "release.json: about: the key 'title' is"),
         (in_record(lambda r: r["counts"].update(more={})), "release.json: counts has 'more'"),
         (lambda folder: (folder / "link").symlink_to("CANARY"), "link: it is a link"),
         (lambda folder: (folder / "empty").mkdir(), "empty: it is neither a file nor a folder"),

@@ -241,11 +241,11 @@ def test_the_report_opens_without_loading_anything(two):
     [
         ("", "needs a \\[\\[solvers\\]\\]"),
         ('[[solvers]]\nname = "a"\n', "needs name"),
-        ('[[solvers]]\nname = "a"\nsolver = "oracle"\n', "solver is one of"),
+        ('[[solvers]]\nname = "a"\nsolver = "oracle"\n', "solver is 'oracle'"),
         ('[[solvers]]\nname = "a"\nsolver = "random"\nlearn = true\n', "learn is for"),
         ('[[solvers]]\nname = "a"\nsolver = "random"\nlearn = "yes"\n', "true or false"),
         ('[[solvers]]\nname = "a"\nsolver = "random"\n' * 2, "two solvers are named 'a'"),
-        ('[[solvers]]\nname = "a"\nsolver = "encoder"\n', "needs model"),
+        ('[[solvers]]\nname = "a"\nsolver = "encoder"\n', "'model' is missing"),
         ('roots = "many"\n[[solvers]]\nname = "a"\nsolver = "random"\n', "roots is 'many'"),
         ('roots = -1\n[[solvers]]\nname = "a"\nsolver = "random"\n', "roots is -1"),
         ('[split]\ndev = 0.0\n[[solvers]]\nname = "a"\nsolver = "random"\n', "split.dev is 0"),
@@ -426,5 +426,5 @@ def test_what_a_rule_says_wrongly_of_training_is_refused(tmp_path: Path) -> None
         rule = SolverRule("mine", "random", {"trained_on": [named]})
         with pytest.raises(InputError, match=f"the solver mine: trained_on: .*{said}"):
             trained_on(rule, tmp_path)
-    with pytest.raises(RecipeError, match="trained_on is a list"):
+    with pytest.raises(RecipeError, match="trained_on is 'wsc'; it must be a list"):
         SolverRule("mine", "random", {"trained_on": "wsc"})

@@ -14,10 +14,7 @@ from winosmith.build._filter import NAMES, FilterRun, Measures, measure, run_fil
 from winosmith.build._pool import copies_sentences, read_pool, read_pool_votes
 from winosmith.build._publish import LastBuild, digest_of, read_last
 from winosmith.build._recipe import (
-    EmbedRecipe,
     FilesRecipe,
-    FilterRecipe,
-    MeasureRecipe,
     Recipe,
     SplitRecipe,
     names_of,
@@ -34,6 +31,7 @@ from winosmith.build._report import (
 )
 from winosmith.build._report_filter import filter_sections, key_figures
 from winosmith.build._split import nested_sizes
+from winosmith.options import EmbedRecipe, FilterRecipe, MeasureRecipe
 from winosmith.parallel import Advance, Step, silent
 
 __all__ = [

@@ -25,17 +25,11 @@ from winosmith.build._filter import (
 )
 from winosmith.build._pool import DISCARDED, tuned_on
 from winosmith.build._publish import is_finished, problems_digest, signature_of
-from winosmith.build._recipe import (
-    Copies,
-    EmbedRecipe,
-    FilterRecipe,
-    MeasureRecipe,
-    many_options,
-    reading,
-)
+from winosmith.build._recipe import Copies, many_options, reading
 from winosmith.build._report_filter import filter_record, filter_sections, key_figures, verdict
 from winosmith.dataset import Dataset, Dropped, Filtered
 from winosmith.errors import DataError, RecipeError
+from winosmith.options import EmbedRecipe, FilterRecipe, MeasureRecipe
 from winosmith.outputs import OutputFolder, sha256
 from winosmith.parallel import Step, silent
 from winosmith.records import canonical, parsed, problem_record

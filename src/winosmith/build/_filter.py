@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from winosmith import debias, embed, practice
 from winosmith.blocks import blocks, whole_twins
-from winosmith.build._recipe import FilterRecipe
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
+from winosmith.options import FilterRecipe
 from winosmith.outputs import OutputFolder
 from winosmith.parallel import Advance, Step
 from winosmith.report import Signature, percent

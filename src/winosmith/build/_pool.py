@@ -13,7 +13,7 @@ import re
 import zipfile
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +96,7 @@ def _read_files(recipe: Recipe) -> tuple[Dataset, tuple[str, ...]]:
                 path,
                 recipe.format,
                 pair_by=recipe.pair_by,
-                columns=None if recipe.columns == formats.Columns() else recipe.columns,
+                columns=_columns(recipe),
             )
             contents.refuse(path)
             problems = formats.problems_of(contents, path)
@@ -109,6 +109,12 @@ def _read_files(recipe: Recipe) -> tuple[Dataset, tuple[str, ...]]:
         contents.tell(path)
         told += [f"{Path(path).name}: {note}" for note in contents.notes]
     return Dataset((problem for problem, _ in held.values()), names[0]), tuple(told)
+
+
+def _columns(recipe: Recipe) -> formats.Columns | None:
+    """Return the columns of questions that the recipe names, None for none."""
+    named = formats.Columns(**asdict(recipe.columns))
+    return None if named == formats.Columns() else named
 
 
 _SETTING = re.compile(r"`(pair_by|format_name|question|choices|answer|answer_is)=([^`]*)`")

@@ -16,21 +16,14 @@ from winosmith._version import __version__
 from winosmith.blocks import SIDES, Former, Side
 from winosmith.build._filter import FilterRun
 from winosmith.build._pool import Verdict
-from winosmith.build._recipe import (
-    Copies,
-    EmbedRecipe,
-    Recipe,
-    again_toml,
-    paths_of,
-    reading,
-    recipe_table,
-)
+from winosmith.build._recipe import Copies, Recipe, again_toml, paths_of, reading, recipe_table
 from winosmith.build._report import report_page
 from winosmith.build._report_filter import filter_record
 from winosmith.build._split import Split, nested_sizes
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, InputError, ProblemError
 from winosmith.finished import DROPPED, IDS, LAST, RECIPE, SCORES, WITHHELD, BuildFiles
+from winosmith.options import EmbedRecipe
 from winosmith.outputs import PRIVATE, OutputFolder, sha256
 from winosmith.problem import Extra, Lineage, Problem
 from winosmith.report import Signature

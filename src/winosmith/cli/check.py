@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ import click
 
 from winosmith import formats, report, validate
 from winosmith.cli import _options
+from winosmith.cli._declared import declared_options
 from winosmith.cli._printing import Result, Rows, fail_gate, say
 from winosmith.dataset import Dataset, Dropped
 from winosmith.errors import DataError
@@ -43,29 +44,13 @@ OF_STRUCTURE = ("rules", "length", "overlap", "edit", "complete")
 _NAMED = 3
 """How many parents that are gone are named."""
 
-_AGREEMENT = click.Choice(["majority", "unanimous", "off"])
-
-
-def _shown(name: str, help: str, **settings: Any) -> Callable[[Any], Any]:  # noqa: A002
-    return click.option(name, help=help, show_default=True, **settings)
-
 
 @click.command()
 @_options.data_argument()
 @_options.format_option
 @click.option("--votes", "votes_path", type=_options.FILE, metavar="FILE", help="The judges' "
               "responses, as CSV or JSON Lines.")  # fmt: skip
-@_shown(
-    "--rules",
-    "WinoGrande's rules for authors: for everything, for nothing, or (auto) not for perturbed "
-    "problems and known published sets.",
-    type=click.Choice(["auto", "winogrande", "none"]),
-    default="auto",
-)
-@_shown("--length", "Words in a half.", type=(int, int), default=(15, 30), metavar="MIN MAX")
-@_shown("--overlap", "Least share of words that the halves have in common.", default=0.7)
-@_shown("--edit", "Greatest share of tokens in which the halves differ; 1 sets no limit.",
-        default=1.0)  # fmt: skip
+@declared_options(StructureRules, only=OF_STRUCTURE)
 @click.option(
     "--skip",
     type=click.Choice(list(SWITCHES)),
@@ -73,36 +58,9 @@ def _shown(name: str, help: str, **settings: Any) -> Callable[[Any], Any]:  # no
     metavar="RULE",
     help=f"Leave out a rule ({', '.join(SWITCHES)}); may be given again.",
 )
-@click.option("--complete", is_flag=True, help="Refuse problems whose other half is missing.")
-@_shown("--judges", "Judges that a problem needs.", default=3)
-@_shown("--correct", "How many must choose the right option.", type=_AGREEMENT, default="majority")
-@_shown(
-    "--unambiguous",
-    "How many must find one option clearly more plausible.",
-    type=_AGREEMENT,
-    default="majority",
-)
-@_shown(
-    "--unassociated",
-    "How many must find that nearby words do not give the answer away.",
-    type=_AGREEMENT,
-    default="majority",
-)
-@_shown(
-    "--local",
-    "Refuse a problem when so many are right from the local context alone.",
-    type=_AGREEMENT,
-    default="unanimous",
-)
-@_shown("--local-before", "Words of the local context before the blank.", default=2)
-@click.option("--both-halves", is_flag=True, help="A judge may vote on both halves of a twin.")
-@_shown(
-    "--undecided",
-    "What becomes of problems with too few votes.",
-    type=click.Choice(["drop", "keep"]),
-    default="drop",
-)
-@_shown("--examples", "How many to show of each fault.", type=click.IntRange(min=0), default=3)
+@declared_options(VoteRules)
+@click.option("--examples", type=click.IntRange(min=0), default=3, show_default=True,
+              help="Number of examples to show of each fault.")  # fmt: skip
 @click.option("--out", type=click.Path(file_okay=False), metavar="DIR", help="Write kept.jsonl, "
               "dropped.jsonl and report.html there.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Replace what another check wrote to DIR.")
@@ -157,7 +115,7 @@ def command(
 def _rules(skip: tuple[str, ...], rules: dict[str, Any]) -> tuple[StructureRules, VoteRules]:
     """Return the rules that the options set."""
     of_structure = {name: rules.pop(name) for name in OF_STRUCTURE}
-    of_structure.update((SWITCHES[name], None) for name in skip)
+    of_structure.update((SWITCHES[name], False) for name in skip)
     return StructureRules(**of_structure), VoteRules(**rules)
 
 

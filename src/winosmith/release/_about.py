@@ -10,38 +10,85 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 
 from winosmith.errors import RecipeError
+from winosmith.options import Texts, declaration, from_table
 from winosmith.records import read_toml
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-_VERSION = re.compile(r"\d+(\.\d+){1,2}([.-]?[A-Za-z0-9]+)*")
-_NEEDED = ("name", "version", "date", "title", "description", "licence", "language", "authors")
+Text = Annotated[str, Field(min_length=1), StringConstraints(strip_whitespace=True)]
+Stated = Annotated[str, StringConstraints(strip_whitespace=True)]
+Listed = BeforeValidator(lambda value: [value] if isinstance(value, str) else value)
+Term = Literal["attribution", "share-alike", "non-commercial", "no-derivatives"]
+Terms = Annotated[tuple[Term, ...], Listed, Field(strict=False)]
+"""What a licence may ask for."""
 
 
-@dataclass(frozen=True)
+def _check_name(name: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", name):
+        raise ValueError("it must be letters, digits, '-', '_' and '.'")
+    return name
+
+
+def _check_version(version: str) -> str:
+    if not re.fullmatch(r"\d+(\.\d+){1,2}([.-]?[A-Za-z0-9]+)*", version):
+        raise ValueError("it must be one like 1.0.0")
+    return version
+
+
+def _check_date(date: str) -> str:
+    try:
+        datetime.date.fromisoformat(date)
+    except ValueError:
+        raise ValueError("it must be one like 2026-11-21") from None
+    return date
+
+
+def _check_language(code: str) -> str:
+    if not re.fullmatch(r"[a-z]{2,3}(-\w+)*", code):
+        raise ValueError("it must be a list of codes such as 'en'")
+    return code
+
+
+def _check_questions(answers: Mapping[str, str]) -> Mapping[str, str]:
+    if unknown := [key for key in answers if key not in KEYS]:
+        raise ValueError(f"unknown keys ({', '.join(unknown)}); the keys are {', '.join(KEYS)}")
+    return answers
+
+
+def _check_licence(licence: str) -> str:
+    if terms_of(licence) is None and not licence.startswith("LicenseRef-"):
+        raise ValueError(
+            "it is not known; use an SPDX identifier such as CC-BY-4.0, or LicenseRef-… with the "
+            "terms that it asks for: terms = ['attribution']"
+        )
+    return licence
+
+
+Licence = Annotated[Text, AfterValidator(_check_licence)]
+
+
+@declaration
 class DataSource:
-    """Where problems come from, and what may be done with them.
+    """Where problems come from, and what may be done with them."""
 
-    Attributes:
-        name: as `origin.source` has it; "*" for problems of no other source that is named.
-        licence: an SPDX identifier, or LicenseRef-… with `terms`.
-        attribution: whom to name, and how.
-        url: where the source is.
-        terms: what an unknown licence asks for; see `winosmith.release`.
-        permission: why it may be in a release whose licence does not fit: whose word it is.
-    """
-
-    name: str
-    licence: str
-    attribution: str = ""
-    url: str = ""
-    terms: tuple[str, ...] = ()
-    permission: str = ""
+    name: Text
+    """As `origin.source` has it; "*" for problems of no other source that is named."""
+    licence: Licence
+    """An SPDX identifier, or LicenseRef-… with `terms`."""
+    attribution: Stated = ""
+    """Whom to name, and how."""
+    url: Stated = ""
+    """Address of the source."""
+    terms: Terms = ()
+    """What an unknown licence asks for; see `winosmith.release`."""
+    permission: Stated = ""
+    """Why it may be in a release whose licence does not fit: who allows it."""
 
     @property
     def asks(self) -> frozenset[str]:
@@ -49,44 +96,58 @@ class DataSource:
         return frozenset(self.terms) | (terms_of(self.licence) or frozenset())
 
 
-@dataclass(frozen=True)
+@declaration
 class About:
-    """What the people who release a benchmark say of it; an empty text is "not stated".
+    """What the people who release a benchmark say of it; an empty text is "not stated"."""
 
-    Attributes:
-        name, version, date: of the release; the date is ISO 8601's and the only one in it.
-        title, description: in words.
-        licence: of the whole, an SPDX identifier or LicenseRef-… with `terms`.
-        language: codes such as "en".
-        authors: who made it, as they wish to be named.
-        source: where the problems come from.
-        homepage, citation, contact, intended_use, known_limits: texts.
-        terms: what an unknown licence asks for.
-        judges: "count", or "pseudonyms" to publish who judged a problem too.
-        datasheet: answers to the datasheet's questions, by their keys.
-        withdrawn: the reason for withdrawing a problem, by its id.
-        restored: ids that were withdrawn and come back.
-    """
-
-    name: str
-    version: str
-    date: str
-    title: str
-    description: str
-    licence: str
-    language: tuple[str, ...]
-    authors: tuple[str, ...]
-    source: tuple[DataSource, ...]
-    homepage: str = ""
-    citation: str = ""
-    contact: str = ""
-    intended_use: str = ""
-    known_limits: str = ""
-    terms: tuple[str, ...] = ()
-    judges: str = "count"
-    datasheet: Mapping[str, str] = field(default_factory=dict)
+    name: Annotated[Text, AfterValidator(_check_name)]
+    """Name of the benchmark, which begins the names of folders."""
+    version: Annotated[Text, AfterValidator(_check_version)]
+    """Version of the release; each is released once."""
+    date: Annotated[
+        Text,
+        AfterValidator(_check_date),
+        BeforeValidator(lambda day: f"{day:%Y-%m-%d}" if isinstance(day, datetime.date) else day),
+    ]
+    """Date of the release (ISO 8601), the only one in it."""
+    title: Text
+    """Title."""
+    description: Text
+    """Description, in words."""
+    licence: Licence
+    """Licence of the whole: an SPDX identifier, or LicenseRef-… with `terms`."""
+    language: Annotated[
+        tuple[Annotated[str, AfterValidator(_check_language)], ...],
+        Field(strict=False, min_length=1),
+        Listed,
+    ]
+    """Codes of the languages, such as "en"."""
+    authors: Annotated[Texts, Field(min_length=1), Listed]
+    """Who made it, as they wish to be named."""
+    source: Annotated[tuple[DataSource, ...], Field(min_length=1)]
+    """Where the problems come from."""
+    homepage: Stated = ""
+    citation: Stated = ""
+    contact: Stated = ""
+    intended_use: Stated = ""
+    known_limits: Stated = ""
+    terms: Terms = ()
+    """What an unknown licence asks for."""
+    judges: Literal["count", "pseudonyms"] = "count"
+    """Whether to publish how many judged a problem ("count"), or who did, too ("pseudonyms")."""
+    datasheet: Annotated[Mapping[str, str], AfterValidator(_check_questions)] = field(
+        default_factory=dict
+    )
+    """Answers to the datasheet's questions, by their keys."""
     withdrawn: Mapping[str, str] = field(default_factory=dict)
-    restored: tuple[str, ...] = ()
+    """Reasons for withdrawing a problem, by its id."""
+    restored: Annotated[Texts, Listed] = ()
+    """Ids that were withdrawn and come back."""
+
+    def __post_init__(self) -> None:
+        names = [source.name for source in self.source]
+        if len({*names}) < len(names):
+            raise ValueError(f"two of the sources {names!r} have one name; join them")
 
     @property
     def asks(self) -> frozenset[str]:
@@ -130,85 +191,11 @@ def about_of(table: Mapping[str, Any]) -> About:
     tables = table.get("source") or []
     if not isinstance(tables, list | tuple) or not all(isinstance(one, dict) for one in tables):
         raise RecipeError("source must be written as tables: [[source]]")
-    sources = tuple(_constructed(DataSource, one, ("name", "licence"), "source.") for one in tables)
-    about = _constructed(About, {**table, "source": sources}, (*_NEEDED, "source"))
-    _check(about)
-    return about
-
-
-_Kind = TypeVar("_Kind", About, DataSource)
-
-
-def _constructed(
-    kind: type[_Kind], table: Mapping[str, Any], needed: Iterable[str], prefix: str = ""
-) -> _Kind:
-    """Construct a dataclass from a table; raise RecipeError for a key that does not fit."""
-    types = {known.name: str(known.type) for known in fields(kind)}
-    unknown = next((key for key in table if key not in types), None)
-    if unknown is not None:
-        raise RecipeError(f"{prefix}{unknown} is unknown; the keys are {', '.join(types)}")
-    values = {key: _plain(prefix + key, types[key], value) for key, value in table.items()}
-    missing = [prefix + key for key in needed if not values.get(key)]
-    if missing:
-        raise RecipeError(
-            f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing; "
-            "`winosmith release --template` shows every key"
-        )
-    return kind(**values)
-
-
-def _plain(key: str, kind: str, value: Any) -> Any:
-    """Return a value of a table as a field of this type; raise RecipeError if it is of another."""
-    if key == "date" and isinstance(value, datetime.date):
-        return value.isoformat()[:10]
-    if kind.startswith("tuple[str"):
-        value = [value] if isinstance(value, str) else value
-        if not isinstance(value, list | tuple) or not all(isinstance(v, str) for v in value):
-            raise RecipeError(f"{key} must be a list of texts, not {value!r}")
-        return tuple(value)
-    if kind.startswith("Mapping"):
-        if not isinstance(value, dict) or not all(isinstance(v, str) for v in value.values()):
-            raise RecipeError(f"{key} must be a table of texts, not {value!r}")
-        return dict(value)
-    if kind == "str" and not isinstance(value, str):
-        raise RecipeError(f"{key} must be a text, not {value!r}")
-    return value.strip() if isinstance(value, str) else value
-
-
-def _check(about: About) -> None:
     try:
-        datetime.date.fromisoformat(about.date)
-    except ValueError:
-        raise RecipeError(f"date is {about.date!r}; one like 2026-11-21 is needed") from None
-    names = [source.name for source in about.source]
-    whole = ("licence", about.licence, about.terms)
-    each = ((f"the licence of source {s.name!r}", s.licence, s.terms) for s in about.source)
-    licences = (whole, *each)
-    codes = [code for code in about.language if not re.fullmatch(r"[a-z]{2,3}(-\w+)*", code)]
-    terms = [term for _, _, of in licences for term in of if term not in TERMS]
-    asked = [key for key in about.datasheet if key not in KEYS]
-    unknown = [
-        f"{what} is {licence!r}, which is not known; use an SPDX identifier such as CC-BY-4.0, "
-        "or LicenseRef-… with the terms that it asks for: terms = ['attribution']"
-        for what, licence, _ in licences
-        if terms_of(licence) is None and not licence.startswith("LicenseRef-")
-    ]
-    faults = (
-        (not _NAME.fullmatch(about.name),
-         f"name is {about.name!r}; letters, digits, '-', '_' and '.' make one"),
-        (not _VERSION.fullmatch(about.version),
-         f"version is {about.version!r}; one like 1.0.0 is needed"),
-        (about.judges not in ("count", "pseudonyms"),
-         f"judges is {about.judges!r}; it is 'count' or 'pseudonyms'"),
-        (codes, f"language has {', '.join(map(repr, codes))}; codes such as 'en' are needed"),
-        (asked, f"datasheet has unknown keys ({', '.join(asked)}); the keys are {', '.join(KEYS)}"),
-        (len({*names}) < len(names), f"two of the sources {names!r} have one name; join them"),
-        (terms, f"terms has {', '.join(map(repr, terms))}; they are {', '.join(TERMS)}"),
-        (unknown, "".join(unknown[:1])),
-    )  # fmt: skip
-    fault = next((told for is_wrong, told in faults if is_wrong), None)
-    if fault is not None:
-        raise RecipeError(fault)
+        sources = tuple(from_table(DataSource, one) for one in tables)
+    except RecipeError as error:
+        raise RecipeError(f"[[source]] {error}") from None
+    return from_table(About, {**table, "source": sources})
 
 
 SECTIONS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
@@ -357,10 +344,7 @@ def _template() -> str:
 TEMPLATE = _template()
 """A release.toml with every key; what is not needed is commented out."""
 
-TERMS = ("attribution", "share-alike", "non-commercial", "no-derivatives")
-"""What a licence may ask for."""
-
-_BY, _SA, _NC, _ND = (frozenset({term}) for term in TERMS)
+_BY, _SA, _NC, _ND = (frozenset({term}) for term in get_args(Term))
 
 _PLAIN: dict[str, frozenset[str]] = {
     "CC0-1.0": frozenset(),

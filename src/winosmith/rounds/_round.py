@@ -12,7 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from winosmith import formats, metrics
 from winosmith._version import __version__
@@ -33,6 +35,7 @@ from winosmith.dataset import Dataset
 from winosmith.debias import LINEAR
 from winosmith.errors import DataError, InputError, RecipeError
 from winosmith.finished import BuildFiles
+from winosmith.options import declaration
 from winosmith.outputs import PRIVATE, OutputFolder, sha256
 from winosmith.problem import Problem
 from winosmith.records import read_toml
@@ -43,43 +46,35 @@ from winosmith.solver_rule import SolverRule
 from winosmith.study import trained_on
 from winosmith.validate import eligible
 
-ROOTS = 14
-"""EvoGrad's number of roots (section 3.1)."""
-
 OWN = ("solvers", "roots", "redraw")
 """The keys of a round's file; the others are those of a build."""
 
 
-@dataclass(frozen=True)
+@declaration
 class RoundRecipe:
-    """Everything that determines a round.
-
-    Attributes:
-        build: how the release of this round is built from the pool.
-        solvers: the reference solvers, each with a name of its own. One with `learn` is taught
-            this round's train_xl; the others are asked as they are.
-        roots: how many problems, at most, are drawn for the next round to perturb.
-        redraw: draw train, dev and test anew, in place of leaving everything on the side that it
-            had in the last round.
-        folder: where relative paths of solvers are seen from.
-    """
+    """Everything that determines a round."""
 
     build: Recipe
+    """How the release of this round is built from the pool."""
     solvers: tuple[SolverRule, ...]
-    roots: int = ROOTS
+    """The reference solvers, each with a name of its own. One with `learn` is taught this round's
+    train_xl; the others are asked as they are."""
+    roots: Annotated[int, Field(ge=0)] = 14
+    """Number of problems, at most, that are drawn for the next round to perturb; 14 is EvoGrad's
+    (section 3.1)."""
     redraw: bool = False
+    """Draw train, dev and test again; otherwise everything stays in its split of the last round."""
     folder: Path = field(default=Path(), compare=False)
+    """Folder that the paths of solvers are relative to."""
 
     def __post_init__(self) -> None:
         if not self.solvers:
-            raise RecipeError("a round needs a [[solvers]] to measure with")
+            raise ValueError("a round needs a [[solvers]] to measure with")
         names = [rule.name for rule in self.solvers]
         if twice := sorted({name for name in names if names.count(name) > 1}):
-            raise RecipeError(f"two solvers are named {twice[0]!r}; each needs its own name")
+            raise ValueError(f"two solvers are named {twice[0]!r}; each needs its own name")
         if self.build.split.dev <= 0:
-            raise RecipeError("split.dev is 0; a round measures its solvers on dev")
-        if self.roots < 0:
-            raise RecipeError(f"roots is {self.roots}; it is a number of problems, 0 or more")
+            raise ValueError("split.dev is 0; a round measures its solvers on dev")
 
 
 def read_round(path: str | Path) -> RoundRecipe:
@@ -105,20 +100,15 @@ def round_of(table: Mapping[str, Any], *, folder: Path | None = None) -> RoundRe
     >>> round_of({"name": "mine", "data": "pool.jsonl", "solvers": solvers}).solvers[0].learn
     True
     """
-    solvers, roots = table.get("solvers", []), table.get("roots", ROOTS)
+    own = {key: table[key] for key in OWN if key in table}
+    solvers = own.pop("solvers", [])
     if not isinstance(solvers, list):
-        raise RecipeError("solvers is a list of tables: [[solvers]]")
-    if not isinstance(roots, int) or isinstance(roots, bool):
-        raise RecipeError(f"roots is {roots!r}; it is a number of problems")
-    redraw = table.get("redraw", False)
-    if not isinstance(redraw, bool):
-        raise RecipeError(f"redraw is {redraw!r}; it is true or false")
+        raise RecipeError(f"solvers is {solvers!r}; it must be a list of tables: [[solvers]]")
     return RoundRecipe(
         recipe_of({key: value for key, value in table.items() if key not in OWN}, folder=folder),
         tuple(SolverRule.of(rule, learns=True) for rule in solvers),
-        roots,
-        redraw,
-        folder or Path(),
+        **own,
+        folder=folder or Path(),
     )
 
 

@@ -9,7 +9,7 @@ import csv
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from importlib import resources
@@ -29,9 +29,6 @@ from winosmith.published import Contents
 from winosmith.records import is_file
 from winosmith.solve import ChatSolver, Solver, WordAssociation
 from winosmith.solver_rule import SolverRule
-
-CONCURRENCY = 4
-"""Requests at once to a chat server, where `concurrency` does not say."""
 
 SMOOTHING = 1.0
 """Of word association: Laplace's, for what is learnt from is small."""
@@ -58,11 +55,11 @@ class MadeSolver:
 
 @dataclass(frozen=True)
 class _Source:
-    """What makers are given beside the rule's options.
+    """What makers are given.
 
     Attributes:
         name: of the kind of solver.
-        options: the rule's.
+        settings: the rule's.
         folder: from where relative paths are seen.
         cache: where full-text indexes are kept.
         train: what a solver learns from.
@@ -70,17 +67,17 @@ class _Source:
     """
 
     name: str
-    options: Mapping[str, Any]
+    settings: Any
     folder: Path
     cache: Path
     train: Dataset
     patience: float
 
     def solver(self, **made: Any) -> Solver:
-        """Return the solver, of the options and what else was made for it."""
+        """Return the solver, of the settings and what else was made for it."""
         names = ("seed", "sees", "features", "snippets", "scoring", "device", "swap")
-        options = {name: self.options[name] for name in names if name in self.options}
-        shown = self.options.get("shots", 0)
+        options = {n: getattr(self.settings, n) for n in names if hasattr(self.settings, n)}
+        shown = getattr(self.settings, "shots", 0)
         return solve.by_name(self.name, self.train, shown=shown, **{**options, **made})
 
 
@@ -113,7 +110,7 @@ def made_solver(
 
     source = _Source(
         rule.solver,
-        rule.options,
+        rule.settings,
         folder,
         cache or embed.cache_folder() / "texts",
         practice.handwritten() if train is None else train,
@@ -125,9 +122,9 @@ def made_solver(
     return MadeSolver(
         solver,
         hashlib.sha256(whole.encode()).hexdigest(),
-        str(rule.options.get("revision", revision))[:80],
+        (source.settings.revision or revision)[:80],
         about,
-        rule.options.get("concurrency", CONCURRENCY) if rule.solver == "chat" else 1,
+        getattr(source.settings, "concurrency", 1),
     )
 
 
@@ -156,9 +153,9 @@ def _association(source: _Source) -> Parts:
 
 def _hunting(source: _Source) -> Parts:
     """Return knowledge hunting in a collection of texts, by default the articles that ship."""
-    named = source.options.get("collection")
+    named = source.settings.collection
     shipped = resources.as_file(resources.files("winosmith").joinpath("topics.jsonl"))
-    with shipped if named is None else nullcontext(source.folder / str(named)) as texts:
+    with shipped if named is None else nullcontext(source.folder / named) as texts:
         index = solve.FullTextIndex.of(texts, source.cache)
     return source.solver(index=index), index.digest, index.digest[:12]
 
@@ -169,8 +166,8 @@ def _language(source: _Source) -> Parts:
     A model in a folder has the folder's digest as its revision; one of the hub the commit, which
     is the folder's name.
     """
-    named = source.folder / str(source.options["model"])
-    place = models.model_folder(named if named.is_dir() else str(source.options["model"]))
+    named = source.folder / source.settings.model
+    place = models.model_folder(named if named.is_dir() else source.settings.model)
     digest = models.weights_digest(place)
     in_hub = place.parent.name == "snapshots"
     solver = source.solver(models=(str(place),))
@@ -179,19 +176,20 @@ def _language(source: _Source) -> Parts:
 
 def _chat(source: _Source) -> Parts:
     """Return a chat model as a solver; the key is read from the environment, request by request."""
+    asked = source.settings
     client = chat.Client(
-        source.options["model"],
-        source.options["base_url"],
-        temperature=source.options.get("temperature", 0.0),
-        max_tokens=source.options.get("max_tokens", 256),
-        key_variable=source.options.get("key_variable"),
+        asked.model,
+        asked.base_url,
+        temperature=asked.temperature,
+        max_tokens=asked.max_tokens,
+        key_variable=asked.key_variable,
         concurrency=1,
         timeout=source.patience,
         patience=source.patience,
     )
     solver = cast(ChatSolver, source.solver(client=client))
-    asked = f"{source.options['base_url']}\0{solver.opening}"
-    return solver, hashlib.sha256(asked.encode()).hexdigest(), str(source.options["model"])
+    digest = hashlib.sha256(f"{asked.base_url}\0{solver.opening}".encode())
+    return solver, digest.hexdigest(), asked.model
 
 
 _MAKERS: dict[str, Callable[[_Source], Parts]] = {
@@ -275,7 +273,7 @@ def trained_on(rule: SolverRule, folder: Path) -> TrainedOn:
     from winosmith import practice
 
     try:
-        stated = TrainedOn.named(rule.options.get("trained_on", ()), folder)
+        stated = TrainedOn.named(rule.settings.trained_on, folder)
     except InputError as error:
         raise InputError(f"the solver {rule.name}: trained_on: {error}") from None
     # The majority's answer is the same whatever the sentence: it has seen none.

@@ -16,12 +16,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Annotated, Any, Literal, NamedTuple
+
+from pydantic import AfterValidator, Field
 
 from winosmith import published, text
 from winosmith.dataset import Dataset, Filtered
-from winosmith.errors import RecipeError
 from winosmith.lineage import check_lineages
+from winosmith.options import Numbers, OrFalse, declaration
 from winosmith.problem import Problem
 from winosmith.report import percent
 from winosmith.text import writing
@@ -217,69 +219,59 @@ def _exempt(dataset: Dataset) -> dict[int, str]:
     return dict(sorted(exempt.items()))
 
 
-@dataclass(frozen=True, slots=True)
+def _check_length(length: tuple[int, int]) -> tuple[int, int]:
+    if not 1 <= length[0] <= length[1]:
+        raise ValueError("it must be a range of words such as [15, 30]")
+    return length
+
+
+@declaration
 class StructureRules:
-    """The rules for halves and twins; None or False switches one off.
+    """`[structure]`: the rules for halves and twins; false switches one off.
 
     They are for twins as authors write them; `rules` says for which problems they are used.
 
-    The numbers are WinoGrande's (section 2) where it states them. Of the released train_debiased
-    and dev, 99.7 % of the problems and 99.96 % of the twins keep the first two, which is how we
-    know that words between white space are counted.
+    The numbers are WinoGrande's (section 2) if it states them. Of the released train_debiased and
+    dev, 99.7 % of the problems and 99.96 % of the twins keep the first two, which is how we know
+    that words between white space are counted.
 
-    Attributes:
-        rules: "auto": for all problems but those that were perturbed, their roots, and those of
-            published sets that are known by their sentences (WSC, PDP, DPR, KnowRef, COPA,
-            Winogender, SuperGLUE-WSC); "winogrande": for all; "none": for none.
-        length: least and greatest number of words in a half, the blank included.
-        overlap: least share of words that the halves have in common, of the longer half; 0–1.
-        edit: greatest token edit distance between the halves, as a share of the tokens of the
-            longer half, 0–1; 1 sets no limit. The paper asks for "non-zero but small", without a
-            number, so by default only a distance of 0 fails. A limit of 0.3 would refuse twins that
-            share exactly 70 % of their words.
-        anchor: each half holds the words of each anchor that either half names.
-        content_anchor: an anchor is not made of function words alone ("the, it, he, of").
-        options_in_sentence: each option occurs in the sentence, in any case. Ours: it is true of
-            all of WinoGrande; switch it off for COPA, whose options are clauses.
-        same_options: the halves have the same options, in any order and case.
-        flipped: the halves have different answers.
-        domain: the domain, if it is named, is one of the paper's two, "social" and "physical".
-        same_gender: the two people of a "social" problem have the same gender; not checked unless
-            their names, or the pronouns that the blanks stand for, show it.
-        complete: the other half is there. Off, because validation is by the question and leaves
-            singles, which WinoGrande keeps.
-
-    Always refused are three problems or more of one twin id, since nothing says which two of them
-    are the twin; and lineages that can't be true (`winosmith.lineage.check_lineages`), which are
-    not checked where the parent or the root is gone.
-
-    Raises:
-        RecipeError: a number out of its range.
+    Three or more problems of one twin id are always refused, since nothing says which two of them
+    are the twin. So are lineages that can't be true (`winosmith.lineage.check_lineages`), which are
+    not checked if the parent or the root is missing.
     """
 
     rules: RuleSet = "auto"
-    length: tuple[int, int] | None = (15, 30)
-    overlap: float | None = 0.7
-    edit: float | None = 1.0
+    """The problems that the rules apply to. "auto": all problems except perturbed ones, their
+    roots, and those of published sets that are known by their sentences (WSC, PDP, DPR, KnowRef,
+    COPA, Winogender, SuperGLUE-WSC); "winogrande": all; "none": none."""
+    length: OrFalse[Annotated[Numbers, AfterValidator(_check_length)]] = (15, 30)
+    """Least and greatest number of words in a half, the blank included."""
+    overlap: OrFalse[Annotated[float, Field(ge=0, le=1)]] = 0.7
+    """Least fraction of words that the halves have in common, of the longer half."""
+    edit: OrFalse[Annotated[float, Field(ge=0, le=1)]] = 1.0
+    """Greatest token edit distance between the halves, as a fraction of the tokens of the longer
+    half; 1 sets no limit. The paper asks for "non-zero but small", without a number, so by default
+    only a distance of 0 fails. A limit of 0.3 would refuse twins that share exactly 70 % of their
+    words."""
     anchor: bool = True
+    """Each half contains the words of each anchor that either half names."""
     content_anchor: bool = True
+    """An anchor is not made only of function words ("the, it, he, of")."""
     options_in_sentence: bool = True
+    """Each option occurs in the sentence, in any case. This rule is ours: it is true of all of
+    WinoGrande; switch it off for COPA, whose options are clauses."""
     same_options: bool = True
+    """The halves have the same options, in any order and case."""
     flipped: bool = True
+    """The halves have different answers."""
     domain: bool = True
+    """The domain, if it is named, is one of the paper's two, "social" and "physical"."""
     same_gender: bool = True
+    """The two people of a "social" problem have the same gender; not checked unless their names, or
+    the pronouns that the blanks stand for, show it."""
     complete: bool = False
-
-    def __post_init__(self) -> None:
-        if self.rules not in get_args(RuleSet):
-            raise RecipeError(f"rules must be auto, winogrande or none, not {self.rules!r}")
-        limits = self.length
-        if limits is not None and not (len(limits) == 2 and 1 <= limits[0] <= limits[1]):
-            raise RecipeError(f"the length must be a range such as (15, 30) words, not {limits}")
-        for name in ("overlap", "edit"):
-            share = getattr(self, name)
-            if share is not None and not 0 <= share <= 1:
-                raise RecipeError(f"{name} must be a share from 0 to 1, not {share}")
+    """Refuse problems whose other half is missing. Off by default, because validation is by the
+    question and leaves singles, which WinoGrande keeps."""
 
 
 WINOGRANDE = StructureRules()

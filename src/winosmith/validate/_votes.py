@@ -31,12 +31,15 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from types import NoneType
-from typing import IO, Any, Literal, NamedTuple, get_args
+from typing import IO, Annotated, Any, Literal, NamedTuple
+
+from pydantic import Field
 
 from winosmith import text
 from winosmith.dataset import Dataset, Filtered
-from winosmith.errors import DataError, FormatError, ProblemError, RecipeError
+from winosmith.errors import DataError, FormatError, ProblemError
 from winosmith.lineage import UNVALIDATED
+from winosmith.options import declaration
 from winosmith.outputs import guarded, unguarded, write_aside
 from winosmith.problem import Extra, Problem
 from winosmith.records import json_lines, read_text
@@ -47,56 +50,38 @@ Agreement = Literal["majority", "unanimous", "off"]
 """More than half of the judges, a tie not being enough; all of them; or the rule is off."""
 
 
-@dataclass(frozen=True, slots=True)
+@declaration
 class VoteRules:
-    """When a problem is valid.
+    """`[votes]`: when a problem is valid.
 
     The paper: "(1) the majority of the three workers chooses the correct answer option, (2) they
     agree that the two answer options are unambiguous and (3) the question cannot be answered
     simply by word association in which local context around the target pronoun is given". It
     does not say what "agree" means nor how wide the local context is; both are settings.
-
-    Attributes:
-        judges: the number of distinct judges that a problem needs. More may vote; all count.
-        correct: how many of the judges must choose the right option. A judge who chooses none is
-            a judge who did not choose the right one.
-        unambiguous: how many must find one option clearly more plausible.
-        unassociated: how many must find that nearby words do not give the answer away.
-        local: the problem is refused when so many of those who saw only the local context chose
-            the right option. "unanimous", because three people who must guess are all right on 1
-            problem in 8, two of them or more on every second.
-        local_before: the words before the blank that they were shown; the local context runs
-            from there to the end. 2 is what WinoGrande's local-context baseline sees (section 4.1).
-        both_halves: a judge may vote on both halves of a twin. Off: whoever has seen one half
-            reads the other as its opposite.
-        undecided: what becomes of a problem with fewer than `judges` votes: "drop", with that as
-            the reason, for it was not found valid; or "keep", unchecked.
-
-    Raises:
-        RecipeError: an unknown word, or a number out of its range.
     """
 
-    judges: int = 3
+    judges: Annotated[int, Field(ge=1)] = 3
+    """Number of distinct judges that a problem needs. More may vote; all count."""
     correct: Agreement = "majority"
+    """How many of the judges must choose the correct option. A judge who chooses none is a judge
+    who did not choose the correct one."""
     unambiguous: Agreement = "majority"
+    """How many must find one option clearly more plausible."""
     unassociated: Agreement = "majority"
+    """How many must find that nearby words do not give the answer away."""
     local: Agreement = "unanimous"
-    local_before: int = 2
+    """Refuse a problem if this many of the judges who saw only the local context chose the
+    correct option. "unanimous", because three people who must guess are all correct on 1 problem in
+    8, two of them or more on every second."""
+    local_before: Annotated[int, Field(ge=0)] = 2
+    """Number of words before the blank with which the local context begins; it runs to the end. 2
+    is what WinoGrande's local-context baseline sees (section 4.1)."""
     both_halves: bool = False
+    """Allow a judge to vote on both halves of a twin. Off by default, because a judge who has seen
+    one half reads the other as its opposite."""
     undecided: Literal["drop", "keep"] = "drop"
-
-    def __post_init__(self) -> None:
-        if self.judges < 1:
-            raise RecipeError(f"judges must be 1 or more, not {self.judges}")
-        if self.local_before < 0:
-            raise RecipeError(f"local_before must be 0 words or more, not {self.local_before}")
-        for name in ("correct", "unambiguous", "unassociated", "local"):
-            if getattr(self, name) not in get_args(Agreement):
-                raise RecipeError(
-                    f"{name} must be majority, unanimous or off, not {getattr(self, name)!r}"
-                )
-        if self.undecided not in ("drop", "keep"):
-            raise RecipeError(f"undecided must be drop or keep, not {self.undecided!r}")
+    """What happens to a problem with too few votes: "drop", with that as the reason, since it was
+    not found valid; or "keep", unchecked."""
 
 
 WINOGRANDE = VoteRules()

@@ -41,21 +41,24 @@ def test_what_each_kind_takes_is_taken(tmp_path: Path, table: str) -> None:
 @pytest.mark.parametrize(
     ("table", "told"),
     [
-        ('solver = "oracle"', "solver is one of random, majority"),
-        ("solver = 3", "solver is one of"),
-        ('solver = "random"\ncolour = "red"', "'colour' is not for the solver 'random'"),
-        ('solver = "random"\nseed = -1', "seed is a whole number from 0"),
-        ('solver = "random"\nseed = true', "seed is a whole number"),
-        ('solver = "association"\nfeatures = "letters"', "features is one of pairs, words"),
-        ('solver = "encoder"', "'encoder' needs model"),
-        ('solver = "encoder"\nmodel = ""', "model is a text"),
-        ('solver = "encoder"\nmodel = "m"\nthreads = 0', "threads is a whole number from 1 to 256"),
-        ('solver = "causal"\nmodel = "m"\nscoring = "best"', "scoring is one of partial"),
-        ('solver = "chat"\nmodel = "m"', "'chat' needs base_url"),
+        ('solver = "oracle"', 'solver is \'oracle\'; it must be "random", "majority"'),
+        ("solver = 3", "solver is 3; it must be"),
+        ('solver = "random"\ncolour = "red"', "unknown key 'colour'; the keys are seed"),
+        ('solver = "random"\nseed = -1', "seed is -1; it must be a whole number from 0"),
+        ('solver = "random"\nseed = true', "seed is True; it must be a whole number"),
+        ('solver = "association"\nfeatures = "letters"', 'it must be "pairs" or "words"'),
+        ('solver = "encoder"', "the key 'model' is missing"),
+        ('solver = "encoder"\nmodel = ""', "model is ''; it must be text of 1 to 300"),
+        (
+            'solver = "encoder"\nmodel = "m"\nthreads = 0',
+            "threads is 0; it must be a whole number from 1 to 256",
+        ),
+        ('solver = "causal"\nmodel = "m"\nscoring = "best"', 'it must be "partial"'),
+        ('solver = "chat"\nmodel = "m"', "the key 'base_url' is missing"),
         ('solver = "chat"\nmodel = "m"\nbase_url = "http://far.example/v1"', "not encrypted"),
         ('solver = "chat"\nmodel = "m"\nbase_url = "https://a:b@c/v1"', "more than an address"),
-        (CHAT + 'swap = "yes"', "swap is true or false"),
-        (CHAT + "temperature = 99", "temperature is a number"),
+        (CHAT + 'swap = "yes"', "swap is 'yes'; it must be true or false"),
+        (CHAT + "temperature = 99", "temperature is 99; it must be a number from 0 to 10"),
     ],
 )
 def test_what_is_wrong_is_told_with_the_file_and_the_key(
@@ -72,7 +75,7 @@ def test_a_key_in_the_file_is_refused_and_not_repeated(tmp_path: Path) -> None:
     """Who writes the key where its variable's name belongs is told so, without the key."""
     with pytest.raises(RecipeError) as caught:
         _read(tmp_path, CHAT + 'key_variable = "sk-live-123"')
-    assert "names an environment variable" in str(caught.value)
+    assert "the name of an environment variable" in str(caught.value)
     assert "sk-live-123" not in str(caught.value)
 
 

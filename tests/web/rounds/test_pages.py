@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 import pytest
 
-from winosmith.build._recipe import Method
+from winosmith.options import Method
 from winosmith.web.people.models import Person
 from winosmith.web.people.privacy import erase
 from winosmith.web.problems.models import Event, Problem, Twin

@@ -153,7 +153,7 @@ class Leash:
             rule: of the model.
             lock: the number of the open lock file.
         """
-        threads = str(rule.options.get("threads", 1))
+        threads = str(getattr(rule.settings, "threads", 1))
         return subprocess.Popen(  # noqa: S603 - a module of ours, and a name that was checked
             [sys.executable, "-P", "-m", "winosmith.web.predict.process", rule.name],
             stdin=subprocess.DEVNULL,

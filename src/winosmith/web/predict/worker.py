@@ -317,7 +317,7 @@ class Worker:
         self.doing = lock.said()
         self.due = 0.0
         self.found: list[Outcome] = []
-        own = rule.options.get("memory_gb")
+        own = getattr(rule.settings, "memory_gb", None)
         self.most = own * 2.0**30 if own else _memory() + GROWTH * 2.0**30
 
     def work(self) -> None:

@@ -1,0 +1,76 @@
+"""The options of a command that a declaration states."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+import click
+
+from winosmith.options import schema
+
+
+def number(value: str) -> int | float:
+    """Return a whole number, or a fraction with a point in it, as it was written."""
+    try:
+        return int(value) if value.isdecimal() else float(value)
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is not a number") from None
+
+
+def declared_options(
+    kind: type, *, only: Collection[str] = (), named: Mapping[str, str] | None = None
+) -> Callable[[Any], Any]:
+    """Add an option for each field of a declaration, with its range, default and meaning.
+
+    The command takes each by the field's name; `false` is the option's absence.
+
+    Args:
+        kind: the declaration.
+        only: the fields that have an option; all if empty.
+        named: options that aren't named after their field, by the field ("pmi": "--pmi-variant").
+    """
+
+    def add(function: Any) -> Any:
+        for name, key in reversed(schema(kind)["properties"].items()):
+            if name in only or not only:
+                option = (named or {}).get(name, f"--{name.replace('_', '-')}")
+                function = _option(name, option, key)(function)
+        return function
+
+    return add
+
+
+def _option(name: str, option: str, key: Mapping[str, Any]) -> Callable[[Any], Any]:
+    default = key["default"]
+    settings: dict[str, Any] = {"default": default, "show_default": default is not None}
+    if default is False:
+        settings = {"is_flag": True}
+    elif default is True:
+        option = f"{option}/--no-{option.removeprefix('--')}"
+    else:
+        settings["type"] = _type(key)
+    if settings.get("type") == (int, int):
+        settings["metavar"] = "MIN MAX"
+    return click.option(option, name, help=" ".join(key["description"].split()), **settings)
+
+
+def _type(key: Mapping[str, Any]) -> Any:
+    choices = [one for one in key.get("anyOf", [key]) if one.get("type") != "null"]
+    if len(choices) > 1:
+        return number
+    (one,) = choices
+    if "enum" in one:
+        return click.Choice(one["enum"])
+    if "prefixItems" in one:
+        return (int, int)
+    if one.get("format") == "path":
+        return click.Path(exists=True, dir_okay=False)
+    if one["type"] == "string":
+        return str
+    return {"integer": click.IntRange, "number": click.FloatRange}[one["type"]](
+        one.get("minimum", one.get("exclusiveMinimum")),
+        one.get("maximum", one.get("exclusiveMaximum")),
+        min_open="exclusiveMinimum" in one,
+        max_open="exclusiveMaximum" in one,
+    )

@@ -1,0 +1,47 @@
+"""Declarations of parameters."""
+
+from __future__ import annotations
+
+import runpy
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import click
+import pytest
+from click.testing import CliRunner
+from pydantic import Field
+
+from winosmith.cli._declared import declared_options
+from winosmith.errors import RecipeError
+from winosmith.options import FilterRecipe, declaration, from_table, schema
+
+
+@declaration
+class Grown(FilterRecipe):
+    """`[grown]`: a filter with one more parameter."""
+
+    margin: Annotated[float, Field(gt=0, le=1)] = 0.5
+    """Least margin of a problem."""
+
+
+def test_a_field_is_added_in_one_place() -> None:
+    """A field is a key, an option with help, a line of the reference, a schema and an error."""
+    echo = declared_options(Grown, only=["margin"])(lambda margin: click.echo(repr(margin)))
+    command, run = click.command("grow")(echo), CliRunner().invoke
+    assert from_table(Grown, {"margin": 0.25}) == replace(Grown(), margin=0.25)
+    assert run(command, ["--margin", "0.25"]).output == "0.25\n"
+    shown = run(command, ["--help"]).output
+    assert "Least margin of a problem. [default: 0.5; 0<x<=1]" in " ".join(shown.split())
+    line = "| `margin` | number above 0 and at most 1 | `0.5` | Least margin of a problem. |"
+    reference = runpy.run_path(str(Path(__file__).parents[1] / "docs/make_reference.py"))
+    assert line in reference["table_section"]("Grown", schema(Grown))
+    assert schema(Grown)["properties"]["margin"]["exclusiveMinimum"] == 0
+    with pytest.raises(RecipeError, match="margin is 2; it must be a number above 0 and at most 1"):
+        from_table(Grown, {"margin": 2})
+
+
+def test_replace_checks_the_new_values() -> None:
+    """A changed declaration is checked as a new one is."""
+    with pytest.raises(RecipeError, match="folds is 1; it must be a whole number, 2 or more"):
+        replace(FilterRecipe(), folds=1)
