@@ -144,7 +144,7 @@ ROUTES: list[Row] = [
     ("write:check", "get", (ref("draft"),), none, "mmmmmmm"),
     ("write:check", "post", (ref("draft"),), form(), "nnonnnn"),
     ("write:save", "get", (ref("draft"),), none, "mmmmmmm"),
-    ("write:save", "post", (ref("draft"),), form(version=0, option_1="cup"), "ggOgggg"),
+    ("write:save", "post", (ref("draft"),), form(version=0, option_1="cup"), "ugOgggg"),
     ("write:discard", "get", (ref("draft"),), none, "mmmmmmm"),
     ("write:discard", "post", (ref("draft"),), form(), "ddDdddd"),
     ("families:index", "get", (), none, "ooooooo"),

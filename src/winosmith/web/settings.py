@@ -72,6 +72,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "winosmith.web.pages.site",
+                "winosmith.web.people.gates.entrance",
                 "winosmith.web.people.news.badge",
             ],
             "builtins": ["winosmith.web.pages"],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -113,24 +113,33 @@ def test_every_page_is_accessible_and_fits_a_phone(
     """
     wrong: dict[str, Any] = {}
     judged: set[tuple[str, int]] = set()
-    for rules, visits in groupby(sorted(v.VISITS, key=_rules), key=_rules):
+    for visit, phone, status in opened(phones, v.VISITS):
+        faults = [] if status == visit.status else [("status", status)]
+        new = (visit.route, visit.status) not in judged
+        judged.add((visit.route, visit.status))
+        faults += phone.found(axe_source if new else "") + phone.faults
+        phone.faults.clear()
+        if faults:
+            wrong[str(visit)] = faults
+    assert not wrong, json.dumps(wrong, indent=1, ensure_ascii=False)
+
+
+def opened(
+    phones: Callable[..., Any], visits: Iterable[v.Visit]
+) -> Iterator[tuple[v.Visit, Phone, int]]:
+    """Make each visit, on sites with its rules; yield it, its phone, and the page's status."""
+    for rules, those in groupby(sorted(visits, key=_rules), key=_rules):
         of, refs, served = phones(**json.loads(rules))
-        for visit in visits:
+        for visit in those:
             if visit.before:
                 served.do(visit.before)
-            phone, form = of(visit.role), visit.fields(refs)
-            path = visit.path(refs)
-            status = phone.open(path) if form is None else phone.send(
-                path, form, forged=visit.forged
-            )  # fmt: skip
-            faults = [] if status == visit.status else [("status", status)]
-            new = (visit.route, visit.status) not in judged
-            judged.add((visit.route, visit.status))
-            faults += phone.found(axe_source if new else "") + phone.faults
-            phone.faults.clear()
-            if faults:
-                wrong[str(visit)] = faults
-    assert not wrong, json.dumps(wrong, indent=1, ensure_ascii=False)
+            phone, form, path = of(visit.role), visit.fields(refs), visit.path(refs)
+            send = form is not None
+            yield (
+                visit,
+                phone,
+                phone.send(path, form, forged=visit.forged) if send else phone.open(path),
+            )
 
 
 def _rules(visit: v.Visit) -> str:

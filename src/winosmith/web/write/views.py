@@ -137,6 +137,8 @@ def save(request: HttpRequest, ref: str) -> HttpResponse:
     """Save what a window holds; tell the version, or what another window saved meanwhile."""
     person = gates.existing_writer(request)
     found = rules.draft_of(person, ref)
+    if person is None:
+        return JsonResponse({"reason": _("Not saved: you are logged out.")}, status=401)
     if found is None:
         twin = rules.sent(person, ref)
         where = reverse("write:twin", args=[twin]) if twin else reverse("write:start")
