@@ -390,7 +390,7 @@ def test_a_session_that_was_made_up_is_nobodys(world: Any) -> None:
     """Session keys that the site did not give, and one of a closed account, are air."""
     for key in ("x" * 32, "1", "", "../../x", world.refs["session of admin"][::-1]):
         browser = Client()
-        browser.cookies["session"] = key
+        browser.cookies[settings.SESSION_COOKIE_NAME] = key
         assert browser.get("/moderate/").status_code == 302
     admin = world.people["admin"]
     type(admin).objects.filter(pk=admin.pk).update(is_active=False)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.urls import get_resolver
 from django.urls.resolvers import RoutePattern, URLResolver
 
@@ -95,7 +96,7 @@ def test_cookies_are_out_of_scripts_reach(db: Any, visit: Any, person: Any) -> N
     person("ann")
     client.get("/people/login/")
     client.post("/people/login/", {"name": "ann", "password": PASSWORD})
-    assert {"session", "csrftoken"} <= set(client.cookies)
+    assert {settings.SESSION_COOKIE_NAME, settings.CSRF_COOKIE_NAME} <= set(client.cookies)
     for cookie in client.cookies.values():
         assert (cookie["httponly"], cookie["samesite"]) == (True, "Lax")
 

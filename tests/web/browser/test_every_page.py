@@ -49,9 +49,9 @@ SMALL = {"viewport": {"width": PHONE, "height": 640}, "bypass_csp": True}
 class Phone:
     """A phone in the hand of somebody."""
 
-    def __init__(self, context: Any, url: str, key: str | None):
-        if key:
-            context.add_cookies([{"name": "session", "value": key, "url": url}])
+    def __init__(self, context: Any, url: str, refs: dict[str, str], role: str):
+        if key := refs.get(f"session of {role}"):
+            context.add_cookies([{"name": refs["session cookie"], "value": key, "url": url}])
         self.page, self.url = context.new_page(), url
         self.faults: list[str] = []
         self.page.on("pageerror", lambda error: self.faults.append(str(error)))
@@ -92,7 +92,7 @@ def phones(
         def of(role: str) -> Phone:
             if role not in known:
                 contexts.append(browser.new_context(**SMALL))
-                known[role] = Phone(contexts[-1], site.url, refs.get(f"session of {role}"))
+                known[role] = Phone(contexts[-1], site.url, refs, role)
             return known[role]
 
         return of, refs, site
@@ -153,7 +153,7 @@ BAD = """<!doctype html><title>x</title><main><h1>A page</h1><p style="width: 40
 def test_a_bad_page_is_found_out(browser: Any, axe_source: str) -> None:
     """A page without a language and labels that is wider than a phone has all these faults."""
     context = browser.new_context(**SMALL)
-    phone = Phone(context, "http://nowhere.example", None)
+    phone = Phone(context, "http://nowhere.example", {}, "visitor")
     phone.page.set_content(BAD)
     faults = phone.found(axe_source)
     context.close()

@@ -28,7 +28,7 @@ session[HASH_SESSION_KEY] = ann.get_session_auth_hash()
 session.create()
 text = "Pour the water from a hose. The garden needs water each evening in a dry summer."
 draft = start(ann, Topic("Water a garden", text, ("water", "garden", "hose")))
-result = [session.session_key, draft.ref]
+result = [settings.SESSION_COOKIE_NAME, session.session_key, draft.ref]
 """
 
 _TWINS = """
@@ -63,12 +63,12 @@ class Desk:
     def __init__(self, site: Any, browser: Any):
         self.site, self.windows = site, Windows(browser, CUT)
         site.people("ann")
-        self.session, self.ref = site.do(_SESSION)
+        *self.session, self.ref = site.do(_SESSION)
         self.address = f"{site.url}/write/{self.ref}/"
 
     def page(self, **settings: Any) -> Any:
         """Open a window in a context of its own."""
-        return self.windows.open((self.session, self.site.url), **settings)
+        return self.windows.open((*self.session, self.site.url), **settings)
 
     def twins(self) -> Any:
         """Return the sentences of each twin that was sent, by their answers."""

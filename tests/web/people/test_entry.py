@@ -138,11 +138,11 @@ def test_a_log_in_gives_a_new_session(db: Any, visit: Any, person: Any) -> None:
     browser = visit()
     shown = list(Document.objects.values_list("pk", flat=True))
     browser.post("/people/consent/", {"agree": "yes", "shown": shown})
-    before = browser.cookies["session"].value
+    before = browser.cookies[settings.SESSION_COOKIE_NAME].value
     browser.post("/people/login/", {"name": "ANN", "password": PASSWORD})
-    assert browser.cookies["session"].value != before
+    assert browser.cookies[settings.SESSION_COOKIE_NAME].value != before
     planted = visit()
-    planted.cookies["session"] = before
+    planted.cookies[settings.SESSION_COOKIE_NAME] = before
     assert planted.get("/people/").status_code == 302
 
 
