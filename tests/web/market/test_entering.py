@@ -172,7 +172,7 @@ def test_who_is_not_to_come_does_not_begin(db: Any, rules: Any, visit: Callable[
     assert [_begin(visit(), token, n).status_code for n in (1, 2, 3)] == [302, 403, 403]
     assert visit().get(m.link(token)).status_code == 302
     later = new_link(made)
-    assert visit().get(m.link(token)).status_code == 404
+    assert visit().get(m.link(token)).status_code == 410
     close_study(made)
     assert _begin(visit(), later, 1).status_code == 409
     screen(made, [m.worker(4)], allowed=True)

@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from django.db import IntegrityError
+from django.db.models import Value
+from django.db.models.functions import Concat
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -252,6 +254,11 @@ def find_study(token: str) -> Study | None:
     return study if study and hmac.compare_digest(study.digest, digest) else None
 
 
+def is_replaced(token: str) -> bool:
+    """Return whether a link was replaced by a new one of its study."""
+    return Study.objects.filter(replaced__contains=token_digest(token)).exists()
+
+
 def study_named(name: str) -> Study:
     """Return a study by its name.
 
@@ -269,7 +276,9 @@ def new_link(study: Study) -> str:
     """Return the secret part of a new link; the one before works no more."""
     token = secrets.token_urlsafe(TOKEN)
     with writing():
-        Study.objects.filter(pk=study.pk).update(digest=token_digest(token))
+        Study.objects.filter(pk=study.pk).update(
+            digest=token_digest(token), replaced=Concat("replaced", "digest", Value("\n"))
+        )
     return token
 
 

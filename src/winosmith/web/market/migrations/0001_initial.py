@@ -49,6 +49,7 @@ class Migration(migrations.Migration):
                 ),
                 ("market_study", models.CharField(blank=True, max_length=64)),
                 ("digest", models.CharField(max_length=64, unique=True)),
+                ("replaced", models.TextField(blank=True)),
                 ("trust", models.BooleanField(default=False)),
                 ("invited_only", models.BooleanField(default=False)),
                 ("created", models.DateTimeField(default=django.utils.timezone.now)),
