@@ -90,6 +90,22 @@ def test_an_unknown_host_gets_nothing(db: Any, visit: Any) -> None:
     assert not any("evil" in value for value in answer.headers.values())
 
 
+@pytest.mark.parametrize("path", ["/", "/api/v1/problems"])
+def test_another_host_is_named_as_the_fault_and_logged_once(
+    db: Any, visit: Any, caplog: pytest.LogCaptureFixture, path: str
+) -> None:
+    """The answer names the Host header and the option; the log names the host once, escaped."""
+    host = f"evil\x1b[2J{len(path)}.example"
+    for _ in range(2):
+        answer = visit().get(path, headers={"Host": host})
+        assert answer.status_code == 400
+        assert "Host header" in answer.content.decode()
+        assert "--public-url" in answer.content.decode()
+    (line,) = [line for line in caplog.messages if "Host header" in line]
+    assert ascii(host) in line
+    assert "--public-url" in line
+
+
 def test_cookies_are_out_of_scripts_reach(db: Any, visit: Any, person: Any) -> None:
     """The session's and the form key's cookies are HttpOnly and SameSite."""
     client = visit()
