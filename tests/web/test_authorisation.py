@@ -279,6 +279,15 @@ def test_a_route_is_open_to_those_alone_who_may(world: Any, row: Row) -> None:
     )
 
 
+def test_head_comes_to_what_get_comes_to(world: Any) -> None:
+    """Programs that check an address get the status of its page, for every page of the table."""
+    pages = [row for row in ROUTES if row[1] == "get" and row[4][-1] in "oO"]
+    assert len(pages) > 50
+    for name, _method, args, data, _expected in pages:
+        url = reverse(name, args=[arg(world) if callable(arg) else arg for arg in args])
+        assert w.ask(world, "admin", "head", url, data).lower() == "o", name
+
+
 @pytest.mark.parametrize("state", w.STATES)
 def test_a_problem_is_seen_by_those_alone_who_may(world: Any, state: str) -> None:
     """Every role sees of a problem in each state what the table says."""
