@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from playwright.sync_api import expect
@@ -92,6 +94,21 @@ def _type_all(page: Any) -> None:
 
 def _saved(page: Any) -> None:
     page.wait_for_selector("#saved:has-text('Saved at')")
+
+
+def test_times_are_in_the_readers_zone(desk: Desk) -> None:
+    """A draft's time of saving is local, names its zone, and carries the exact time."""
+    page = desk.page(timezone_id="Asia/Kolkata")
+    page.goto(desk.address)
+    page.fill("#option_1", "hose")
+    _saved(page)
+    for _ in ("after saving", "after loading"):
+        time = page.locator("#saved time")
+        exact = datetime.fromisoformat(time.get_attribute("datetime"))
+        local = exact.astimezone(ZoneInfo("Asia/Kolkata"))
+        assert page.inner_text("#saved") == f"Saved at {local:%H:%M} GMT+5:30."
+        assert time.get_attribute("title") == f"{exact:%H:%M} UTC"
+        page.reload()
 
 
 def test_a_whole_twin_by_the_keyboard_alone(desk: Desk) -> None:
