@@ -205,6 +205,7 @@ def test_what_the_market_says_holds_once_it_was_shown(
     assert [one["verdict"] for one in deed.came["changes"]] == ["approved"]
     page = send(f"/admin/deeds/{deed.mark}/", method="get").content.decode()
     assert m.worker(1) not in page
+    assert "Lines: 3. The market paid 2.00 for them" in page
     half.refresh_from_db()
     assert half.state == "judging"
     assert done(deed).came["counted"] == 1

@@ -156,7 +156,7 @@ PUBLIC = {"used": 6, "alternates": 6, "withheld": 2}
 
 PAID = {
     "same": 1, "votes": 20, "all_changes": 1, "all_doubts": 1, "all_notes": 1, "all_unknown": 1,
-    "all_missing": 1, "unknown": [9], "missing": ["p-1"],
+    "all_missing": 1, "unmatched": "2.50", "unknown": [9], "missing": ["p-1"],
     "changes": [{"worker": "p-0123456789", "before": "waiting", "verdict": "approved",
                  "said": "APPROVED", "paid": "2.50", "votes": 20}],
     "doubts": [[3, "here this worker came under another submission"]],

@@ -28,7 +28,7 @@ from winosmith.outputs import unguarded
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Slot
 from winosmith.web.market.models import WORKER, Participation, Screen, Study
-from winosmith.web.market.providers import PROVIDERS, digest_of
+from winosmith.web.market.providers import PROVIDERS, digest_of, find_separator
 from winosmith.web.people.models import token_digest
 
 HEADERS = ("worker", "worker id", "workerid", "participant id", "prolific_pid", "id")
@@ -39,6 +39,9 @@ _SIGNS: dict[str, Callable[[Decimal, Decimal], bool]] = {
     "<=": operator.le,
     "=": operator.eq,
 }
+
+
+_THOUSANDS = re.compile(r"(?<=[0-9]),(?=[0-9]{3}(?![0-9]))")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +69,13 @@ class Requirement:
         return cls(found[1].lower(), found[2], Decimal(found[3]))
 
     def holds(self, cell: str) -> bool:
-        """Tell whether a cell meets it; "98.5 %" and "5,000" are numbers.
+        """Return whether a cell meets it; "98.5 %" and "5,000" are numbers, "98,5" is not.
 
         Raises:
             InputError: the cell is no number.
         """
         try:
-            value = Decimal(cell.strip().removesuffix("%").strip().replace(",", ""))
+            value = Decimal(_THOUSANDS.sub("", cell.strip().removesuffix("%").strip()))
         except InvalidOperation:
             told = {"cell": cell, "column": self.column}
             raise InputError(_("%(cell)r in %(column)r is no number") % told) from None
@@ -109,7 +112,7 @@ def read_ids(path: Path, provider: str, require: Sequence[Requirement] = ()) -> 
 
 def _candidates(path: Path, require: Sequence[Requirement]) -> Iterator[tuple[int, str]]:
     with path.open(encoding="utf-8-sig", newline="") as file:
-        rows = csv.reader(file)
+        rows = csv.reader(file, delimiter=find_separator(file))
         header = [cell.strip().lower() for cell in next(rows, [])]
         at = next((header.index(name) for name in HEADERS if name in header), None)
         if at is None:

@@ -46,7 +46,7 @@ def enter(request: HttpRequest, token: str) -> HttpResponse:
     """Take a claim out of the address at once, into a cookie that nobody else can read."""
     study = find_study(token)
     if study is None and is_replaced(token):
-        reason = _("This link was replaced. Open the study again on the market's site.")
+        reason = _("This link was replaced. Open the study again on the market’s site.")
         return render(request, "market/refused.html", {"reason": reason}, status=410)
     if study is None:
         raise Http404

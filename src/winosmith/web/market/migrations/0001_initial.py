@@ -54,6 +54,7 @@ class Migration(migrations.Migration):
                 ("invited_only", models.BooleanField(default=False)),
                 ("created", models.DateTimeField(default=django.utils.timezone.now)),
                 ("closed", models.DateTimeField(null=True)),
+                ("unmatched", models.DecimalField(decimal_places=2, default=0, max_digits=10)),
             ],
         ),
         migrations.CreateModel(
