@@ -46,7 +46,7 @@ def test_a_new_account_is_logged_in_and_no_more_than_a_contributor(db: Any, visi
 
 @pytest.mark.parametrize("page", ["login", "join"])
 def test_the_menu_says_which_door_one_stands_at(db: Any, visit: Any, page: str) -> None:
-    """Of "Log in" and "Sign up" the page that is open is marked; both lead back to where one was."""
+    """Of "Log in" and "Sign up" the page that is open is marked; both keep where one was."""
     menu = visit().get(f"/people/{page}/?next=/write/").content.decode().partition("<main")[0]
     marked = re.findall(r'<a href="([^"]*)" aria-current="page">', menu)
     assert marked == [f"/people/{page}/?next=%2Fwrite%2F"]
