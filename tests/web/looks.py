@@ -53,12 +53,12 @@ class Windows:
         self.complaints: list[str] = []
         self.contexts: list[Any] = []
 
-    def open(self, session: tuple[str, str] | None = None, **settings: Any) -> Any:
-        """Open a window in a context of its own; `session` is a key, and the site's address."""
+    def open(self, session: tuple[str, str, str] | None = None, **settings: Any) -> Any:
+        """Open a window in a context of its own; `session` is a cookie, and its address."""
         context = self.browser.new_context(**settings)
         if session:
-            key, url = session
-            context.add_cookies([{"name": "session", "value": key, "url": url}])
+            name, key, url = session
+            context.add_cookies([{"name": name, "value": key, "url": url}])
         self.contexts.append(context)
         return self.another(context)
 

@@ -144,7 +144,7 @@ ROUTES: list[Row] = [
     ("write:check", "get", (ref("draft"),), none, "mmmmmmm"),
     ("write:check", "post", (ref("draft"),), form(), "nnonnnn"),
     ("write:save", "get", (ref("draft"),), none, "mmmmmmm"),
-    ("write:save", "post", (ref("draft"),), form(version=0, option_1="cup"), "ggOgggg"),
+    ("write:save", "post", (ref("draft"),), form(version=0, option_1="cup"), "ugOgggg"),
     ("write:discard", "get", (ref("draft"),), none, "mmmmmmm"),
     ("write:discard", "post", (ref("draft"),), form(), "ddDdddd"),
     ("families:index", "get", (), none, "ooooooo"),
@@ -279,6 +279,15 @@ def test_a_route_is_open_to_those_alone_who_may(world: Any, row: Row) -> None:
     )
 
 
+def test_head_comes_to_what_get_comes_to(world: Any) -> None:
+    """Programs that check an address get the status of its page, for every page of the table."""
+    pages = [row for row in ROUTES if row[1] == "get" and row[4][-1] in "oO"]
+    assert len(pages) > 50
+    for name, _method, args, data, _expected in pages:
+        url = reverse(name, args=[arg(world) if callable(arg) else arg for arg in args])
+        assert w.ask(world, "admin", "head", url, data).lower() == "o", name
+
+
 @pytest.mark.parametrize("state", w.STATES)
 def test_a_problem_is_seen_by_those_alone_who_may(world: Any, state: str) -> None:
     """Every role sees of a problem in each state what the table says."""
@@ -390,7 +399,7 @@ def test_a_session_that_was_made_up_is_nobodys(world: Any) -> None:
     """Session keys that the site did not give, and one of a closed account, are air."""
     for key in ("x" * 32, "1", "", "../../x", world.refs["session of admin"][::-1]):
         browser = Client()
-        browser.cookies["session"] = key
+        browser.cookies[settings.SESSION_COOKIE_NAME] = key
         assert browser.get("/moderate/").status_code == 302
     admin = world.people["admin"]
     type(admin).objects.filter(pk=admin.pk).update(is_active=False)

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+from django.conf import settings
 from django.urls import reverse
 
 from tests.web import world as w
@@ -32,7 +33,7 @@ def test_a_form_without_a_token_does_nothing(world: Any) -> None:
             without = {k: v for k, v in others.items() if "csrf" not in k}
             for role in ("visitor", "admin"):
                 browser = w.browser_of(world, role, enforce_csrf_checks=True)
-                browser.cookies["csrftoken"] = "y" * 32
+                browser.cookies[settings.CSRF_COOKIE_NAME] = "y" * 32
                 for form in (without, others):
                     answer = browser.post(url, form)
                     assert answer.status_code == 403, (name, role)
@@ -62,13 +63,13 @@ def behind(served_long: Any) -> Any:
 
 
 def _login_page(site: Any, headers: dict[str, str]) -> tuple[str, str]:
-    """Return the cookie and the token of a log-in page."""
+    """Return the cookie ("name=value") and the token of a log-in page."""
     page = site.ask("GET", "/people/login/", headers=headers)
     assert page.status == 200, page.text
-    cookies = SimpleCookie(page.headers["Set-Cookie"])
+    (cookie,) = SimpleCookie(page.headers["Set-Cookie"]).values()
     found = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page.text)
     assert found
-    return cookies["csrftoken"].value, found[1]
+    return f"{cookie.key}={cookie.value}", found[1]
 
 
 PROXIED = {"Host": "twins.example.org", "X-Forwarded-Proto": "https"}
@@ -82,7 +83,7 @@ def test_behind_a_proxy_forms_of_this_site_alone_count(behind: Any) -> None:
     base = {
         **PROXIED,
         "Content-Type": "application/x-www-form-urlencoded",
-        "Cookie": f"csrftoken={cookie}",
+        "Cookie": cookie,
     }
     page = f"{PUBLIC}/people/login/"
 
@@ -104,11 +105,11 @@ def test_behind_a_proxy_forms_of_this_site_alone_count(behind: Any) -> None:
     done = send(Origin=PUBLIC)
     assert done.status == 302
     cookies = "\n".join(done.headers.get_all("Set-Cookie"))
-    session = next(line for line in cookies.split("\n") if line.startswith("__Host-session="))
+    session = next(line for line in cookies.split("\n") if line.startswith("__Host-session-"))
     for flag in ("Secure", "HttpOnly", "SameSite=Lax", "Path=/"):
         assert flag in session
     assert "Domain" not in session
-    csrf = next(line for line in cookies.split("\n") if line.startswith("csrftoken="))
+    csrf = next(line for line in cookies.split("\n") if line.startswith("csrftoken-"))
     for flag in ("Secure", "HttpOnly", "SameSite=Lax"):
         assert flag in csrf
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.urls import get_resolver
 from django.urls.resolvers import RoutePattern, URLResolver
 
@@ -89,13 +90,29 @@ def test_an_unknown_host_gets_nothing(db: Any, visit: Any) -> None:
     assert not any("evil" in value for value in answer.headers.values())
 
 
+@pytest.mark.parametrize("path", ["/", "/api/v1/problems"])
+def test_another_host_is_named_as_the_fault_and_logged_once(
+    db: Any, visit: Any, caplog: pytest.LogCaptureFixture, path: str
+) -> None:
+    """The answer names the Host header and the option; the log names the host once, escaped."""
+    host = f"evil\x1b[2J{len(path)}.example"
+    for _ in range(2):
+        answer = visit().get(path, headers={"Host": host})
+        assert answer.status_code == 400
+        assert "Host header" in answer.content.decode()
+        assert "--public-url" in answer.content.decode()
+    (line,) = [line for line in caplog.messages if "Host header" in line]
+    assert ascii(host) in line
+    assert "--public-url" in line
+
+
 def test_cookies_are_out_of_scripts_reach(db: Any, visit: Any, person: Any) -> None:
     """The session's and the form key's cookies are HttpOnly and SameSite."""
     client = visit()
     person("ann")
     client.get("/people/login/")
     client.post("/people/login/", {"name": "ann", "password": PASSWORD})
-    assert {"session", "csrftoken"} <= set(client.cookies)
+    assert {settings.SESSION_COOKIE_NAME, settings.CSRF_COOKIE_NAME} <= set(client.cookies)
     for cookie in client.cookies.values():
         assert (cookie["httponly"], cookie["samesite"]) == (True, "Lax")
 

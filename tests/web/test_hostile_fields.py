@@ -429,7 +429,7 @@ def test_a_name_does_nothing(world: Any) -> None:
         person.is_moderator = True
         person.save()
         world.people["named"] = person
-        world.refs["session of named"] = w.session_of(world, "named")
+        world.refs["session of named"] = w.session_of(world.people["named"])
         pick = f"{problem.ref}:0"
         _send(world, "named", "/moderate/act/", action="reject", pick=pick, text="So.")
         for path in ("/", "/people/", "/people/invitations/", "/moderate/log/"):
@@ -451,7 +451,7 @@ ELSEWHERE = (
 """Where no form of ours leads."""
 
 
-COOKIES = {"session", "csrftoken", "messages"}
+COOKIES = {settings.SESSION_COOKIE_NAME, settings.CSRF_COOKIE_NAME, "messages"}
 
 
 def _stays(answer: Any) -> bool:

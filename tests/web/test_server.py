@@ -14,12 +14,14 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
+from urllib.request import HTTPCookieProcessor, build_opener
 
 import pytest
 
 from tests.waiting import LONGEST, until
 from tests.web.conftest import PREPARED
+from tests.web.serving import PASSWORD
 from winosmith.web import hosting
 
 Start = Callable[..., Any]
@@ -321,3 +323,23 @@ def test_a_database_that_is_not_there_is_told(tmp_path: Path, postgres: Any) -> 
     assert refused.returncode == 2
     assert 'database "nothing-here" does not exist; check the address' in refused.stderr
     assert "hush" not in refused.stderr + refused.stdout
+
+
+def test_two_sites_on_one_host_keep_their_own_sessions(served: Start) -> None:
+    """A browser that is logged in to sites on two ports stays so in both, after a restart, too."""
+    one, other = served(), served()
+    other.do("from winosmith.web.people.models import SiteKey; SiteKey.objects.all().delete()")
+    other.stop()
+    (other.folder / "secret").write_text("s" * 64)  # each site that is not a copy has its own
+    other.start()
+    browser = build_opener(HTTPCookieProcessor())
+    for site in (one, other):
+        site.people("ann")
+        door = f"{site.url}/people/login/"
+        token = re.search(r'middlewaretoken" value="(\w+)"', browser.open(door).read().decode())
+        form = {"name": "ann", "password": PASSWORD, "csrfmiddlewaretoken": token[1]}
+        browser.open(door, urlencode(form).encode())
+    one.kill()
+    one.start()
+    for site in (one, other):
+        assert browser.open(f"{site.url}/people/").url == f"{site.url}/people/"

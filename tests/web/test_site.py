@@ -61,13 +61,13 @@ def test_a_file_is_no_site(tmp_path: Path) -> None:
         Site.open(tmp_path / "x")
 
 
-@pytest.mark.parametrize(
-    "url", ["http://twins.example.org", "twins.example.org", "https://", "https://x.org/path"]
-)
+@pytest.mark.parametrize("url", ["http://twins.example.org", "twins.example.org", "https://"])
 def test_a_public_address_is_https_without_a_path(tmp_path: Path, url: str) -> None:
-    """Anything but https://host as the public address is refused."""
+    """Anything but https://host as the public address is refused, and a path with the reason."""
     with pytest.raises(InputError, match=r"give one like .public_url=.https"):
         Site.open(tmp_path, public_url=url)
+    with pytest.raises(InputError, match=r"a site can't be served under a path \(/path\)"):
+        Site.open(tmp_path, public_url="https://x.org/path")
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "twins.example.org"])  # noqa: S104

@@ -22,7 +22,7 @@ def _answer(visit: Any, refs: dict[str, str]) -> Any:
     """Return what a visit comes to; redirects are followed."""
     client = Client(raise_request_exception=False, enforce_csrf_checks=visit.forged)
     if visit.role != "visitor":
-        client.cookies["session"] = refs[f"session of {visit.role}"]
+        client.cookies[settings.SESSION_COOKIE_NAME] = refs[f"session of {visit.role}"]
     exec(visit.before)  # noqa: S102 - written down in the list
     with override_settings(RULES=replace(settings.RULES, **visit.rules)):
         form = visit.fields(refs)

@@ -307,6 +307,8 @@ UNUSED = {"409.html": "for areas that have no page of their own for it"}
 
 def staged() -> dict[str, str]:
     """Make the small site of `world`, and what pages need beside it; return what is named."""
+    from django.conf import settings
+
     from winosmith.web.moderate import batches, people
     from winosmith.web.moderate.queue import Where
     from winosmith.web.people.accounts import reset
@@ -332,6 +334,7 @@ def staged() -> dict[str, str]:
     people.appoint(admin, world.people["owner"], "pause", LONG)
     refs = {
         **world.refs,
+        "session cookie": settings.SESSION_COOKIE_NAME,
         "way back": reset(world.people["other"], 30).split("/")[-2],
         "unfinished": everything.mark,
         "left alone": left.mark,

@@ -121,7 +121,7 @@ def make() -> World:
     world.refs |= api.staged(world.people)
     world.refs |= market.staged()
     world.refs |= run.staged(world.people)
-    world.refs |= {f"session of {role}": session_of(world, role) for role in ROLES[1:]}
+    world.refs |= {f"session of {role}": session_of(world.people[role]) for role in ROLES[1:]}
     return world
 
 
@@ -179,14 +179,14 @@ def state_of_all() -> int:
     return hash(tuple(rows))
 
 
-def session_of(world: World, role: str) -> str:
-    """Return the key of a session in which somebody of a role is at work."""
+def session_of(person: Any) -> str:
+    """Return the key of a session in which somebody is at work."""
     from django.conf import settings
     from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 
     from winosmith.web.people.gates import WRITER, SessionStore
 
-    session, person = SessionStore(), world.people[role]
+    session = SessionStore()
     if person.anonymous:
         session[WRITER] = person.pk
     else:
@@ -197,13 +197,14 @@ def session_of(world: World, role: str) -> str:
     return str(session.session_key)
 
 
-def browser_of(world: World, role: str, **settings: Any) -> Any:
+def browser_of(world: World, role: str, **options: Any) -> Any:
     """Return a browser in which somebody of a role is at work."""
+    from django.conf import settings
     from django.test import Client
 
-    browser = Client(**settings)
+    browser = Client(**options)
     if role != "visitor":
-        browser.cookies["session"] = world.refs[f"session of {role}"]
+        browser.cookies[settings.SESSION_COOKIE_NAME] = world.refs[f"session of {role}"]
     return browser
 
 

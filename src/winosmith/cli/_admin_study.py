@@ -212,7 +212,7 @@ def reconcile(
     study = study_named(name)
     rows = read_export(Path(export), study.provider, study.currency)
     found = plan(study, rows, final=final)
-    votes = 0 if dry_run else apply(found.changes)
+    votes = 0 if dry_run else apply(study, found)
     if as_json:
         print_json({"dry_run": dry_run, **found.record(), "votes": votes})
         return

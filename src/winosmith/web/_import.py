@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
+from itertools import count
 from typing import Any, Literal
 
 from django.utils import timezone
@@ -114,8 +115,27 @@ def import_problems(
     return Imported(added, done - added, versions, apart)
 
 
-def with_new_ids(dataset: Dataset, key: str) -> Dataset:
-    """Return the problems under ids that tell nothing, the same for the same data and key.
+def with_free_ids(dataset: Dataset, key: str) -> Dataset:
+    """Return the problems under new ids (`with_new_ids`), which no other file has on the site.
+
+    A file whose ids belong to other problems, and which shares none with the site, is not the one
+    that came under its name before: it is numbered. One that shares some is a corrected one.
+    """
+    for number in count(1):
+        renamed = with_new_ids(dataset, key, number)
+        if next(_taken(renamed), None) is None or _shares_one(renamed):
+            break
+    return renamed
+
+
+def _shares_one(dataset: Dataset) -> bool:
+    data = {datum.id: datum for datum in dataset}
+    some = (Problem.objects.filter(ref__in=refs) for refs in chunked(data, CHUNK))
+    return any(_is_same(row, data[row.ref]) for rows in some for row in rows)
+
+
+def with_new_ids(dataset: Dataset, key: str, number: int = 1) -> Dataset:
+    """Return the problems under ids that reveal nothing, the same for the same data and key.
 
     Published ids may give the answer away (WinoGrande's do), and two data sets may use the same.
     Roots and parents that are in the data set are renamed along.
@@ -123,10 +143,12 @@ def with_new_ids(dataset: Dataset, key: str) -> Dataset:
     Args:
         dataset: any.
         key: who does not have it can't make the ids, nor go back from them.
+        number: of the data set among those of its name, from 1.
     """
+    file = dataset.name if number == 1 else f"{dataset.name}\0{number}"
 
     def renamed(kind: str, name: str) -> str:
-        data = f"{kind}\0{dataset.name}\0{name}".encode("utf-8", "surrogatepass")
+        data = f"{kind}\0{file}\0{name}".encode("utf-8", "surrogatepass")
         return blake2b(data, key=key.encode()[:64], digest_size=10).hexdigest()
 
     ours = set(dataset.ids)
@@ -253,12 +275,16 @@ def _taken(dataset: Dataset) -> Iterator[tuple[Datum, str]]:
     for refs in chunked(data, CHUNK):
         for row in Problem.objects.filter(ref__in=refs):
             datum = data[row.ref]
-            if (row.sentence, tuple(row.options)) != (datum.sentence, datum.options):
+            if not _is_same(row, datum):
                 yield (
                     datum,
                     f"the site has another problem {row.ref!r} already; import with new ids or, "
                     "where it has them, under another name",
                 )
+
+
+def _is_same(row: Problem, datum: Datum) -> bool:
+    return (row.sentence, tuple(row.options)) == (datum.sentence, datum.options)
 
 
 def _add(data: Sequence[Datum], as_: As, covered: Collection[str] = ()) -> int:

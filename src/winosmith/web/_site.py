@@ -575,9 +575,11 @@ def _generate(path: Path) -> None:
 def _checked_url(url: str) -> str:
     parts = urlsplit(url)
     local = parts.scheme == "http" and _is_loopback(parts.hostname or "")
-    if not parts.hostname or not (parts.scheme == "https" or local) or parts.path.strip("/"):
+    path = parts.path.strip("/") if parts.hostname else ""
+    if path or not parts.hostname or not (parts.scheme == "https" or local):
+        why = f", for a site can't be served under a path ({parts.path})" if path else ""
         raise InputError(
-            f"the public address {url!r} can't be used; give one like "
+            f"the public address {url!r} can't be used{why}; give one like "
             "`public_url='https://twins.example.org'`"
         )
     return f"{parts.scheme}://{parts.netloc}"

@@ -203,16 +203,23 @@ def day(at: date | None) -> str:
 
 @register.filter
 def moment(at: datetime | None) -> str:
-    """Return a day and a time as every page writes them; a dash for None."""
-    return _time(at, _("j M Y, H:i"), " UTC")
+    """Return a day and a time, which times.js shows in the reader's zone; a dash for None."""
+    return _time(at, _("j M Y, H:i"), "moment")
 
 
-def _time(at: date | None, how: str, more: str = "") -> str:
+@register.filter
+def clock(at: datetime | None) -> str:
+    """Return a time of today, which times.js shows in the reader's zone; a dash for None."""
+    return _time(at, "H:i", "clock")
+
+
+def _time(at: date | None, how: str, form: str = "") -> str:
     if at is None:
         return "–"
-    return format_html(
-        '<time datetime="{}">{}{}</time>', at.isoformat(), date_format(at, how), more
-    )
+    exact, text = at.isoformat(), date_format(at, how)
+    if not form:
+        return format_html('<time datetime="{}">{}</time>', exact, text)
+    return format_html('<time datetime="{}" data-form="{}">{} UTC</time>', exact, form, text)
 
 
 AGAIN = 5

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -72,6 +73,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "winosmith.web.pages.site",
+                "winosmith.web.people.gates.entrance",
                 "winosmith.web.people.news.badge",
             ],
             "builtins": ["winosmith.web.pages"],
@@ -158,12 +160,15 @@ SECURE = bool(SITE.public_url and SITE.public_url.startswith("https://"))
 ALLOWED_HOSTS = [urlsplit(SITE.public_url).hostname] if SITE.public_url else []
 ALLOWED_HOSTS += ["127.0.0.1", "localhost", "[::1]"]
 CSRF_TRUSTED_ORIGINS = [SITE.public_url] if SITE.public_url else []
+COOKIE_MARK = blake2b(SITE.secret.encode(), digest_size=4, person=b"cookies").hexdigest()
+"""In the names of cookies, since a browser shares them between all ports of a host."""
+CSRF_COOKIE_NAME = f"csrftoken-{COOKIE_MARK}"
 CSRF_COOKIE_HTTPONLY = True
 CSRF_COOKIE_SAMESITE = SESSION_COOKIE_SAMESITE = LANGUAGE_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_SECURE = SESSION_COOKIE_SECURE = LANGUAGE_COOKIE_SECURE = SECURE
 CSRF_FAILURE_VIEW = "winosmith.web.read.views.forgery_suspected"
 SESSION_ENGINE = "winosmith.web.people.gates"
-SESSION_COOKIE_NAME = "__Host-session" if SECURE else "session"
+SESSION_COOKIE_NAME = f"{'__Host-' if SECURE else ''}session-{COOKIE_MARK}"
 SESSION_COOKIE_AGE = 60 * 60 * 24 * 60
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if SECURE else None
 SECURE_HSTS_SECONDS = 31_536_000 if SECURE else 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -49,9 +49,9 @@ SMALL = {"viewport": {"width": PHONE, "height": 640}, "bypass_csp": True}
 class Phone:
     """A phone in the hand of somebody."""
 
-    def __init__(self, context: Any, url: str, key: str | None):
-        if key:
-            context.add_cookies([{"name": "session", "value": key, "url": url}])
+    def __init__(self, context: Any, url: str, refs: dict[str, str], role: str):
+        if key := refs.get(f"session of {role}"):
+            context.add_cookies([{"name": refs["session cookie"], "value": key, "url": url}])
         self.page, self.url = context.new_page(), url
         self.faults: list[str] = []
         self.page.on("pageerror", lambda error: self.faults.append(str(error)))
@@ -92,7 +92,7 @@ def phones(
         def of(role: str) -> Phone:
             if role not in known:
                 contexts.append(browser.new_context(**SMALL))
-                known[role] = Phone(contexts[-1], site.url, refs.get(f"session of {role}"))
+                known[role] = Phone(contexts[-1], site.url, refs, role)
             return known[role]
 
         return of, refs, site
@@ -113,24 +113,33 @@ def test_every_page_is_accessible_and_fits_a_phone(
     """
     wrong: dict[str, Any] = {}
     judged: set[tuple[str, int]] = set()
-    for rules, visits in groupby(sorted(v.VISITS, key=_rules), key=_rules):
+    for visit, phone, status in opened(phones, v.VISITS):
+        faults = [] if status == visit.status else [("status", status)]
+        new = (visit.route, visit.status) not in judged
+        judged.add((visit.route, visit.status))
+        faults += phone.found(axe_source if new else "") + phone.faults
+        phone.faults.clear()
+        if faults:
+            wrong[str(visit)] = faults
+    assert not wrong, json.dumps(wrong, indent=1, ensure_ascii=False)
+
+
+def opened(
+    phones: Callable[..., Any], visits: Iterable[v.Visit]
+) -> Iterator[tuple[v.Visit, Phone, int]]:
+    """Make each visit, on sites with its rules; yield it, its phone, and the page's status."""
+    for rules, those in groupby(sorted(visits, key=_rules), key=_rules):
         of, refs, served = phones(**json.loads(rules))
-        for visit in visits:
+        for visit in those:
             if visit.before:
                 served.do(visit.before)
-            phone, form = of(visit.role), visit.fields(refs)
-            path = visit.path(refs)
-            status = phone.open(path) if form is None else phone.send(
-                path, form, forged=visit.forged
-            )  # fmt: skip
-            faults = [] if status == visit.status else [("status", status)]
-            new = (visit.route, visit.status) not in judged
-            judged.add((visit.route, visit.status))
-            faults += phone.found(axe_source if new else "") + phone.faults
-            phone.faults.clear()
-            if faults:
-                wrong[str(visit)] = faults
-    assert not wrong, json.dumps(wrong, indent=1, ensure_ascii=False)
+            phone, form, path = of(visit.role), visit.fields(refs), visit.path(refs)
+            send = form is not None
+            yield (
+                visit,
+                phone,
+                phone.send(path, form, forged=visit.forged) if send else phone.open(path),
+            )
 
 
 def _rules(visit: v.Visit) -> str:
@@ -144,7 +153,7 @@ BAD = """<!doctype html><title>x</title><main><h1>A page</h1><p style="width: 40
 def test_a_bad_page_is_found_out(browser: Any, axe_source: str) -> None:
     """A page without a language and labels that is wider than a phone has all these faults."""
     context = browser.new_context(**SMALL)
-    phone = Phone(context, "http://nowhere.example", None)
+    phone = Phone(context, "http://nowhere.example", {}, "visitor")
     phone.page.set_content(BAD)
     faults = phone.found(axe_source)
     context.close()

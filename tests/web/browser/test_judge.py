@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -60,8 +61,8 @@ def judging(served_anew: Any, browser: Any) -> Iterator[Callable[..., tuple[Any,
         opened.close()
 
 
-def _log_in(page: Any, name: str) -> None:
-    page.goto("/judge/")
+def _log_in(page: Any, name: str, where: str = "/judge/") -> None:
+    page.goto(where)
     page.locator("main input[type=text], main input[name=username]").first.fill(name)
     page.locator("main input[type=password]").first.fill(PASSWORD)
     press(page, "main form:has(input[type=password]) button >> nth=0")
@@ -103,6 +104,22 @@ def test_three_problems_by_keys_alone(judging: Any) -> None:
     page.wait_for_function("document.activeElement.id == 'content'")
     assert page.evaluate("window.opened") == "once"
     assert not faults, faults
+
+
+@pytest.mark.long
+def test_an_answer_outlives_its_session(judging: Any) -> None:
+    """Choice and comment of a problem that came by htmx are there again after a log-in."""
+    _site, page = judging(local_first=False)
+    page.get_by_role("button", name="Start judging").click()
+    page.locator(".choice").first.click()
+    page.locator("summary", has_text="Add a comment").click()
+    page.get_by_label("Comment for").fill("Both fit.")
+    page.context.clear_cookies(name=re.compile("session"))
+    with page.expect_navigation():
+        page.get_by_role("button", name="Send").click()
+    _log_in(page, "ann", page.url)
+    expect(page.locator(".choice input").first).to_be_checked()
+    assert page.get_by_label("Comment for").input_value() == "Both fit."
 
 
 @pytest.mark.long

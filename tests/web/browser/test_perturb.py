@@ -37,7 +37,7 @@ with writing():
         ref="root", twin=twin, sentence={root!r}, answer=0, state="valid",
         options=["The city councilmen", "The demonstrators"],
     )
-result = session.session_key
+result = settings.SESSION_COOKIE_NAME, session.session_key
 """
 
 _MADE = """
@@ -57,7 +57,7 @@ class Desk:
 
     def page(self, **settings: Any) -> Any:
         """Open a window in a context of its own."""
-        return self.windows.open((self.session, self.site.url), **settings)
+        return self.windows.open((*self.session, self.site.url), **settings)
 
     def made(self) -> list[str]:
         """Return the sentences that were sent."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from playwright.sync_api import expect
@@ -28,7 +30,7 @@ session[HASH_SESSION_KEY] = ann.get_session_auth_hash()
 session.create()
 text = "Pour the water from a hose. The garden needs water each evening in a dry summer."
 draft = start(ann, Topic("Water a garden", text, ("water", "garden", "hose")))
-result = [session.session_key, draft.ref]
+result = [settings.SESSION_COOKIE_NAME, session.session_key, draft.ref]
 """
 
 _TWINS = """
@@ -63,12 +65,12 @@ class Desk:
     def __init__(self, site: Any, browser: Any):
         self.site, self.windows = site, Windows(browser, CUT)
         site.people("ann")
-        self.session, self.ref = site.do(_SESSION)
+        *self.session, self.ref = site.do(_SESSION)
         self.address = f"{site.url}/write/{self.ref}/"
 
     def page(self, **settings: Any) -> Any:
         """Open a window in a context of its own."""
-        return self.windows.open((self.session, self.site.url), **settings)
+        return self.windows.open((*self.session, self.site.url), **settings)
 
     def twins(self) -> Any:
         """Return the sentences of each twin that was sent, by their answers."""
@@ -92,6 +94,21 @@ def _type_all(page: Any) -> None:
 
 def _saved(page: Any) -> None:
     page.wait_for_selector("#saved:has-text('Saved at')")
+
+
+def test_times_are_in_the_readers_zone(desk: Desk) -> None:
+    """A draft's time of saving is local, names its zone, and carries the exact time."""
+    page = desk.page(timezone_id="Asia/Kolkata")
+    page.goto(desk.address)
+    page.fill("#option_1", "hose")
+    _saved(page)
+    for _ in ("after saving", "after loading"):
+        time = page.locator("#saved time")
+        exact = datetime.fromisoformat(time.get_attribute("datetime"))
+        local = exact.astimezone(ZoneInfo("Asia/Kolkata"))
+        assert page.inner_text("#saved") == f"Saved at {local:%H:%M} GMT+5:30."
+        assert time.get_attribute("title") == f"{exact:%H:%M} UTC"
+        page.reload()
 
 
 def test_a_whole_twin_by_the_keyboard_alone(desk: Desk) -> None:

@@ -103,7 +103,6 @@ def test_hidden_versions_change_nothing(
     assert measure()
     before = {path: _answer(client, path) for path in _paths(found["root"])}
     assert {answer[0] for answer in before.values()} == {200}
-    missing = f"/families/{found['root'].ref}/?version=v999999"
     for kind, fields in HIDDEN.items():
         sentence = f"The zebra hit the jug and the _ broke {kind} ."
         hidden = version(found["old"], sentence, by=ann, **fields)
@@ -114,7 +113,7 @@ def test_hidden_versions_change_nothing(
         after = {path: _answer(client, path) for path in before}
         assert [(kind, path) for path in before if before[path] != after[path]] == []
         asked = f"/families/{found['root'].ref}/?version={hidden.ref}"
-        assert _answer(client, asked) == _answer(client, missing)
+        assert _same(client, asked, hidden.ref)
         assert client.get(asked).status_code == 404
         part = f"/families/{found['root'].ref}/below/{hidden.ref}/"
         assert client.get(part, **HX).status_code == 404
@@ -131,10 +130,9 @@ def test_the_family_of_a_hidden_root_is_hidden(
     found = family(model("alpha"))
     Problem.objects.filter(pk__in=[p.pk for p in found.values()]).update(**HIDDEN[kind])
     client = visit()
-    missing = client.get("/families/v999999/")
     for ref in (found["root"].ref, found["old"].ref):
-        answer = client.get(f"/families/{ref}/")
-        assert (answer.status_code, answer.content) == (404, missing.content)
+        assert client.get(f"/families/{ref}/").status_code == 404
+        assert _same(client, f"/families/{ref}/", ref)
     assert found["root"].ref not in client.get("/families/").content.decode()
 
 

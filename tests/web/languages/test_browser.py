@@ -122,7 +122,9 @@ def test_pages_are_whole_from_right_to_left(
             visit = first[route]
             context.clear_cookies()
             if key := refs.get(f"session of {visit.role}"):
-                context.add_cookies([{"name": "session", "value": key, "url": address}])
+                context.add_cookies(
+                    [{"name": refs["session cookie"], "value": key, "url": address}]
+                )
             answer = page.goto(address + visit.path(refs))
             assert answer is not None
             faults = _faults(page, width)

@@ -86,7 +86,7 @@ NAMES = {"open", "closed", "empty", "done", "failed", "published", "questions", 
 def _page(visit: v.Visit, refs: dict[str, str], language: str) -> str:
     client = Client(headers={"accept-language": language})
     if visit.role != "visitor":
-        client.cookies["session"] = refs[f"session of {visit.role}"]
+        client.cookies[settings.SESSION_COOKIE_NAME] = refs[f"session of {visit.role}"]
     if visit.route == "people:news":  # who has looked has heard it: it is new no more
         Person.objects.update(news_seen=None)
     with override_settings(RULES=replace(settings.RULES, **visit.rules)):

@@ -57,7 +57,7 @@ def _texts(answer: Any) -> bytes:
 def test_files_are_the_same_in_every_language(refs: dict[str, str], arabic: None) -> None:
     """What is downloaded tells nothing of the language of who downloads it: the bytes are equal."""
     client = Client()
-    client.cookies["session"] = refs["session of moderator"]
+    client.cookies[settings.SESSION_COOKIE_NAME] = refs["session of moderator"]
     paths = [*(f"/download/{name}" for name in FILES), "/card/data-card.md",
              "/moderate/log.csv", "/families/data/problems.jsonl"]  # fmt: skip
     assert len(paths) >= 6
@@ -82,7 +82,7 @@ def test_a_reason_is_kept_in_the_sites_language_and_read_in_the_readers(
         offered = str(ACTIONS["reject"].reasons[0])
     point = transaction.savepoint()
     client = Client()
-    client.cookies["session"] = refs["session of moderator"]
+    client.cookies[settings.SESSION_COOKIE_NAME] = refs["session of moderator"]
     form = {"key": new_key(), "action": "reject", "preset": "0", "text": "Schade.",
             "pick": f"judging-b:{_newest('judging-b')}"}  # fmt: skip
     assert client.post("/moderate/act/", form, headers=ARABIC).status_code in (200, 302)

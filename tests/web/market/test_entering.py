@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 from django.apps import apps
+from django.conf import settings
 from django.db import connection
 
 from tests.web.market import making as m
 from winosmith.web.judge.turns import go_on
-from winosmith.web.market import views
+from winosmith.web.market import views, workers
 from winosmith.web.market.studies import close_study, give_places, new_link, screen
 from winosmith.web.people.models import Person, Session
 
@@ -45,7 +46,7 @@ def test_ids_leave_the_address_at_once_and_stand_nowhere_in_clear(
     came = browser.get(m.link(token))
     assert (came.status_code, came["Location"]) == (302, "/study/welcome/")
     assert came["Referrer-Policy"] == "same-origin"
-    cookie = came.cookies["study"]
+    cookie = came.cookies[workers.COOKIE]
     assert cookie["httponly"]
     assert cookie["samesite"] == "Lax"
     assert cookie["path"] == "/study/"
@@ -74,13 +75,15 @@ def test_one_id_is_one_participation_in_one_browser(
     first, other = visit(), visit()
     _begin(first, token)
     part = made.participations.get()
-    first.cookies.pop("session")  # a double click: the answer to the first never arrived
+    first.cookies.pop(
+        settings.SESSION_COOKIE_NAME
+    )  # a double click: the answer to the first never arrived
     assert _begin(first, token).status_code == 302
     assert made.participations.get() == part
     assert first.get("/study/", follow=True).status_code == 200
     _, later = m.study()
     first.get(m.link(later))  # only looked at
-    first.cookies.pop("session")
+    first.cookies.pop(settings.SESSION_COOKIE_NAME)
     assert _begin(first, token).status_code == 302  # the same browser still
     refused = _begin(other, token)
     assert refused.status_code == 409
@@ -169,7 +172,7 @@ def test_who_is_not_to_come_does_not_begin(db: Any, rules: Any, visit: Callable[
     assert [_begin(visit(), token, n).status_code for n in (1, 2, 3)] == [302, 403, 403]
     assert visit().get(m.link(token)).status_code == 302
     later = new_link(made)
-    assert visit().get(m.link(token)).status_code == 404
+    assert visit().get(m.link(token)).status_code == 410
     close_study(made)
     assert _begin(visit(), later, 1).status_code == 409
     screen(made, [m.worker(4)], allowed=True)
@@ -206,7 +209,7 @@ def test_what_was_written_without_an_account_is_never_judged_by_its_writer(
     half = m.twin(writer, halves=1)[0]
     made, token = m.study()
     browser = visit()
-    browser.cookies["session"] = session.session_key
+    browser.cookies[settings.SESSION_COOKIE_NAME] = session.session_key
     _begin(browser, token)
     half.twin.refresh_from_db()
     part = made.participations.get()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from decimal import Decimal
 from pathlib import Path
@@ -19,6 +20,7 @@ from winosmith.web.market.models import Screen, Study
 from winosmith.web.market.studies import Requirement, read_ids
 from winosmith.web.market.workers import begin, finish
 from winosmith.web.people.models import pseudonym
+from winosmith.web.people.privacy import erase
 from winosmith.web.problems.models import Problem, State, Twin, Version
 
 
@@ -55,11 +57,14 @@ def _states(*problems: Any) -> list[str]:
 
 
 def test_an_export_is_done_once(db: Any, rules: Any, tmp_path: Path) -> None:
-    """A dry run changes nothing, a run what it says, a second one nothing; ids are not printed."""
+    """A dry run changes nothing, a run what it says, a second one nothing; ids are not printed.
+
+    All that the market paid is in the total once: to a stranger, and to somebody who was erased.
+    """
     from tests.web import world
 
     made, _ = m.study(1)
-    _parts, halves = _two_done(made)
+    parts, halves = _two_done(made)
     file = m.export(tmp_path / "x.csv", [(1, "APPROVED"), (2, "RETURNED"), (7, "APPROVED")])
     before = world.state_of_all()
     dry = json.loads(_run("reconcile", made.name, str(file), "--dry-run", "--json"))
@@ -71,7 +76,9 @@ def test_an_export_is_done_once(db: Any, rules: Any, tmp_path: Path) -> None:
     assert [(c["verdict"], c["paid"], c["votes"]) for c in done["changes"]] == [
         ("approved", "2.00", 1), ("returned", "0.00", 1),
     ]  # fmt: skip
-    assert done["unknown"] == [4]
+    assert (done["unknown"], done["unmatched"]) == ([4], "2.00")
+    made.refresh_from_db()
+    assert (ledger(made).total, made.unmatched) == (Decimal(4), Decimal(2))
     assert done["missing"] == []
     assert m.worker(1) not in text
     assert _states(*halves) == ["valid", "judging"]
@@ -79,6 +86,10 @@ def test_an_export_is_done_once(db: Any, rules: Any, tmp_path: Path) -> None:
     again = json.loads(_run("reconcile", made.name, str(file), "--json"))
     assert (again["changes"], again["same"], again["votes"]) == ([], 2, 0)
     assert world.state_of_all() == after
+    erase(parts[0].person, texts=False)
+    _run("reconcile", made.name, str(file))
+    made.refresh_from_db()
+    assert ledger(made).total == Decimal(4)
     shown = _run("reconcile", made.name, str(file))
     assert f"{file}:4: never began here" in shown
     assert m.worker(7) not in shown
@@ -244,6 +255,7 @@ def test_qualifications_screen(db: Any, rules: Any, tmp_path: Path) -> None:
         ("AAAAAAAA1\nx\n", ":2: this is no id", []),
         ("worker id\nAAAAAAAA1\n", ":1: there is no column 'rate'", ["rate>=1"]),
         ("worker id,rate\nAAAAAAAA1,1\n", "no id is left", ["rate>=2"]),
+        ("worker id;rate\nAAAAAAAA1;98,5\n", ":2: '98,5' in 'rate' is no number", ["rate>=99"]),
     ):
         table.write_text(text)
         with pytest.raises(InputError) as told:
@@ -251,6 +263,21 @@ def test_qualifications_screen(db: Any, rules: Any, tmp_path: Path) -> None:
         assert where in str(told.value)
     with pytest.raises(InputError, match="is no requirement"):
         Requirement.of("rate>99")
+
+
+@pytest.mark.parametrize("separator", [";", "\t"])
+def test_tables_of_spreadsheets_are_read_by_their_separator(
+    db: Any, tmp_path: Path, separator: str
+) -> None:
+    """A market's export and a list of ids may have semicolons or tabs between their cells."""
+    file = m.export(tmp_path / "x.csv", [(1, "APPROVED"), (2, "RETURNED")])
+    rows = read_export(file, "prolific", "GBP")
+    cells = csv.reader(file.read_text().splitlines())
+    with (tmp_path / "y.csv").open("w") as other:
+        csv.writer(other, delimiter=separator).writerows(cells)
+    assert read_export(tmp_path / "y.csv", "prolific", "GBP") == rows
+    (tmp_path / "ids.csv").write_text(f"worker id{separator}rate\nAAAAAAAA1{separator}99\n")
+    assert read_ids(tmp_path / "ids.csv", "generic", [Requirement.of("rate>=99")]) == ["AAAAAAAA1"]
 
 
 def test_places_of_a_study_are_changed(db: Any, rules: Any) -> None:

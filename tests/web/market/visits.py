@@ -68,6 +68,7 @@ ROUTES: list[tuple[str, str, tuple[Any, ...], Callable[[Any], dict[str, Any]], s
 
 def staged() -> dict[str, str]:
     """Make a study of each kind, and a worker in each state; return sessions and links."""
+    from tests.web.world import session_of
     from winosmith.web.market.models import Participation
     from winosmith.web.market.providers import Claim
     from winosmith.web.market.studies import create_study
@@ -88,7 +89,7 @@ def staged() -> dict[str, str]:
         part = begin(made, Arrival(made.pk, claim, role))
         agree(part.person)
         Participation.objects.filter(pk=part.pk).update(**fields)
-        refs[f"session of {role}"] = _session(part.person)
+        refs[f"session of {role}"] = session_of(part.person)
 
     ended: dict[str, Any] = {"seconds": 700}
     paid = {"verdict": "approved", "paid": Decimal("2.50")}
@@ -99,17 +100,3 @@ def staged() -> dict[str, str]:
     worker("unpaid worker", write, 5, state="short", **ended)
     worker("returned worker", judging, 6, state="left", verdict="returned", **ended)
     return refs
-
-
-def _session(person: Any) -> str:
-    from django.conf import settings
-    from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
-
-    from winosmith.web.people.gates import SessionStore
-
-    session = SessionStore()
-    session[SESSION_KEY] = str(person.pk)
-    session[BACKEND_SESSION_KEY] = settings.AUTHENTICATION_BACKENDS[0]
-    session[HASH_SESSION_KEY] = person.get_session_auth_hash()
-    session.save()
-    return str(session.session_key)

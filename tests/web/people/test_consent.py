@@ -163,5 +163,5 @@ def test_without_anonymous_writers_consent_asks_to_log_in(
     rules(anonymous=False)
     assert visit().get("/write/").headers["Location"].startswith("/people/login/?")
     answer = visit().post("/people/consent/", {"agree": "yes"})
-    assert answer.headers["Location"] == "/people/login/"
+    assert answer.headers["Location"] == "/people/login/?next=%2F"
     assert not Person.objects.exists()

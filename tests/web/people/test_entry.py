@@ -46,10 +46,11 @@ def test_a_new_account_is_logged_in_and_no_more_than_a_contributor(db: Any, visi
 
 @pytest.mark.parametrize("page", ["login", "join"])
 def test_the_menu_says_which_door_one_stands_at(db: Any, visit: Any, page: str) -> None:
-    """Of "Log in" and "Sign up" the page that is open is marked, and the other is not."""
-    menu = visit().get(f"/people/{page}/").content.decode().partition("<main")[0]
+    """Of "Log in" and "Sign up" the page that is open is marked; both keep where one was."""
+    menu = visit().get(f"/people/{page}/?next=/write/").content.decode().partition("<main")[0]
     marked = re.findall(r'<a href="([^"]*)" aria-current="page">', menu)
-    assert marked == [f"/people/{page}/"]
+    assert marked == [f"/people/{page}/?next=%2Fwrite%2F"]
+    assert menu.count("?next=%2Fwrite%2F") == 2
 
 
 @pytest.mark.parametrize("name", ["ann", "ANN", "Ａnn"])
@@ -137,11 +138,11 @@ def test_a_log_in_gives_a_new_session(db: Any, visit: Any, person: Any) -> None:
     browser = visit()
     shown = list(Document.objects.values_list("pk", flat=True))
     browser.post("/people/consent/", {"agree": "yes", "shown": shown})
-    before = browser.cookies["session"].value
+    before = browser.cookies[settings.SESSION_COOKIE_NAME].value
     browser.post("/people/login/", {"name": "ANN", "password": PASSWORD})
-    assert browser.cookies["session"].value != before
+    assert browser.cookies[settings.SESSION_COOKIE_NAME].value != before
     planted = visit()
-    planted.cookies["session"] = before
+    planted.cookies[settings.SESSION_COOKIE_NAME] = before
     assert planted.get("/people/").status_code == 302
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from django.apps import apps
+from django.conf import settings
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
@@ -133,7 +134,10 @@ def test_erasure_leaves_no_trace_of_the_name(db: Any, visit: Any, person: Any, t
     mine = _all_about(ann, bob, twin)
     browser = visit(ann)
     ann.refresh_from_db()
-    before, secrets = pseudonym(ann), (ann.password, ann.salt, browser.cookies["session"].value)
+    before, secrets = (
+        pseudonym(ann),
+        (ann.password, ann.salt, browser.cookies[settings.SESSION_COOKIE_NAME].value),
+    )
     typed = {"texts": "on", "sure": "on", "password": PASSWORD}
     answer = browser.post("/people/erase/", typed)
     assert "You are erased" in answer.content.decode()

@@ -73,6 +73,18 @@ def test_gold_comes_in_as_the_command_lets_it(
     assert askable().get().as_gold.explanation == "Small boxes are small."
 
 
+def test_another_file_of_the_same_name_gets_ids_of_its_own(
+    db: Any, send: Callable[..., Any], done: Callable[[Any], Any]
+) -> None:
+    """Two files that both are called cups.csv come in, each once, however often it is sent."""
+    both = (CUPS, CUPS.replace("cup", "bowl"))
+    assert [done(_proposed(send, file=rows)).came["added"] for rows in both] == [2, 2]
+    for rows in both:
+        again = _proposed(send, file=rows)
+        assert (again.came["new"], again.came["known"], again.came["refused"]) == (0, 2, 0)
+    assert Problem.objects.count() == 4
+
+
 def test_published_sentences_are_only_compared(
     db: Any, send: Callable[..., Any], done: Callable[[Any], Any]
 ) -> None:

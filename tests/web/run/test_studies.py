@@ -43,15 +43,24 @@ def test_a_studys_link_is_shown_once_and_kept_nowhere(
     assert not any(token in row for row in rows)
 
 
-def test_a_new_link_ends_the_one_before(db: Any, send: Callable[..., Any]) -> None:
-    """What was shown first leads nowhere then; a closed study gets no link."""
+def test_a_new_link_ends_the_one_before(
+    db: Any, adam: Any, visit: Callable[..., Any], send: Callable[..., Any]
+) -> None:
+    """Both are asked first; the link before says that it was replaced; a closed study gets none."""
 
     def token(answer: Any) -> str:
         return str(answer.content.decode().partition("/study/")[2].partition("/")[0])
 
     first = token(send("/admin/studies/", **STUDY))
+    for act in ("link", "close"):
+        asked = visit(adam).get(f"/admin/studies/pilot/{act}/").content.decode()
+        assert "can’t be" in asked
+        assert find_study(first).closed is None
     second = token(send("/admin/studies/pilot/link/"))
     assert (find_study(first), find_study(second).name) == (None, "pilot")
+    pages = [visit().get(f"/study/{old}/") for old in (first, "x" * 32)]
+    assert [page.status_code for page in pages] == [410, 404]
+    assert "This link was replaced" in pages[0].content.decode()
     assert send("/admin/studies/pilot/close/").status_code == 302
     assert find_study(second).closed
     refused = send("/admin/studies/pilot/link/")
@@ -196,6 +205,7 @@ def test_what_the_market_says_holds_once_it_was_shown(
     assert [one["verdict"] for one in deed.came["changes"]] == ["approved"]
     page = send(f"/admin/deeds/{deed.mark}/", method="get").content.decode()
     assert m.worker(1) not in page
+    assert "Lines: 3. The market paid 2.00 for them" in page
     half.refresh_from_db()
     assert half.state == "judging"
     assert done(deed).came["counted"] == 1

@@ -260,10 +260,13 @@ def test_moderators_see_how_far_a_round_is_and_then_its_results(
     assert sitting.subject.code in page
     assert "bob" not in page
     assert "intended" not in page
+    assert "median seconds between answers" in page
     close_round(made.name, drop=True)
     page = browser.get(f"/tests/progress/{made.name}/").content.decode()
     assert f"{100 * close_share(made):.1f} %" in page
     assert "Krippendorff" in page
+    assert "Mean seconds a question" in page
+    assert "the time in which the page of a question was visible" in page
     assert ann.get("/tests/progress/").status_code == 403
     assert ann.get(f"/tests/progress/{made.name}/").status_code == 403
     assert browser.get("/tests/progress/nothing/").status_code == 404

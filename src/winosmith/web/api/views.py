@@ -7,17 +7,19 @@ loaded with the first request: a site whose API nobody uses pays nothing.
 from __future__ import annotations
 
 import json
+import logging
 from typing import Any, cast
 
 from django.contrib import messages
+from django.core.exceptions import DisallowedHost
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
+from django.template.loader import render_to_string
 from django.urls import Resolver404
 from django.utils import cache
 from django.utils.translation import gettext as _, ngettext
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
-from django.views.defaults import bad_request
 
 from winosmith.errors import InputError
 from winosmith.web.api import models as rules
@@ -52,13 +54,32 @@ def door(request: HttpRequest, rest: str) -> HttpResponse:
 def unreadable(request: HttpRequest, exception: Exception) -> HttpResponseBase:
     """Answer what no area gets to see, with 400: a program as the API does, anybody else by a page.
 
-    An address with NUL, a name that is not the site's, a form with too many fields.
+    An address with NUL, a host that is not the site's, a form with too many fields.
     """
+    wrong = _wrong_host(request) if isinstance(exception, DisallowedHost) else ""
     if not request.path.startswith("/api/v1/"):
-        return bad_request(request, exception)
+        return HttpResponse(render_to_string("400.html", {"wrong": wrong}), status=400)
     from winosmith.web.api.door import answer as refuse
 
-    return refuse(400)
+    return refuse(400, wrong)
+
+
+def _wrong_host(request: HttpRequest) -> str:
+    """Return what is wrong with a request for another host; the first hosts are logged."""
+    host = ascii(request.headers.get("Host", "")[:100])
+    if host not in _wrong_hosts and len(_wrong_hosts) < 20:
+        _wrong_hosts.add(host)
+        logging.getLogger(__name__).warning(
+            "refused the Host header %s: `winosmith serve --public-url` names the site's host", host
+        )
+    return _(
+        "The Host header of this request names a host that this site does not answer to. If you "
+        "run the site, name its host by `winosmith serve --public-url`; the log shows this one."
+    )
+
+
+_wrong_hosts: set[str] = set()
+"""Incorrect hosts that this process has logged: 20 at most, for anybody can send any number."""
 
 
 def _kept(request: HttpRequest, answer: HttpResponse) -> Any:

@@ -11,7 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render, resolve_url
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_POST, require_safe
 
 from winosmith.errors import InputError
 from winosmith.web.judge import trust, turns, votes
@@ -25,7 +25,7 @@ Done = tuple[dict[str, Any], Slot | None]
 """What came of a form, for whoever sends it again, and the slot that is held now."""
 
 
-@require_GET
+@require_safe
 @judges_only
 @agreed
 def turn(request: HttpRequest) -> HttpResponse:
@@ -126,7 +126,7 @@ def take_back(request: HttpRequest) -> HttpResponse:
     return _act(request, act)
 
 
-@require_GET
+@require_safe
 @judges_only
 @agreed
 def checked(request: HttpRequest, ref: str) -> HttpResponse:
@@ -279,7 +279,7 @@ def _number(text: str | None) -> int | None:
     return int(text)
 
 
-@require_GET
+@require_safe
 @judges_only
 def judged(request: HttpRequest) -> HttpResponse:
     """Show what somebody judged, the last first."""
@@ -294,7 +294,7 @@ def judged(request: HttpRequest) -> HttpResponse:
     return render(request, "judge/history.html", context)
 
 
-@require_GET
+@require_safe
 def agreement(request: HttpRequest) -> HttpResponse:
     """Show how far the site's judges agree."""
     found = votes.agreement()

@@ -10,12 +10,13 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from django.db.models import Sum
 from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError
@@ -26,7 +27,7 @@ from winosmith.web.judge.models import Slot
 from winosmith.web.judge.submissions import may_withdraw, withdraw
 from winosmith.web.market import models
 from winosmith.web.market.models import Identity, Participation, Study
-from winosmith.web.market.providers import PROVIDERS, digest_of
+from winosmith.web.market.providers import PROVIDERS, digest_of, find_separator
 from winosmith.web.market.workers import (
     code_of,
     count_done,
@@ -143,7 +144,8 @@ def read_export(path: Path, provider: str, currency: str = "") -> list[Row]:
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            rows, faults = _read(csv.DictReader(file, strict=True), provider, path, currency)
+            table = csv.DictReader(file, strict=True, delimiter=find_separator(file))
+            rows, faults = _read(table, provider, path, currency)
     except (csv.Error, UnicodeDecodeError) as error:
         fault = _("this is no table of CSV in UTF-8")
         raise InputError(f"{path}: {fault}: {error}") from None
@@ -329,6 +331,7 @@ class Plan:
         changes: those alone that change something.
         same: how many participations it leaves as they are.
         unknown: lines of submissions that never began here.
+        unmatched: what the market paid for those, less what the ledger has of erased workers.
         missing: participations that are not in the export.
         doubts: lines that need a person's look, each with why; they change nothing.
         notes: lines that do, and are worth a look.
@@ -340,6 +343,7 @@ class Plan:
     missing: list[Participation]
     doubts: list[tuple[int, str]]
     notes: list[tuple[int, str]]
+    unmatched: Decimal
 
     def record(self) -> dict[str, Any]:
         """Return all of it as JSON can hold it; workers are pseudonyms."""
@@ -347,6 +351,7 @@ class Plan:
             "changes": [change.record() for change in self.changes],
             "same": self.same,
             "unknown": self.unknown,
+            "unmatched": f"{self.unmatched:.2f}",
             "missing": [pseudonym(part.person) for part in self.missing],
             "doubts": [list(doubt) for doubt in self.doubts],
             "notes": [list(note) for note in self.notes],
@@ -371,7 +376,8 @@ def plan(
             were begun by nobody of the market, and are rejected.
         sent: when the export came here; who began after that is not missing in it. None for now.
     """
-    made = Plan([], 0, [], [], [], [])
+    made = Plan([], 0, [], [], [], [], Decimal(0))
+    unmatched = Decimal(0)
     changes: dict[int, Change] = {}
     by_digest = _by_digest(study)
     met: set[int] = set()
@@ -385,6 +391,7 @@ def plan(
         )
         if worker is None and submission is None:
             made.unknown.append(row.line)
+            unmatched += _paid(row, study)
             continue
         met |= {one.pk for one in (worker, submission) if one is not None}
         part, doubt = _matched(row, worker, submission)
@@ -409,10 +416,9 @@ def plan(
     for change in changes.values():
         if _differs(change):
             made.changes.append(change)
-    return Plan(
-        made.changes, len(changes) - len(made.changes), made.unknown, made.missing, made.doubts,
-        made.notes,
-    )  # fmt: skip
+    erased = study.participations.filter(identities=None).aggregate(paid=Sum("paid"))["paid"]
+    same = len(changes) - len(made.changes)
+    return replace(made, same=same, unmatched=max(Decimal(0), unmatched - (erased or 0)))
 
 
 def _by_digest(study: Study) -> dict[tuple[str, str], Participation]:
@@ -437,13 +443,12 @@ def _matched(
 
 
 def _change(row: Row, part: Participation) -> Change:
-    paid = Decimal(0)
-    if row.verdict == models.APPROVED:
-        paid = _paid(row, part.study)
-    return Change(part, row.verdict, row.said, paid, row.seconds, _awaiting(part))
+    return Change(part, row.verdict, row.said, _paid(row, part.study), row.seconds, _awaiting(part))
 
 
 def _paid(row: Row, study: Study) -> Decimal:
+    if row.verdict != models.APPROVED:
+        return Decimal(0)
     if row.paid is not None:
         return row.paid
     in_part = row.part or (study.short_code and row.code == study.short_code)
@@ -480,12 +485,14 @@ def _differs(change: Change) -> bool:
     ) or bool(change.votes and change.verdict != models.WAITING)  # fmt: skip
 
 
-def apply(changes: Sequence[Change]) -> int:
+def apply(study: Study, found: Plan) -> int:
     """Write what a plan says; return how many votes came to count, or to count no more.
 
     Each participation is written before the next: called again, it goes on where it was left.
     """
-    return sum(map(_apply, changes))
+    with writing():
+        Study.objects.filter(pk=study.pk).update(unmatched=found.unmatched)
+    return sum(map(_apply, found.changes))
 
 
 def _apply(change: Change) -> int:

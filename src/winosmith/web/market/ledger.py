@@ -21,7 +21,7 @@ from winosmith.web.judge.trust import Pace, pace
 from winosmith.web.market import models
 from winosmith.web.market.exports import read_sum
 from winosmith.web.market.models import Identity, Participation, Payment, Study
-from winosmith.web.market.providers import digest_of, unseal
+from winosmith.web.market.providers import digest_of, find_separator, unseal
 from winosmith.web.market.workers import (
     count_done,
     is_held,
@@ -118,7 +118,8 @@ class Ledger:
 
     Attributes:
         entries: by when they began.
-        total: what was paid in all, and `due`: what is still to be paid.
+        total: what was paid in all, to people who never began here, too.
+        due: what is still to be paid.
         median_wage: of an hour, over those who were paid; None without any.
         warnings: of the study as a whole.
     """
@@ -139,7 +140,7 @@ def ledger(study: Study) -> Ledger:
     return Ledger(
         study,
         entries,
-        sum((entry.paid for entry in entries), NOTHING),
+        sum((entry.paid for entry in entries), study.unmatched),
         sum((entry.due for entry in entries), NOTHING),
         middle,
         tuple(_warnings(study, middle)),
@@ -239,7 +240,8 @@ def record_bonuses(study: Study, path: Path) -> int:
     found: dict[str, tuple[str, Payment]] = {}
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            for at, cells in enumerate(csv.reader(file, strict=True), start=1):
+            table = csv.reader(file, strict=True, delimiter=find_separator(file))
+            for at, cells in enumerate(table, start=1):
                 if any(cells):
                     where = f"{path}:{at}"
                     payment = _payment(study, cells, where)

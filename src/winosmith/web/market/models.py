@@ -34,6 +34,8 @@ class Study(models.Model):
         short_reward: what the market pays for that code; None where it pays nothing.
         market_study: the market's own id of the study, which links must name; empty for any.
         digest: of the secret part of the link; whoever reads the database can't come by it.
+        unmatched: what the market paid, by its last export, to people who never began here.
+        replaced: the digests of the links before it, one a line.
         trust: votes count at once, not only when the market confirms who gave them.
         invited_only: those alone may come whose ids were listed.
     """
@@ -58,10 +60,12 @@ class Study(models.Model):
     short_reward = models.DecimalField(max_digits=8, decimal_places=2, null=True, blank=True)
     market_study = models.CharField(max_length=64, blank=True)
     digest = models.CharField(max_length=64, unique=True)
+    replaced = models.TextField(blank=True)
     trust = models.BooleanField(default=False)
     invited_only = models.BooleanField(default=False)
     created = models.DateTimeField(default=timezone.now)
     closed = models.DateTimeField(null=True)
+    unmatched = models.DecimalField(max_digits=10, decimal_places=2, default=0)
 
     def __str__(self) -> str:
         return self.name

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
-from typing import Any
+from typing import Any, TextIO
 from urllib.parse import urlencode
 
 from cryptography.fernet import Fernet, InvalidToken
@@ -23,6 +23,14 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError
+
+
+def find_separator(table: TextIO) -> str:
+    """Return the separator of a table's cells by its first line: comma, semicolon or tab."""
+    first = table.readline()
+    table.seek(0)
+    return max(",;\t", key=first.count)
+
 
 CODE = 10
 """Letters and digits of a completion code: 50 bits."""

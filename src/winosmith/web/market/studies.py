@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from django.db import IntegrityError
+from django.db.models import Value
+from django.db.models.functions import Concat
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -26,7 +28,7 @@ from winosmith.outputs import unguarded
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Slot
 from winosmith.web.market.models import WORKER, Participation, Screen, Study
-from winosmith.web.market.providers import PROVIDERS, digest_of
+from winosmith.web.market.providers import PROVIDERS, digest_of, find_separator
 from winosmith.web.people.models import token_digest
 
 HEADERS = ("worker", "worker id", "workerid", "participant id", "prolific_pid", "id")
@@ -37,6 +39,9 @@ _SIGNS: dict[str, Callable[[Decimal, Decimal], bool]] = {
     "<=": operator.le,
     "=": operator.eq,
 }
+
+
+_THOUSANDS = re.compile(r"(?<=[0-9]),(?=[0-9]{3}(?![0-9]))")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +69,13 @@ class Requirement:
         return cls(found[1].lower(), found[2], Decimal(found[3]))
 
     def holds(self, cell: str) -> bool:
-        """Tell whether a cell meets it; "98.5 %" and "5,000" are numbers.
+        """Return whether a cell meets it; "98.5 %" and "5,000" are numbers, "98,5" is not.
 
         Raises:
             InputError: the cell is no number.
         """
         try:
-            value = Decimal(cell.strip().removesuffix("%").strip().replace(",", ""))
+            value = Decimal(_THOUSANDS.sub("", cell.strip().removesuffix("%").strip()))
         except InvalidOperation:
             told = {"cell": cell, "column": self.column}
             raise InputError(_("%(cell)r in %(column)r is no number") % told) from None
@@ -107,7 +112,7 @@ def read_ids(path: Path, provider: str, require: Sequence[Requirement] = ()) -> 
 
 def _candidates(path: Path, require: Sequence[Requirement]) -> Iterator[tuple[int, str]]:
     with path.open(encoding="utf-8-sig", newline="") as file:
-        rows = csv.reader(file)
+        rows = csv.reader(file, delimiter=find_separator(file))
         header = [cell.strip().lower() for cell in next(rows, [])]
         at = next((header.index(name) for name in HEADERS if name in header), None)
         if at is None:
@@ -252,6 +257,11 @@ def find_study(token: str) -> Study | None:
     return study if study and hmac.compare_digest(study.digest, digest) else None
 
 
+def is_replaced(token: str) -> bool:
+    """Return whether a link was replaced by a new one of its study."""
+    return Study.objects.filter(replaced__contains=token_digest(token)).exists()
+
+
 def study_named(name: str) -> Study:
     """Return a study by its name.
 
@@ -269,7 +279,9 @@ def new_link(study: Study) -> str:
     """Return the secret part of a new link; the one before works no more."""
     token = secrets.token_urlsafe(TOKEN)
     with writing():
-        Study.objects.filter(pk=study.pk).update(digest=token_digest(token))
+        Study.objects.filter(pk=study.pk).update(
+            digest=token_digest(token), replaced=Concat("replaced", "digest", Value("\n"))
+        )
     return token
 
 

@@ -12,6 +12,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from winosmith.errors import InputError
@@ -21,7 +22,7 @@ from winosmith.web.judge.models import Slot
 from winosmith.web.market import providers, workers
 from winosmith.web.market.ledger import COLUMNS, Ledger, ledger, planned_wage
 from winosmith.web.market.models import TURNED_AWAY, WORKING, WRITE, Participation, Study
-from winosmith.web.market.studies import find_study, progress
+from winosmith.web.market.studies import find_study, is_replaced, progress
 from winosmith.web.pages import attached, csv_lines
 from winosmith.web.people.accounts import adopt
 from winosmith.web.people.gates import (
@@ -44,6 +45,9 @@ STATUS = {workers.Over: 410, workers.NotInvited: 403, workers.Elsewhere: 409}
 def enter(request: HttpRequest, token: str) -> HttpResponse:
     """Take a claim out of the address at once, into a cookie that nobody else can read."""
     study = find_study(token)
+    if study is None and is_replaced(token):
+        reason = _("This link was replaced. Open the study again on the market’s site.")
+        return render(request, "market/refused.html", {"reason": reason}, status=410)
     if study is None:
         raise Http404
     provider = providers.PROVIDERS[study.provider]

@@ -48,7 +48,7 @@ def verdict(word: str) -> str:
     return str(Participation.Verdict(word).label)
 
 
-COOKIE = "study"
+COOKIE = f"study-{settings.COOKIE_MARK}"
 PATH = "/study/"
 SECONDS = 30 * 24 * 3600
 """How long a browser may go on with what it began."""

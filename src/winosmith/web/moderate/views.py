@@ -9,7 +9,7 @@ from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpRespons
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_POST, require_safe
 
 from winosmith.errors import InputError
 from winosmith.web.judge import trust
@@ -25,7 +25,7 @@ from winosmith.web.people.models import Person, person_of, pseudonym
 from winosmith.web.problems.models import Event, Problem, State
 
 
-@require_GET
+@require_safe
 @moderators_only
 def queue(request: HttpRequest) -> HttpResponse:
     """Show what came in or was decided, filtered, a page at a time."""
@@ -56,7 +56,7 @@ def queue(request: HttpRequest) -> HttpResponse:
     )
 
 
-@require_GET
+@require_safe
 @moderators_only
 def problem(request: HttpRequest, ref: str) -> HttpResponse:
     """Show everything about a problem that a decision may rest on."""
@@ -75,7 +75,7 @@ def problem(request: HttpRequest, ref: str) -> HttpResponse:
     )
 
 
-@require_GET
+@require_safe
 @moderators_only
 def ask(request: HttpRequest) -> HttpResponse:
     """Ask for the reason, and tell what is about to be done to how many."""
@@ -132,7 +132,7 @@ def undo(request: HttpRequest) -> HttpResponse:
     return redirect(_after(back, made))
 
 
-@require_GET
+@require_safe
 @moderators_only
 def batch(request: HttpRequest, mark: str) -> HttpResponse:
     """Show what was done at once, how far it came, and what was left alone."""
@@ -224,7 +224,7 @@ MOST_CONTESTS = 50
 """Contests on the page, the oldest first."""
 
 
-@require_GET
+@require_safe
 @moderators_only
 def contests(request: HttpRequest) -> HttpResponse:
     """Show what judges contest, and what was settled last."""
@@ -289,7 +289,7 @@ LOGGED = ("submit", "verdict", "recount", "appeal", "revise", *ACTIONS, UNDO)
 """What the filter offers; another kind can be typed into the address."""
 
 
-@require_GET
+@require_safe
 @moderators_only
 def log(request: HttpRequest) -> HttpResponse:
     """Show what was done, the newest first."""
@@ -316,7 +316,7 @@ def log(request: HttpRequest) -> HttpResponse:
     )
 
 
-@require_GET
+@require_safe
 @moderators_only
 def download(request: HttpRequest) -> StreamingHttpResponse:
     """Stream what was done as CSV."""
@@ -335,7 +335,7 @@ MOST_PROBLEMS = 50
 """Problems that the page of a person lists at most."""
 
 
-@require_GET
+@require_safe
 @moderators_only
 def people(request: HttpRequest) -> HttpResponse:
     """Show people, the newest first; an admin finds an account by its name, too."""
@@ -364,7 +364,7 @@ def _asked(request: HttpRequest) -> tuple[str, Person | None]:
     return text, found
 
 
-@require_GET
+@require_safe
 @moderators_only
 def agreement(request: HttpRequest) -> HttpResponse:
     """Show how far judges agree, pair by pair."""
@@ -379,7 +379,7 @@ def agreement(request: HttpRequest) -> HttpResponse:
     return render(request, "moderate/agreement.html", context)
 
 
-@require_GET
+@require_safe
 @moderators_only
 def agreement_csv(request: HttpRequest) -> StreamingHttpResponse:
     """Send what that page shows as CSV."""
@@ -388,7 +388,7 @@ def agreement_csv(request: HttpRequest) -> StreamingHttpResponse:
     return attached(response, "agreement.csv")
 
 
-@require_GET
+@require_safe
 @moderators_only
 def person(request: HttpRequest, name: str) -> HttpResponse:
     """Show what somebody did on the site, and what the reader can change about them."""

@@ -41,6 +41,7 @@ from winosmith.web.people.models import (
     Person,
     Session,
     keyed,
+    pseudonym,
     stop_if_gone,
     token_digest,
 )
@@ -386,9 +387,9 @@ def agreed(view: View[P]) -> View[P]:
     def gated(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         person = existing_writer(request)
         if person is None and not settings.RULES.anonymous:
-            return _go(request, "people:login")
+            return go(request, "people:login")
         if missing(person):
-            return _go(request, "people:consent")
+            return go(request, "people:consent")
         return view(request, *args, **kwargs)
 
     return gated
@@ -404,7 +405,7 @@ def _gate(view: View[P], may: Callable[[Person], bool]) -> View[P]:
     @wraps(view)
     def gated(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         if not request.user.is_authenticated:
-            return _go(request, "people:login")
+            return go(request, "people:login")
         if not may(request.user):
             return render(request, "403.html", status=403)
         return view(request, *args, **kwargs)
@@ -412,19 +413,29 @@ def _gate(view: View[P], may: Callable[[Person], bool]) -> View[P]:
     return gated
 
 
-def _go(request: HttpRequest, name: str) -> HttpResponse:
+def go(request: HttpRequest, name: str) -> HttpResponse:
     """Send a browser to another page that leads back here, with or without htmx."""
-    back = request.get_full_path() if request.method in ("GET", "HEAD") else _page_before(request)
-    to = f"{reverse(name)}?{urlencode({'next': back})}"
+    to = f"{reverse(name)}?{urlencode({'next': page_of(request)})}"
     if request.headers.get("HX-Request") == "true":
         return HttpResponse(status=204, headers={"HX-Redirect": to})
     return redirect(to)
 
 
-def _page_before(request: HttpRequest) -> str:
-    """Return the page of this site from which a form was sent; the start where it is unknown."""
+def page_of(request: HttpRequest) -> str:
+    """Return the page that somebody is on: of a form, the one it was sent from, if it is known."""
+    if request.method in ("GET", "HEAD"):
+        return request.get_full_path()
     before = request.headers.get("Referer", "")
     return before if _is_ours(request, before) else reverse("read:home")
+
+
+def entrance(request: HttpRequest) -> dict[str, Any]:
+    """Return the account whose page it is, and where logging in leads back (context processor)."""
+    user = getattr(request, "user", None)  # none of a request that is refused before that
+    if user is not None and user.is_authenticated:
+        return {"account": pseudonym(user)}
+    doors = {reverse("people:login"), reverse("people:join")}
+    return {"account": "", "back": (safe_next if request.path in doors else page_of)(request)}
 
 
 def _is_ours(request: HttpRequest, url: str) -> bool:

@@ -393,7 +393,7 @@ def me(request: HttpRequest) -> HttpResponseBase:
     """Show what the site knows of whoever is there; others come to the log-in page."""
     person = gates.existing_writer(request)
     if person is None:
-        return redirect("people:login")
+        return gates.go(request, "people:login")
     context = {
         "person": person,
         "pseudonym": pseudonym(person),
@@ -411,7 +411,7 @@ def news(request: HttpRequest) -> HttpResponseBase:
     """Tell whoever is there what happened, and what waits for them; it is heard of now."""
     person = gates.existing_writer(request)
     if person is None:
-        return redirect("people:login")
+        return gates.go(request, "people:login")
     before = heard(person)
     items = happened(person, min(before, timezone.now() - SHOWN))
     context = {
@@ -431,7 +431,7 @@ def data(request: HttpRequest) -> HttpResponseBase:
     """Send everything that the site holds about whoever is there, as a file."""
     person = gates.existing_writer(request)
     if person is None:
-        return redirect("people:login")
+        return gates.go(request, "people:login")
     response = JsonResponse(privacy.data_about(person), json_dumps_params={"indent": 2})
     return attached(response, "about-me.json")
 
@@ -441,7 +441,7 @@ def hide(request: HttpRequest) -> HttpResponseBase:
     """Withdraw everything that whoever is there wrote."""
     person = gates.existing_writer(request)
     if person is None:
-        return redirect("people:login")
+        return gates.go(request, "people:login")
     try:
         done = gates.form_once(request, person, lambda: {"twins": privacy.hide(person)})
     except InputError as error:
@@ -458,7 +458,7 @@ def erase(request: HttpRequest) -> HttpResponseBase:
     """Erase whoever is there; an account with its password."""
     person = gates.existing_writer(request)
     if person is None:
-        return redirect("people:login")
+        return gates.go(request, "people:login")
     form = EraseForm(request.POST or None, with_password=person.has_usable_password())
     if request.method == "POST" and form.is_valid():
         known = not person.has_usable_password() or accounts.enter(
@@ -510,7 +510,7 @@ def consent(request: HttpRequest) -> HttpResponseBase:
     person = gates.existing_writer(request)
     to = gates.safe_next(request)
     if person is None and not settings.RULES.anonymous:
-        return redirect("people:login")
+        return gates.go(request, "people:login")
     needed = privacy.missing(person)
     if not needed:
         return redirect(to)

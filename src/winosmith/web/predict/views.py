@@ -6,7 +6,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import ngettext
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_POST, require_safe
 
 from winosmith.errors import InputError
 from winosmith.web.people.gates import form_once, moderators_only, new_key
@@ -14,13 +14,13 @@ from winosmith.web.predict import asking
 from winosmith.web.predict.models import Model
 
 
-@require_GET
+@require_safe
 def models(request: HttpRequest) -> HttpResponse:
     """List the models that perturbations are sent to, and how far each has come."""
     return render(request, "predict/models.html", {"models": asking.all_figures()})
 
 
-@require_GET
+@require_safe
 def model(request: HttpRequest, name: str) -> HttpResponse:
     """Show what determines a model's predictions, its revisions, and to moderators its troubles."""
     found = get_object_or_404(Model, name=name, current=True)

@@ -25,7 +25,7 @@ from winosmith.validate import StructureRules
 from winosmith.web.judge.models import note_read
 from winosmith.web.judge.votes import votes_of
 from winosmith.web.pages import attached
-from winosmith.web.people.gates import existing_writer
+from winosmith.web.people.gates import existing_writer, page_of
 from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.problems.family import folded, may_perturb, path_to, steps
 from winosmith.web.problems.models import Problem, State, Twin
@@ -114,8 +114,8 @@ def card_text(request: HttpRequest) -> HttpResponse:
 
 
 def forgery_suspected(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """Tell that a form did not come from a page of this site, and keep nothing of it."""
-    return render(request, "forgery.html", status=403)
+    """Refuse a form that did not come from a page of this site, and link the page it is on."""
+    return render(request, "forgery.html", {"form": page_of(request)}, status=403)
 
 
 def _credit(twin: Twin) -> str:

@@ -24,7 +24,7 @@ from winosmith.web._import import (
     holds_nul,
     import_problems,
     refused,
-    with_new_ids,
+    with_free_ids,
 )
 from winosmith.web.people.models import Person
 from winosmith.web.problems.lookalikes import remember_published
@@ -113,7 +113,8 @@ class DataForm(FileForm):
         label=gettext_lazy("Give them new ids"),
         help_text=gettext_lazy(
             "Ids of a file may tell the answer, or be those of others here. New ones go by the "
-            "file’s name and its own ids or rows: the same file gets the same ones again."
+            "file’s name and its own ids or rows: the same file gets the same ones again, another "
+            "file of the same name gets others."
         ),
         required=False,
         initial=True,
@@ -206,7 +207,7 @@ def look_at(
     problems = [(line, e) for line, e in problems if not holds_nul(e)]
     data = Dataset([problem for _line, problem in problems], PurePath(name).stem)
     if asked["new_ids"]:
-        data = with_new_ids(data, settings.SITE.secret)
+        data = with_free_ids(data, settings.SITE.secret)
     tell(NAMED)
     lines = {problem.id: line for (line, _p), problem in zip(problems, data, strict=True)}
     while as_ and (unfit := list(refused(data, as_))):

@@ -248,8 +248,8 @@ def look_paid(deed: Deed, _reading: Reading) -> None:
 
 def reconcile(deed: Deed, progress: Progress) -> dict[str, Any]:
     """Carry out what the market says; called again after an interrupt, it goes on."""
-    found = _plan(deed)
-    return {**_came(found), "counted": apply(found.changes)}
+    found, study = _plan(deed), study_named(deed.asked["name"])
+    return {**_came(found), "counted": apply(study, found)}
 
 
 def _came(found: Plan) -> dict[str, Any]:
@@ -257,6 +257,7 @@ def _came(found: Plan) -> dict[str, Any]:
     lists = ("changes", "doubts", "notes", "unknown", "missing")
     return {
         "same": found.same,
+        "unmatched": told["unmatched"],
         "votes": sum(change.votes for change in found.changes),
         **{name: told[name][:TOLD] for name in lists},
         **{f"all_{name}": len(told[name]) for name in lists},

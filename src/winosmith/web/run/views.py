@@ -13,7 +13,7 @@ from django.forms import Form
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from winosmith.errors import InputError, WinosmithError
 from winosmith.web._site import Unfit
@@ -252,16 +252,14 @@ def study(request: HttpRequest, name: str) -> HttpResponseBase:
         "kept_out": found.screens.filter(allowed=False).count(),
         "deeds": deeds,
         **forms,
-        "link_key": new_key(),
-        "close_key": new_key(),
     }
     return _form(request, "run/study.html", forms["places"] if asked is None else asked, **context)
 
 
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
 @admins_only
 def new_link(request: HttpRequest, name: str) -> HttpResponseBase:
-    """Make a new link of a study, which is shown this once; the one before works no more."""
+    """Ask first; then make a new link of a study, which replaces the one before, and show it."""
     person = _person(request)
     made: list[tuple[Study, str]] = []
 
@@ -271,10 +269,10 @@ def new_link(request: HttpRequest, name: str) -> HttpResponseBase:
     return _with_study(request, name, act, made)
 
 
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
 @admins_only
 def close_study(request: HttpRequest, name: str) -> HttpResponseBase:
-    """Let nobody new come to a study, once a form."""
+    """Ask first; then let nobody new come to a study."""
     person = _person(request)
     return _with_study(request, name, lambda: paid.end_study(person, name), [])
 
@@ -285,7 +283,10 @@ def _with_study(
     act: Callable[[], object],
     made: list[tuple[Study, str]],
 ) -> HttpResponseBase:
-    get_object_or_404(Study, name=name)
+    study = get_object_or_404(Study, name=name)
+    if request.method != "POST":
+        page = {"row": how_far(study), "key": new_key()}
+        return render(request, "run/ask_study.html", page)
     try:
         form_once(request, _person(request), act)
     except InputError as error:
@@ -305,7 +306,7 @@ def _studies(
 ) -> HttpResponse:
     study, token = made or (None, "")
     context = {
-        "rows": [(how_far(one), new_key(), new_key()) for one in Study.objects.order_by("-pk")],
+        "rows": [how_far(one) for one in Study.objects.order_by("-pk")],
         "made": study,
         "link": study_link(study.provider, token, _address(request)) if study else "",
         "error": error,

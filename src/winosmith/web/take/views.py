@@ -14,7 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 from winosmith import humans
 from winosmith.errors import InputError
 from winosmith.web.people import gates
-from winosmith.web.people.models import Person, pseudonym
+from winosmith.web.people.models import Person
 from winosmith.web.people.privacy import agree, missing
 from winosmith.web.take import sheets
 from winosmith.web.take.models import Remark, Round, Sitting
@@ -86,7 +86,6 @@ def _about(request: HttpRequest, round_: Round, *, error: str = "") -> HttpRespo
             for each in round_.declared
         ],
         "documents": documents,
-        "who": pseudonym(person) if person else "",
         "agreed": read and bool(request.POST.get("agree")),  # nobody agreed to what came since
         "again": person is not None and round_.subjects.filter(person=person).exists(),
         "longest": sheets.LONGEST,

@@ -12,15 +12,14 @@ from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils import timezone
-from django.utils.formats import time_format
+from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from winosmith.errors import InputError
 from winosmith.web.judge.submissions import own_problems, withdraw as take_back
 from winosmith.web.moderate import decisions
-from winosmith.web.pages import beside, is_number
+from winosmith.web.pages import beside, clock, is_number
 from winosmith.web.people import gates
 from winosmith.web.people.models import Person
 from winosmith.web.people.privacy import has_agreed
@@ -137,6 +136,8 @@ def save(request: HttpRequest, ref: str) -> HttpResponse:
     """Save what a window holds; tell the version, or what another window saved meanwhile."""
     person = gates.existing_writer(request)
     found = rules.draft_of(person, ref)
+    if person is None:
+        return JsonResponse({"reason": _("Not saved: you are logged out.")}, status=401)
     if found is None:
         twin = rules.sent(person, ref)
         where = reverse("write:twin", args=[twin]) if twin else reverse("write:start")
@@ -156,8 +157,8 @@ def save(request: HttpRequest, ref: str) -> HttpResponse:
         return answer
     except InputError as refused:
         return JsonResponse({"reason": str(refused)}, status=422)
-    at = time_format(timezone.localtime(saved.saved), "H:i")
-    return JsonResponse({"version": saved.version, "said": _("Saved at %s.") % at})
+    said = format_html(_("Saved at {}."), clock(saved.saved))
+    return JsonResponse({"version": saved.version, "said": said})
 
 
 @require_POST

@@ -49,10 +49,12 @@ class Migration(migrations.Migration):
                 ),
                 ("market_study", models.CharField(blank=True, max_length=64)),
                 ("digest", models.CharField(max_length=64, unique=True)),
+                ("replaced", models.TextField(blank=True)),
                 ("trust", models.BooleanField(default=False)),
                 ("invited_only", models.BooleanField(default=False)),
                 ("created", models.DateTimeField(default=django.utils.timezone.now)),
                 ("closed", models.DateTimeField(null=True)),
+                ("unmatched", models.DecimalField(decimal_places=2, default=0, max_digits=10)),
             ],
         ),
         migrations.CreateModel(

@@ -1,10 +1,11 @@
-/* Keeps what is typed: in this browser, and, where the form has an address to save drafts, on the
-   server a moment after each change. A window never overwrites what another one saved there.
+/* Keeps what is typed: in this browser, by account, and, if the form has an address to save drafts,
+   on the server a moment after each change. A window never overwrites what another one saved there.
    Without this script the form's buttons do the same. */
 (() => {
   "use strict";
 
-  const name = (ref) => `winosmith-draft-${ref}`;
+  const { account } = document.querySelector("script[data-account]").dataset;
+  const name = (ref, owner = account) => `winosmith-draft-${owner} ${ref}`;
   const kept = (ref) => {
     try {
       return JSON.parse(localStorage.getItem(name(ref)));
@@ -78,7 +79,7 @@
     const told = await answer.json();
     if (answer.status === 410) {
       stopped = true;
-      forget(ref);
+      if (told.sent) forget(ref);
       say(`${form.dataset.gone} `);
       const link = document.createElement("a");
       link.href = told.where;
@@ -88,7 +89,7 @@
       form.elements.version.value = told.version;
       if (same(sent, typed())) {
         forget(ref);
-        say(told.said);
+        saved.innerHTML = told.said;  // with a time, which the reader's zone is for
       } else {
         note();
         soon();
@@ -149,6 +150,13 @@
     soon(0);
   });
 
+  try {  // what somebody typed before they logged in is theirs if they come back from the log-in
+    const nobodys = localStorage.getItem(name(ref, ""));
+    if (nobodys && /\/people\/(login|join|consent)\//.test(document.referrer)) {
+      localStorage.removeItem(name(ref, ""));
+      localStorage.setItem(name(ref), nobodys);
+    }
+  } catch { /* nothing was stored */ }
   const entry = kept(ref), refused = document.getElementById("refused");
   if (entry && !same(entry.typed, typed()) && (alone || !stopped) && !refused) {
     const now = form.elements.version?.value;

@@ -1,69 +1,152 @@
-/* What is typed into a form stays in this window until the site has it: over a reload, the way back,
-   a log-in in between, a connection that failed. A form says data-keep="NAME"; with data-words what
-   is chosen is left to another script. Passwords and hidden fields are never kept. */
+/* Keeps what is typed or chosen in a form in this window until the site has it: over a reload, the
+   back button, a log-in in between, a lost connection. Every form in the page's main part that is
+   sent by POST is kept, under its action; data-keep="NAME" is for forms that share one. With
+   data-words another script keeps the choices, with data-ref (draft.js) everything. Passwords, files
+   and hidden fields are never kept. An entry belongs to the account that typed it; logging out
+   removes all of them. */
 (() => {
   "use strict";
 
-  const name = (form) => `winosmith-kept-${form.dataset.keep}`;
-  const fields = (form) => [...form.elements].filter((field) =>
-    field.name && !field.matches("button, fieldset, [type=hidden], [type=password], [type=file]")
-    && !("words" in form.dataset && field.matches("[type=radio], [type=checkbox]")));
+  const PREFIX = "winosmith-kept-", OURS = "main form[method=post]:not([data-ref])";
+  const ENTRANCE = /^\/people\/(login|join|consent)\//, LOGOUT = /\/logout\/$/;
+  const { account, restored, discard } = document.currentScript.dataset;
+  const main = document.querySelector("main");
+  const path = (url) => url && new URL(url, location.href).pathname;
+  const before = path(document.referrer);
+
+  const action = (form) => form.getAttribute("action") || location.pathname;
+  const title = (form) => form.dataset.keep || action(form);
+  const name = (form, owner = account) => `${PREFIX}${owner} ${title(form)}`;
   const ticked = (field) => field.matches("[type=radio], [type=checkbox]");
+  const fields = (form) => [...form.elements].filter((field) =>
+    field.name && !field.matches("button, fieldset, [readonly]")
+    && !field.matches("[type=hidden], [type=password], [type=file]")
+    && !("words" in form.dataset && ticked(field)));
+
+  const read = (key) => JSON.parse(sessionStorage.getItem(key));
+  const write = (key, entry) => {
+    try {
+      sessionStorage.setItem(key, JSON.stringify(entry));
+    } catch { /* the window's store is full */ }
+  };
+  const remove = (key) => sessionStorage.removeItem(key);
+  const keys = (start = PREFIX) => Object.keys(sessionStorage).filter((key) => key.startsWith(start));
 
   const note = (form, sent) => {
     const typed = fields(form).map((field) =>
       [field.name, ticked(field) ? [field.value, field.checked] : field.value]);
-    try {
-      for (const [key, entry] of Object.entries(sessionStorage)) {
-        if (key.startsWith("winosmith-kept-") && entry.endsWith('"sent":true}')) {
-          sessionStorage.removeItem(key);
-        }
-      }
-      sessionStorage.setItem(name(form), JSON.stringify({ typed, sent }));
-    } catch { /* a window that stores nothing */ }
+    if (!typed.length) return;
+    write(name(form), { typed, sent, from: location.pathname, page: location.href });
   };
 
-  const kept = (form) => {
-    try {
-      return JSON.parse(sessionStorage.getItem(name(form)));
-    } catch {
-      return null;
+  const forgetAll = () => {
+    for (const store of [sessionStorage, localStorage]) {
+      for (const key of Object.keys(store)) if (/^winosmith[ -]/.test(key)) store.removeItem(key);
     }
   };
 
+  // Return whether something was filled in that the page did not show by itself.
   const fill = (form, typed) => {
+    const left = fields(form);
+    let changed = false;
     for (const [called, value] of typed) {
-      for (const field of fields(form)) {
-        if (field.name !== called) continue;
-        if (!ticked(field)) field.value = value;
-        else if (field.value === value[0]) field.checked = value[1];
-        if (field.value) field.closest("details")?.setAttribute("open", "");
-      }
+      const at = left.findIndex((field) =>
+        field.name === called && (!ticked(field) || field.value === value[0]));
+      if (at < 0) continue;
+      const [field] = left.splice(at, 1);
+      const [what, wanted] = ticked(field) ? ["checked", value[1]] : ["value", value];
+      if (field[what] === wanted) continue;
+      field[what] = wanted;
+      field.closest("details")?.setAttribute("open", "");
+      changed = true;
     }
+    return changed;
   };
 
-  // After a form was sent, the page that was led to from its own has it, or shows it again with what
-  // is wrong; a page that was come to by another way may never have got it.
-  const restore = () => {
-    const [how] = performance.getEntriesByType("navigation");
-    const from = document.referrer && new URL(document.referrer).pathname;
-    for (const form of document.querySelectorAll("form[data-keep]")) {
+  const say = (form) => {
+    const line = document.createElement("p"), button = document.createElement("button");
+    line.className = "hint";
+    line.setAttribute("role", "status");
+    button.type = "button";
+    button.className = "link";
+    button.textContent = discard;
+    button.addEventListener("click", () => { form.reset(); remove(name(form)); line.remove(); });
+    line.append(`${restored} `, button);
+    form.prepend(line);
+  };
+
+  // What somebody typed before they logged in is theirs if they come back from the log-in.
+  const kept = (form) => {
+    const nobodys = name(form, "");
+    if (account && ENTRANCE.test(before) && read(nobodys)) {
+      write(name(form), read(nobodys));
+      remove(nobodys);
+    }
+    return read(name(form));
+  };
+
+  const restore = (part) => {
+    for (const form of part.querySelectorAll(OURS)) {
       const entry = kept(form);
       if (!entry) continue;
-      if (entry.sent && how?.type === "navigate" && from === location.pathname) {
-        sessionStorage.removeItem(name(form));
-      } else fill(form, entry.typed);
+      write(name(form), { ...entry, sent: false, again: false });
+      if (fill(form, entry.typed)) say(form);
     }
   };
 
+  // The page after a form was sent has it, or shows it again with what is wrong. A page that stands
+  // in the way (a log-in, an error) has not, nor has one that was reached otherwise.
+  const arrive = () => {
+    const [how] = performance.getEntriesByType("navigation");
+    for (const key of keys()) {
+      const entry = read(key);
+      if (!entry.sent) continue;
+      if ("interim" in main.dataset) write(key, { ...entry, sent: false, again: true });
+      else if (how?.type !== "back_forward" && before === entry.from) {
+        remove(key);
+        const again = [...document.querySelectorAll(OURS)].some((form) => name(form) === key);
+        // A form that is shown again at an address that only takes forms: a reload opens its page.
+        if (again && location.pathname !== entry.from) history.replaceState(null, "", entry.page);
+      }
+    }
+    if (account && !("interim" in main.dataset)) setTimeout(() => keys(`${PREFIX} `).forEach(remove));
+  };
+
+  const sent = (event) => {
+    const form = event.target;
+    if (form.matches("[data-again]")) {
+      for (const key of keys()) {
+        if (read(key).again) write(key, { ...read(key), sent: true, from: location.pathname });
+      }
+    } else if (form.matches(OURS)) note(form, true);
+  };
+
+  try {
+    sessionStorage.getItem(PREFIX);
+  } catch {
+    return;  // a window that stores nothing
+  }
   for (const kind of ["input", "change"]) {
     document.addEventListener(kind, (event) => {
-      const form = event.target.closest?.("form[data-keep]");
-      if (form) note(form, false);
+      const form = event.target.form;
+      if (form?.matches(OURS)) note(form, false);
     });
   }
   document.addEventListener("submit", (event) => {
-    if (event.target.matches("form[data-keep]") && kept(event.target)) note(event.target, true);
+    if (LOGOUT.test(path(action(event.target)))) forgetAll();
+    else if (!event.defaultPrevented) sent(event);
   });
-  restore();
+  document.addEventListener("leave", sent);  // by a script, which sent the form itself
+  document.addEventListener("htmx:beforeRequest", (event) => {
+    if (event.target.matches(OURS)) note(event.target, true);
+  });
+  document.addEventListener("htmx:afterSwap", (event) => {
+    const form = event.detail.requestConfig.elt;
+    if (form.matches("form[method=post]:not([data-ref])")) remove(name(form));
+    restore(event.detail.target);
+  });
+  window.addEventListener("pageshow", (event) => { if (event.persisted) restore(document); });
+  if ("leave" in main.dataset) forgetAll();
+  arrive();
+  restore(document);
 })();

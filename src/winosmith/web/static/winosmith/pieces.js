@@ -87,6 +87,7 @@
       field("sent_name").value = file.name;
       field("sent_bytes").value = file.size;
       picked.disabled = true;
+      form.dispatchEvent(new Event("leave", { bubbles: true }));
       form.submit();
     } catch (error) {
       const refused = error instanceof Refused;

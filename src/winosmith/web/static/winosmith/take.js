@@ -82,6 +82,7 @@
     const json = (answer.headers.get("Content-Type") || "").startsWith("application/json");
     if (answer.ok && json) {
       remember("");
+      form.dispatchEvent(new Event("leave", { bubbles: true }));
       window.location.assign((await answer.json()).to);
       return;
     }
@@ -89,6 +90,7 @@
     const field = document.createElement("input");
     Object.assign(field, { type: "hidden", name: "do", value: button.value });
     form.append(field);
+    form.dispatchEvent(new Event("leave", { bubbles: true }));
     form.submit();
   }
 
