@@ -19,6 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from winosmith import formats
+from winosmith.data import Delimited, Source
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, InputError, require
 from winosmith.problem import Problem
@@ -196,9 +197,9 @@ def _by_id(found: formats.Predictions) -> _Chosen:
 
 
 def _table(path: Path, dataset: Dataset) -> _Chosen:
-    source = formats.Source(path)
+    source = Source(path)
     try:
-        cut = max(source.headers, key=lambda mark: len(source.headers[mark]))
+        cut = Delimited(source).separator
         rows = list(csv.reader(io.StringIO(source.text), delimiter=cut))
     except csv.Error as error:
         raise FormatError(f"this is no table: {error}", path) from None

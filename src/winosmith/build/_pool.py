@@ -95,7 +95,7 @@ def _read_files(recipe: Recipe) -> tuple[Dataset, tuple[str, ...]]:
             problems, notes = formats.read_noted(path, recipe.format, pair_by=recipe.pair_by)
         except FormatError as error:  # of what a caller passes, a recipe has the keys
             reason = re.sub(r"`pair_by=([^`]*)`", r"`pair_by = \1` in the recipe", error.reason)
-            raise FormatError(reason, error.path, error.line) from None
+            raise error.because(reason) from None
         for problem in problems:
             _check_same(problem, held, path)
             held.setdefault(problem.id, (problem, path))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import shlex
 from collections.abc import Callable, Iterator, Mapping
@@ -76,7 +77,7 @@ def regularisation(options: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-_PAIR_BY = "pair_by"
+_PAIR_BY, _ENCODING = "pair_by", "encoding"
 
 _COLUMNS = {
     "question": (
@@ -99,9 +100,22 @@ _COLUMNS = {
 """The options by which `read_data` finds the columns of questions."""
 
 
+class _Data(click.Path):
+    """A file, a folder or "-"; or a pattern of files, such as "part-*.jsonl"."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> str | bytes | os.PathLike[str]:
+        is_pattern = glob.has_magic(value) and glob.glob(value, recursive=True)  # noqa: PTH207
+        return str(value) if is_pattern else super().convert(value, param, ctx)
+
+
+DATA = _Data(exists=True, allow_dash=True)
+
+
 def data_argument(name: str = "data") -> Callable[[Any], Any]:
-    """Add the argument DATA: an existing file of problems in any known format."""
-    return click.argument(name, metavar=name.upper(), type=FILE)
+    """Add the argument DATA: problems in any known format, in any container of files."""
+    return click.argument(name, metavar=name.upper(), type=DATA)
 
 
 def columns_option(function: Any) -> Any:
@@ -118,12 +132,25 @@ def columns_option(function: Any) -> Any:
     return function
 
 
+def encoding_option(function: Any) -> Any:
+    """Add `--encoding`, which `how_read` returns."""
+    return click.option(
+        "--encoding",
+        _ENCODING,
+        metavar="NAME",
+        expose_value=False,
+        callback=_kept(_ENCODING),
+        help="Encoding of the text, such as cp1252; UTF-8 if omitted, and UTF-16 or UTF-32 with a "
+        "byte-order mark.",
+    )(function)
+
+
 def format_option(function: Any) -> Any:
-    """Add `--from`, `--pair-by` and `columns_option`'s: how `read_data` is to read the file.
+    """Add `--from`, `--pair-by`, `--encoding` and `columns_option`'s: how `read_data` reads DATA.
 
     The command gets `format_name`; the others wait in click's context for `read_data`.
     """
-    function = columns_option(function)
+    function = encoding_option(columns_option(function))
     function = click.option(
         "--pair-by",
         _PAIR_BY,
@@ -181,20 +208,20 @@ def read_data(path: str, format_name: str | None) -> Dataset:
         if error.line is None or not formats.scan(path, format_name, **how).bad:
             raise
         meta = click.get_current_context().meta
-        options = {"from": format_name, **{name: meta.get(name) for name in (_PAIR_BY, *_COLUMNS)}}
+        kept = (_PAIR_BY, _ENCODING, *_COLUMNS)
+        options = {"from": format_name, **{name: meta.get(name) for name in kept}}
         named = [(f"--{name.replace('_', '-')}", value) for name, value in options.items() if value]
         way = shlex.join(["winosmith", "convert", path, "good.jsonl", *chain(*named)])
-        raise FormatError(
+        raise error.because(
             f"{error.reason}; to go on without such records, set them aside first: {way} "
-            "--skip-bad bad.jsonl",
-            error.path,
-            error.line,
+            "--skip-bad bad.jsonl"
         ) from None
 
 
 def how_read() -> dict[str, Any]:
     """Return what the command's options say of how DATA is read, beside its format."""
-    return {"pair_by": pairing_column(), "columns": named_columns()}
+    encoding = click.get_current_context().meta.get(_ENCODING)
+    return {"pair_by": pairing_column(), "columns": named_columns(), "encoding": encoding}
 
 
 def pairing_column() -> str | None:
@@ -216,7 +243,7 @@ def skip_bad_option(function: Any) -> Any:
 def with_skip_bad(error: FormatError) -> FormatError:
     """Return the error of a bad record, with what `--skip-bad` would do."""
     hint = "add `skip_bad='bad.jsonl'` to set such records aside and continue"
-    return FormatError(f"{error.reason}; {hint}", error.path, error.line)
+    return error.because(f"{error.reason}; {hint}")
 
 
 def unmarked_twins(dataset: Dataset) -> tuple[int, str]:

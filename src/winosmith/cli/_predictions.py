@@ -12,10 +12,11 @@ from typing import Any
 
 import click
 
-from winosmith import formats
+from winosmith import data, formats
 from winosmith.answers import Prediction
 from winosmith.cli._options import FILE, named_columns, read_data
 from winosmith.cli._printing import say
+from winosmith.data import Delimited
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, FormatError, InputError, OtherDataError, ProblemError
 from winosmith.formats import Predictions
@@ -132,7 +133,7 @@ def _read(path: Path, dataset: Dataset, partial: bool | None) -> list[Prediction
     """Return what each solver of a file predicts: checked to be complete, or not with `partial`."""
     source = None if path.suffix == ".eval" else formats.Source(path)
     if source and not _of_models(source):
-        columns = [cell.strip().lower() for cell in source.headers[","]]
+        columns = [cell.lower() for cell in Delimited(source).header]
         if source.start.startswith("{") or not set(columns) & set(_CHOICES):
             return [formats.read_predictions(path, None if partial else dataset)]
         found = [Predictions(tuple(_of_table(source, columns)), path.stem)]
@@ -151,8 +152,8 @@ def _read(path: Path, dataset: Dataset, partial: bool | None) -> list[Prediction
 def _of_models(source: formats.Source) -> bool:
     """Tell whether a file is a table with a column a model, or another harness's samples."""
     if source.start.startswith("{"):
-        return not {"resps", "filtered_resps"}.isdisjoint(source.first_record)
-    names = [cell.strip().lower() for cell in source.headers[","]]
+        return not {"resps", "filtered_resps"}.isdisjoint(data.read(source).names)
+    names = [cell.lower() for cell in Delimited(source).header]
     return len(names) > 1 and names[0] in _IDS and not set(names) & set(_CHOICES)
 
 

@@ -335,9 +335,9 @@ def _read(path: str, format_name: str | None) -> tuple[Dataset, list[str]]:
     problems = [item for item in contents.items if isinstance(item, Problem)]
     if not problems:
         raise (
-            contents.first_error(path)
+            contents.first_error()
             if contents.bad
             else FormatError("the file holds no items with options", path)
         )
-    refused = [f"{path}:{entry.line}: {entry.reason}" for entry in contents.bad]
+    refused = [f"{entry.place}: {entry.reason}" for entry in contents.bad]
     return Dataset(problems, formats.stem(path)), refused

@@ -14,6 +14,7 @@ import click
 from winosmith import formats
 from winosmith.cli import _options
 from winosmith.cli._printing import print_json, say
+from winosmith.data import Place
 from winosmith.errors import FormatError, OutputError
 from winosmith.formats import Contents, Entry, Item, Losses
 from winosmith.problem import Claim, Problem
@@ -30,7 +31,7 @@ _REASONS = 5
 
 
 @click.command()
-@click.argument("source", metavar="IN", type=_options.FILE)
+@click.argument("source", metavar="IN", type=_options.DATA)
 @click.argument("target", metavar="OUT", type=click.Path())
 @click.option("--from", "format_name", type=click.Choice([known.name for known in formats.FORMATS]),
               metavar="FORMAT", help="Format of IN; found from its content when left "
@@ -39,6 +40,7 @@ _REASONS = 5
               "twin share; left out, twins are found by their ids, or else by their "
               "texts.")  # fmt: skip
 @_options.columns_option
+@_options.encoding_option
 @click.option("--to", "to_name",
               type=click.Choice([*WRITERS, *HARNESSES]),
               metavar="FORMAT", help=f"Format of OUT ({', '.join(WRITERS)}) or a harness "
@@ -91,9 +93,9 @@ def command(
         return
     into = to_name or format_of_extension(target)
     check_paths(source, target, skip_bad, force)
-    contents = formats.scan(source, format_name, pair_by=pair_by, columns=_options.named_columns())
+    contents = formats.scan(source, format_name, **{**_options.how_read(), "pair_by": pair_by})
     if contents.bad and skip_bad is None:
-        raise _options.with_skip_bad(contents.first_error(source))
+        raise _options.with_skip_bad(contents.first_error())
     made = _written(made_of(contents, kind, with_embargo), target, into, skip_bad)
     if made.aside and skip_bad is not None:
         formats.set_aside(made.aside, skip_bad)
@@ -213,14 +215,14 @@ class Made:
 
     Attributes:
         items: the problems or claims to write.
-        lines: the 1-based line of the input where each starts.
-        aside: what can't be read, grouped or written, each with its line and reason.
+        places: where each is in the input.
+        aside: what can't be read, grouped or written, each with its place and reason.
         lost: what the recast itself can't carry over.
         embargoed: how many problems were left out because they are under embargo.
     """
 
     items: Sequence[Item]
-    lines: Sequence[int]
+    places: Sequence[Place]
     aside: list[Entry] = field(default_factory=list)
     lost: Losses = field(default_factory=Losses)
     embargoed: int = 0
@@ -232,20 +234,20 @@ class Made:
     def fitting(self, format_name: str) -> Made:
         """Return what fits into a format; the rest is left over."""
         reasons = formats.unfit(self.items, format_name)
-        left = [_left(self.items[row], self.lines[row], why) for row, why in reasons.items()]
+        left = [_left(self.items[row], self.places[row], why) for row, why in reasons.items()]
         rows = [row for row in range(len(self.items)) if row not in reasons]
         return Made(
             [self.items[row] for row in rows],
-            [self.lines[row] for row in rows],
+            [self.places[row] for row in rows],
             [*self.aside, *left],
             self.lost,
             self.embargoed,
         )
 
 
-def _left(item: Item, line: int, reason: str) -> Entry:
+def _left(item: Item, place: Place, reason: str) -> Entry:
     record = claim_record(item) if isinstance(item, Claim) else problem_record(item)
-    return Entry(line, canonical(record), reason=reason)
+    return Entry(place, canonical(record), reason=reason)
 
 
 def made_of(contents: Contents, kind: str | None, with_embargo: bool) -> Made:
@@ -265,22 +267,22 @@ def made_of(contents: Contents, kind: str | None, with_embargo: bool) -> Made:
     if with_embargo or all(public):
         return _recast(contents, kind)
     items = [item for item, kept in zip(contents.items, public, strict=True) if kept]
-    lines = [line for line, kept in zip(contents.lines, public, strict=True) if kept]
-    made = _recast(replace(contents, items=items, lines=lines), kind)
+    places = [place for place, kept in zip(contents.places, public, strict=True) if kept]
+    made = _recast(replace(contents, items=items, places=places), kind)
     return replace(made, embargoed=public.count(False))
 
 
 def _recast(contents: Contents, kind: str | None) -> Made:
-    items, lines = contents.items, contents.lines
+    items, places = contents.items, contents.places
     if kind is None:
-        return Made(items, lines, list(contents.bad))
+        return Made(items, places, list(contents.bad))
     wanted: type[Item] = Claim if kind == "claims" else Problem
     if any(isinstance(item, wanted) for item in items):
         raise FormatError(f"the file holds {kind} already; leave out --recast {kind}")
     if kind == "claims":
         problems = [item for item in items if isinstance(item, Problem)]
         repeated = [
-            line for line, problem in zip(lines, problems, strict=True) for _ in problem.options
+            place for place, problem in zip(places, problems, strict=True) for _ in problem.options
         ]
         bare = [
             replace(problem, twin_id=None, origin=None, lineage=None, embargo=False)
@@ -291,9 +293,9 @@ def _recast(contents: Contents, kind: str | None) -> Made:
     claims = [item for item in items if isinstance(item, Claim)]
     grouped = to_problems(claims)
     first = {
-        claim.problem_id: line for claim, line in reversed(list(zip(claims, lines, strict=True)))
+        claim.problem_id: place for claim, place in reversed(list(zip(claims, places, strict=True)))
     }
-    left = [_left(found.claim, lines[found.row], found.reason) for found in grouped.leftovers]
+    left = [_left(found.claim, places[found.row], found.reason) for found in grouped.leftovers]
     made = grouped.problems.problems
     return Made(made, [first[problem.id] for problem in made], [*contents.bad, *left])
 

@@ -19,7 +19,7 @@ from winosmith.text import number_of
 
 
 @click.command()
-@click.argument("data", nargs=-1, required=True, metavar="DATA...", type=_options.FILE)
+@click.argument("data", nargs=-1, required=True, metavar="DATA...", type=_options.DATA)
 @_options.format_option
 @_options.skip_bad_option
 @click.option("--seed", default=0, show_default=True, help="Of the search for leaks.")
@@ -67,7 +67,7 @@ def _read(
         contents = formats.scan(path, format_name, **_options.how_read())
         contents.tell(path)
         if contents.bad and skip_bad is None:
-            raise _options.with_skip_bad(contents.first_error(path))
+            raise _options.with_skip_bad(contents.first_error())
         if not contents.items:
             raise FormatError("the file holds no record that can be read", path)
         bad += contents.bad

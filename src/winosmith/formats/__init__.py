@@ -10,11 +10,11 @@
 
 from __future__ import annotations
 
-from winosmith.formats._base import Entry, Format, Item, Source, Writer
+from winosmith.data import Source, content, stem
+from winosmith.formats._base import Entry, Format, Item, Writer
 from winosmith.formats._columns import AnswerIs, Columns, of_answers
 from winosmith.formats._detect import FORMATS, detect, format_named, writer_named
 from winosmith.formats._jsonl import frame, lines
-from winosmith.formats._packed import content, stem
 from winosmith.formats._predictions import (
     Predictions,
     option_at,

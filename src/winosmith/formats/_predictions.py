@@ -27,9 +27,9 @@ from typing import Any
 
 from winosmith._version import __version__
 from winosmith.answers import Prediction
+from winosmith.data import Source
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, FormatError, OtherDataError, ProblemError
-from winosmith.formats._base import Source
 from winosmith.outputs import write_aside
 from winosmith.records import canonical, parsed
 

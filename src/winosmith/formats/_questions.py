@@ -15,19 +15,21 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
+from operator import itemgetter
 from pathlib import Path
 from string import ascii_uppercase
 from typing import IO, Any
 
+from winosmith import data
+from winosmith.data import Place, Record, Rows
 from winosmith.errors import FormatError, ProblemError
 from winosmith.formats import _base, _columns
 from winosmith.formats._answers import KINDS, readings
-from winosmith.formats._base import Entry, Format, Item, Source, Writer
+from winosmith.formats._base import Entry, Format, Item, Writer, jsonable
 from winosmith.formats._choices import PREFIX, SERIES, flagged, listed, several, spoken, written
 from winosmith.formats._columns import Columns, Plan, Row, empty, plainly, plan
 from winosmith.formats._lots import by_lot
-from winosmith.formats._rows import DRAFTED, EVERY, PARSED, recognises, shaped, source_rows
-from winosmith.formats._tables import Told, jsonable
+from winosmith.formats._rows import DRAFTED, EVERY, PARSED, question_rows, recognises, shaped
 from winosmith.problem import Extra, Problem, Scalar
 from winosmith.records import canonical
 
@@ -35,8 +37,11 @@ _CLEARLY = 5
 """A reading of the answers must fit so many times better than the next one, where none fits all."""
 
 
-def _read_source(source: Source) -> list[Entry]:
-    return read_questions(source_rows(source)[0], None, source.path)[0]
+Told = data.Row[Record]
+
+
+def _read(rows: Rows) -> list[Entry]:
+    return read_questions(question_rows(rows)[0], None, rows.path)[0]
 
 
 @dataclass(slots=True)
@@ -47,7 +52,7 @@ class _Draft:
     where the row itself says so.
     """
 
-    line: int
+    place: Place
     raw: str
     id: str
     question: str
@@ -55,6 +60,7 @@ class _Draft:
     labels: tuple[str, ...]
     answer: Any
     extra: dict[str, Any]
+    position: int
     written: tuple[str, ...] = ()
     key: int | None = None
     _own: dict[str, int] | None = None
@@ -96,7 +102,7 @@ def read_questions(
     names = list(dict.fromkeys(n for _, _, row, _ in islice(found, 1000) for n in row or ()))
     if not names:
         if found:
-            return [Entry(line, raw, reason=reason) for line, raw, _, reason in found], []
+            return [Entry(place, raw, reason=reason) for place, raw, _, reason in found], []
         raise FormatError("there are no rows", path)
     try:
         taken = plan(names, given, rows)
@@ -104,18 +110,18 @@ def read_questions(
         raise FormatError(error.reason, path) from None
     taken, notes = _with_ids(taken, found)
     notes = apart + notes
-    entries: list[Entry] = []
+    entries: list[tuple[int, Entry]] = []
     drafts: list[_Draft] = []
-    for position, (line, raw, row, reason) in enumerate(found):
+    for position, (place, raw, row, reason) in enumerate(found):
         if on_progress and position % EVERY == 0:
             on_progress(PARSED + (DRAFTED - PARSED) * position / len(found))
         if row is None:
-            entries.append(Entry(line, raw, reason=reason))
+            entries.append((position, Entry(place, raw, reason=reason)))
             continue
         try:
-            drafts.append(_draft(taken, row, line, raw, position))
+            drafts.append(_draft(taken, row, place, raw, position))
         except ProblemError as error:
-            entries.append(Entry(line, raw, reason=str(error)))
+            entries.append((position, Entry(place, raw, reason=str(error))))
     notes += _named(taken, given)
     if taken.classes:
         _take_classes(drafts, path)
@@ -146,8 +152,9 @@ def read_questions(
     for at, draft in enumerate(drafts):
         if on_progress and at % EVERY == 0:
             on_progress(DRAFTED + (1 - DRAFTED) * at / len(drafts))
-        entries.append(_base.entry(draft.line, draft.raw, partial(_problem, draft, kind)))
-    return sorted(entries, key=lambda one: one.line), notes
+        one = _base.entry(draft.place, draft.raw, partial(_problem, draft, kind))
+        entries.append((draft.position, one))
+    return [one for _, one in sorted(entries, key=itemgetter(0))], notes
 
 
 def _may_be(drafts: Sequence[_Draft]) -> str:
@@ -202,7 +209,7 @@ def _without_repeats(drafts: Sequence[_Draft], kind: str, answers: str, known: b
         ]
         told = [one for one in told if one[2] is not None]
         differ = {
-            other: [draft.line for draft, readings, key in told if readings.get(other) != key]
+            other: [draft.place for draft, readings, key in told if readings.get(other) != key]
             for other in KINDS
         }
         lines = min(differ.values(), key=len)
@@ -220,13 +227,13 @@ def _without_repeats(drafts: Sequence[_Draft], kind: str, answers: str, known: b
         if fits and not few and not known and 2 * len(told) >= keyed:
             raise FormatError(
                 f"{answers!r} and {name!r} may both be the answers, and differ in {len(lines):,} "
-                f"of {len(told):,} rows, the first at line {lines[0]}; say which with "
+                f"of {len(told):,} rows, the first at {lines[0].inside}; say which with "
                 f"`answer={answers!r}` or `answer={name!r}`"
             )
         if few or fits:
             notes.append(
                 f"{name!r} tells another answer in {len(lines):,} of {len(told):,} rows, the first "
-                f"at line {lines[0]}"
+                f"at {lines[0].inside}"
             )
     return notes
 
@@ -252,7 +259,7 @@ def _named(taken: Plan, given: Columns) -> list[str]:
     return notes
 
 
-def _draft(taken: Plan, row: Row, line: int, raw: str, position: int) -> _Draft:
+def _draft(taken: Plan, row: Row, place: Place, raw: str, position: int) -> _Draft:
     texts = [_text(row, name, name in taken.aside) for name in taken.question]
     question = " ".join(text for text in texts if text) if taken.aside else " ".join(texts)
     answer = None if taken.answer is None else row.get(taken.answer)
@@ -285,7 +292,7 @@ def _draft(taken: Plan, row: Row, line: int, raw: str, position: int) -> _Draft:
     if taken.classes:
         kept |= {name: row[name] for name in taken.question}
     return _Draft(
-        line,
+        place,
         raw,
         str(position) if name is None or name == "" else str(name),
         question,
@@ -293,6 +300,7 @@ def _draft(taken: Plan, row: Row, line: int, raw: str, position: int) -> _Draft:
         labels,
         _answer(answer),
         kept,
+        position,
         key=key,
     )
 
@@ -414,8 +422,7 @@ def _kind(drafts: Sequence[_Draft], path: str | Path | None) -> str | None:
         raise FormatError(
             f"the answer {draft.answer!r} is none of the choices, no letter and no number of one; "
             "name the column of the answers with `answer=`, or write nothing but the letter there",
-            path,
-            draft.line,
+            *draft.place[:3],
         )
     best = ranked[0][0]
     missed = len(read) - fits[best]
@@ -429,8 +436,7 @@ def _kind(drafts: Sequence[_Draft], path: str | Path | None) -> str | None:
                 f"the answers may be {KINDS[best]} or {KINDS[other]}, which differ for "
                 f"{first.answer!r} here and in {more:,} more; say which with `answer_is={best!r}` "
                 f"or `answer_is={other!r}`",
-                path,
-                first.line,
+                *first.place[:3],
             )
     return best
 
@@ -482,7 +488,7 @@ QUESTIONS = Format(
     name="questions",
     title="rows with question, choices, answer: JSON Lines, one JSON value, a table, Parquet",
     recognises=recognises,
-    read=_read_source,
+    read=_read,
     writer=Writer(
         _write,
         suffix=".jsonl",

@@ -15,9 +15,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import IO, Any
 
+from winosmith.data import Rows
 from winosmith.errors import ProblemError
 from winosmith.formats import _base
-from winosmith.formats._base import Entry, Format, Item, Source, Writer
+from winosmith.formats._base import Entry, Format, Item, Writer
 from winosmith.problem import BLANK, Claim, Extra, Scalar
 
 _KEY = "superglue_wsc"
@@ -79,15 +80,22 @@ def _pronoun_at(text: str, pronoun: str, piece: int) -> int:
     return min(found, key=lambda at: abs(_piece(text, at) - piece))
 
 
-def _read(source: Source) -> Iterator[Entry]:
+def _read(rows: Rows) -> Iterator[Entry]:
     """Yield the claims; those on the same blank of the same text get the first one's id."""
     first: dict[tuple[str, str | None], str] = {}
-    for found in _base.json_lines(source, _claim):
+    for found in _base.built(_base.records(rows, ("target", "label", "idx")), _claim):
         claim = found.item
         if isinstance(claim, Claim):
             shared = first.setdefault((claim.sentence, claim.pronoun), claim.problem_id)
             found = replace(found, item=replace(claim, problem_id=shared))
         yield found
+
+
+def _recognises(rows: Rows) -> bool:
+    if not {"text", "target"} <= set(rows.names):
+        return False
+    target = rows.first.get("target")
+    return isinstance(target, Mapping) or str(target).lstrip().startswith("{")
 
 
 def _write(items: Sequence[Item], file: IO[str]) -> None:
@@ -142,7 +150,7 @@ def _candidate_piece(claim: Claim, text: str) -> int:
 SUPERGLUE_WSC = Format(
     name="superglue-wsc",
     title="SuperGLUE-WSC: true-or-false claims with two spans",
-    recognises=lambda source: {"text", "target"} <= source.first_record.keys(),
+    recognises=_recognises,
     needs=frozenset({"text", "target"}),
     read=_read,
     writer=Writer(
