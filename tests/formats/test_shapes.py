@@ -675,3 +675,15 @@ def test_a_file_without_answers_says_so(tmp_path: Path) -> None:
     )
     [note] = formats.scan(put(tmp_path, jsonl([{**row, "answer": ""} for row in ROWS]))).notes
     assert note.startswith("no question has an answer, as the column 'answer' holds none")
+
+
+def test_a_text_in_windows_encoding_is_read_if_it_is_named(tmp_path: Path) -> None:
+    """It has the same questions; read as Latin-1, its quotes are controls, and a note says so."""
+    rows = "question,A,B,answer\nWarum „grün“?,ja,nein,A\nWhy?,yes,no,B\n"
+    path = put(tmp_path, rows.encode("cp1252"), "rows.csv")
+    plain = formats.read(put(tmp_path, rows.encode(), "plain.csv"))
+    assert formats.read(path, encoding="cp1252").problems == plain.problems
+    [note] = formats.scan(path, encoding="latin1").notes
+    assert note.startswith(
+        "1 record has control characters (U+0080 to U+009F), the first at line 2"
+    )

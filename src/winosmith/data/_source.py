@@ -90,7 +90,12 @@ class Source:
         return self.text.lstrip()[:4000]
 
 
+_PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd", b"PK\x03\x04")
+"""How compressed files begin: given as they are, they are not unpacked."""
+
 _NO_TEXT = {
+    **dict.fromkeys(_PACKED, "it is packed; unpack it first"),
+    **dict.fromkeys((b"ARROW1", b"FEA1", b"\xff\xff\xff\xff"), "it is a table of Arrow, not text"),
     b"%PDF": "it is a PDF; rows with columns are needed",
     b"version https://git-lfs": "it is a pointer of Git LFS in the place of the file: git lfs pull",
 }
