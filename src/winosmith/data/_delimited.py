@@ -17,7 +17,7 @@ from winosmith.outputs import unguarded
 
 _SEPARATORS = (",", ";", "\t")
 _DECLARED = re.compile(r'\ufeff?"?sep=(.)"?\r?\n', re.IGNORECASE)
-"""A first line by which Excel is told the separator."""
+"""A first line that names the separator for Excel."""
 
 _NEWLINE = re.compile(r"\r\n?|\n")
 _WHOLE = re.compile(r'"(?:[^"]|"")*"')

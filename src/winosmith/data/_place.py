@@ -43,7 +43,7 @@ class Row(NamedTuple, Generic[T]):
     Attributes:
         place: where it is.
         raw: its own text, for setting it aside.
-        values: what it holds: values by name, an element of XML, or the lines of a block; None if
+        values: its values by name, an element of XML, or the lines of a block; None if
             it can't be read.
         reason: why it can't be read; None if it can.
     """
