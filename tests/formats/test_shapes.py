@@ -5,11 +5,9 @@ Each is read, or refused with what to do.
 
 from __future__ import annotations
 
-import bz2
 import gzip
 import io
 import json
-import lzma
 import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -17,7 +15,6 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import needed
 from winosmith import Problem, formats
 from winosmith.errors import FormatError
 from winosmith.formats import Columns
@@ -120,9 +117,7 @@ READ = {
     "a letter and the text": four(lambda at, texts, sign: {
         "question": "Why?", "choices": texts, "answer": f"{sign}) {texts[at]}"}),
     "line ends of Windows": PLAIN.replace(b"\n", b"\r\n"),
-    "a byte-order mark": b"\xef\xbb\xbf" + PLAIN,
     "empty lines": PLAIN.replace(b"\n", b"\n\n \n"),
-    "an array": json.dumps(ROWS, indent=2).encode(),
     "numpy's list": table("question,choices,answer", lambda at, texts, sign:
         f'Why?,"[{" ".join(map(repr, texts))}]",{at}'),
     "pandas' arrays": table("question,choices,answerKey", lambda at, texts, sign:
@@ -216,11 +211,6 @@ READ = {
                                  "data": [[*row.values()] for row in ROWS]}).encode(),
     "lists by columns": json.dumps(
         {name: [row[name] for row in ROWS] for name in ROWS[0]}).encode(),
-    "gzip": gzip.compress(PLAIN),
-    "bzip2": bz2.compress(PLAIN),
-    "xz": lzma.compress(PLAIN),
-    "Zstandard": packed(PLAIN, "zst"),
-    "zip": packed(PLAIN, "zip"),
     "pandas' columns by names": json.dumps(
         {name: {f"row {n}": row[name] for n, row in enumerate(ROWS)} for name in ROWS[0]}).encode(),
     "settings beside records": json.dumps(
@@ -505,14 +495,6 @@ def test_an_object_without_rows_is_refused(tmp_path: Path, text: str) -> None:
     """Cut short, said twice, with rows of another length, or one row: no rows are made of it."""
     with pytest.raises(FormatError, match=r"rows\.jsonl"):
         formats.read(put(tmp_path, text.encode()))
-
-
-def test_records_in_a_list_are_read(tmp_path: Path) -> None:
-    """Records in memory, plain or in a table of pyarrow, are read as those of a file."""
-    arrow = needed("pyarrow")
-    expected = formats.read(put(tmp_path, PLAIN)).problems
-    assert formats.read(ROWS).problems == expected
-    assert formats.read(arrow.Table.from_pylist(ROWS)).problems == expected
 
 
 REFUSED = {
