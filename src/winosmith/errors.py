@@ -20,6 +20,7 @@ from __future__ import annotations
 import importlib
 from pathlib import Path
 from types import ModuleType
+from typing import Literal
 
 __all__ = [
     "DataError",
@@ -54,18 +55,33 @@ class FormatError(InputError):
 
     >>> str(FormatError("the sentence has 2 blanks ('_'); exactly 1 is needed", "train.jsonl", 31))
     "train.jsonl:31: the sentence has 2 blanks ('_'); exactly 1 is needed"
+    >>> str(FormatError("the record has no 'answer'", "<DataFrame>", 3, "row"))
+    "<DataFrame>, row 3: the record has no 'answer'"
     """
 
-    def __init__(self, reason: str, path: str | Path | None = None, line: int | None = None):
+    def __init__(
+        self,
+        reason: str,
+        path: str | Path | None = None,
+        line: int | None = None,
+        unit: Literal["line", "row"] = "line",
+    ):
         self.reason = reason
         self.path = None if path is None else str(path)
         self.line = line
-        where = "" if path is None else f"{path}:{line}: " if line is not None else f"{path}: "
-        super().__init__(where + reason)
+        self.unit = unit
+        number = "" if line is None else f":{line}" if unit == "line" else f", row {line}"
+        super().__init__(reason if path is None else f"{path}{number}: {reason}")
 
-    def __reduce__(self) -> tuple[type[FormatError], tuple[str, str | None, int | None]]:
+    def because(self, reason: str) -> FormatError:
+        """Return the error of the same place with another reason."""
+        return FormatError(reason, self.path, self.line, self.unit)
+
+    def __reduce__(
+        self,
+    ) -> tuple[type[FormatError], tuple[str, str | None, int | None, Literal["line", "row"]]]:
         """Pickle by the parts, so that the error survives a worker process."""
-        return FormatError, (self.reason, self.path, self.line)
+        return FormatError, (self.reason, self.path, self.line, self.unit)
 
 
 class RecipeError(InputError):

@@ -31,7 +31,7 @@ LINE = re.compile(r"\bwinosmith((?: +[^\s`;)]+)+)")
 OTHERS = re.compile(r"\b(lm_eval|dask scheduler|sha256sum|hf (repos|upload)|inspect eval) .*")
 """Commands of other programs."""
 
-ARGUMENTS_OF_PROGRAMS = {"web/_backup.py", "testing.py", "formats/_base.py"}
+ARGUMENTS_OF_PROGRAMS = {"web/_backup.py", "testing.py", "data/_source.py"}
 """Modules whose strings with options are arguments of programs that they start or name."""
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 # ruff: noqa: E501 - a record is a line
-import codecs
 import json
 import re
 from pathlib import Path
 
 import pytest
 
-from winosmith import Claim, formats
+from winosmith import Claim, data, formats
 from winosmith.errors import FormatError
 
 NAMES = [known.name for known in formats.FORMATS]
@@ -158,7 +157,7 @@ BROKEN = {
     "wsc-xml": ("<correctAnswer>A  <", "<correctAnswer>C<", 10, "the answer is 'C'; with 2 option"),
     "pdp-xml": ("<pron> it </pron> <txt2>bounced", "<txt2>bounced", 10, "the record has no <pron>"),
     "wsc-csv": ("1,nobody,0", "1,nobody,7", 3, "the label is '7'; it must be 0 or 1"),
-    "wsc273-jsonl": ('and _ bounced.", "option1": "the cup"', '", "option1": 3', 2, "must be text"),
+    "wsc273-jsonl": ('"option1": "the cup", "option2": "the jug", "answer": "1"', '"option1": ["cup"]', 2, "must be text"),
     "substitutions": (
         'bounced.", "correctness": true',
         'bounced.", "correctness": false',
@@ -204,8 +203,8 @@ class TestEveryFormat:
 
     def test_it_is_recognised_by_its_content(self, tmp_path: Path, name: str) -> None:
         """A small file is recognised by its own format and by no other."""
-        source = formats.Source(a_file(tmp_path, TEXTS[name]))
-        assert [known.name for known in formats.FORMATS if known.recognises(source)] == [name]
+        rows = data.read(a_file(tmp_path, TEXTS[name]))
+        assert [known.name for known in formats.FORMATS if known.recognises(rows)] == [name]
 
     def test_it_is_read(self, tmp_path: Path, name: str) -> None:
         """Both records are read, each with the answer that the file states."""
@@ -223,11 +222,14 @@ class TestEveryFormat:
         else:
             assert (first.answer, second.answer) == (1, 0)
 
-    def test_line_ends_do_not_matter(self, tmp_path: Path, name: str) -> None:
-        """CR LF line ends, a byte-order mark and no line end at the end give the same items."""
+    @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
+    def test_newlines_and_byte_order_marks_do_not_matter(
+        self, tmp_path: Path, name: str, encoding: str
+    ) -> None:
+        """CR LF newlines, a byte-order mark and no newline at the end give the same items."""
         plain = formats.read_items(a_file(tmp_path, TEXTS[name]))
         changed = TEXTS[name].rstrip("\n").replace("\n", "\r\n")
-        path = a_file(tmp_path, "\ufeff" + changed)
+        path = a_file(tmp_path, changed, encoding=encoding)
         assert formats.read_items(path) == plain
 
     def test_separators_of_unicode_end_no_record(self, tmp_path: Path, name: str) -> None:
@@ -272,7 +274,8 @@ class TestEveryFormat:
     def test_other_files_are_refused(self, tmp_path: Path, name: str) -> None:
         """Forced to read another format's file, it refuses it instead of failing."""
         for other in NAMES:
-            if {name, other} <= {"wsc-xml", "pdp-xml"} or "jsonl" in name + other:
+            same = {"wsc-xml", "pdp-xml"}, {"csv", "winogrande"}
+            if any({name, other} <= names for names in same) or "jsonl" in name + other:
                 continue
             path = a_file(tmp_path, TEXTS[other])
             if other != name and other not in ("evograd", "winogrande"):
@@ -284,9 +287,14 @@ class TestEveryFormat:
         [
             (b"", "the file is empty"),
             (b" \n\t\n", "the file is empty"),
-            (codecs.BOM_UTF16_LE + "a".encode("utf-16-le"), "the text is UTF-16; convert it"),
-            (b"caf\xe9 is\n", "the text is not UTF-8; convert it first"),
-            (b"ok\nok\ncaf\xe9", ":3: the text is not UTF-8"),
+            (
+                b"caf\xe9 is\n",
+                "the file is in Latin-1 or Windows-1252 (cp1252), not UTF-8; convert",
+            ),
+            (b"ok\nok\n\x93ok\x94", ":3: the file is in Windows-1252 (cp1252), not UTF-8"),
+            (b"caf\xe9 is\x81\n", ":1: the text is not UTF-8, and its encoding is not known"),
+            ("a".encode("utf-16-le") * 2, "the file is in UTF-16LE, not UTF-8; convert it first"),
+            ("a".encode("utf-32-le") * 2, "the file is in UTF-32LE, not UTF-8; convert it first"),
         ],
     )
     def test_what_is_no_text_is_refused(

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.work import calls
-from winosmith import Dataset, Problem, formats
+from winosmith import Dataset, Problem, data, formats
 from winosmith.errors import FormatError
 
 
@@ -90,9 +90,9 @@ FILES: dict[str, File] = {
     "mmlu_redux/items.jsonl": File(
         "questions", 5693, bad=(323, 1475, 2426, 2755, 3426, 5137, 5314)
     ),
-    "winogrande_predictions/cuichenx_dev_preds.csv": File("csv", 1267, 284, (1269,)),
-    "winogrande_predictions/hsjplus_krr_ws_both_paired.csv": File("csv", 80, 40),
-    "winogrande_predictions/hsjplus_krr_ws_both_non_paired.csv": File("csv", 91),
+    "winogrande_predictions/cuichenx_dev_preds.csv": File("winogrande", 1267, 284, (1269,)),
+    "winogrande_predictions/hsjplus_krr_ws_both_paired.csv": File("winogrande", 80, 40),
+    "winogrande_predictions/hsjplus_krr_ws_both_non_paired.csv": File("winogrande", 91),
     "winogrande_predictions/ugorsahin_chatgpt_results.csv": File("csv", 1267, 284),
 }  # fmt: skip
 """Every published file that is problems or claims, by its path in the folder of the data."""
@@ -118,8 +118,8 @@ def test_a_published_file_is_read_completely(data_dir: Path, path: str) -> None:
 @pytest.mark.parametrize("path", FILES)
 def test_a_published_file_bears_the_signs_of_one_format(data_dir: Path, path: str) -> None:
     """No other format recognises a published file, so its name need never be said."""
-    source = formats.Source(data_dir / path)
-    assert [known.name for known in formats.FORMATS if known.recognises(source)] == [
+    rows = data.read(data_dir / path)
+    assert [known.name for known in formats.FORMATS if known.recognises(rows)] == [
         FILES[path].format
     ]
 

@@ -168,7 +168,7 @@ def ends(reader: Reader, raw: bytes) -> str:
 
 
 OF_OURS = {
-    "outputs.py", "evolve/_chat.py", "chat/_client.py", "formats/_tables.py", "humans/_handout.py",
+    "outputs.py", "evolve/_chat.py", "chat/_client.py", "formats/_base.py", "humans/_handout.py",
     "web/families/lists.py", "web/families/measuring.py", "web/market/providers.py",
     "release/_interchange.py", "testing.py", "locks.py",
 }  # fmt: skip

@@ -200,18 +200,6 @@ def test_labels_of_pairs_are_their_choices() -> None:
     assert found[0].extra["questions.hypothesis"] == "a"
 
 
-def test_tables_in_memory_and_parquet_are_read_as_files_are(data_dir: Path, tmp_path: Path) -> None:
-    """A DataFrame, a data set of Hugging Face's library, CSV and Parquet give the same problems."""
-    datasets, pandas = needed("datasets"), needed("pandas")
-    path = data_dir / "openbookqa" / "test.jsonl"
-    whole = formats.read(path).problems
-    table = pandas.read_json(path, lines=True)
-    table.to_parquet(tmp_path / "p.parquet")
-    table.to_csv(tmp_path / "p.csv", index=False)
-    for same in (table, datasets.Dataset.from_pandas(table), *tmp_path.iterdir()):
-        assert formats.read(same).problems == whole
-
-
 @given(
     st.lists(
         st.tuples(

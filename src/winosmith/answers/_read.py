@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import warnings
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +34,10 @@ _SOURCES = (
     "inspect_ai, HELM or OpenAI evals: of another log make a table, a row for each item with its "
     "id, and a column for each model with the letters it chose"
 )
+
+
+_LOOK = 20
+"""Number of lines that are searched for a first good record."""
 
 
 def read(
@@ -143,7 +149,7 @@ def _read_file(
         return [read_list(source, dataset)]
     if not first.startswith("{"):
         return read_table(source, dataset)
-    keys = source.first_record.keys()
+    keys = _first_record(source).keys()
     if keys & {"resps", "filtered_resps"}:
         return [read_samples(path, json_lines(source), dataset, columns, filters)]
     if keys & {"spec", "final_report"} or {"sample_id", "type", "data"} <= keys:
@@ -151,6 +157,15 @@ def _read_file(
     if "predictions" in keys or ("id" in keys and keys & {"choice", "scores"}) or "choice" in keys:
         return [predictions_of(path, json_lines(source))]
     return [_read_document(source, dataset, filters)]
+
+
+def _first_record(source: formats.Source) -> Mapping[str, Any]:
+    """Return the first of the first lines that is a JSON object; empty if there is none."""
+    for _, line in islice(source.lines(), _LOOK):
+        with contextlib.suppress(ValueError):
+            if isinstance(record := parsed(line), dict):
+                return record
+    return {}
 
 
 def _read_document(source: formats.Source, dataset: Dataset, filters: Collection[str]) -> Answers:
@@ -161,7 +176,7 @@ def _read_document(source: formats.Source, dataset: Dataset, filters: Collection
         if not {"eval", "configs", "request_states"} & document.keys():
             document = parsed(source.text)
     except (ValueError, RecursionError) as error:
-        lines = bool(source.first_record)
+        lines = bool(_first_record(source))
         wrong = "these are not answers" if lines else f"this is not JSON ({error})"
         raise FormatError(f"{wrong}; {_SOURCES}", path, 1 if lines else None) from None
     if {"eval", "configs"} & document.keys():

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from winosmith import formats
 from winosmith.answers._answers import Answers
 from winosmith.answers._rules import NO_LETTER, check_known, read_choices
+from winosmith.data import Delimited
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, ProblemError
 from winosmith.prediction import Prediction
@@ -71,7 +72,7 @@ def read_table(source: formats.Source, dataset: Dataset) -> list[Answers]:
 def _cells(source: formats.Source) -> tuple[list[str], list[tuple[int, list[str]]]]:
     """Return the header, and the other rows with their lines, as long as the header."""
     try:
-        separator = max(source.headers, key=lambda mark: len(source.headers[mark]))
+        separator = Delimited(source).separator
         reader = csv.reader(io.StringIO(source.text, newline=""), delimiter=separator)
         rows = [(reader.line_num, [cell.strip() for cell in row]) for row in reader]
     except csv.Error as error:

@@ -98,15 +98,15 @@ def _read_files(recipe: Recipe) -> tuple[Dataset, tuple[str, ...]]:
                 pair_by=recipe.pair_by,
                 columns=_columns(recipe),
             )
-            contents.refuse(path)
-            problems = formats.problems_of(contents, path)
+            contents.refuse()
+            problems = formats.problems_of(contents)
         except FormatError as error:
-            raise FormatError(_in_recipe(error.reason), error.path, error.line) from None
+            raise error.because(_in_recipe(error.reason)) from None
         for problem in problems:
             _check_same(problem, held, path)
             held.setdefault(problem.id, (problem, path))
         names.append(problems.name)
-        contents.tell(path)
+        contents.tell()
         told += [f"{Path(path).name}: {note}" for note in contents.notes]
     return Dataset((problem for problem, _ in held.values()), names[0]), tuple(told)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import glob
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -85,6 +86,11 @@ _PAIR_BY = (
     "A further column of the data that both halves of a twin share; by default twins are found by "
     "their ids, or else by their texts.",
 )
+_ENCODING = (
+    "NAME",
+    "Encoding of the text, such as cp1252; by default UTF-8, or UTF-16 or UTF-32 with a byte-order "
+    "mark.",
+)
 
 _COLUMNS = {
     "question": (
@@ -107,13 +113,26 @@ _COLUMNS = {
 
 _SKIP_BAD = ("FILE", "Omit records that can't be used, and write them to FILE with the reasons.")
 
-_READING = {"pair_by": _PAIR_BY, **_COLUMNS, "skip_bad": _SKIP_BAD}
+_READING = {"pair_by": _PAIR_BY, **_COLUMNS, "encoding": _ENCODING, "skip_bad": _SKIP_BAD}
 """The options by which `read_contents` reads a file, with their metavar and help."""
 
 
+class _Data(click.Path):
+    """A file, a folder or "-"; or a pattern of files, such as "part-*.jsonl"."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> str | bytes | os.PathLike[str]:
+        is_pattern = glob.has_magic(value) and glob.glob(value, recursive=True)  # noqa: PTH207
+        return str(value) if is_pattern else super().convert(value, param, ctx)
+
+
+DATA = _Data(exists=True, allow_dash=True)
+
+
 def data_argument(name: str = "data") -> Callable[[Any], Any]:
-    """Add the argument DATA: an existing file of problems in any known format."""
-    return click.argument(name, metavar=name.upper(), type=FILE)
+    """Add the argument DATA: problems in any known format, in any container of files."""
+    return click.argument(name, metavar=name.upper(), type=DATA)
 
 
 def format_option(function: Any) -> Any:
@@ -174,7 +193,7 @@ def read_data(path: str, format_name: str | None) -> Dataset:
     """
     from winosmith import formats
 
-    return formats.problems_of(read_contents(path, format_name), path)
+    return formats.problems_of(read_contents(path, format_name))
 
 
 def read_train(options: Mapping[str, Any]) -> Dataset | None:
@@ -206,18 +225,19 @@ def read_contents(
     contents = formats.scan(path, format_name, **how_read(), on_progress=on_progress)
     skip_bad = bad_records_file()
     if contents.bad and skip_bad:
-        bad: dict[str, list[Entry]] = click.get_current_context().meta.setdefault("bad", {})
-        bad[path] = contents.bad
+        bad: list[Entry] = click.get_current_context().meta.setdefault("bad", [])
+        bad += contents.bad
         formats.set_aside(bad, skip_bad)
         say(f"{path}: {number_of(len(contents.bad), 'record')} omitted; see {skip_bad}")
-    contents.refuse(path, skip_bad=omit_bad or skip_bad is not None)
-    contents.tell(path)
+    contents.refuse(skip_bad=omit_bad or skip_bad is not None)
+    contents.tell()
     return contents
 
 
 def how_read() -> dict[str, Any]:
     """Return the arguments of `formats.scan` that the command's options set, except the format."""
-    return {"pair_by": _given("pair_by"), "columns": named_columns()}
+    encoding = _given("encoding")
+    return {"pair_by": _given("pair_by"), "columns": named_columns(), "encoding": encoding}
 
 
 def _given(name: str) -> Any:

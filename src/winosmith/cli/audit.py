@@ -341,5 +341,5 @@ def _read(path: str, format_name: str | None) -> tuple[Dataset, list[str]]:
     contents = read_contents(
         path, format_name, omit_bad=True, on_progress=lambda share: tell(int(100 * share))
     )
-    refused = [f"{path}:{entry.line}: {entry.reason}" for entry in contents.bad]
-    return formats.problems_of(contents, path), refused
+    refused = [f"{entry.place}: {entry.reason}" for entry in contents.bad]
+    return formats.problems_of(contents), refused

@@ -14,6 +14,7 @@ import click
 from winosmith import formats
 from winosmith.cli import _options
 from winosmith.cli._printing import print_json, say
+from winosmith.data import Place
 from winosmith.errors import FormatError, OutputError
 from winosmith.formats import Contents, Entry, Item, Losses
 from winosmith.problem import Claim, Problem
@@ -30,7 +31,7 @@ _REASONS = 5
 
 
 @click.command()
-@click.argument("source", metavar="IN", type=_options.FILE)
+@click.argument("source", metavar="IN", type=_options.DATA)
 @click.argument("target", metavar="OUT", type=click.Path())
 @_options.format_option
 @click.option("--to", "to_name",
@@ -82,8 +83,8 @@ def command(
     check_paths(source, target, skip_bad, force)
     contents = formats.scan(source, format_name, **_options.how_read())
     if contents.bad and skip_bad is None:
-        contents.refuse(source)
-    made = _written(made_of(contents, kind, with_embargo), source, target, into, skip_bad)
+        contents.refuse()
+    made = _written(made_of(contents, kind, with_embargo), target, into, skip_bad)
     lost = formats.losses(made.items, formats.scan(target, into).items)
     if as_json:
         print_json(_report(contents, made, into, lost))
@@ -95,9 +96,9 @@ _LIST = "\n".join(f"  {known.name:<20}  {known.title}" for known in formats.FORM
 command.epilog = f"\b\nFormats that are read:\n{_LIST}"
 
 
-def _written(made: Made, source: str, target: str, into: str, skip_bad: str | None) -> Made:
+def _written(made: Made, target: str, into: str, skip_bad: str | None) -> Made:
     """Write what there is; what does not fit ends the command or, with --skip-bad, is left over."""
-    made.set_aside(source, skip_bad)
+    made.set_aside(skip_bad)
     try:
         _write(made, target, into)
     except FormatError as error:
@@ -105,10 +106,9 @@ def _written(made: Made, source: str, target: str, into: str, skip_bad: str | No
         if not (made.items and all(isinstance(item, holds) for item in made.items)):
             raise
         if skip_bad is None:
-            reason = f"{error.reason}; {formats.SKIP_BAD}"
-            raise FormatError(reason, error.path, error.line) from error
+            raise error.because(f"{error.reason}; {formats.SKIP_BAD}") from error
         made = made.fitting(into)
-        made.set_aside(source, skip_bad)
+        made.set_aside(skip_bad)
         _write(made, target, into)
     return made
 
@@ -203,14 +203,14 @@ class Made:
 
     Attributes:
         items: the problems or claims to write.
-        lines: the 1-based line of the input where each starts.
-        aside: what can't be read, grouped or written, each with its line and reason.
+        places: where each is in the input.
+        aside: what can't be read, grouped or written, each with its place and reason.
         lost: what the recast itself can't carry over.
         embargoed: how many problems were left out because they are under embargo.
     """
 
     items: Sequence[Item]
-    lines: Sequence[int]
+    places: Sequence[Place]
     aside: list[Entry] = field(default_factory=list)
     lost: Losses = field(default_factory=Losses)
     embargoed: int = 0
@@ -219,28 +219,28 @@ class Made:
         """Return why something was left over, and how often, the most frequent first."""
         return Counter(left.reason or "" for left in self.aside).most_common()
 
-    def set_aside(self, source: str, path: str | None) -> None:
-        """Write what was left over of a file to the file of `--skip-bad`, if there is any."""
+    def set_aside(self, path: str | None) -> None:
+        """Write what was left over to the file of `--skip-bad`, if there is any."""
         if self.aside and path is not None:
-            formats.set_aside({source: self.aside}, path)
+            formats.set_aside(self.aside, path)
 
     def fitting(self, format_name: str) -> Made:
         """Return what fits into a format; the rest is left over."""
         reasons = formats.unfit(self.items, format_name)
-        left = [_left(self.items[row], self.lines[row], why) for row, why in reasons.items()]
+        left = [_left(self.items[row], self.places[row], why) for row, why in reasons.items()]
         rows = [row for row in range(len(self.items)) if row not in reasons]
         return Made(
             [self.items[row] for row in rows],
-            [self.lines[row] for row in rows],
+            [self.places[row] for row in rows],
             [*self.aside, *left],
             self.lost,
             self.embargoed,
         )
 
 
-def _left(item: Item, line: int, reason: str) -> Entry:
+def _left(item: Item, place: Place, reason: str) -> Entry:
     record = claim_record(item) if isinstance(item, Claim) else problem_record(item)
-    return Entry(line, canonical(record), reason=reason)
+    return Entry(place, canonical(record), reason=reason)
 
 
 def made_of(contents: Contents, kind: str | None, with_embargo: bool) -> Made:
@@ -260,22 +260,22 @@ def made_of(contents: Contents, kind: str | None, with_embargo: bool) -> Made:
     if with_embargo or all(public):
         return _recast(contents, kind)
     items = [item for item, kept in zip(contents.items, public, strict=True) if kept]
-    lines = [line for line, kept in zip(contents.lines, public, strict=True) if kept]
-    made = _recast(replace(contents, items=items, lines=lines), kind)
+    places = [place for place, kept in zip(contents.places, public, strict=True) if kept]
+    made = _recast(replace(contents, items=items, places=places), kind)
     return replace(made, embargoed=public.count(False))
 
 
 def _recast(contents: Contents, kind: str | None) -> Made:
-    items, lines = contents.items, contents.lines
+    items, places = contents.items, contents.places
     if kind is None:
-        return Made(items, lines, list(contents.bad))
+        return Made(items, places, list(contents.bad))
     wanted: type[Item] = Claim if kind == "claims" else Problem
     if any(isinstance(item, wanted) for item in items):
         raise FormatError(f"the file holds {kind} already; leave out --recast {kind}")
     if kind == "claims":
         problems = [item for item in items if isinstance(item, Problem)]
         repeated = [
-            line for line, problem in zip(lines, problems, strict=True) for _ in problem.options
+            place for place, problem in zip(places, problems, strict=True) for _ in problem.options
         ]
         bare = [
             replace(problem, twin_id=None, origin=None, lineage=None, embargo=False)
@@ -286,9 +286,9 @@ def _recast(contents: Contents, kind: str | None) -> Made:
     claims = [item for item in items if isinstance(item, Claim)]
     grouped = to_problems(claims)
     first = {
-        claim.problem_id: line for claim, line in reversed(list(zip(claims, lines, strict=True)))
+        claim.problem_id: place for claim, place in reversed(list(zip(claims, places, strict=True)))
     }
-    left = [_left(found.claim, lines[found.row], found.reason) for found in grouped.leftovers]
+    left = [_left(found.claim, places[found.row], found.reason) for found in grouped.leftovers]
     made = grouped.problems.problems
     return Made(made, [first[problem.id] for problem in made], [*contents.bad, *left])
 

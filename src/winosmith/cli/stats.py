@@ -19,7 +19,7 @@ from winosmith.text import number_of
 
 
 @click.command()
-@click.argument("data", nargs=-1, required=True, metavar="DATA...", type=_options.FILE)
+@click.argument("data", nargs=-1, required=True, metavar="DATA...", type=_options.DATA)
 @_options.format_option
 @click.option("--seed", default=0, show_default=True, help="Of the search for leaks.")
 @click.option("--out", type=_options.PAGE, metavar="FILE.html", help="Write a report there.")

@@ -10,17 +10,16 @@
 
 from __future__ import annotations
 
+from winosmith.data import Readable, Source, content, stem
 from winosmith.formats._answers import readings
-from winosmith.formats._base import Entry, Format, Item, Source, Writer
+from winosmith.formats._base import Entry, Format, Item, Writer
 from winosmith.formats._columns import AnswerIs, Columns, of_answers
 from winosmith.formats._detect import FORMATS, detect, format_named, writer_named
 from winosmith.formats._jsonl import frame, lines
-from winosmith.formats._packed import content, stem
 from winosmith.formats._read import (
     SKIP_BAD,
     Contents,
     Losses,
-    Readable,
     ReadingNote,
     dataset_of,
     losses,

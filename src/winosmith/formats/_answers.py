@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from winosmith.data import Place
 from winosmith.formats._base import Entry
 from winosmith.formats._choices import PREFIX
 from winosmith.formats._columns import empty, names_of, of_answers, plainly
-from winosmith.formats._letters import place
+from winosmith.formats._letters import place as place_in_script
 from winosmith.problem import Extra, Problem
 from winosmith.text import composed
 
@@ -86,7 +87,7 @@ def letter_of(value: Any) -> tuple[str, int] | None:
     """
     if not isinstance(value, str) or not (found := _LETTER.fullmatch(value)):
         return None
-    return place(found[1]) or place(composed(found[1], "NFKC"))
+    return place_in_script(found[1]) or place_in_script(composed(found[1], "NFKC"))
 
 
 def fitting(value: Any, options: Sequence[str], labels: Sequence[str]) -> list[int]:
@@ -122,27 +123,29 @@ _FEW = 10
 """A column is the key again if it differs in less than one row of so many."""
 
 
-def differing(rows: Iterable[tuple[int, Mapping[str, int], int | None]]) -> dict[str, list[int]]:
-    """Return the lines that have another answer in a second column, by what this one may be.
+def differing(
+    rows: Iterable[tuple[Place, Mapping[str, int], int | None]],
+) -> dict[str, list[Place]]:
+    """Return the places that have another answer in a second column, by what this one may be.
 
     Args:
-        rows: line, readings of the second column, and key.
+        rows: place, readings of the second column, and key.
     """
     found = [*rows]
-    return {kind: [line for line, read, key in found if read.get(kind) != key] for kind in KINDS}
+    return {kind: [place for place, read, key in found if read.get(kind) != key] for kind in KINDS}
 
 
-def repeat_note(name: str, lines: Sequence[int], count: int) -> str | None:
+def repeat_note(name: str, places: Sequence[Place], count: int) -> str | None:
     """Return the note on a column that is the key under another name; None if it is not.
 
-    >>> repeat_note("answer_index", [7], 40)
+    >>> repeat_note("answer_index", [Place("a.csv", 7)], 40)
     "'answer_index' is the key again, and is omitted; it differs in 1 of 40 rows (line 7)"
     """
-    if _FEW * len(lines) >= count:
+    if _FEW * len(places) >= count:
         return None
-    if not lines:
+    if not places:
         return f"{name!r} says the same as the answer, and is left out"
-    where = f"it differs in {len(lines):,} of {count:,} rows ({line_list(lines)})"
+    where = f"it differs in {len(places):,} of {count:,} rows ({place_list(places)})"
     return f"{name!r} is the key again, and is omitted; {where}"
 
 
@@ -158,12 +161,12 @@ def without_repeats(entries: list[Entry]) -> tuple[list[Entry], list[str]]:
     for key, field in fields.items():
         if of_answers(field):
             rows = [
-                (one.line, readings(item.extra[key], item.options), answer)
+                (one.place, readings(item.extra[key], item.options), answer)
                 for one, item, answer in keyed
                 if not empty(item.extra.get(key))
             ]
-            lines = min(differing(rows).values(), key=len)
-            if note := repeat_note(field, lines, len(rows)):
+            places = min(differing(rows).values(), key=len)
+            if note := repeat_note(field, places, len(rows)):
                 repeats.add(key)
                 notes.append(note)
     if not repeats:
@@ -175,16 +178,19 @@ def without_repeats(entries: list[Entry]) -> tuple[list[Entry], list[str]]:
     return entries, notes
 
 
-def line_list(numbers: Sequence[int]) -> str:
-    """Return line numbers as a message lists them.
+def place_list(places: Sequence[Place]) -> str:
+    """Return the numbers of places as a message lists them.
 
-    >>> line_list([7]), line_list([7, 9]), line_list([*range(1, 23)])[-21:]
-    ('line 7', 'lines 7 and 9', '18, 19, 20 and 2 more')
+    >>> place_list([Place("a.csv", 7)]), place_list([Place("a.csv", n) for n in (7, 9)])
+    ('line 7', 'lines 7 and 9')
+    >>> place_list([Place("<DataFrame>", n, "row") for n in range(1, 23)])[-21:]
+    '18, 19, 20 and 2 more'
     """
-    *some, last = map(str, numbers[:_LISTED])
-    if len(numbers) > _LISTED:
-        return f"lines {', '.join([*some, last])} and {len(numbers) - _LISTED:,} more"
-    return f"lines {', '.join(some)} and {last}" if some else f"line {last}"
+    unit = places[0].unit
+    *some, last = (str(place.number) for place in places[:_LISTED])
+    if len(places) > _LISTED:
+        return f"{unit}s {', '.join([*some, last])} and {len(places) - _LISTED:,} more"
+    return f"{unit}s {', '.join(some)} and {last}" if some else f"{unit} {last}"
 
 
 _LISTED = 20

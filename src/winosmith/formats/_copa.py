@@ -24,6 +24,7 @@ from winosmith.problem import BLANK, Problem
 
 _LINKS = {"cause": "because", "effect": "so"}
 _SPEAKER = re.compile(r"I\b")
+_LABELS = ("0", "1", "choice1", "choice2")
 
 
 def _joined(
@@ -48,12 +49,22 @@ def _inside(choice: str) -> str:
 
 def _superglue_problem(record: Mapping[str, Any], position: int) -> Problem:
     return _joined(
-        problem_id=str(record.get("idx", position)),
+        problem_id=_base.cell(record.get("idx", position)),
         premise=_base.text_field(record, "premise"),
         choices=(_base.text_field(record, "choice1"), _base.text_field(record, "choice2")),
         question=_base.text_field(record, "question"),
         answer=_base.option_number(record.get("label"), 2, first=0),
     )
+
+
+def _answer(label: object) -> int | None:
+    """Return the answer of a label, which counts from 0 or is a choice's name; None if withheld."""
+    said = _base.cell(label)
+    if said in ("", "-1"):
+        return None
+    if said not in _LABELS:
+        raise ProblemError(f"the label is {label!r}; it must be 0 or 1")
+    return _LABELS.index(said) % 2
 
 
 def _xml_problem(item: Element, position: int) -> Problem:
@@ -71,14 +82,14 @@ def _xml_problem(item: Element, position: int) -> Problem:
 SUPERGLUE_COPA = Format(
     name="superglue-copa",
     title="SuperGLUE-COPA: premise, choice1, choice2, question",
-    recognises=lambda source: {"premise", "choice1", "choice2"} <= source.first_record.keys(),
+    recognises=_base.recognised("premise", "choice1", "choice2"),
     needs=frozenset({"premise", "choice1", "choice2"}),
-    read=lambda source: _base.json_lines(source, _superglue_problem),
+    read=lambda rows: _base.built(_base.records(rows), _superglue_problem),
 )
 
 COPA_XML = Format(
     name="copa-xml",
     title="COPA 1.0 as its authors' XML",
-    recognises=lambda source: "<copa-corpus" in source.start,
-    read=lambda source: _base.built(_base.elements(source, "item"), _xml_problem),
+    recognises=lambda rows: "<copa-corpus" in rows.start,
+    read=lambda rows: _base.built(rows.elements("item"), _xml_problem),
 )

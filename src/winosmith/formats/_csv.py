@@ -19,9 +19,10 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import IO, Any
 
+from winosmith.data import Rows
 from winosmith.errors import ProblemError
 from winosmith.formats import _base
-from winosmith.formats._base import Format, Item, Row, Source, Writer
+from winosmith.formats._base import Format, Item, Row, Writer
 from winosmith.formats._evograd import is_evograd
 from winosmith.formats._twins import would_be_paired
 from winosmith.outputs import guarded
@@ -160,9 +161,20 @@ def _text(value: Scalar) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _recognises(source: Source) -> bool:
-    needed = {"sentence", "option1", "option2"}
-    return _base.has_columns(source, needed) and not is_evograd(source)
+def is_table_of_ours(rows: Rows) -> bool:
+    """Return whether rows of a sentence with options are a plain table, and not WinoGrande's.
+
+    They are if they have a column that only the plain table has, or are cells of a text without
+    WinoGrande's `qID`.
+    """
+    names = set(rows.names)
+    own = _KNOWN - {"qID", "sentence", "option1", "option2", "answer"}
+    return not names.isdisjoint(own) or not (rows.is_typed or "qID" in names)
+
+
+def _recognises(rows: Rows) -> bool:
+    is_form = {"sentence", "option1", "option2"} <= set(rows.names)
+    return is_form and not is_evograd(rows) and is_table_of_ours(rows)
 
 
 CSV = Format(
@@ -170,7 +182,7 @@ CSV = Format(
     title="a plain table: sentence, option1, option2, answer …",
     recognises=_recognises,
     needs=frozenset({"sentence", "option1", "option2"}),
-    read=lambda source: _base.table(source, _problem, ("sentence", "option1", "option2")),
+    read=lambda rows: _base.built(_base.cells(rows, ("sentence", "option1", "option2")), _problem),
     writer=Writer(
         _write,
         suffix=".csv",
@@ -178,7 +190,5 @@ CSV = Format(
             "id sentence options answer twin_id pronoun origin lineage embargo extra blank".split()
         ),
     ),
-    silent_on_twins=lambda source: (
-        not _base.has_columns(source, {"twin_id"}) and not _base.has_columns(source, {"root"})
-    ),
+    twin_names=frozenset({"twin_id", "root"}),
 )

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence, Set as AbstractSet
+from typing import NamedTuple
 
+from winosmith.data import Rows, joined
 from winosmith.errors import FormatError
-from winosmith.formats._base import Format, Source, Writer
+from winosmith.formats._base import Format, Writer
 from winosmith.formats._copa import COPA_XML, SUPERGLUE_COPA
 from winosmith.formats._csv import CSV
 from winosmith.formats._dpr import DPR, DPR_TSV
-from winosmith.formats._enclosed import enclosed, is_row, members, of_list, records_in
+from winosmith.formats._enclosed import in_list, readings, records_in
 from winosmith.formats._evograd import EVOGRAD
 from winosmith.formats._jsonl import JSONL
 from winosmith.formats._knowref import KNOWREF
 from winosmith.formats._perturbed import PERTURBED_WSC
 from winosmith.formats._questions import QUESTIONS
-from winosmith.formats._rows import lacking
+from winosmith.formats._rows import lacking, question_rows
 from winosmith.formats._substitutions import SUBSTITUTIONS
 from winosmith.formats._superglue_wsc import SUPERGLUE_WSC
 from winosmith.formats._winogender import WINOGENDER, WINOGENDER_TEMPLATES
@@ -75,102 +77,145 @@ def writer_named(name: str) -> Writer:
     return writer
 
 
-def detect(source: Source) -> Format:
-    """Return the one format whose signs the file's content bears.
+class Found(NamedTuple):
+    """The format of rows.
+
+    Attributes:
+        format: the format.
+        rows: the rows in it.
+        notes: where they are, if that is not plain, a sentence each.
+    """
+
+    format: Format
+    rows: Rows
+    notes: list[str]
+
+
+def found(rows: Rows, name: str | None = None) -> Found:
+    """Return the one format of rows, of several containers the same.
+
+    Args:
+        rows: of a container, or of several.
+        name: of the format; found from the rows if None.
 
     Raises:
-        FormatError: none, or more than one, recognises it.
+        FormatError: there is no format of that name; none, or more than one, recognises the rows;
+            containers are in different formats.
     """
-    found = [known for known in FORMATS if known is not QUESTIONS and known.recognises(source)]
-    if not found and QUESTIONS.recognises(source):
-        return QUESTIONS
-    if len(found) == 1:
-        return found[0]
-    names = ", ".join(known.name for known in (found or FORMATS))
-    if found:
-        what = "more than one format fits its content"
-    else:
-        what = f"no known format fits its content{_as_rows(source)}"
-    raise FormatError(
-        f"{what}; name one with `format_name=` ({names}), or the columns of questions with "
-        "`question=`, `choices=` and `answer=`",
-        source.path,
-        next(source.lines())[0],
+    known = format_named(name) if name else None
+    parts = [_of_part(part, known) for part in rows.parts or (rows,)]
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+    other = next((part for part in parts if part.format is not first.format), None)
+    if other:
+        raise FormatError(
+            f"{first.rows.path} is in the format {first.format.name!r}, and {other.rows.path} in "
+            f"{other.format.name!r}: give files of one format",
+            rows.path,
+        )
+    notes = list(dict.fromkeys(note for part in parts for note in part.notes))
+    return Found(first.format, joined([part.rows for part in parts], rows.path), notes)
+
+
+def detect(rows: Rows) -> Format:
+    """Return the one format of rows; see `found`."""
+    return found(rows).format
+
+
+def _of_part(rows: Rows, known: Format | None) -> Found:
+    if known is not QUESTIONS:
+        fitting = _fitting(rows, [known] if known else [f for f in FORMATS if f is not QUESTIONS])
+        if len(fitting) == 1:
+            return fitting[0]
+        if known:
+            return Found(known, rows, [])
+        if fitting:
+            names = [one.format.name for one in fitting]
+            raise _unclear("more than one format fits its content", names, rows.path)
+    if known or QUESTIONS.recognises(rows):
+        return Found(QUESTIONS, *question_rows(rows))
+    what = f"no known format fits its content{_as_rows(rows)}"
+    raise _unclear(what, [one.name for one in FORMATS], rows.path)
+
+
+def _unclear(what: str, names: Sequence[str], path: str) -> FormatError:
+    return FormatError(
+        f"{what}; name one with `format_name=` ({', '.join(names)}), or the columns of questions "
+        "with `question=`, `choices=` and `answer=`",
+        path,
     )
 
 
-def _as_rows(source: Source) -> str:
+def _fitting(rows: Rows, formats: Sequence[Format]) -> list[Found]:
+    """Return the formats that recognise rows, the first way to read them that one recognises.
+
+    None if several lists of one object are in a format: which of them is meant is not known.
+    """
+    fitting = [
+        [Found(known, way.rows, [way.note] if way.note else []) for known in formats
+         if known.recognises(way.rows)]
+        for way in readings(rows)
+    ]  # fmt: skip
+    some = [fits for fits in fitting if fits]
+    in_lists = [fits for fits in some if fits[0].notes and fits[0].rows.kind == "array"]
+    return some[0] if some and (len(in_lists) < 2 or some[0] is not in_lists[0]) else []
+
+
+def _as_rows(rows: Rows) -> str:
     """Return what to do with a file whose records no reader finds, or finds nothing in; or ""."""
-    if found := _no_lines(source):
-        return found
-    why, asks = lacking(source)
-    near = "" if asks else _nearest(source)
-    found = near + (f"; as questions, {why}" if why else "")
-    return found or f"; it begins with {next(source.lines())[1][:60]!r}"
+    if advice := _no_records(rows):
+        return advice
+    why, asks = lacking(rows)
+    near = "" if asks else _nearest(rows)
+    advice = near + (f"; as questions, {why}" if why else "")
+    return advice or f"; it begins with {rows.start.partition(chr(10))[0][:60]!r}"
 
 
 _ROWS = "; write one record a line, for example with: jq -c {} FILE > rows.jsonl"
 
 
-def _no_lines(source: Source) -> str:
-    """Return how to make lines of records that stand otherwise."""
-    if source.start.startswith(("{'", "[{'")):
+def _no_records(rows: Rows) -> str:
+    """Return how to make records of values that are none."""
+    if rows.start.startswith(("{'", "[{'")):
         return "; these are Python's dicts, not JSON: write each with json.dumps, one a line"
-    if re.match(r"\[\s*\[", source.start):
+    if re.match(r"\[\s*\[", rows.start):
         return "; its records are lists, not objects: give each of their values a name"
-    if not source.start.startswith("{"):
+    if rows.kind == "object" and len(names := records_in(rows.first)) > 1:
+        several = f"; it is one object, whose {names[0]!r} and others hold records"
+        return several + _ROWS.format(in_list(names[0]))
+    if rows.kind != "lines" or rows.names or rows.source is None:
         return ""
-    if rows := enclosed(source):
-        first = set(next((row for _, _, row, _ in rows.rows if row), {}))
-        fits = [known for known in FORMATS if known.name in _JSON_LINES and known.needs <= first]
-        told = f"; {rows.where}, and {fits[0].name!r} has one a line" if fits else ""
-        return told + _ROWS.format(rows.lines) if fits and rows.lines else told
-    held = {name: value for name, (_, value) in members(source).items()}
-    if len(names := records_in(held)) > 1:
-        told = f"; it is one object, whose {names[0]!r} and others hold records"
-        return told + _ROWS.format(of_list(names[0]))
-    text = source.text.lstrip()
     try:
-        _, end = DECODER.raw_decode(text)
+        DECODER.raw_decode(rows.source.text.lstrip())
     except (ValueError, RecursionError):
         return ""
-    alone = text[end:].strip() or is_row(held)
-    return _ROWS.format(".") if alone and not source.first_record else ""
+    return _ROWS.format(".")
 
 
-_JSON_LINES = frozenset({"winosmith", "winogrande", "superglue-wsc", "superglue-copa"})
-_JSON_ARRAY = frozenset({"substitutions", "knowref"})
-"""Formats that are JSON Lines, and JSON arrays; others with columns are tables."""
-
-
-def _nearest(source: Source) -> str:
-    """Return which format is nearest and what the file lacks for it; "" when none is near."""
-    if source.start.startswith("{"):
-        places, there, what = _JSON_LINES, set(source.first_record), "key"
-    elif source.start.startswith("["):
-        places, there, what = _JSON_ARRAY, set(source.first_element), "key"
-    else:
-        places = frozenset(f.name for f in FORMATS) - _JSON_LINES - _JSON_ARRAY
-        cells = max(source.headers.values(), key=len)
-        there, what = {cell.strip() for cell in cells}, "column"
-    there = {name for name in there if name}
-    near = [known for known in FORMATS if known.name in places and known.needs & there]
+def _nearest(rows: Rows) -> str:
+    """Return which format is nearest and what the rows lack for it; "" if none is near."""
+    there = {name for name in rows.names if name}
+    of_texts = "csv" if rows.is_typed else "winogrande"  # both need the same names
+    some = [known for known in FORMATS if known.needs and known.name != of_texts]
+    near = [known for known in some if _is_near(known.needs, there)]
     if not near:
-        near = [
-            known
-            for known in FORMATS
-            if known.name in places and _casefolded(known.needs) & _casefolded(there)
-        ]
+        near = [one for one in some if _is_near(_casefolded(one.needs), _casefolded(there))]
     if not near:
         return ""
     best = min(near, key=lambda known: (len(known.needs - there), -len(known.needs)))
     lacks = sorted(best.needs - there)
-    alike = {name.casefold(): name for name in sorted(there)}
-    told = [f"{name!r} (it has {alike[name]!r})" if name in alike else repr(name) for name in lacks]
     if not lacks:
         return ""
-    lacking = f"{what}{'s' * (len(told) > 1)} {', '.join(told)}"
+    alike = {name.casefold(): name for name in sorted(there)}
+    named = [repr(name) + (f" (it has {alike[name]!r})" if name in alike else "") for name in lacks]
+    what = "key" if rows.is_typed else "column"
+    lacking = f"{what}{'s' * (len(named) > 1)} {', '.join(named)}"
     return f"; the nearest is {best.name!r}, for which it lacks the {lacking}"
+
+
+def _is_near(needs: AbstractSet[str], there: AbstractSet[str]) -> bool:
+    return 2 * len(needs & there) >= len(needs)
 
 
 def _casefolded(names: Iterable[str]) -> set[str]:

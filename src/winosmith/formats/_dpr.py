@@ -17,33 +17,19 @@ its option in it**, and the other end is in `extra`; better read the `dpr` files
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
+from itertools import takewhile
 
+from winosmith.data import Rows
 from winosmith.errors import ProblemError
 from winosmith.formats import _base
-from winosmith.formats._base import Entry, Format, Row, Source
+from winosmith.formats._base import Entry, Format, Row
 from winosmith.formats._twins import paired
 from winosmith.problem import BLANK, Extra, Problem
 from winosmith.text import occurrences, writing
 
 _MASK = "[MASK]"
-
-Block = list[tuple[int, str]]
-
-
-def _blocks(source: Source) -> Iterator[Block]:
-    """Yield the lines between empty lines, with their numbers."""
-    block: Block = []
-    for number, line in enumerate(source.text.split("\n"), start=1):
-        if line.strip():
-            block.append((number, line.rstrip("\r")))
-        elif block:
-            yield block
-            block = []
-    if block:
-        yield block
 
 
 def _problem(lines: Sequence[str], position: int) -> Problem:
@@ -75,23 +61,13 @@ def _options(listed: str) -> tuple[str, ...]:
     return tuple(map(_base.tidy, listed.split(comma)))
 
 
-def _recognises(source: Source) -> bool:
-    first = next(_blocks(source), [])
+def _recognises(rows: Rows) -> bool:
+    first = [*takewhile(str.strip, rows.start.split("\n"))]
     if len(first) != 4:
         return False
-    _, sentence = first[0]
-    pronoun, listed, answer = (_base.tidy(line) for _, line in first[1:])
+    sentence = first[0]
+    pronoun, listed, answer = map(_base.tidy, first[1:])
     return bool(occurrences(pronoun, sentence)) and answer in _options(listed)
-
-
-def _read(source: Source) -> list[Entry]:
-    return paired(map(_noted, _entries(source)))
-
-
-def _entries(source: Source) -> Iterator[Entry]:
-    for position, block in enumerate(_blocks(source)):
-        lines = [line for _, line in block]
-        yield _base.entry(block[0][0], "\n".join(lines), partial(_problem, lines, position))
 
 
 def _noted(found: Entry) -> Entry:
@@ -109,7 +85,7 @@ DPR = Format(
     name="dpr",
     title="DPR and [MASK] files: four lines a problem",
     recognises=_recognises,
-    read=_read,
+    read=lambda rows: paired(map(_noted, _base.built(rows.blocks(), _problem))),
 )
 
 
@@ -150,15 +126,15 @@ def _answer(labels: Sequence[str]) -> int | None:
     raise ProblemError(f"the labels are {labels}; one must be 1 and the other 0")
 
 
-def _read_table(source: Source) -> list[Entry]:
-    pairs = _base.together(_base.rows(source, _COLUMNS), lambda row: row["index"], "\n")
+def _read_table(rows: Rows) -> list[Entry]:
+    pairs = _base.together(_base.cells(rows, _COLUMNS), lambda row: row["index"], "\n")
     return paired(_base.built(pairs, lambda rows, _: _problem_of_rows(rows)))
 
 
 DPR_TSV = Format(
     name="dpr-tsv",
     title="DPR and WSC273 of KnowRef-60k: two rows a problem",
-    recognises=lambda source: _base.has_columns(source, _COLUMNS),
+    recognises=_base.recognised(*_COLUMNS),
     needs=frozenset(_COLUMNS),
     read=_read_table,
 )

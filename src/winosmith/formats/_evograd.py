@@ -11,18 +11,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from winosmith.data import Rows
 from winosmith.errors import ProblemError
 from winosmith.formats import _base
-from winosmith.formats._base import Entry, Format, Row, Source
+from winosmith.formats._base import Entry, Format, Row
 from winosmith.lineage import DISTANCE
 from winosmith.problem import Extra, Lineage, Problem
 
 _COLUMNS = ("index", "sentence", "option1", "option2", "answer", "distance")
 
 
-def is_evograd(source: Source) -> bool:
-    """Tell whether the first line names EvoGrad's columns and no others."""
-    return any(set(header) == set(_COLUMNS) for header in source.headers.values())
+def is_evograd(rows: Rows) -> bool:
+    """Return whether rows have EvoGrad's names and no others."""
+    return set(rows.names) == set(_COLUMNS)
 
 
 def _problem(row: Row, problem_id: str, root: str | None) -> Problem:
@@ -47,19 +48,19 @@ def _distance(row: Row) -> int:
     return int(text)
 
 
-def _read(source: Source) -> Iterator[Entry]:
-    table = list(_base.rows(source, _COLUMNS))
+def _read(rows: Rows) -> Iterator[Entry]:
+    table = list(_base.cells(rows, _COLUMNS))
     indices = [row["index"] for _, _, row, _ in table if row]
     restarts = len(set(indices)) < len(indices)
     family, root = -1, None
-    for line, raw, row, reason in table:
+    for place, raw, row, reason in table:
         if row is None:
-            yield Entry(line, raw, reason=reason)
+            yield Entry(place, raw, reason=reason)
             continue
         if row["distance"].strip() == "0":
             family, root = family + 1, _id(row, max(family + 1, 0), restarts)
         problem_id = _id(row, max(family, 0), restarts)
-        yield _base.entry(line, raw, lambda: _problem(row, problem_id, root))  # noqa: B023 - called here
+        yield _base.entry(place, raw, lambda: _problem(row, problem_id, root))  # noqa: B023 - called here
 
 
 def _id(row: Row, family: int, restarts: bool) -> str:

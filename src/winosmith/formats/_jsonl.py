@@ -6,27 +6,112 @@ that would be taken for twins, though none of the file is a twin's half, have `"
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import IO, Any
 
-from winosmith.formats._base import Format, Item, Source, Writer, json_lines
+from winosmith.data import Record, Rows
+from winosmith.errors import ProblemError
+from winosmith.formats import _base
+from winosmith.formats._base import Entry, Format, Item, Writer
 from winosmith.formats._twins import would_be_paired
-from winosmith.problem import Claim, Problem
-from winosmith.records import canonical, claim_of, claim_record, problem_of, problem_record
+from winosmith.problem import BLANK, Claim, Origin, Problem
+from winosmith.records import canonical, claim_of, claim_record, parsed, problem_of, problem_record
+
+_PROBLEM, _CLAIM = ("id", "sentence", "options"), ("problem_id", "sentence", "candidate")
+
+_OF_TEXTS = {"id", "sentence", "twin_id", "pronoun", "problem_id", "candidate"}
+"""The keys whose values are texts, also in a table of text."""
+
+_ORIGIN = tuple(known.name for known in fields(Origin))
+_OF_RELEASE = ("judges", "judged_by", "removed_by", "phase")
+_RELEASED = frozenset({*_ORIGIN, *_OF_RELEASE, "root", "parent", "declared", "edits", "extra"})
+"""The columns of a release's Parquet files that are not keys of our lines."""
 
 
-def _recognises(source: Source) -> bool:
-    record = source.first_record
-    return {"id", "sentence", "options"} <= record.keys() or {
-        "problem_id",
-        "sentence",
-        "candidate",
-    } <= record.keys()
+def _recognises(rows: Rows) -> bool:
+    names = set(rows.names)
+    return names >= set(_PROBLEM) or names >= set(_CLAIM)
 
 
-def _item(record: Mapping[str, Any], position: int) -> Item:
+def _read(rows: Rows) -> Iterator[Entry]:
+    if rows.kind in ("lines", "object"):
+        return _base.built(rows, _item)
+    if rows.is_typed:
+        return _base.built(rows, _item_of_table)
+    return _base.built(_base.records(rows, {*rows.names} - _OF_TEXTS), _item_of_table)
+
+
+def _item(record: Record, position: int) -> Item:
     return claim_of(record) if "candidate" in record else problem_of(record)
+
+
+def _item_of_table(row: Record, position: int) -> Item:
+    """Return the item of a row that can't say which of its keys a record lacks."""
+    if row.keys() >= _RELEASED and not isinstance(row["extra"], Mapping):
+        row = _of_release(row)
+    return _item({name: _whole(value) for name, value in row.items() if _is_given(name, value)}, 0)
+
+
+def _is_given(name: str, value: object) -> bool:
+    return value is not None or name in ("answer", "blank")
+
+
+def _whole(value: Any) -> Any:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _of_release(row: Record) -> dict[str, Any]:
+    """Return the record of a row of a release's table, in which all values are flat."""
+    try:
+        extra = parsed(row["extra"] or "{}")
+    except ValueError as error:
+        raise ProblemError(f"'extra' is not JSON of an object: {error}") from None
+    if not isinstance(extra, dict):
+        raise ProblemError("'extra' is not JSON of an object")
+    for name in _OF_RELEASE:
+        if row[name] is not None:
+            value = row[name]
+            extra[f"release.{name}"] = " ".join(value) if isinstance(value, list) else value
+    lineage = {name: row[name] for name in ("root", "parent", "edits", "declared")}
+    record = {name: value for name, value in row.items() if name not in _RELEASED}
+    if "blank" in extra:
+        record["blank"] = extra.pop("blank")
+    return record | {
+        "extra": extra or None,
+        "origin": {name: row[name] for name in _ORIGIN if row[name] is not None} or None,
+        "lineage": {name: value for name, value in lineage.items() if value is not None} or None,
+    }
+
+
+_APART = re.compile(rf"(?<!\w){BLANK}(?!\w)")
+
+
+def lost_blanks(rows: Rows) -> list[str]:
+    """Return a note if a table may have lost that a `_` is a blank, as one made of JSON Lines has.
+
+    If a row has a place of its blank, the table knows places, and a `_` inside a word is not one.
+    """
+    if rows.kind in ("lines", "object") or "blank" not in rows.names:
+        return []
+    found = [row.values for row in rows if row.values is not None and "sentence" in row.values]
+    placed = any(row.get("blank") is not None for row in found)
+    lone = [
+        row
+        for row in found
+        if row.get("blank") is None
+        and str(row["sentence"]).count(BLANK) == 1
+        and (_APART.search(str(row["sentence"])) or not placed)
+    ]
+    if not lone:
+        return []
+    return [
+        f"{len(lone):,} of the texts have one '_' ({lone[0].get('id')!r}, …) and are read as "
+        "questions, as their 'blank' is empty; if they are sentences, leave the column 'blank' out "
+        "of their table, or read the JSON Lines that it was made of: a table can't tell a key that "
+        "is left out from null"
+    ]
 
 
 def lines(items: Iterable[Item], marked: bool | None = None) -> Iterator[str]:
@@ -44,14 +129,18 @@ def lines(items: Iterable[Item], marked: bool | None = None) -> Iterator[str]:
     """  # noqa: E501
     if marked is None:
         items = list(items)
-        problems = [item for item in items if isinstance(item, Problem)]
-        silent = not any(problem.twin_id or problem.lineage for problem in problems)
-        marked = silent and would_be_paired(problems)
+        marked = _is_marked([item for item in items if isinstance(item, Problem)])
     for item in items:
         record = problem_record(item) if isinstance(item, Problem) else claim_record(item)
         if marked and isinstance(item, Problem) and not (item.twin_id or item.lineage):
             record["twin_id"] = None
         yield canonical(record) + "\n"
+
+
+def _is_marked(problems: Sequence[Problem]) -> bool:
+    """Return whether problems without twins have to say so, lest some be taken for twins."""
+    silent = not any(problem.twin_id or problem.lineage for problem in problems)
+    return silent and would_be_paired(problems)
 
 
 def frame(problems: Iterable[Problem]) -> Any:
@@ -65,7 +154,10 @@ def frame(problems: Iterable[Problem]) -> Any:
     """
     import pandas
 
+    problems = list(problems)
     records = [{"answer": None, **problem_record(p), "blank": p.blank} for p in problems]
+    if _is_marked(problems):
+        records = [{"twin_id": None, **record} for record in records]
     named = dict.fromkeys(name for record in records for name in record)
     first = [name for name in ("id", "sentence", "blank", "options", "answer") if name in named]
     return pandas.DataFrame(
@@ -85,14 +177,12 @@ JSONL = Format(
     title="our own JSON Lines, one record a line, nothing lost",
     recognises=_recognises,
     needs=frozenset({"id", "sentence", "options"}),
-    read=lambda source: json_lines(source, _item),
+    read=_read,
     writer=Writer(
         _write,
         suffix=".jsonl",
         keeps=frozenset(f.name for kind in (Problem, Claim) for f in fields(kind)),
         holds=Problem | Claim,
     ),
-    silent_on_twins=lambda source: (
-        not any(f'"{key}"' in source.text for key in ("twin_id", "lineage"))
-    ),
+    twin_names=frozenset({"twin_id", "lineage"}),
 )

@@ -66,7 +66,9 @@ def _alone(value: object) -> object:
 KNOWREF = Format(
     name="knowref",
     title="KnowRef: a JSON array with the pronoun in brackets",
-    recognises=lambda source: "sentence_with_pronoun" in source.first_element,
+    recognises=_base.recognised("sentence_with_pronoun"),
     needs=frozenset(_CORE),
-    read=lambda source: _base.built(_base.array_records(source), _problem),
+    read=lambda rows: _base.built(
+        _base.records(rows, {*rows.names} - {"sentence_with_pronoun"}), _problem
+    ),
 )

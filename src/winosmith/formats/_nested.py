@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from winosmith import data
 from winosmith.errors import FormatError
+from winosmith.formats._base import jsonable
 from winosmith.formats._columns import (
     ASIDE,
     CHOICES,
@@ -26,8 +28,9 @@ from winosmith.formats._columns import (
     plainly,
     plan,
 )
-from winosmith.formats._tables import Told, jsonable
 from winosmith.records import canonical
+
+Told = data.Row[Row]
 
 _LOOK, _DEEP, _MOST = 20, 3, 8
 """So many rows are looked at, so many columns deep; with more columns that might hold questions an
@@ -78,7 +81,8 @@ def unfolded(found: Sequence[Told], given: Columns) -> tuple[list[Told], list[st
     """
     rows, notes = list(found), []
     for _ in range(_DEEP):
-        some = [row for _, _, row, _ in islice((one for one in rows if one[2]), _LOOK) if row]
+        good = (row.values for row in rows if row.values)
+        some = [*islice(good, _LOOK)]
         if (way := _way(some, given, _DEEP)) is None:
             break
         rows = [one for told in rows for one in _parted(told, way)]
@@ -100,7 +104,7 @@ def unfolds(row: Row) -> bool:
 
 def _parted(told: Told, way: _Way) -> Iterator[Told]:
     """Yield the rows inside one; one that is not as the others, with the reason."""
-    line, raw, row, _ = told
+    place, raw, row, _ = told
     held: Any = None if row is None else row.get(way.column)
     if row is None or not isinstance(held, list if way.several else Mapping):
         yield told
@@ -108,10 +112,10 @@ def _parted(told: Told, way: _Way) -> Iterator[Told]:
     uneven = [name for name in way.beside if not _as_many(row.get(name), [*held])]
     if uneven:
         why = f"{uneven[0]!r} has not one for each of the {len(held)} in {way.column!r}"
-        yield line, raw, None, why
+        yield data.Row(place, raw, None, why)
         return
     for one in _inside(row, way):
-        yield line, canonical(jsonable(one)) if way.several else raw, one, None
+        yield data.Row(place, canonical(jsonable(one)) if way.several else raw, one)
 
 
 def _way(rows: Sequence[Row], given: Columns, deep: int) -> _Way | None:

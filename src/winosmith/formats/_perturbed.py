@@ -12,13 +12,15 @@ nearest to it is read, with a note. Twins are told by their order, like those of
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from winosmith import data
+from winosmith.data import Rows
 from winosmith.errors import ProblemError
 from winosmith.formats import _base
-from winosmith.formats._base import Entry, Format, Row, Source
+from winosmith.formats._base import Entry, Format, Row
 from winosmith.formats._twins import paired
 from winosmith.formats._wsc import letter_index
 from winosmith.problem import BLANK, Extra, Lineage, Problem
@@ -84,19 +86,19 @@ def _pronoun_at(pieces: list[str], pronoun: str, index: str) -> int:
     return min(found, key=lambda at: abs(at - int(index)))
 
 
-def _read(source: Source) -> Iterator[Entry]:
-    table = list(_base.rows(source, [kind.text for kind in _KINDS.values()], quoted=False))
-    for line, raw, row, reason in table:
+def _read(rows: Rows) -> Iterator[Entry]:
+    table = list(_base.cells(rows, [kind.text for kind in _KINDS.values()]))
+    for place, raw, row, reason in table:
         if row is None:
-            yield Entry(line, raw, reason=reason)
+            yield Entry(place, raw, reason=reason)
     for name in _KINDS:
         yield from paired(_of_kind(table, name))
 
 
-def _of_kind(table: list[tuple[int, str, Row | None, str | None]], name: str) -> Iterator[Entry]:
-    for position, (line, raw, row, _) in enumerate(table):
+def _of_kind(table: Sequence[data.Row[Row]], name: str) -> Iterator[Entry]:
+    for position, (place, raw, row, _) in enumerate(table):
         if row is not None and row[_KINDS[name].text].strip() not in ("", _ABSENT):
-            found = _base.entry(line, raw, lambda: _problem(row, position, name))  # noqa: B023 - called here
+            found = _base.entry(place, raw, lambda: _problem(row, position, name))  # noqa: B023 - called here
             yield replace(found, note=_note(row, name)) if found.item else found
 
 
@@ -113,6 +115,6 @@ def _note(row: Row, name: str) -> str | None:
 PERTURBED_WSC = Format(
     name="perturbed-wsc",
     title="perturbed WSC as one table",
-    recognises=lambda source: _base.has_columns(source, ("text_original", "pron_index")),
+    recognises=_base.recognised("text_original", "pron_index"),
     read=_read,
 )

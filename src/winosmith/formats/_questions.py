@@ -15,10 +15,13 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
+from operator import itemgetter
 from pathlib import Path
 from string import ascii_uppercase
 from typing import IO, Any
 
+from winosmith import data
+from winosmith.data import Place, Record, Rows
 from winosmith.errors import FormatError, ProblemError
 from winosmith.formats import _base, _columns
 from winosmith.formats._answers import (
@@ -26,17 +29,16 @@ from winosmith.formats._answers import (
     differing,
     fitting,
     letter_of,
-    line_list,
+    place_list,
     readings,
     repeat_note,
 )
-from winosmith.formats._base import Entry, Format, Item, Source, Writer
+from winosmith.formats._base import Entry, Format, Item, Writer, jsonable
 from winosmith.formats._choices import PREFIX, flagged, listed, several, spoken, written
 from winosmith.formats._columns import Columns, Plan, Row, empty, has_blank, plainly, plan
 from winosmith.formats._letters import SERIES
 from winosmith.formats._lots import by_lot
-from winosmith.formats._rows import DRAFTED, EVERY, PARSED, recognises, shaped, source_rows
-from winosmith.formats._tables import Told, jsonable
+from winosmith.formats._rows import DRAFTED, EVERY, PARSED, question_rows, recognises, shaped
 from winosmith.formats._twins import paired_by_ids
 from winosmith.problem import BLANK, Extra, Problem, Scalar, extra_key
 from winosmith.records import canonical
@@ -46,8 +48,11 @@ _CLEARLY = 5
 """A reading of the answers must fit so many times better than the next one, where none fits all."""
 
 
-def _read_source(source: Source) -> list[Entry]:
-    return read_questions(source_rows(source)[0], None, source.path)[0]
+Told = data.Row[Record]
+
+
+def _read(rows: Rows) -> list[Entry]:
+    return read_questions(question_rows(rows)[0], None, rows.path)[0]
 
 
 @dataclass(slots=True)
@@ -58,7 +63,7 @@ class _Draft:
     where the row itself says so. `extra` has the further columns by their own names.
     """
 
-    line: int
+    place: Place
     raw: str
     id: str
     question: str
@@ -66,6 +71,7 @@ class _Draft:
     labels: tuple[str, ...]
     answer: Any
     extra: dict[str, Any]
+    position: int
     written: tuple[str, ...] = ()
     key: int | None = None
     blank: int | None = None
@@ -109,7 +115,7 @@ def read_questions(
     names = _columns.names_of(row or {} for _, _, row, _ in islice(found, 1000))
     if not names:
         if found:
-            return [Entry(line, raw, reason=reason) for line, raw, _, reason in found], []
+            return [Entry(place, raw, reason=reason) for place, raw, _, reason in found], []
         raise FormatError("there are no rows", path)
     try:
         taken = plan(names, given, rows)
@@ -117,19 +123,19 @@ def read_questions(
         raise FormatError(error.reason, path) from None
     taken, notes = _with_ids(taken, found)
     notes = apart + notes
-    entries: list[Entry] = []
+    entries: list[tuple[int, Entry]] = []
     drafts: list[_Draft] = []
     used = taken.used
-    for position, (line, raw, row, reason) in enumerate(found):
+    for position, (place, raw, row, reason) in enumerate(found):
         if on_progress and position % EVERY == 0:
             on_progress(PARSED + (DRAFTED - PARSED) * position / len(found))
         if row is None:
-            entries.append(Entry(line, raw, reason=reason))
+            entries.append((position, Entry(place, raw, reason=reason)))
             continue
         try:
-            drafts.append(_draft(taken, used, row, line, raw, position))
+            drafts.append(_draft(taken, used, row, place, raw, position))
         except ProblemError as error:
-            entries.append(Entry(line, raw, reason=str(error)))
+            entries.append((position, Entry(place, raw, reason=str(error))))
     notes += _named(taken, given)
     if taken.classes:
         drafts, bad, said = _with_classes(drafts, path, named=given.choices == (taken.answer,))
@@ -168,8 +174,10 @@ def read_questions(
     for at, draft in enumerate(drafts):
         if on_progress and at % EVERY == 0:
             on_progress(DRAFTED + (1 - DRAFTED) * at / len(drafts))
-        entries.append(_base.entry(draft.line, draft.raw, partial(_problem, draft, kind, keys)))
-    return paired_by_ids(sorted(entries, key=lambda one: one.line)), notes
+        one = _base.entry(draft.place, draft.raw, partial(_problem, draft, kind, keys))
+        entries.append((draft.position, one))
+    in_order = [one for _, one in sorted(entries, key=itemgetter(0))]
+    return paired_by_ids(in_order), notes
 
 
 def _may_be(drafts: Sequence[_Draft]) -> str:
@@ -226,7 +234,7 @@ def _without_repeats(
             if not (empty(draft.extra.get(name)) or isinstance(draft.extra[name], list | dict))
         ]
         told = [one for one in told if one[2] is not None]
-        differ = differing((draft.line, readings, key) for draft, readings, key in told)
+        differ = differing((draft.place, readings, key) for draft, readings, key in told)
         if note := repeat_note(name, min(differ.values(), key=len), len(told)):
             notes.append(note)
             for draft in drafts:
@@ -239,13 +247,13 @@ def _without_repeats(
         if fits and not known and 2 * len(told) >= keyed:
             raise FormatError(
                 f"{answers!r} and {name!r} may both be the answers, and differ in {len(lines):,} "
-                f"of {len(told):,} rows, the first at line {lines[0]}; say which with "
+                f"of {len(told):,} rows, the first at {lines[0].inside}; say which with "
                 f"`answer={answers!r}` or `answer={name!r}`"
             )
         if fits:
             notes.append(
                 f"{name!r} has another answer in {len(lines):,} of {len(told):,} rows "
-                f"({line_list(lines)})"
+                f"({place_list(lines)})"
             )
     return notes
 
@@ -272,7 +280,7 @@ def _named(taken: Plan, given: Columns) -> list[str]:
 
 
 def _draft(
-    taken: Plan, used: Collection[str], row: Row, line: int, raw: str, position: int
+    taken: Plan, used: Collection[str], row: Row, place: Place, raw: str, position: int
 ) -> _Draft:
     texts = [_text(row, name, name in taken.aside) for name in taken.question]
     question = " ".join(text for text in texts if text) if taken.aside else " ".join(texts)
@@ -306,7 +314,7 @@ def _draft(
     if taken.classes:
         kept |= {name: row[name] for name in taken.question}
     return _Draft(
-        line,
+        place,
         raw,
         str(position) if name is None or name == "" else str(name),
         question,
@@ -314,6 +322,7 @@ def _draft(
         labels,
         _answer(answer),
         kept,
+        position,
         key=key,
     )
 
@@ -391,35 +400,35 @@ def _with_blanks(drafts: Sequence[_Draft]) -> list[str]:
 
 def _with_classes(
     drafts: Sequence[_Draft], path: str | Path | None, *, named: bool
-) -> tuple[list[_Draft], list[Entry], list[str]]:
+) -> tuple[list[_Draft], list[tuple[int, Entry]], list[str]]:
     """Give each draft the labels of all as its choices.
 
     Labels that differ only in case are one. A label in a few rows that may be a typo of a frequent
     one makes its rows bad, unless the user `named` the column as that of the choices.
 
     Returns:
-        The good drafts, the bad rows, and a note for each label with several spellings.
+        The good drafts, the bad rows by position, and a note for each label with several spellings.
     """
-    lines: defaultdict[str, list[int]] = defaultdict(list)
+    places: defaultdict[str, list[Place]] = defaultdict(list)
     for draft in drafts:
         said = " ".join(str(draft.answer).split())
         draft.answer = None if draft.answer in (None, "-") else _WHOLE.sub(r"\1", said)
         if draft.answer is not None:
-            lines[draft.answer].append(draft.line)
-    classes, typos, notes = _spellings(lines, named=named)
+            places[draft.answer].append(draft.place)
+    classes, typos, notes = _spellings(places, named=named)
     numbers = all(re.fullmatch(r"-?[0-9]+", one) for one in classes.values())
     options = tuple(sorted(classes.values(), key=int if numbers else None))
     if not 2 <= len(options) <= len(ascii_uppercase):
         raise FormatError(f"there are {len(options)} different labels; 2 to 26 are needed", path)
-    good, bad = list[_Draft](), list[Entry]()
+    good, bad = list[_Draft](), list[tuple[int, Entry]]()
     for draft in drafts:
         label = draft.answer
         if label is not None and (meant := typos.get(label.casefold())):
             why = (
-                f"the label {label!r} ({line_list(lines[label])}) may be a typo of {meant!r}: "
+                f"the label {label!r} ({place_list(places[label])}) may be a typo of {meant!r}: "
                 "correct it, or name its column with `choices=`"
             )
-            bad.append(Entry(draft.line, draft.raw, reason=why))
+            bad.append((draft.position, Entry(draft.place, draft.raw, reason=why)))
             continue
         draft.answer = None if label is None else classes[label.casefold()]
         draft.options = draft.labels = options
@@ -428,16 +437,16 @@ def _with_classes(
 
 
 def _spellings(
-    lines: Mapping[str, Sequence[int]], *, named: bool
+    places: Mapping[str, Sequence[Place]], *, named: bool
 ) -> tuple[dict[str, str], dict[str, str], list[str]]:
     """Return the classes and the typos by their labels without case, and a note for each merger."""
     classes, typos, notes = dict[str, str](), dict[str, str](), list[str]()
-    for label in sorted(lines, key=lambda one: -len(lines[one])):
+    for label in sorted(places, key=lambda one: -len(places[one])):
         folded = label.casefold()
         if (same := classes.setdefault(folded, label)) != label:
-            notes.append(f"the label {label!r} ({line_list(lines[label])}) is read as {same!r}")
-        elif len(lines) <= _FEW_LABELS and not named:
-            frequent = (one for one in classes.values() if _may_be_typo(label, one, lines))
+            notes.append(f"the label {label!r} ({place_list(places[label])}) is read as {same!r}")
+        elif len(places) <= _FEW_LABELS and not named:
+            frequent = (one for one in classes.values() if _may_be_typo(label, one, places))
             if meant := next(frequent, None):
                 typos[folded] = meant
     return {folded: one for folded, one in classes.items() if folded not in typos}, typos, notes
@@ -451,7 +460,7 @@ _TYPO = 10
 """A typo of a label occurs so many times less often than the label."""
 
 
-def _may_be_typo(label: str, other: str, lines: Mapping[str, Sequence[int]]) -> bool:
+def _may_be_typo(label: str, other: str, places: Mapping[str, Sequence[Place]]) -> bool:
     """Return whether a rare word is a frequent one with one letter more, less or exchanged.
 
     >>> _may_be_typo("yse", "yes", {"yse": [3], "yes": [*range(10)]})
@@ -461,24 +470,23 @@ def _may_be_typo(label: str, other: str, lines: Mapping[str, Sequence[int]]) -> 
     if not (one + two).isalpha() or max(len(one), len(two)) < 3 or one == two:
         return False
     swapped = sorted(one) == sorted(two) and sum(map(str.__ne__, one, two)) == 2
-    rare = _TYPO * len(lines[label]) <= len(lines[other])
+    rare = _TYPO * len(places[label]) <= len(places[other])
     return rare and (swapped or edit_distance(one, two) == 1)
 
 
 def _refuse_mixed_letters(drafts: Sequence[_Draft], path: str | Path | None) -> None:
     """Refuse letters of two scripts: the Cyrillic В is the third option, the Latin B the second."""
-    lines: defaultdict[str, list[int]] = defaultdict(list)
+    places: defaultdict[str, list[Place]] = defaultdict(list)
     for draft in drafts:
         if letter := letter_of(draft.answer):
-            lines[letter[0]].append(draft.line)
-    if len(lines) > 1:
-        usual, *others = sorted(lines, key=lambda script: -len(lines[script]))
-        where = "; ".join(f"{script} in {line_list(lines[script])}" for script in others)
+            places[letter[0]].append(draft.place)
+    if len(places) > 1:
+        usual, *others = sorted(places, key=lambda script: -len(places[script]))
+        where = "; ".join(f"{script} in {place_list(places[script])}" for script in others)
         raise FormatError(
             f"the answers are letters of several scripts, which look alike: {usual} in most rows, "
             f"{where}; write them in one",
-            path,
-            lines[others[0]][0],
+            *places[others[0]][0][:3],
         )
 
 
@@ -535,8 +543,7 @@ def _kind(drafts: Sequence[_Draft], path: str | Path | None) -> str | None:
         raise FormatError(
             f"the answer {draft.answer!r} is none of the choices, no letter and no number of one; "
             "name the column of the answers with `answer=`, or write nothing but the letter there",
-            path,
-            draft.line,
+            *draft.place[:3],
         )
     best = ranked[0][0]
     missed = len(read) - fits[best]
@@ -550,8 +557,7 @@ def _kind(drafts: Sequence[_Draft], path: str | Path | None) -> str | None:
                 f"the answers may be {KINDS[best]} or {KINDS[other]}, which differ for "
                 f"{first.answer!r} here and in {more:,} more; say which with `answer_is={best!r}` "
                 f"or `answer_is={other!r}`",
-                path,
-                first.line,
+                *first.place[:3],
             )
     return best
 
@@ -608,7 +614,7 @@ QUESTIONS = Format(
     name="questions",
     title="rows with question, choices, answer: JSON Lines, one JSON value, a table, Parquet",
     recognises=recognises,
-    read=_read_source,
+    read=_read,
     writer=Writer(
         _write,
         suffix=".jsonl",

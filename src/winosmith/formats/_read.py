@@ -12,38 +12,29 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from io import StringIO
 from pathlib import Path
-from typing import IO, Any, TypeAlias
+from typing import IO, Any
 
+from winosmith import data
+from winosmith.data import Place, Readable, Rows
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, ProblemError
 from winosmith.formats._answers import without_repeats
-from winosmith.formats._base import (
-    Entry,
-    Format,
-    Item,
-    Source,
-    Writer,
-    cannot_write,
-    entry,
-    named,
-)
+from winosmith.formats._base import Entry, Format, Item, Writer, cannot_write, named
 from winosmith.formats._columns import Columns
 from winosmith.formats._csv import CSV
-from winosmith.formats._detect import detect, format_named, writer_named
-from winosmith.formats._jsonl import JSONL
-from winosmith.formats._packed import stem
+from winosmith.formats._detect import found, writer_named
+from winosmith.formats._jsonl import JSONL, lost_blanks
 from winosmith.formats._questions import QUESTIONS, read_questions
-from winosmith.formats._rows import EVERY, source_rows, told_of
-from winosmith.formats._tables import Told, is_parquet, is_table, parquet_rows, table_rows
+from winosmith.formats._rows import EVERY, counted
 from winosmith.formats._twins import paired_apart, paired_by, refuse_unread_pairs
 from winosmith.formats._winogrande import WINOGRANDE
 from winosmith.lineage import apply_edits, check_lineages, edit_script
 from winosmith.outputs import write_aside
-from winosmith.problem import BLANK, Claim, Origin, Problem
-from winosmith.records import claim_record, parsed, problem_of, problem_record
+from winosmith.problem import BLANK, Claim, Problem
+from winosmith.records import claim_record, problem_record
 from winosmith.text import tokens, with_blank_apart
 
 
@@ -135,10 +126,6 @@ def _only_renamed(written: Sequence[Item], read_back: Sequence[Item]) -> bool:
     return one_to_one and all((before is None) == (after is None) for before, after in pairs)
 
 
-Readable: TypeAlias = str | Path | Any
-"""A file; or a pandas DataFrame, or a data set of Hugging Face's library."""
-
-
 class ReadingNote(UserWarning):
     """What a reader did beyond what the file says."""
 
@@ -149,64 +136,75 @@ SKIP_BAD = "add `skip_bad='bad.jsonl'` to set such records aside and continue"
 
 @dataclass(frozen=True)
 class Contents:
-    """What a file holds.
+    """The contents of a file, or of another container.
 
     Attributes:
         format: the format in which it was read.
         items: the problems or claims, in order.
-        lines: the 1-based line where each of the items starts.
-        bad: the records that can't be read, each with its line and reason.
+        places: where each of the items is.
+        bad: the records that can't be read, each with its place and reason.
         notes: what the reader did beyond what the file says, a sentence each: twins that it told
             by their texts, blanks that it set apart from a word.
+        path: the file, or "<DataFrame>".
+        name: the name of the data set.
     """
 
     format: Format
     items: list[Item]
-    lines: list[int]
+    places: list[Place]
     bad: list[Entry]
     notes: tuple[str, ...] = ()
+    path: str = ""
+    name: str = ""
 
-    def first_error(self, path: str | Path) -> FormatError:
+    @property
+    def lines(self) -> list[int]:
+        """The 1-based number of the line where each of the items begins, or of its row."""
+        return [place.number for place in self.places]
+
+    def first_error(self) -> FormatError:
         """Return the error for the first bad record, which says how many more there are."""
-        first = min(self.bad, key=lambda found: found.line)
+        same = [one for one in self.bad if one.place.path == self.bad[0].place.path]
+        first = min(same, key=lambda one: one.line)
         more = len(self.bad) - 1
         others = f"; {more} more record{'s' * (more > 1)} can't be read" if more else ""
-        return FormatError(f"{first.reason}{others}", path, first.line)
+        return FormatError(f"{first.reason}{others}", *first.place[:3])
 
-    def refuse(self, path: str | Path, *, skip_bad: bool = False) -> None:
+    def refuse(self, *, skip_bad: bool = False) -> None:
         """Raise the error of a file without a sound record, or with a bad one.
 
         Args:
-            path: the file.
             skip_bad: accept bad records if there is a sound one.
         """
         if self.bad and not (skip_bad and self.items):
-            error = self.first_error(path)
-            hint = "; no record is left" if skip_bad else f"; {SKIP_BAD}"
-            raise FormatError(f"{error.reason}{hint}", error.path, error.line)
+            error = self.first_error()
+            raise error.because(f"{error.reason}; {'no record is left' if skip_bad else SKIP_BAD}")
         if not self.items:
-            raise FormatError("the file holds no record that can be read", path)
+            raise FormatError("the file holds no record that can be read", self.path)
 
-    def tell(self, path: str | Path) -> None:
+    def tell(self) -> None:
         """Warn of what the reader did beyond what the file says, a `ReadingNote` each."""
         for note in self.notes:
-            warnings.warn(f"{path}: {note}", ReadingNote, stacklevel=4)
+            warnings.warn(f"{self.path}: {note}", ReadingNote, stacklevel=4)
 
 
 def scan(
-    path: Readable | Source,
+    path: Readable,
     format_name: str | None = None,
     *,
     pair_by: str | None = None,
     as_written: bool = False,
     columns: Columns | None = None,
+    encoding: str | None = None,
     on_progress: Callable[[float], object] | None = None,
 ) -> Contents:
     """Read every record of a file, the bad ones with the reason.
 
     Args:
-        path: the file, or its `Source`; or a table in memory, a pandas DataFrame or a data set of
-            Hugging Face's library, whose rows are our own records or questions.
+        path: a file, which may be compressed; a folder, a glob or several files, which are read as
+            one data set; "-" for standard input; or a table in memory: a pandas DataFrame, a data
+            set of Hugging Face's library, a table of pyarrow or polars, records, or lists by
+            columns.
         format_name: its format; found from its content when None.
         pair_by: a further column, or key of `extra`, that the halves of a twin share; it takes the
             place of all that the file else says of twins. With None, a file is refused if a column
@@ -216,189 +214,120 @@ def scan(
             stands against a word ("because _had") where it is.
         columns: which columns hold question, choices and answer; the file is then read as rows
             of questions.
+        encoding: of a text; found if None (UTF-8; UTF-16 and UTF-32 with a byte-order mark).
         on_progress: called now and then with the share of a file's lines that is read, 0–1.
 
     Raises:
         FormatError: the file can't be opened or decoded, no format fits, nothing can be paired
             by that column, or the columns of questions can't be told.
     """
-    known, all_entries, notes, source, marked = _entries(path, format_name, columns, on_progress)
-    if source and on_progress and known is not QUESTIONS:
-        all_entries = _telling(all_entries, source.text.count("\n") + 1, on_progress)
-    entries = list(_distinct(all_entries))
+    rows = data.read(path, encoding=encoding)
+    if columns is not None:
+        if format_name not in (None, QUESTIONS.name):
+            raise FormatError(
+                f"columns are named for {QUESTIONS.name!r}, not for {format_name!r}", rows.path
+            )
+        format_name = QUESTIONS.name
+    known, rows, notes = found(rows, format_name)
+    lines = rows.source.text.count("\n") + 1 if rows.source else None
+    if known is QUESTIONS:
+        read = counted(rows, lines, on_progress) if on_progress and lines else rows
+        entries, said = read_questions(read, columns, rows.path, on_progress)
+        notes += said
+    else:
+        one_by_one = known.read(rows)
+        if on_progress and lines:
+            one_by_one = _reporting(one_by_one, lines, on_progress)
+        entries = list(one_by_one)
+        notes += lost_blanks(rows) if known is JSONL else []
+    entries = list(_distinct(entries))
     if not as_written:
         entries, apart = with_blanks_apart(entries)
         entries, repeats = without_repeats(entries) if known in (CSV, WINOGRANDE) else (entries, [])
         notes += apart + repeats
-    if pair_by and any(found.item for found in entries):
-        entries = _paired_by(entries, pair_by, place(path))
-    elif (
-        not as_written and not marked and (_have_blanks(entries) if known is QUESTIONS else source)
-    ):
+    notes += _controls_noted(entries)
+    marked = known.twin_names is None or rows.may_have(known.twin_names)
+    may_be_twins = _have_blanks(entries) if known is QUESTIONS else not marked
+    if pair_by and any(one.item for one in entries):
+        entries = _paired_by(entries, pair_by, rows.path)
+    elif may_be_twins and not as_written:
         entries, told = _with_twins_found(entries)
         notes += told
-    contents = Contents(known, [], [], [], (*notes, *_notes(entries)))
-    for found in with_lineages_checked(entries):
-        if found.item is None:
-            contents.bad.append(found)
+    notes += _notes(entries)
+    contents = Contents(known, [], [], [], tuple(notes), rows.path, rows.name)
+    for one in with_lineages_checked(entries):
+        if one.item is None:
+            contents.bad.append(one)
         else:
-            contents.items.append(found.item)
-            contents.lines.append(found.line)
-    if pair_by is None and not as_written and not marked:
+            contents.items.append(one.item)
+            contents.places.append(one.place)
+    if pair_by is None and not as_written and (known is QUESTIONS or not marked):
         problems = [item for item in contents.items if isinstance(item, Problem)]
-        refuse_unread_pairs(problems, place(path))
+        refuse_unread_pairs(problems, rows.path)
     return contents
-
-
-def _notes(entries: Sequence[Entry]) -> list[str]:
-    """Return the readers' notes on records: the first with its line, and how many there are."""
-    noted = [found for found in entries if found.note]
-    if not noted:
-        return []
-    more = f" ({len(noted):,} of {len(entries):,} records have such a note)" * (len(noted) > 1)
-    return [f"line {noted[0].line}: {noted[0].note}{more}"]
-
-
-def _telling(
-    entries: Iterable[Entry], lines: int, on_progress: Callable[[float], object]
-) -> Iterator[Entry]:
-    for n, found in enumerate(entries):
-        if n % EVERY == 0:
-            on_progress(min(1.0, found.line / lines))
-        yield found
-
-
-def _entries(
-    path: Readable | Source,
-    format_name: str | None,
-    columns: Columns | None,
-    on_progress: Callable[[float], object] | None,
-) -> tuple[Format, Iterable[Entry], list[str], Source | None, bool]:
-    """Return the format, its entries, what was done to read them, and the text of a file.
-
-    Last is whether the rows, or the format's reader, say which are twins, so that nothing else is
-    looked for.
-    """
-    asked = columns is not None or format_name == QUESTIONS.name
-    if isinstance(path, Source):
-        source = path
-    elif is_table(path) or is_parquet(path):
-        told = list(table_rows(path) if is_table(path) else parquet_rows(path))
-        first = next((row for _, _, row, _ in told if row is not None), {})
-        if not asked and JSONL.needs <= first.keys():
-            return JSONL, map(_own, told), _lost_places(told), None, "twin_id" in first
-        entries, notes = read_questions(told, columns, place(path), on_progress)
-        return QUESTIONS, entries, notes, None, False
-    else:
-        source = Source(path)
-    if columns is not None and format_name not in (None, QUESTIONS.name):
-        raise FormatError(
-            f"columns are named for {QUESTIONS.name!r}, not for {format_name!r}", source.path
-        )
-    known = QUESTIONS if asked else format_named(format_name) if format_name else detect(source)
-    if known is not QUESTIONS:
-        marked = known.silent_on_twins is None or not known.silent_on_twins(source)
-        return known, known.read(source), [], source, marked
-    rows, where = source_rows(source)
-    if on_progress:
-        rows = told_of(rows, source.text.count("\n") + 1, on_progress)
-    entries, notes = read_questions(rows, columns, source.path, on_progress)
-    return known, entries, where + notes, source, False
 
 
 def _have_blanks(entries: Iterable[Entry]) -> bool:
     return any(isinstance(one.item, Problem) and one.item.blank is not None for one in entries)
 
 
-_APART = re.compile(rf"(?<!\w){BLANK}(?!\w)")
-
-
-def _lost_places(told: Iterable[Told]) -> list[str]:
-    """Say so where a table may have lost that a `_` is a blank, as one made of JSON Lines has.
-
-    Where a row has a place, the table knows places, and a `_` inside a word is none.
-    """
-    rows = [row for _, _, row, _ in told if row is not None and "blank" in row]
-    placed = any(row["blank"] is not None for row in rows)
-    lone = [
-        row
-        for row in rows
-        if row["blank"] is None
-        and str(row["sentence"]).count(BLANK) == 1
-        and (_APART.search(str(row["sentence"])) or not placed)
-    ]
-    if not lone:
+def _notes(entries: Sequence[Entry]) -> list[str]:
+    """Return the readers' notes on records: the first with its place, and how many there are."""
+    noted = [one for one in entries if one.note]
+    if not noted:
         return []
+    more = f" ({len(noted):,} of {len(entries):,} records have such a note)" * (len(noted) > 1)
+    return [f"{noted[0].place.inside}: {noted[0].note}{more}"]
+
+
+_CONTROLS = re.compile(r"[\x80-\x9f]")
+"""Characters that no text has: what is left of Windows' quotes if cp1252 is taken for Latin-1."""
+
+
+def _controls_noted(entries: Iterable[Entry]) -> list[str]:
+    """Return a note if texts have C1 control characters, which people and models would read."""
+    found = [one for one in entries if one.item is not None and _has_controls(one.item)]
+    if not found:
+        return []
+    what = "record has" if len(found) == 1 else "records have"
     return [
-        f"{len(lone):,} of the texts have one '_' ({lone[0]['id']!r}, …) and are read as "
-        "questions, as their 'blank' is empty; if they are sentences, leave the column 'blank' out "
-        "of their table, or read the JSON Lines that it was made of: a table can't tell a key that "
-        "is left out from null"
+        f"{len(found):,} {what} control characters (U+0080 to U+009F), the first at "
+        f"{found[0].place.inside}: they are quotes or dashes of Windows-1252, if that was taken "
+        "for Latin-1; convert the original file again, with: iconv -f cp1252 -t utf-8"
     ]
 
 
-def _own(told: Told) -> Entry:
-    line, raw, row, reason = told
-    if row is None:
-        return Entry(line, raw, reason=reason)
-    flat = row.keys() >= _RELEASED and not isinstance(row["extra"], Mapping)
-    try:
-        row = _of_release(row) if flat else row
-    except ValueError as error:
-        return Entry(line, raw, reason=f"'extra' is not JSON of an object: {error}")
-    kept = {
-        key: int(value) if isinstance(value, float) and value.is_integer() else value
-        for key, value in row.items()
-        if value is not None or key in ("answer", "blank")
-    }
-    return entry(line, raw, lambda: problem_of(kept))
+def _has_controls(item: Item) -> bool:
+    texts = item.options if isinstance(item, Problem) else (item.candidate,)
+    return any(
+        not text.isascii() and _CONTROLS.search(text) is not None
+        for text in (item.sentence, *texts)
+    )
 
 
-_ORIGIN = tuple(known.name for known in fields(Origin))
-_OF_RELEASE = ("judges", "judged_by", "removed_by", "phase")
-_RELEASED = frozenset({*_ORIGIN, *_OF_RELEASE, "root", "parent", "declared", "edits", "extra"})
-"""The columns of a release's Parquet files that are no keys of our lines."""
-
-
-def _of_release(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the record of a row of a release's table, in which all that a problem has is flat."""
-    extra = parsed(row["extra"] or "{}")
-    if not isinstance(extra, dict):
-        raise ValueError("it is no object")
-    for name in _OF_RELEASE:
-        if row[name] is not None:
-            told = row[name]
-            extra[f"release.{name}"] = " ".join(told) if isinstance(told, list) else told
-    lineage = {name: row[name] for name in ("root", "parent", "edits", "declared")}
-    record = {name: value for name, value in row.items() if name not in _RELEASED}
-    if "blank" in extra:
-        record["blank"] = extra.pop("blank")
-    return record | {
-        "extra": extra or None,
-        "origin": {name: row[name] for name in _ORIGIN if row[name] is not None} or None,
-        "lineage": {k: v for k, v in lineage.items() if v is not None} or None,
-    }
-
-
-def place(path: Readable | Source) -> str:
-    """Return what a message calls a file, or a table in memory."""
-    if isinstance(path, Source):
-        return str(path.path)
-    return f"<{type(path).__name__}>" if is_table(path) else str(path)
+def _reporting(
+    entries: Iterable[Entry], lines: int, on_progress: Callable[[float], object]
+) -> Iterator[Entry]:
+    for n, one in enumerate(entries):
+        if n % EVERY == 0:
+            on_progress(min(1.0, one.line / lines))
+        yield one
 
 
 def _distinct(entries: Iterable[Entry]) -> Iterator[Entry]:
     """Turn a problem whose id was already used into a bad record."""
-    seen: dict[str, int] = {}
-    for found in entries:
-        problem = found.item
-        if isinstance(problem, Problem) and problem.id in seen:
-            reason = f"the id {problem.id!r} was already used at line {seen[problem.id]}"
-            yield Entry(found.line, found.raw, reason=reason)
+    seen: dict[str, Place] = {}
+    for one in entries:
+        problem = one.item
+        if not isinstance(problem, Problem):
+            yield one
             continue
-        if isinstance(problem, Problem):
-            seen[problem.id] = found.line
-        yield found
+        first = seen.setdefault(problem.id, one.place)
+        if first is one.place:
+            yield one
+            continue
+        where = first.inside if first.path == one.place.path else first
+        yield Entry(one.place, one.raw, reason=f"the id {problem.id!r} was already used at {where}")
 
 
 def with_blanks_apart(entries: Iterable[Entry]) -> tuple[list[Entry], list[str]]:
@@ -510,7 +439,7 @@ def with_lineages_checked(entries: Iterable[Entry]) -> list[Entry]:
         return checked
     for row, reason in check_lineages(Dataset(problems), complete=False).items():
         bad = checked[rows[row]]
-        checked[rows[row]] = Entry(bad.line, bad.raw, reason=reason)
+        checked[rows[row]] = Entry(bad.place, bad.raw, reason=reason)
     return checked
 
 
@@ -522,6 +451,7 @@ def read_items(
     pair_by: str | None = None,
     as_written: bool = False,
     columns: Columns | None = None,
+    encoding: str | None = None,
 ) -> list[Item]:
     """Read the problems or claims of a file, in order.
 
@@ -536,33 +466,36 @@ def read_items(
         pair_by: a further column that the halves of a twin share; see `scan`.
         as_written: neither look for twins nor mend blanks; see `scan`.
         columns: which columns hold question, choices and answer; see `scan`.
+        encoding: of a text; found if None.
 
     Raises:
         FormatError: no format fits, a record can't be read (file, line, reason), or none is left.
     """
     how = {"pair_by": pair_by, "as_written": as_written, "columns": columns}
-    return _sound(path, format_name, skip_bad, how).items
+    return _sound(data.read(path, encoding=encoding), format_name, skip_bad, how).items
 
 
 def _sound(
-    path: Readable, format_name: str | None, skip_bad: str | Path | None, how: Mapping[str, Any]
+    rows: Rows, format_name: str | None, skip_bad: str | Path | None, how: Mapping[str, Any]
 ) -> Contents:
-    """Return the contents of a file without bad records, and warn of its notes."""
-    contents = scan(path, format_name, **how)
+    """Return the contents of rows without bad records, and warn of its notes."""
+    contents = scan(rows, format_name, **how)
     if contents.bad and skip_bad is not None:
-        set_aside({place(path): contents.bad}, skip_bad)
-    contents.refuse(place(path), skip_bad=skip_bad is not None)
-    contents.tell(place(path))
+        set_aside(contents.bad, skip_bad)
+    contents.refuse(skip_bad=skip_bad is not None)
+    contents.tell()
     return contents
 
 
-def set_aside(bad: Mapping[str, Sequence[Entry]], path: str | Path) -> None:
-    """Write the bad records of files as JSON Lines with `file`, `line`, `reason` and `record`."""
+def set_aside(bad: Sequence[Entry], path: str | Path) -> None:
+    """Write bad records as JSON Lines with `file`, `line`, `reason` and `record`.
+
+    A row of a table has `row` in place of `line`.
+    """
     with write_aside(path) as file:
-        for name, entries in bad.items():
-            for found in entries:
-                record = {"file": name, "line": found.line, "reason": found.reason}
-                file.write(json.dumps(record | {"record": found.raw}, ensure_ascii=False) + "\n")
+        for one in bad:
+            record = {"file": one.place.path, one.place.unit: one.line, "reason": one.reason}
+            file.write(json.dumps(record | {"record": one.raw}, ensure_ascii=False) + "\n")
 
 
 def read(
@@ -573,16 +506,15 @@ def read(
     pair_by: str | None = None,
     as_written: bool = False,
     columns: Columns | None = None,
+    encoding: str | None = None,
 ) -> Dataset:
-    """Read a file of problems as a data set named after the file; see `read_items`.
-
-    A table in memory, a pandas DataFrame or a data set of Hugging Face's library, is read too.
+    """Read problems as a data set named after the file, from any container; see `read_items`.
 
     Raises:
         FormatError: as `read_items`, or the file holds claims.
     """
     how = {"pair_by": pair_by, "as_written": as_written, "columns": columns}
-    return problems_of(_sound(path, format_name, skip_bad, how), path)
+    return problems_of(_sound(data.read(path, encoding=encoding), format_name, skip_bad, how))
 
 
 def dataset_of(data: Dataset | Readable) -> Dataset:
@@ -590,7 +522,7 @@ def dataset_of(data: Dataset | Readable) -> Dataset:
     return data if isinstance(data, Dataset) else read(data)
 
 
-def problems_of(contents: Contents, path: Readable) -> Dataset:
+def problems_of(contents: Contents) -> Dataset:
     """Return the problems of a file as a data set named after it.
 
     Raises:
@@ -601,9 +533,9 @@ def problems_of(contents: Contents, path: Readable) -> Dataset:
         raise FormatError(
             "the file holds true-or-false claims, not problems; regroup them first with "
             "`winosmith convert --recast problems`",
-            place(path),
+            contents.path,
         )
-    return Dataset(problems, "table" if is_table(path) else stem(path))
+    return Dataset(problems, contents.name)
 
 
 def read_claims(

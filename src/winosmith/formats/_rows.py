@@ -1,26 +1,24 @@
-"""The rows of a file that may be questions, each with its columns, wherever the file has them.
+"""The rows that may be questions, each with its columns, wherever a container has them.
 
-A file is JSON Lines, one JSON value or a table. What one column holds together gets a column each;
-what stands inside a row becomes rows (`_nested`).
+The parts of one column get a column each; questions inside a row become rows (`_nested`).
 """
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from string import ascii_uppercase
 from typing import Any
 
+from winosmith import data
+from winosmith.data import Delimited, Record, Rows, Source
 from winosmith.errors import FormatError
-from winosmith.formats import _base, _columns
-from winosmith.formats._base import Source
+from winosmith.formats import _columns
 from winosmith.formats._choices import inside, lists, parted, spoken
 from winosmith.formats._columns import Columns, Row, plan
 from winosmith.formats._enclosed import enclosed
 from winosmith.formats._nested import flat, unfolded
-from winosmith.formats._tables import Told
 
 _LOOK = 20
 
@@ -31,52 +29,49 @@ PARSED, DRAFTED = 0.3, 0.7
 """Shares of the work of reading questions: where rows are parsed, and have their columns."""
 
 
-def told_of(
-    rows: Iterable[Told], lines: int, on_progress: Callable[[float], object]
-) -> Iterator[Told]:
-    """Yield rows, and tell how far their lines are; they become questions when all are there."""
-    for n, told in enumerate(rows):
+def counted(
+    rows: Rows, lines: int, on_progress: Callable[[float], object]
+) -> Iterator[data.Row[Record]]:
+    """Yield rows, and report how far their lines are; they become questions when all are there."""
+    for n, row in enumerate(rows):
         if n % EVERY == 0:
-            on_progress(min(1.0, told[0] / lines) * PARSED)
-        yield told
+            on_progress(min(1.0, row.place.number / lines) * PARSED)
+        yield row
 
 
-def source_rows(source: Source) -> tuple[Iterator[Told], list[str]]:
-    """Return the rows of a file of text, and where they were if that is not plain.
+def question_rows(rows: Rows) -> tuple[Rows, list[str]]:
+    """Return the rows of a container that may be questions, and a note if that is not plain."""
+    if rows.kind == "object":
+        way = enclosed(rows)
+        return (way.rows, [way.note] if way.note else []) if way else (rows, [])
+    if rows.kind != "delimited" or rows.source is None or not (named := _unnamed(rows.source)):
+        return rows, []
+    read = partial(Delimited(rows.source).rows, named, is_quoted=True)
+    note = f"the first line names no columns; they are read as {', '.join(map(repr, named))}"
+    return Rows(rows.path, "delimited", read, rows.source, header=named), [note]
 
-    It is JSON Lines, a JSON array, an object that holds one, or a table.
+
+def _unnamed(source: Source) -> tuple[str, ...]:
+    """Return names for the columns of a table without a header; none if it may have one.
+
+    MMLU's files have a question, its choices, and the letter of the right one, by which they are
+    recognised: each choice is the key somewhere, and no cell there is anything else.
     """
-    if source.start.startswith("["):
-        return _base.array_records(source), []
-    if source.start.startswith("{"):
-        found = enclosed(source)
-        return (found.rows, [found.where]) if found else (_base.line_records(source), [])
-    named = _unnamed(source)
-    told = f"the first line names no columns; they are read as {', '.join(map(repr, named))}"
-    rows = _base.rows(source, quoted=bool(named) or _base.quoted(source), header=named)
-    return rows, [told] if named else []
-
-
-def _unnamed(source: Source) -> list[str]:
-    """Return names for the columns of a table without a header; nothing where it may have one.
-
-    MMLU's files have a question, its choices, and the letter of the right one, which tells itself:
-    of so many choices each is the key somewhere, and no cell there is anything else.
-    """
-    mark = _base.separator_of(source)
-    cells = source.headers[mark]
+    table = Delimited(source)
+    cells = table.header
     signs = ascii_uppercase[: max(0, len(cells) - 2)]
-    if not 4 <= len(cells) <= len(ascii_uppercase) + 2 or cells[-1].strip() not in signs:
-        return []
+    if not 4 <= len(cells) <= len(ascii_uppercase) + 2 or cells[-1] not in signs:
+        return ()
+    names = ("question", *signs, "answer")
     try:
-        rows = [row for row in csv.reader(io.StringIO(source.text), delimiter=mark) if any(row)]
-    except csv.Error:
-        return []
-    keys = {row[-1].strip() for row in rows}
-    if {len(row) for row in rows} != {len(cells)} or not signs[-1] in keys <= set(signs):
-        return []
-    known = plans([cell.strip() for cell in cells], dict(zip(cells, rows[-1], strict=True)))
-    return [] if known else ["question", *signs, "answer"]
+        found = [row.values for row in table.rows(names, is_quoted=True)]
+    except FormatError:
+        return ()
+    keys = {row["answer"].strip() for row in found if row}
+    if not all(found) or not signs[-1] in keys <= set(signs):
+        return ()
+    known = plans(cells, dict(zip(cells, (found[-1] or {}).values(), strict=True)))
+    return () if known else names
 
 
 def plans(names: Sequence[str], row: Row) -> bool:
@@ -88,22 +83,31 @@ def plans(names: Sequence[str], row: Row) -> bool:
     return True
 
 
-def shaped(told: Iterable[Told], given: Columns) -> tuple[list[Told], list[str]]:
-    """Return rows with a column for whatever they hold together, and what was done, in sentences.
+def shaped(
+    rows: Iterable[data.Row[Record]], given: Columns
+) -> tuple[list[data.Row[Record]], list[str]]:
+    """Return rows with a column for each part of their values, and what was done, in sentences.
 
     Args:
-        told: the rows.
+        rows: of any container.
         given: the columns that the user names.
     """
     found = [
-        (line, raw, None if row is None else flat(row), reason) for line, raw, row, reason in told
+        row
+        if row.values is None or not isinstance(row.values.get("question"), Mapping)
+        else row._replace(values=flat(row.values))
+        for row in rows
     ]
     found, notes = unfolded(found, given)
-    rows, apart, lacks = _apart([row for _, _, row, _ in found if row is not None], given)
+    values, apart, lacks = _apart([row.values for row in found if row.values is not None], given)
     if apart:
-        anew = iter(rows)
-        split = [(*told, told[2] and next(anew)) for told in found]
-        found = [(line, raw, one, why or lacks) for line, raw, row, why, one in split]
+        new = iter(values)
+        found = [
+            row if row.values is None
+            else row._replace(values=one) if (one := next(new))
+            else row._replace(values=None, reason=lacks)
+            for row in found
+        ]  # fmt: skip
     return found, notes + apart
 
 
@@ -145,9 +149,9 @@ def _said_last(value: Any) -> Any:
     return turns[-1] if turns else value
 
 
-def recognises(source: Source) -> bool:
-    """Tell whether a file of text has columns of questions."""
-    names, record = _first_row(source)
+def recognises(rows: Rows) -> bool:
+    """Return whether rows have columns of questions."""
+    names, record = _first_row(rows)
     try:
         found = plan([*dict.fromkeys([*names, *record])], Columns(), [record])
     except FormatError:
@@ -157,36 +161,33 @@ def recognises(source: Source) -> bool:
     return not isinstance(alone, str) or lists(alone)
 
 
-def _first_row(source: Source) -> tuple[list[str], Row]:
+def _first_row(rows: Rows) -> tuple[list[str], Record]:
     """Return the names of the columns, and the first row that can be read, if one can."""
-    told, where = source_rows(source)
+    asked, _ = question_rows(rows)
     try:
-        first = [*islice((one for one in islice(told, _LOOK) if one[2]), 1)]
-        row = next((row for _, _, row, _ in shaped(first, Columns())[0] if row), {})
+        first = [*islice((row for row in islice(asked, _LOOK) if row.values is not None), 1)]
+        record = next((row.values for row in shaped(first, Columns())[0] if row.values), {})
     except FormatError:
-        row = {}
-    if source.start.startswith(("{", "[")) or where:
-        return [*row], row
-    return [cell.strip() for cell in max(source.headers.values(), key=len)], row
+        record = {}
+    return [*(record if asked.is_typed else asked.names)], record
 
 
-def lacking(source: Source) -> tuple[str, bool]:
-    """Return why a file of text is not read as questions, and whether it has a column of them.
+def lacking(rows: Rows) -> tuple[str, bool]:
+    """Return why rows are not read as questions, and whether they have a column of them.
 
-    "" where it has no columns.
+    "" if they have no columns.
     """
-    names, row = _first_row(source)
-    table = not source.start.startswith(("{", "[", "<"))
-    if len(names) < 2 or source.start.startswith("<"):
+    names, row = _first_row(rows)
+    if len(names) < 2:
         return "", False
     try:
         plan(names, Columns(), [row])
     except FormatError as error:
-        header = " (does the first line name the columns?)" if table else ""
-        named = _columns.names_of([names])
-        asks = _columns.first([*_columns.QUESTION.split(), "questions"], named) or named.families
-        where = "".join(f"{one}; " for one in source_rows(source)[1])
-        return f"{where}{error.reason}{header}", bool(asks)
+        where = "" if rows.is_typed else " (does the first line name the columns?)"
+        known = _columns.names_of([names])
+        asks = _columns.first([*_columns.QUESTION.split(), "questions"], known) or known.families
+        notes = "".join(f"{note}; " for note in question_rows(rows)[1])
+        return f"{notes}{error.reason}{where}", bool(asks)
     return (
         "the choices of its first row are no list of several: write a JSON list, or a column "
         "for each",

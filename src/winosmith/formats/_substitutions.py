@@ -17,9 +17,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from winosmith.data import Rows
 from winosmith.errors import ProblemError
 from winosmith.formats import _base
-from winosmith.formats._base import Entry, Format, Source
+from winosmith.formats._base import Entry, Format
 from winosmith.formats._twins import paired
 from winosmith.problem import BLANK, Problem
 from winosmith.text import whole_pieces
@@ -86,8 +87,8 @@ def _common(fillings: Sequence[Sequence[str]], most: int) -> int:
     )
 
 
-def _read(source: Source) -> Iterator[Entry]:
-    records = _base.array_records(source)
+def _read(rows: Rows) -> Iterator[Entry]:
+    records = _base.records(rows, ("question_id", "correctness"))
     questions = _base.together(records, lambda row: row.get("question_id"), ",\n")
     return _base.built(questions, lambda rows, _: _problem(rows))
 
@@ -95,7 +96,7 @@ def _read(source: Source) -> Iterator[Entry]:
 SUBSTITUTIONS = Format(
     name="substitutions",
     title="wsc273.json, pdp60.json: each option filled in",
-    recognises=lambda source: {"question_id", "substitution"} <= source.first_element.keys(),
+    recognises=_base.recognised("question_id", "substitution"),
     needs=frozenset({"question_id", "substitution"}),
-    read=lambda source: paired(_read(source)),
+    read=lambda rows: paired(_read(rows)),
 )

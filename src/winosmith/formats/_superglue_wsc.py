@@ -19,9 +19,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import IO, Any, Literal
 
+from winosmith.data import Rows
 from winosmith.errors import ProblemError
 from winosmith.formats import _base
-from winosmith.formats._base import Entry, Format, Item, Source, Writer
+from winosmith.formats._base import Entry, Format, Item, Writer
 from winosmith.problem import BLANK, Claim, Extra, Scalar
 from winosmith.text import occurrences, writing
 
@@ -150,11 +151,11 @@ def _units(records: Iterable[Record]) -> Sequence[Unit]:
     return [unit for unit in _UNITS if fits[unit] == max(fits.values())]
 
 
-def _read(source: Source) -> Iterator[Entry]:
+def _read(rows: Rows) -> Iterator[Entry]:
     """Yield the claims; those on the same blank of the same text get the first one's id."""
     first: dict[tuple[str, str | None], str] = {}
-    records = list(_base.line_records(source))
-    units = _units(record for _, _, record, _ in records if record is not None)
+    records = list(_base.records(rows, ("target", "label", "idx")))
+    units = _units(row.values for row in records if row.values is not None)
     for found in _base.built(records, lambda record, at: _claim(record, at, units)):
         claim = found.item
         if isinstance(claim, Claim):
@@ -170,6 +171,14 @@ def _note(claim: Claim, units: Sequence[Unit]) -> str | None:
         return None
     there = _there(claim.sentence.replace(BLANK, pronoun), index, pronoun, units)
     return f"'span2_index' is {index}, {there}; {pronoun!r} is read at its only place"
+
+
+def _recognises(rows: Rows) -> bool:
+    names = set(rows.names)
+    if not {"text", "target"} <= names:
+        return {"text"} | _SPANS <= names
+    target = rows.first.get("target")
+    return isinstance(target, Mapping) or str(target).lstrip().startswith("{")
 
 
 def _write(items: Sequence[Item], file: IO[str]) -> None:
@@ -246,10 +255,7 @@ def _candidate_at(claim: Claim, text: str) -> int:
 SUPERGLUE_WSC = Format(
     name="superglue-wsc",
     title="SuperGLUE-WSC and CLUEWSC: true-or-false claims with two spans",
-    recognises=lambda source: (
-        {"text", "target"} <= source.first_record.keys()
-        or {"text"} | _SPANS <= source.first_record.keys()
-    ),
+    recognises=_recognises,
     needs=frozenset({"text", "target"}),
     read=_read,
     writer=Writer(

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from winosmith.data import Place
 from winosmith.errors import FormatError
 from winosmith.formats._base import Entry, tidy
 from winosmith.formats._columns import listing
@@ -80,7 +81,7 @@ def paired_apart(entries: Iterable[Entry]) -> list[Entry]:
 
 def would_be_paired(problems: Sequence[Problem]) -> bool:
     """Return whether a file of problems without twin ids would get some, or be asked about them."""
-    entries = paired_apart(Entry(0, "", item=problem) for problem in problems)
+    entries = paired_apart(Entry(Place("", 0), "", item=problem) for problem in problems)
     found = any(isinstance(one.item, Problem) and one.item.twin_id for one in entries)
     return found or _unread_pairs(problems) is not None
 
@@ -214,7 +215,7 @@ def alike(problems: Sequence[Problem]) -> list[Pair]:
     Looked at are problems without a twin id and without a lineage. A pair looks like a twin as
     for `paired_apart`; where an answer is withheld, as far as that can be told without it.
     """
-    found = [Entry(row, "", item=problem) for row, problem in enumerate(problems)]
+    found = [Entry(Place("", row), "", item=problem) for row, problem in enumerate(problems)]
     return sorted(_mirrored(found, _may_be_twins))
 
 

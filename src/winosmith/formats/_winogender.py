@@ -13,9 +13,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from winosmith.data import Rows
 from winosmith.errors import ProblemError
 from winosmith.formats import _base
-from winosmith.formats._base import Entry, Format, Row, Source
+from winosmith.formats._base import Entry, Format, Row
 from winosmith.problem import BLANK, Extra, Problem
 
 _COLUMNS = ("sentid", "sentence")
@@ -81,27 +82,27 @@ def _expanded(row: Row) -> Iterator[tuple[str, str]]:
             yield f"{occupation}.{other}.{row['answer']}.{gender}.txt", sentence
 
 
-def _read_templates(source: Source) -> Iterator[Entry]:
-    for line, raw, row, reason in _base.rows(source, _TEMPLATE_COLUMNS):
+def _read_templates(rows: Rows) -> Iterator[Entry]:
+    for place, raw, row, reason in _base.cells(rows, _TEMPLATE_COLUMNS):
         if row is None:
-            yield Entry(line, raw, reason=reason)
+            yield Entry(place, raw, reason=reason)
             continue
         for sentid, sentence in _expanded(row):
-            yield _base.entry(line, raw, lambda: _problem(sentid, sentence))  # noqa: B023 - called here
+            yield _base.entry(place, raw, lambda: _problem(sentid, sentence))  # noqa: B023 - called here
 
 
 WINOGENDER = Format(
     name="winogender",
     title="Winogender: sentid and sentence, tab-separated",
-    recognises=lambda source: _base.has_columns(source, _COLUMNS),
+    recognises=_base.recognised(*_COLUMNS),
     needs=frozenset(_COLUMNS),
-    read=lambda source: _base.table(source, _from_row, _COLUMNS),
+    read=lambda rows: _base.built(_base.cells(rows, _COLUMNS), _from_row),
 )
 
 WINOGENDER_TEMPLATES = Format(
     name="winogender-templates",
     title="Winogender's templates, expanded",
-    recognises=lambda source: _base.has_columns(source, _TEMPLATE_COLUMNS),
+    recognises=_base.recognised(*_TEMPLATE_COLUMNS),
     needs=frozenset(_TEMPLATE_COLUMNS),
     read=_read_templates,
 )

@@ -23,23 +23,30 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import IO, Any
 
+from winosmith.data import Rows
 from winosmith.errors import ProblemError
 from winosmith.formats import _base
-from winosmith.formats._base import Format, Item, Source, Writer
+from winosmith.formats._base import Format, Item, Writer
+from winosmith.formats._csv import is_table_of_ours
+from winosmith.formats._evograd import is_evograd
 from winosmith.formats._twins import TASK, paired
 from winosmith.problem import Extra, Lineage, Problem
 
 _KEYS = frozenset({"qID", "sentence", "option1", "option2", "answer"})
 _NOTHING = Extra()
 
+_NUMBERS = ("pair_number", "associative", "switchable")
+
 PERTURBED_QID = re.compile(r"q([0-7])(\d+)")
 """One digit for the kind of change, then the 0-based schema of the WSC."""
 
 
-def _is_form(source: Source, *further: str) -> bool:
-    keys = source.first_record.keys()
-    told = {"ed", "pair_number"} & keys
-    return {"sentence", "option1", "option2"} <= keys and told == set(further)
+def _is_form(rows: Rows, *further: str) -> bool:
+    names = set(rows.names)
+    is_form = {"sentence", "option1", "option2"} <= names and {"ed", "pair_number"} & names == {
+        *further
+    }
+    return is_form and not is_evograd(rows) and not is_table_of_ours(rows)
 
 
 def _problem(record: Mapping[str, Any], position: int, format_key: str) -> Problem:
@@ -98,31 +105,32 @@ def _write(items: Sequence[Item], file: IO[str]) -> None:
 WINOGRANDE = Format(
     name="winogrande",
     title="WinoGrande 1.1",
-    recognises=lambda source: _is_form(source),
+    recognises=_is_form,
     needs=frozenset({"sentence", "option1", "option2"}),
-    read=lambda source: _base.json_lines(
-        source, lambda record, at: _problem(record, at, "winogrande")
+    read=lambda rows: _base.built(
+        _base.records(rows, {*rows.names} - _KEYS),
+        lambda record, at: _problem(record, at, "winogrande"),
     ),
     writer=Writer(
         _write,
         suffix=".jsonl",
         keeps=frozenset({"id", "sentence", "options", "answer"}),
     ),
-    silent_on_twins=lambda source: True,  # but for ids of the crowd's tasks, which are twin ids
+    twin_names=frozenset(),  # except for ids of the crowd's tasks, which are twin ids
 )
 
 WSC273_JSONL = Format(
     name="wsc273-jsonl",
     title="WSC273 in WinoGrande's form (wsc-273.jsonl)",
-    recognises=lambda source: _is_form(source, "ed"),
-    read=lambda source: paired(
-        _base.json_lines(source, lambda record, at: _problem(record, at, "wsc273"))
+    recognises=lambda rows: _is_form(rows, "ed"),
+    read=lambda rows: paired(
+        _base.built(_base.records(rows), lambda record, at: _problem(record, at, "wsc273"))
     ),
 )
 
 PERTURBED_JSONL = Format(
     name="perturbed-wsc-jsonl",
     title="perturbed WSC, one file for each kind of change",
-    recognises=lambda source: _is_form(source, "pair_number"),
-    read=lambda source: paired(_base.json_lines(source, _perturbed_problem)),
+    recognises=lambda rows: _is_form(rows, "pair_number"),
+    read=lambda rows: paired(_base.built(_base.records(rows, _NUMBERS), _perturbed_problem)),
 )

@@ -21,9 +21,10 @@ import re
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element
 
+from winosmith.data import Rows
 from winosmith.errors import ProblemError
 from winosmith.formats import _base
-from winosmith.formats._base import Entry, Format, Row, Source
+from winosmith.formats._base import Entry, Format, Row
 from winosmith.formats._twins import paired
 from winosmith.problem import Extra, Problem, Scalar
 
@@ -90,35 +91,35 @@ def _kept(schema: Element) -> dict[str, Scalar]:
     return kept
 
 
-def _entries(source: Source, first_id: int) -> Iterator[Entry]:
+def _entries(rows: Rows, first_id: int) -> Iterator[Entry]:
     # In a file that declares another encoding, an "Â" is meant.
-    mistaken = bool(_DECLARES_LATIN.match(source.start))
+    mistaken = bool(_DECLARES_LATIN.match(rows.start))
     return _base.built(
-        _base.elements(source, "schema"),
+        rows.elements("schema"),
         lambda schema, position: _problem(schema, str(first_id + position), mistaken),
     )
 
 
-def _is_collection(source: Source) -> bool:
-    return "<collection" in source.start and "<schema" in source.start
+def _is_collection(rows: Rows) -> bool:
+    return "<collection" in rows.start and "<schema" in rows.start
 
 
-def _has_counts(source: Source) -> bool:
-    return "<humanSubjects" in source.text
+def _has_counts(rows: Rows) -> bool:
+    return any("<humanSubjects" in source.text for source in rows.sources)
 
 
 WSC_XML = Format(
     name="wsc-xml",
     title="the Winograd Schema Challenge, 285 schemas as XML",
-    recognises=lambda source: _is_collection(source) and not _has_counts(source),
-    read=lambda source: paired(_entries(source, 0)),
+    recognises=lambda rows: _is_collection(rows) and not _has_counts(rows),
+    read=lambda rows: paired(_entries(rows, 0)),
 )
 
 PDP_XML = Format(
     name="pdp-xml",
     title="Pronoun Disambiguation Problems, with human counts",
-    recognises=lambda source: _is_collection(source) and _has_counts(source),
-    read=lambda source: _entries(source, 1),
+    recognises=lambda rows: _is_collection(rows) and _has_counts(rows),
+    read=lambda rows: _entries(rows, 1),
 )
 
 
@@ -150,7 +151,7 @@ def _problem_of_row(row: Row, position: int) -> Problem:
 WSC_CSV = Format(
     name="wsc-csv",
     title="the Winograd Schema Challenge as a table",
-    recognises=lambda source: _base.has_columns(source, _COLUMNS),
+    recognises=_base.recognised(*_COLUMNS),
     needs=frozenset(_COLUMNS),
-    read=lambda source: paired(_base.table(source, _problem_of_row, _COLUMNS)),
+    read=lambda rows: paired(_base.built(_base.cells(rows, _COLUMNS), _problem_of_row)),
 )

@@ -16,6 +16,7 @@ from typing import Any
 
 from winosmith import formats, validate
 from winosmith.blocks import Former, Side, blocks
+from winosmith.data import Place
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError
 from winosmith.escape import for_markdown, markdown_block, markdown_code
@@ -108,7 +109,7 @@ def _files(paths: Sequence[Path], format_name: str | None, pair_by: str | None) 
     if pair_by is None and len(paths) > 1:
         formats.refuse_unread_pairs([*every.values()], paths[0].parent)
     elif pair_by and len(paths) > 1:
-        entries = [formats.Entry(0, "", problem) for problem in every.values()]
+        entries = [formats.Entry(Place("", 0), "", problem) for problem in every.values()]
         paired = (entry.item for entry in formats.paired_by(entries, pair_by))
         every = {item.id: item for item in paired if isinstance(item, Problem)}
         parts = {part: Dataset((every[i] for i in data.ids), part) for part, data in parts.items()}

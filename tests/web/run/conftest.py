@@ -44,7 +44,7 @@ def adam(person: Callable[..., Any]) -> Any:
 def send(adam: Any, visit: Callable[..., Any]) -> Callable[..., Any]:
     """Return what sends a form of the admin's: `send("/admin/import/", file="…", as_="gold")`.
 
-    A text named `file` goes as a file called cups.csv.
+    A text named `file`, or bytes, goes as a file called cups.csv.
     """
     from django.core.files.uploadedfile import SimpleUploadedFile
 
@@ -58,7 +58,8 @@ def send(adam: Any, visit: Callable[..., Any]) -> Callable[..., Any]:
         if "body" in data:
             return browser.post(path, data["body"], content_type="application/octet-stream")
         if "file" in data:
-            data["file"] = SimpleUploadedFile("cups.csv", data["file"].encode())
+            raw = data["file"] if isinstance(data["file"], bytes) else data["file"].encode()
+            data["file"] = SimpleUploadedFile("cups.csv", raw)
         return browser.post(path, {"key": new_key(), **data})
 
     return form

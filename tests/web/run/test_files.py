@@ -119,13 +119,17 @@ def test_the_same_file_comes_in_once(
         ("one,two\n1,2\n", "cups.csv:1: no known format fits its content<"),
         ("PAR1\nand the rest", "Parquet is read by the command alone"),
         ("BZh91AY&SY", "it is packed; unpack it first"),
+        (
+            "a,b\n“c”,d\n".encode("cp1252"),
+            "cups.csv:2: the file is in Windows-1252 (cp1252), not UTF-8; save it as CSV UTF-8<",
+        ),
         (f"{HEAD}\nNo blank is here.,cup,jug,1\n", "No problem can come in."),
         ("\0\1\2", "cups.csv"),
         ("x" * 900_001, "at most 0.9 MB"),
     ],
 )
 def test_a_file_that_cannot_be_used_brings_the_form_back(
-    db: Any, send: Callable[..., Any], kept: Path, file: str, told: str
+    db: Any, send: Callable[..., Any], kept: Path, file: str | bytes, told: str
 ) -> None:
     """What is wrong stands at the field, what else was typed is there, and nothing is kept."""
     answer = send("/admin/import/", file=file, as_="valid", source="My own set", embargo="on")
@@ -134,7 +138,7 @@ def test_a_file_that_cannot_be_used_brings_the_form_back(
     assert told in page
     assert "My own set" in page
     assert 'value="valid" required id="id_as__1" checked' in page
-    main = page.partition("<main")[2].replace("bunzip2 --keep", "")
+    main = page.partition("<main")[2]
     assert "--" not in main  # no option of a command of ours
     assert not Deed.objects.exists()
     assert not list((kept / "uploads").glob("*"))

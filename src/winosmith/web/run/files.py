@@ -218,7 +218,10 @@ def look_at(
 
 
 def _without_options(reason: str) -> str:
-    """Return why a file can't be read, without options of commands: the form has its own list."""
+    """Return why a file can't be read, without commands and their options: the form has a list."""
+    for advice in ("; convert it first", "; name it with `encoding="):
+        if advice in reason:
+            return f"{reason.partition(advice)[0]}; save it as CSV UTF-8"
     return reason.partition("; name one with")[0].partition("; as questions")[0]
 
 

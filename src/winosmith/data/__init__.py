@@ -1,0 +1,52 @@
+"""One entry point for data: containers → rows with a place.
+
+>>> rows = read([{"question": "Why?", "answer": "so"}])
+>>> [(str(row.place), row.values) for row in rows]
+[('<list>, row 1', {'question': 'Why?', 'answer': 'so'})]
+"""
+
+from __future__ import annotations
+
+from winosmith.data._bytes import content, stem
+from winosmith.data._delimited import Delimited
+from winosmith.data._json import (
+    Member,
+    Record,
+    are_records,
+    array_records,
+    by_columns,
+    column_records,
+    has_lines,
+    id_records,
+    line_records,
+    members,
+)
+from winosmith.data._place import Place, Row
+from winosmith.data._rows import Kind, Readable, Rows, joined, read
+from winosmith.data._source import Source
+from winosmith.data._tables import is_table
+
+__all__ = [
+    "Delimited",
+    "Kind",
+    "Member",
+    "Place",
+    "Readable",
+    "Record",
+    "Row",
+    "Rows",
+    "Source",
+    "are_records",
+    "array_records",
+    "by_columns",
+    "column_records",
+    "content",
+    "has_lines",
+    "id_records",
+    "is_table",
+    "joined",
+    "line_records",
+    "members",
+    "read",
+    "stem",
+]

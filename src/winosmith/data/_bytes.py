@@ -1,0 +1,194 @@
+"""The bytes of files, unpacked if they are compressed: gzip, bzip2, xz, Zstandard, zip."""
+
+from __future__ import annotations
+
+import bz2
+import glob
+import gzip
+import io
+import lzma
+import sys
+import zipfile
+import zlib
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from pathlib import Path, PurePosixPath
+from typing import IO, Any, NamedTuple
+
+from winosmith.errors import FormatError, require
+
+_FREE, _TIMES, _AT_ONCE = 1 << 26, 300, 1 << 20
+"""Bytes that any file may unpack to, and the multiple of its own size that a larger one may:
+records pack to a fiftieth, and what packs to a thousandth is made to fill the memory."""
+
+_PIECE = 1 << 12
+"""Bytes of Zstandard that are unpacked at once: they give 128 MiB at most."""
+
+_OPENERS: dict[bytes, Any] = {
+    b"\x1f\x8b": gzip.open,
+    b"BZh": bz2.open,
+    b"\xfd7zXZ\x00": lzma.open,
+}
+_ZSTANDARD, _ZIP = b"\x28\xb5\x2f\xfd", b"PK\x03\x04"
+
+_SUFFIXES = (".gz", ".bz2", ".xz", ".zst", ".zip")
+
+STANDARD_INPUT = "-"
+
+
+class File(NamedTuple):
+    """A file, or one inside a zip archive.
+
+    Attributes:
+        path: of it; "quiz.zip/part.jsonl" inside an archive.
+        raw: its bytes, unpacked.
+    """
+
+    path: str
+    raw: bytes
+
+
+def files(path: str | Path) -> list[File]:
+    """Return a file, or the files of a zip archive by name, unpacked; "-" is standard input.
+
+    Raises:
+        FormatError: it can't be opened or unpacked, or unpacks to far more than records do.
+    """
+    try:
+        is_input = str(path) == STANDARD_INPUT
+        raw = _all_of(sys.stdin.buffer) if is_input else Path(path).read_bytes()
+    except OSError as error:
+        raise FormatError(error.strerror or str(error), path) from error
+    return _unpacked(File(str(path), raw), most_bytes(len(raw)))
+
+
+@lru_cache(maxsize=1)
+def _all_of(stream: IO[bytes]) -> bytes:
+    """Return the bytes of standard input, which can be read only once."""
+    return stream.read()
+
+
+def most_bytes(packed: int) -> int:
+    """Return the number of bytes that a file of so many may unpack to."""
+    return max(_FREE, _TIMES * packed)
+
+
+def content(path: str | Path) -> bytes:
+    """Return the bytes of one file, unpacked if it is compressed.
+
+    Raises:
+        FormatError: as `files`, or it is an archive of several files.
+    """
+    found = files(path)
+    if len(found) > 1:
+        raise FormatError(
+            f"the archive has {len(found)} files ({found[0].path}, …), and one is needed", path
+        )
+    return found[0].raw
+
+
+def stem(path: str | Path) -> str:
+    """Return the name of a file without its extension, and without that of its compression.
+
+    >>> stem("data/train.jsonl.gz"), stem("train.jsonl")
+    ('train', 'train')
+    """
+    path = Path(path)
+    return Path(path.stem).stem if path.suffix.lower() in _SUFFIXES else path.stem
+
+
+def expanded(path: str | Path) -> list[str]:
+    """Return the files that a path names, by name: a file, those of a folder, or of a glob.
+
+    Hidden files, and those in hidden folders, are omitted.
+
+    Raises:
+        FormatError: there is none.
+    """
+    given = Path(path)
+    if given.is_dir():
+        found = [one for one in given.rglob("*") if one.is_file()]
+        shown = [one for one in found if not _is_hidden(one.relative_to(given).parts)]
+    elif glob.has_magic(str(path)) and not given.exists():
+        found = [Path(one) for one in glob.glob(str(path), recursive=True)]  # noqa: PTH207 - absolute
+        shown = [one for one in found if one.is_file()]
+    else:
+        return [str(path)]
+    if not shown:
+        raise FormatError("there are no files", path)
+    return [str(one) for one in sorted(shown)]
+
+
+def _is_hidden(parts: Sequence[str]) -> bool:
+    return any(part.startswith((".", "__MACOSX")) for part in parts)
+
+
+def _unpacked(file: File, most: int) -> list[File]:
+    """Return the file or files that a file unpacks to, of `most` bytes in all."""
+    try:
+        if file.raw.startswith(_ZIP):
+            return _of_archive(file, most)
+        if file.raw.startswith(_ZSTANDARD):
+            return [File(file.path, _joined(_of_zstandard(file), most, file.path))]
+        for sign, opened in _OPENERS.items():
+            if file.raw.startswith(sign):
+                with opened(io.BytesIO(file.raw)) as stream:
+                    return [File(file.path, _joined(_pieces(stream), most, file.path))]
+    except (EOFError, OSError, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
+        raise FormatError(f"it is packed, and can't be unpacked: {error}", file.path) from error
+    return [file]
+
+
+def _of_archive(file: File, most: int) -> list[File]:
+    found = []
+    with zipfile.ZipFile(io.BytesIO(file.raw)) as archive:
+        if "[Content_Types].xml" in archive.namelist():
+            raise FormatError("it is a workbook; save its sheet as CSV in UTF-8", file.path)
+        for member in sorted(archive.infolist(), key=lambda one: one.filename):
+            if member.is_dir() or _is_hidden(PurePosixPath(member.filename).parts):
+                continue
+            path = f"{file.path}/{member.filename}"
+            if member.flag_bits & 1:
+                raise FormatError("it is encrypted; unpack it first", path)
+            with archive.open(member) as stream:
+                raw = _joined(_pieces(stream), most, file.path)
+            inside = _unpacked(File(path, raw), most)
+            most -= sum(len(one.raw) for one in inside)
+            found += inside
+    if not found:
+        raise FormatError("the archive has no files", file.path)
+    return [File(file.path, found[0].raw)] if len(found) == 1 else found
+
+
+def _pieces(stream: IO[bytes]) -> Iterable[bytes]:
+    while piece := stream.read(_AT_ONCE):
+        yield piece
+
+
+def _of_zstandard(file: File) -> Iterable[bytes]:
+    zstandard = require("zstandard", "zstd")
+    unpacker, rest = zstandard.ZstdDecompressor().decompressobj(), io.BytesIO(file.raw)
+    try:
+        while piece := rest.read(_PIECE):
+            while piece:
+                yield unpacker.decompress(piece)
+                piece = unpacker.unused_data if unpacker.eof else b""
+                if piece:  # another frame
+                    unpacker = zstandard.ZstdDecompressor().decompressobj()
+    except zstandard.ZstdError as error:
+        raise FormatError(f"it is packed, and can't be unpacked: {error}", file.path) from error
+    if not unpacker.eof:
+        raise FormatError("it is packed, and can't be unpacked: it is cut short", file.path)
+
+
+def _joined(pieces: Iterable[bytes], most: int, path: str) -> bytes:
+    found = bytearray()
+    for piece in pieces:
+        found += piece
+        if len(found) > most:
+            raise FormatError(
+                f"it unpacks to more than {_TIMES} times its size; if that is meant, unpack it "
+                "first",
+                path,
+            )
+    return bytes(found)

@@ -1,0 +1,164 @@
+"""Records as lines of cells: CSV, TSV, and the like."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from winosmith.data._place import Place, Row
+from winosmith.data._source import Source
+from winosmith.errors import FormatError
+from winosmith.outputs import unguarded
+
+_SEPARATORS = (",", ";", "\t")
+_DECLARED = re.compile(r'\ufeff?"?sep=(.)"?\r?\n', re.IGNORECASE)
+"""A first line that names the separator for Excel."""
+
+_NEWLINE = re.compile(r"\r\n?|\n")
+_WHOLE = re.compile(r'"(?:[^"]|"")*"')
+
+
+@dataclass(frozen=True)
+class Delimited:
+    r"""The cells of a text.
+
+    >>> table = Delimited(Source("a.csv", b"sep=;\nx;y\n1;\"a;b\"\n"))
+    >>> table.header, [row.values for row in table.rows()]
+    (('x', 'y'), [{'x': '1', 'y': 'a;b'}])
+    """
+
+    source: Source
+
+    @cached_property
+    def _begins(self) -> int:
+        """Where the header begins in the text."""
+        declared = _DECLARED.match(self.source.text)
+        return declared.end() if declared else 0
+
+    @cached_property
+    def separator(self) -> str:
+        """The separator that the file declares, or the one that cuts the header into most cells."""
+        declared = _DECLARED.match(self.source.text)
+        if declared:
+            return declared[1]
+        return max(_SEPARATORS, key=lambda mark: len(_cells(self._first_line, mark)))
+
+    @cached_property
+    def _first_line(self) -> str:
+        text = self.source.text
+        return next((line for line in text[self._begins :].split("\n") if line.strip()), "")
+
+    @cached_property
+    def header(self) -> tuple[str, ...]:
+        """The tidy cells of the first line."""
+        return tuple(cell.strip() for cell in _cells(self._first_line.rstrip("\r"), self.separator))
+
+    @cached_property
+    def is_quoted(self) -> bool:
+        r"""Whether quotation marks enclose cells, or are text.
+
+        They are text if every line has as many cells as the first without them, and one begins a
+        cell that it does not end, except if it is the only one: it was left open.
+
+        >>> Delimited(Source("a.tsv", b'x\ty\n"Why?" I asked.\tb\n')).is_quoted
+        False
+        >>> Delimited(Source("a.csv", b'x,y\n"a,b",c\n')).is_quoted
+        True
+        """
+        text, mark = self.source.text, self.separator
+        if '"' not in text:
+            return True
+        lines = [line.rstrip("\r") for line in text[self._begins :].split("\n") if line.strip()]
+        if len({line.count(mark) for line in lines}) > 1:
+            return True
+        cells = (cell.strip() for line in lines for cell in line.split(mark))
+        odd = [cell for cell in cells if cell.startswith('"') and not _WHOLE.fullmatch(cell)]
+        return not odd or text.count('"') == 1
+
+    def rows(
+        self, header: Sequence[str] = (), *, is_quoted: bool | None = None
+    ) -> Iterator[Row[Mapping[str, str]]]:
+        """Yield the cells of each row by column.
+
+        An apostrophe that prevents a cell from running as a formula is removed.
+
+        Args:
+            header: the names of the columns, if the first line is already a row.
+            is_quoted: whether quotation marks enclose cells; found if None.
+
+        Raises:
+            FormatError: a column occurs twice.
+        """
+        source, path = self.source, str(self.source.path)
+        is_quoted = self.is_quoted if is_quoted is None else is_quoted
+        text = source.text
+        starts = [self._begins]
+        starts += [found.end() for found in _NEWLINE.finditer(text, self._begins)]
+        above = text.count("\n", 0, self._begins)
+        reader = csv.reader(
+            io.StringIO(text[self._begins :] if self._begins else text, newline=""),
+            delimiter=self.separator,
+            quoting=csv.QUOTE_MINIMAL if is_quoted else csv.QUOTE_NONE,
+            strict=True,
+        )
+        names = list(header)
+        while True:
+            first = reader.line_num
+            try:
+                cells = next(reader, None)
+            except csv.Error as error:
+                place, raw = self._part(starts, first, reader.line_num, above, path)
+                lost = (
+                    f" (lines {place.number:,} to {reader.line_num + above:,} are lost)"
+                    if reader.line_num > first + 1
+                    else ""
+                )
+                reason = f"this is not a row of a table: {error}; is a quotation mark left open?"
+                yield Row(place, raw, None, reason + lost)
+                continue
+            if cells is None:
+                return
+            if not any(cell.strip() for cell in cells):
+                continue
+            if not names:
+                names = _names(cells, path, first + above + 1)
+                continue
+            while len(cells) > len(names) and not cells[-1].strip():
+                cells.pop()
+            place, raw = self._part(starts, first, reader.line_num, above, path)
+            if len(cells) == len(names):
+                yield Row(place, raw, dict(zip(names, map(unguarded, cells), strict=True)))
+            else:
+                reason = f"the row has {len(cells)} cells; the header has {len(names)}"
+                yield Row(place, raw, None, reason)
+
+    def _part(
+        self, starts: list[int], first: int, last: int, above: int, path: str
+    ) -> tuple[Place, str]:
+        """Return the place and text of the lines after `first`, up to `last`."""
+        start = starts[min(first, len(starts) - 1)]
+        end = starts[last] if last < len(starts) else len(self.source.text)
+        raw = self.source.text[start:end].rstrip("\r\n")
+        return Place(path, first + above + 1, "line", start, start + len(raw)), raw
+
+
+def _cells(line: str, separator: str) -> list[str]:
+    try:
+        return next(csv.reader(io.StringIO(line, newline=""), delimiter=separator), [])
+    except csv.Error:
+        return []
+
+
+def _names(cells: list[str], path: str, line: int) -> list[str]:
+    full = next(n for n in range(len(cells), 0, -1) if cells[n - 1].strip())
+    # A spreadsheet writes columns that were emptied; one alone may have been left unnamed.
+    names = [cell.strip() for cell in (cells[:full] if len(cells) - full > 1 else cells)]
+    twice = next((name for name, n in Counter(names).items() if n > 1), None)
+    if twice is not None:
+        raise FormatError(f"the column {twice!r} occurs twice", path, line)
+    return names

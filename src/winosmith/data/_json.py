@@ -1,0 +1,191 @@
+"""Records as JSON: one a line, in an array, by columns, by ids, or one object."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from winosmith.data._place import Place, Row
+from winosmith.data._source import Source
+from winosmith.records import DECODER, canonical, parsed
+
+Record = Mapping[str, Any]
+
+_SPACE = re.compile(r"\s*")
+
+_SPLIT = {"columns", "index", "data"}
+"""What `DataFrame.to_json(orient="split")` writes."""
+
+
+class Member(NamedTuple):
+    """A value of an object, and where it is in the text, [start, end)."""
+
+    start: int
+    end: int
+    value: Any
+
+
+def line_records(source: Source) -> Iterator[Row[Record]]:
+    """Yield the object of each line."""
+    path = str(source.path)
+    for number, at, line in source.numbered():
+        if not line or line.isspace():
+            continue
+        place = Place(path, number, "line", at, at + len(line))
+        try:
+            record = parsed(line)
+        except ValueError as error:
+            yield Row(place, line, None, f"the line is not JSON: {error}")
+            continue
+        if isinstance(record, dict):
+            yield Row(place, line, record)
+        else:
+            yield Row(place, line, None, _not_an_object(line))
+
+
+def array_records(source: Source, start: int | None = None) -> Iterator[Row[Record]]:
+    """Yield each element of a JSON array.
+
+    The array is the file's own, or begins at `start` inside it. After an element that is not JSON
+    nothing more can be read: the rest is one bad element.
+    """
+    text, path = source.text, str(source.path)
+    if start is None and not source.start.startswith("["):
+        raw = source.slice(1, 1)
+        yield Row(Place(path, 1, "line", 0, len(raw)), raw, None, "this is not a JSON array")
+        return
+    at = _after_space(text, text.index("[", start) + 1)
+    line, counted = 1, 0
+    while text[at : at + 1] != "]":
+        line, counted = line + text.count("\n", counted, at), at
+        try:
+            record, end = DECODER.raw_decode(text, at)
+        except (ValueError, RecursionError) as error:
+            what = "brackets nested too deep" if isinstance(error, RecursionError) else error
+            why = f"this is not JSON, and nothing after it can be read: {what}"
+            yield Row(Place(path, line, "line", at, len(text)), text[at:], None, why)
+            return
+        place, raw = Place(path, line, "line", at, end), text[at:end]
+        if isinstance(record, dict):
+            yield Row(place, raw, record)
+        else:
+            yield Row(place, raw, None, _not_an_object(raw))
+        at = _after_space(text, end)
+        if text[at : at + 1] == ",":
+            at = _after_space(text, at + 1)
+        elif text[at : at + 1] != "]":
+            why = "the array does not end; the file may be cut short"
+            yield Row(Place(path, line, "line", at, len(text)), text[at:], None, why)
+            return
+
+
+def _not_an_object(raw: str) -> str:
+    return f"this is not a JSON object: {raw[:40]!r}"
+
+
+def _after_space(text: str, at: int) -> int:
+    found = _SPACE.match(text, at)
+    return found.end() if found else at
+
+
+def has_lines(source: Source) -> bool:
+    """Return whether the first line is a record of its own, with more lines after it."""
+    lines = source.lines()
+    _, first = next(lines)
+    if next(lines, None) is None:
+        return False
+    try:
+        return isinstance(DECODER.decode(first.strip()), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def members(source: Source) -> dict[str, Member]:
+    """Return the values of a file that is one JSON object; nothing if it is something else."""
+    text = source.text
+    held: dict[str, Member] = {}
+    if not source.start.startswith("{") or has_lines(source):
+        return held
+    try:
+        at = _after_space(text, text.index("{") + 1)
+        while text[at : at + 1] != "}":
+            name, end = DECODER.raw_decode(text, at)
+            colon = _after_space(text, end)
+            if not isinstance(name, str) or text[colon : colon + 1] != ":" or name in held:
+                return {}
+            at = _after_space(text, colon + 1)
+            value, end = DECODER.raw_decode(text, at)
+            held[name] = Member(at, end, value)
+            at = _after_space(text, end)
+            if text[at : at + 1] == ",":
+                at = _after_space(text, at + 1)
+            elif text[at : at + 1] != "}":
+                return {}
+    except (ValueError, RecursionError):
+        return {}
+    return {} if text[at + 1 :].strip() else held
+
+
+def one_record(source: Source, held: Mapping[str, Member]) -> Iterator[Row[Record]]:
+    """Yield the object itself."""
+    text = source.text
+    start, end = text.index("{"), text.rindex("}") + 1
+    place = Place(str(source.path), _line(source, start), "line", start, end)
+    yield Row(place, text[start:end], {name: member.value for name, member in held.items()})
+
+
+def id_records(source: Source, held: Mapping[str, Member]) -> Iterator[Row[Record]]:
+    """Yield each value of an object of objects, with its name as `id`."""
+    for name, (start, end, value) in held.items():
+        row = {"id": name, **value}
+        place = Place(str(source.path), _line(source, start), "line", start, end)
+        yield Row(place, canonical(row), row)
+
+
+def column_records(path: str, columns: Sequence[Record]) -> Iterator[Row[Record]]:
+    """Yield the rows of `by_columns`, each with its number."""
+    for number, row in enumerate(columns, 1):
+        yield Row(Place(path, number, "row"), canonical(row), row)
+
+
+def by_columns(values: Record) -> list[Record] | None:
+    """Return the rows of columns: lists, or objects by the rows' numbers, as pandas writes them.
+
+    None if the values are something else. Lists of objects may be something else, too.
+
+    >>> by_columns({"question": ["Why?", "When?"], "answer": ["A", "B"]})
+    [{'question': 'Why?', 'answer': 'A'}, {'question': 'When?', 'answer': 'B'}]
+    >>> by_columns({"question": {"0": "Why?"}, "answer": {"0": "A"}})
+    [{'question': 'Why?', 'answer': 'A'}]
+    >>> by_columns({"columns": ["question", "answer"], "index": [0], "data": [["Why?", "A"]]})
+    [{'question': 'Why?', 'answer': 'A'}]
+    """
+    names, data = values.get("columns"), values.get("data")
+    if isinstance(names, list) and isinstance(data, list) and set(values) <= _SPLIT:
+        if all(isinstance(row, list) and len(row) == len(names) for row in data):
+            return [dict(zip(map(str, names), row, strict=True)) for row in data]
+        return None
+    columns = [*values.values()]
+    if len(columns) < 2:
+        return None
+    if all(isinstance(one, dict) for one in columns):
+        rows = list(columns[0])
+        if not rows or any(list(one) != rows for one in columns):
+            return None
+        return [{name: one[row] for name, one in values.items()} for row in rows]
+    if not all(isinstance(one, list) for one in columns) or len(set(map(len, columns))) > 1:
+        return None
+    if len(columns[0]) < 2 or all(map(are_records, columns)):
+        return None
+    return [dict(zip(values, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def are_records(value: Any) -> bool:
+    """Return whether a value is a list of objects."""
+    return isinstance(value, list) and bool(value) and all(isinstance(one, dict) for one in value)
+
+
+def _line(source: Source, at: int) -> int:
+    return bisect_right(source.starts, at)

@@ -1,0 +1,202 @@
+"""One entry point for data: `read` returns the rows of any container, each with its place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import islice
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+from xml.etree.ElementTree import Element
+
+from winosmith.data._bytes import STANDARD_INPUT, File, expanded, files, stem
+from winosmith.data._delimited import Delimited
+from winosmith.data._json import (
+    Record,
+    array_records,
+    line_records,
+    members,
+    one_record,
+)
+from winosmith.data._place import Row
+from winosmith.data._source import Source
+from winosmith.data._tables import is_stored, is_table, stored_rows, table_name, table_rows
+from winosmith.data._text import blocks
+from winosmith.data._xml import elements
+from winosmith.errors import FormatError
+
+Readable: TypeAlias = "str | PathLike[str] | Source | Rows | Sequence[str | PathLike[str]] | Any"
+"""A file, a folder, a glob, "-" for standard input; several of these; or a table in memory."""
+
+Kind = Literal["lines", "array", "object", "delimited", "xml", "table"]
+"""What a container is: JSON Lines, a JSON array, one JSON object, lines of cells, XML, a table."""
+
+_LOOK = 20
+"""The number of rows that are searched for a first good one, so that a bad one hides no format."""
+
+_DATA = frozenset(".json .jsonl .ndjson .csv .tsv .txt .xml .parquet .arrow .feather".split())
+"""The extensions of data, by which the files of a folder are chosen."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a container, or of several that are read as one.
+
+    Attributes:
+        path: the file, the folder, or "<DataFrame>".
+        kind: of the container; that of the first of several.
+        read: yields the rows, from the first one on at each call.
+        source: the text; None for a table, and for several containers.
+        parts: the containers, if there are several.
+        header: the names of the columns; found if None.
+    """
+
+    path: str
+    kind: Kind
+    read: Callable[[], Iterator[Row[Any]]] = field(repr=False)
+    source: Source | None = field(default=None, repr=False)
+    parts: tuple[Rows, ...] = field(default=(), repr=False)
+    header: tuple[str, ...] | None = field(default=None, repr=False)
+
+    def __iter__(self) -> Iterator[Row[Record]]:
+        return self.read()
+
+    @property
+    def is_typed(self) -> bool:
+        """Whether values have types; the cells of a delimited text are all texts."""
+        return self.kind != "delimited"
+
+    @property
+    def is_tabular(self) -> bool:
+        """Whether each row has the same names, so that a missing value is None."""
+        return self.kind in ("table", "delimited")
+
+    @property
+    def name(self) -> str:
+        """The name of the data set: of the file without its extensions, or of the folder."""
+        if self.path.startswith("<"):
+            return "table"
+        return Path(self.path).name if Path(self.path).is_dir() else stem(self.path)
+
+    @cached_property
+    def first(self) -> Record:
+        """The values of the first of the first rows that can be read; empty if there is none."""
+        if self.kind == "xml":
+            return {}
+        some = (row.values for row in islice(self.read(), _LOOK) if row.values is not None)
+        return next(some, {})
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns, or those of the first row's values."""
+        if self.header is not None:
+            return self.header
+        if self.kind == "delimited" and self.source:
+            return Delimited(self.source).header
+        return tuple(self.first)
+
+    def elements(self, tag: str) -> Iterator[Row[Element]]:
+        """Yield the elements of XML with a tag."""
+        for source in self.sources:
+            yield from elements(source, tag)
+
+    def blocks(self) -> Iterator[Row[list[str]]]:
+        """Yield the lines of each block between empty lines."""
+        for source in self.sources:
+            yield from blocks(source)
+
+    def may_have(self, names: Iterable[str]) -> bool:
+        """Return whether a row may have a value of one of these names."""
+        if self.parts:
+            return any(part.may_have(names) for part in self.parts)
+        if self.is_tabular or self.source is None:
+            return not set(names).isdisjoint(self.names)
+        return any(f'"{name}"' in self.source.text for name in names)
+
+    @property
+    def sources(self) -> list[Source]:
+        """The texts of all parts; a table has none."""
+        return [part.source for part in self.parts or (self,) if part.source]
+
+    @property
+    def start(self) -> str:
+        """The first 4,000 characters of a text, without white space before them; else ""."""
+        return self.sources[0].start if self.sources else ""
+
+
+def read(data: Readable, *, encoding: str | None = None) -> Rows:
+    """Return the rows of a container.
+
+    Args:
+        data: a path, or several; a folder gives its files with extensions of data, a glob the files
+            that it matches, "-" standard input. Files may be compressed. Or a table in memory.
+        encoding: of texts; found if None.
+
+    Raises:
+        FormatError: a file can't be opened, unpacked or decoded; there is none.
+    """
+    if isinstance(data, Rows):
+        return data
+    if isinstance(data, Source):
+        return _of_source(data)
+    if isinstance(data, str | PathLike):
+        return _of_paths([str(data)], str(data), encoding)
+    if is_table(data):
+        return Rows(table_name(data), "table", lambda: table_rows(data))
+    if isinstance(data, Sequence) and data and all(isinstance(one, str | PathLike) for one in data):
+        paths = [str(one) for one in data]
+        return _of_paths(paths, paths[0], encoding)
+    raise FormatError(f"a path or a table is needed, not {data!r}"[:200])
+
+
+def _of_paths(paths: Sequence[str], name: str, encoding: str | None) -> Rows:
+    found = [_of_file(file, encoding) for path in paths for file in _files(path)]
+    return found[0] if len(found) == 1 else joined(found, name)
+
+
+def _files(path: str) -> list[File]:
+    if path == STANDARD_INPUT:
+        return [File("<stdin>", one.raw) for one in files(path)]
+    given = expanded(path)
+    if Path(path).is_dir():
+        given = [one for one in given if _is_data(one)]
+        if not given:
+            raise FormatError(
+                f"the folder has no data: no file ends in {', '.join(sorted(_DATA))}", path
+            )
+    return [file for one in given for file in files(one)]
+
+
+def _is_data(path: str) -> bool:
+    return any(suffix in _DATA for suffix in map(str.lower, Path(path).suffixes[-2:]))
+
+
+def joined(parts: Sequence[Rows], path: str) -> Rows:
+    """Return the rows of several containers as one."""
+    return Rows(
+        path,
+        parts[0].kind,
+        lambda: (row for part in parts for row in part),
+        parts=tuple(parts),
+    )
+
+
+def _of_file(file: File, encoding: str | None) -> Rows:
+    if is_stored(file.raw):
+        return Rows(file.path, "table", lambda: stored_rows(file))
+    return _of_source(Source(file.path, file.raw, encoding))
+
+
+def _of_source(source: Source) -> Rows:
+    path = str(source.path)
+    if source.start.startswith("["):
+        return Rows(path, "array", lambda: array_records(source), source)
+    if source.start.startswith("{"):
+        if held := members(source):
+            return Rows(path, "object", lambda: one_record(source, held), source)
+        return Rows(path, "lines", lambda: line_records(source), source)
+    if source.start.startswith("<"):
+        return Rows(path, "xml", lambda: iter(()), source)
+    return Rows(path, "delimited", Delimited(source).rows, source)

@@ -1,0 +1,181 @@
+"""The text of one file, decoded: `Source`."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+
+from winosmith.data._bytes import content
+from winosmith.errors import FormatError
+
+_DECLARED = re.compile(rb"""<\?xml[^>]*encoding=["']([A-Za-z0-9._-]+)["']""")
+
+_WIDE = {
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+"""Byte-order marks; that of UTF-32 begins as that of UTF-16 does, so it is first."""
+
+CONTROLS = re.compile(r"[\x80-\x9f]")
+"""Characters that Latin-1 has for the bytes at which cp1252 has quotes and dashes."""
+
+_LOOK, _MOST_FOREIGN = 1 << 20, 4
+"""Bytes that are looked at; in the languages of cp1252 a quarter of them at most is not ASCII."""
+
+
+class Source:
+    """The text of one file, decoded, and the first looks at it.
+
+    Args:
+        path: the file.
+        raw: its bytes; read from it if None, and unpacked if it is compressed. Records inside
+            another file are given so, and errors name that file.
+        encoding: of the text; found if None.
+
+    Attributes:
+        path: the file.
+        text: its whole text, without a byte-order mark, newlines as they are.
+
+    Raises:
+        FormatError: the file is empty, can't be opened, or is in an encoding that is not found
+            (with the line): UTF-8 is, UTF-16 and UTF-32 with a byte-order mark, and what an XML
+            file declares.
+    """
+
+    def __init__(self, path: str | Path, raw: bytes | None = None, encoding: str | None = None):
+        self.path = Path(path)
+        raw = content(self.path) if raw is None else raw
+        if not raw.strip():
+            raise FormatError("the file is empty", self.path)
+        self.text = _decoded(raw, self.path, encoding)
+        if not self.text.strip():
+            raise FormatError("the file is empty", self.path)
+
+    def lines(self) -> Iterator[tuple[int, str]]:
+        """Yield each line that is not blank, with its 1-based number."""
+        for number, _, line in self.numbered():
+            if line.strip():
+                yield number, line
+
+    def numbered(self) -> Iterator[tuple[int, int, str]]:
+        """Yield each line, blank or not: its 1-based number, its offset in the text, its text.
+
+        Only line feeds end a line: the other separators of Unicode may be inside a sentence.
+        """
+        text, at, number = self.text, 0, 1
+        while (end := text.find("\n", at)) >= 0:
+            yield number, at, text[at:end].rstrip("\r")
+            at, number = end + 1, number + 1
+        yield number, at, text[at:].rstrip("\r")
+
+    def slice(self, first: int, last: int) -> str:
+        """Return the lines from `first` to `last`, 1-based and both included."""
+        starts = self.starts
+        end = starts[last] - 1 if last < len(starts) else len(self.text)
+        return self.text[starts[first - 1] : end]
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """The offset of each line in the text."""
+        return [0, *(found.end() for found in re.finditer("\n", self.text))]
+
+    @cached_property
+    def start(self) -> str:
+        """The first 4,000 characters, without the white space before them."""
+        return self.text.lstrip()[:4000]
+
+
+_PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd", b"PK\x03\x04")
+"""How compressed files begin: given as they are, they are not unpacked."""
+
+_NO_TEXT = {
+    **dict.fromkeys(_PACKED, "it is packed; unpack it first"),
+    **dict.fromkeys((b"ARROW1", b"FEA1", b"\xff\xff\xff\xff"), "it is a table of Arrow, not text"),
+    b"%PDF": "it is a PDF; rows with columns are needed",
+    b"version https://git-lfs": "it is a pointer of Git LFS in the place of the file: git lfs pull",
+}
+"""How files begin that have no text of ours, and what to do."""
+
+_NO_DATA = ("<!doctype html", "<html")
+
+
+def _refuse_others(raw: bytes, path: Path) -> None:
+    """Refuse a file that is not text, or not data, with what to do."""
+    for start, what in _NO_TEXT.items():
+        if raw.startswith(start):
+            raise FormatError(what, path)
+    if raw[:1000].decode("latin-1").lstrip().casefold().startswith(_NO_DATA):
+        raise FormatError("it is a web page, not data; download the file itself", path)
+
+
+def _decoded(raw: bytes, path: Path, encoding: str | None) -> str:
+    _refuse_others(raw, path)
+    if encoding is not None:
+        return _in(raw, encoding, path, "as it is said to be")
+    for mark, wide in _WIDE.items():
+        if raw.startswith(mark):
+            return _in(raw, wide, path, "as its byte-order mark says")
+    if unmarked := _without_mark(raw):
+        raise _other_encoding(unmarked.upper(), unmarked, path)
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        declared = _DECLARED.match(raw)
+        if declared and declared[1].lower() not in (b"utf-8", b"utf8"):
+            return _in(raw, declared[1].decode("ascii"), path, "as it declares")
+        line = raw.count(b"\n", 0, error.start) + 1
+    if _is_western(raw):
+        windows = CONTROLS.search(raw.decode("latin-1"))
+        name = "Windows-1252 (cp1252)" if windows else "Latin-1 or Windows-1252 (cp1252)"
+        raise _other_encoding(name, "cp1252", path, line)
+    raise FormatError(
+        "the text is not UTF-8, and its encoding is not known; name it with `encoding=`, such as "
+        "'cp1251', 'gb18030' or 'shift_jis', or save the file in UTF-8",
+        path,
+        line,
+    )
+
+
+def _other_encoding(name: str, codec: str, path: Path, line: int | None = None) -> FormatError:
+    return FormatError(
+        f"the file is in {name}, not UTF-8; convert it first, for example with: iconv -f {codec} "
+        f"-t utf-8, or name its encoding with `encoding={codec!r}`",
+        path,
+        line,
+    )
+
+
+def _without_mark(raw: bytes) -> str | None:
+    """Return the encoding of wide text without a byte-order mark, by where its zeros are."""
+    zeros = [not byte for byte in raw[:4]]
+    return {
+        (False, True, True, True): "utf-32le",
+        (True, True, True, False): "utf-32be",
+        (False, True, False, True): "utf-16le",
+        (True, False, True, False): "utf-16be",
+    }.get(tuple(zeros))  # type: ignore[arg-type]
+
+
+def _is_western(raw: bytes) -> bool:
+    r"""Return whether a text may be in Windows' encoding for Western Europe, mostly ASCII.
+
+    >>> _is_western(b"\x93Why?\x94 it asks"), _is_western("Почему?".encode("cp1251"))
+    (True, False)
+    """
+    try:
+        raw.decode("cp1252")
+    except UnicodeDecodeError:
+        return False
+    return _MOST_FOREIGN * sum(byte >= 0x80 for byte in raw[:_LOOK]) <= len(raw[:_LOOK])
+
+
+def _in(raw: bytes, encoding: str, path: Path, why: str) -> str:
+    try:
+        return raw.decode(encoding).removeprefix("\ufeff")
+    except (LookupError, ValueError) as error:  # some codecs raise errors of other kinds
+        raise FormatError(f"the text is not {encoding}, {why}", path) from error

@@ -1,0 +1,71 @@
+"""Records as elements of XML."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+from xml.etree.ElementTree import Element, ParseError, TreeBuilder
+
+from defusedxml import DefusedXmlException
+from defusedxml.ElementTree import DefusedXMLParser
+
+from winosmith.data._place import Place, Row
+from winosmith.data._source import Source
+
+_DECLARATION = re.compile(r"\s*<\?xml[^>]*\?>")
+
+
+def elements(source: Source, tag: str) -> Iterator[Row[Element]]:
+    """Yield the elements with a tag; a row without one, with the reason, where the XML breaks.
+
+    A document type is skipped, not fetched; declared entities are refused. After a place that is
+    not well-formed nothing more can be read, by the rules of XML.
+    """
+    builder = _Located(tag)
+    parser = DefusedXMLParser(target=builder, forbid_dtd=False)
+    builder.position = parser.parser
+    # The text is already decoded: the encoding that it declares would be applied twice.
+    text = _DECLARATION.sub(lambda found: "\n" * found[0].count("\n"), source.text, count=1)
+    reason, line = None, 1
+    try:
+        parser.feed(text)
+        parser.close()
+    except ParseError as error:
+        line = error.position[0]
+        reason = f"the XML is not well-formed, and nothing after it can be read: {error}"
+    except DefusedXmlException as error:
+        line = parser.parser.CurrentLineNumber
+        reason = f"the XML declares entities, which are refused: {type(error).__name__}"
+    for first, last, element in builder.found:
+        yield Row(*_lines(source, first, last), element)
+    if reason:
+        yield Row(*_lines(source, line, line), None, reason)
+
+
+def _lines(source: Source, first: int, last: int) -> tuple[Place, str]:
+    first = min(first, len(source.starts))  # expat counts a lone carriage return, too
+    raw, start = source.slice(first, last), source.starts[first - 1]
+    return Place(str(source.path), first, "line", start, start + len(raw)), raw
+
+
+class _Located(TreeBuilder):
+    """Builds the tree, and notes the lines where each record starts and ends."""
+
+    def __init__(self, record: str):
+        super().__init__()
+        self.record = record
+        self.position: Any = None
+        self.found: list[tuple[int, int, Element]] = []
+        self._started = 0
+
+    def start(self, tag: str, attrs: Mapping[str, str], /) -> Element:
+        if tag == self.record:
+            self._started = self.position.CurrentLineNumber
+        return super().start(tag, dict(attrs))
+
+    def end(self, tag: str, /) -> Element:
+        element = super().end(tag)
+        if tag == self.record:
+            self.found.append((self._started, self.position.CurrentLineNumber, element))
+        return element

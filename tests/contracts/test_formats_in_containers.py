@@ -1,0 +1,278 @@
+"""Every format is read from every container that can store its records, with the same result."""
+
+from __future__ import annotations
+
+import bz2
+import csv
+import gzip
+import io
+import json
+import lzma
+import sys
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas
+import pytest
+
+from tests.contracts.test_formats import NAMES, TEXTS
+from winosmith import data, formats
+from winosmith.errors import FormatError
+
+pyarrow = pytest.importorskip("pyarrow")
+datasets = pytest.importorskip("datasets")
+zstandard = pytest.importorskip("zstandard")
+feather = pytest.importorskip("pyarrow.feather")
+parquet = pytest.importorskip("pyarrow.parquet")
+
+Records = Sequence[Mapping[str, Any]]
+
+
+class Stored(NamedTuple):
+    """Records in a container: what is read, and how messages name its last record."""
+
+    container: Any
+    last: str
+
+
+def _lines(records: Records) -> bytes:
+    return "".join(json.dumps(record) + "\n" for record in records).encode()
+
+
+def _array(records: Records) -> str:
+    return "[\n" + ",\n".join(map(json.dumps, records)) + "\n]"
+
+
+def _columns(records: Records) -> dict[str, list[Any]]:
+    names = dict.fromkeys(name for record in records for name in record)
+    return {name: [record.get(name) for record in records] for name in names}
+
+
+def _delimited(records: Records, separator: str, encoding: str = "utf-8", above: str = "") -> bytes:
+    file = io.StringIO()
+    writer = csv.DictWriter(file, [*_columns(records)], delimiter=separator)
+    writer.writeheader()
+    for record in records:
+        cells = {name: value if isinstance(value, str) else json.dumps(value)
+                 for name, value in record.items() if value is not None}  # fmt: skip
+        writer.writerow(cells)
+    return (above + file.getvalue()).encode(encoding)
+
+
+def _in_file(
+    raw: Callable[[Records], bytes], above: int = 0, unit: str = "line"
+) -> Callable[[Records, Path], Stored]:
+    """Return the container of one file, in which the first record is `above` lines down."""
+
+    def store(records: Records, folder: Path) -> Stored:
+        path = folder / "file"
+        path.write_bytes(raw(records))
+        number = len(records) + above
+        return Stored(path, f"{path}:{number}" if unit == "line" else f"{path}, row {number}")
+
+    return store
+
+
+def _in_memory(table: Callable[[Records], Any]) -> Callable[[Records, Path], Stored]:
+    def store(records: Records, folder: Path) -> Stored:
+        made = table(records)
+        return Stored(made, f"<{type(made).__name__}>, row {len(records)}")
+
+    return store
+
+
+def _in_folder(records: Records, folder: Path) -> Stored:
+    for number, record in enumerate(records):
+        (folder / f"{number}.json").write_text(json.dumps(record, indent=1), "utf-8")
+    return Stored(folder, f"{folder / f'{len(records) - 1}.json'}:1")
+
+
+def _zipped(files: Mapping[str, bytes]) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, raw in files.items():
+            archive.writestr(name, raw)
+    return file.getvalue()
+
+
+def _in_archive(records: Records, folder: Path) -> Stored:
+    path = folder / "parts.zip"
+    last = gzip.compress(_lines(records[-1:]))
+    path.write_bytes(_zipped({"a.jsonl": _lines(records[:-1]), "b/c.jsonl.gz": last}))
+    return Stored(path, f"{path}/b/c.jsonl.gz:1")
+
+
+def _in_files(records: Records, folder: Path) -> Stored:
+    for name, part in {"a.jsonl": records[:-1], "b.jsonl": records[-1:]}.items():
+        (folder / name).write_bytes(_lines(part))
+    return Stored([folder / "a.jsonl", folder / "b.jsonl"], f"{folder / 'b.jsonl'}:1")
+
+
+def _in_glob(records: Records, folder: Path) -> Stored:
+    return Stored(str(folder / "*.jsonl"), _in_files(records, folder).last)
+
+
+def _arrow(records: Records, how: str) -> bytes:
+    table, sink = pyarrow.Table.from_pylist(list(records)), pyarrow.BufferOutputStream()
+    if how == "parquet":
+        parquet.write_table(table, sink)
+    elif how == "feather":
+        feather.write_feather(table, sink)
+    else:
+        with (pyarrow.ipc.new_stream if how == "stream" else pyarrow.ipc.new_file)(
+            sink, table.schema
+        ) as writer:
+            writer.write_table(table)
+    return bytes(sink.getvalue())
+
+
+CONTAINERS: dict[str, Callable[[Records, Path], Stored]] = {
+    "JSON Lines": _in_file(_lines),
+    "JSON array": _in_file(lambda records: _array(records).encode(), above=1),
+    "records under a key": _in_file(
+        lambda records: f'{{"name": "x", "data": {_array(records)}}}'.encode(), above=1
+    ),
+    "object of arrays": _in_file(lambda r: json.dumps(_columns(r)).encode(), unit="row"),
+    "an object a file, in a folder": _in_folder,
+    "CSV": _in_file(lambda records: _delimited(records, ","), above=1),
+    "CSV with sep= in UTF-16": _in_file(
+        lambda records: _delimited(records, ";", "utf-16", "sep=;\r\n"), above=2
+    ),
+    "TSV": _in_file(lambda records: _delimited(records, "\t"), above=1),
+    "gzip": _in_file(lambda records: gzip.compress(_lines(records))),
+    "bzip2": _in_file(lambda records: bz2.compress(_lines(records))),
+    "xz": _in_file(lambda records: lzma.compress(_lines(records))),
+    "Zstandard": _in_file(lambda r: zstandard.ZstdCompressor().compress(_lines(r))),
+    "zip": _in_file(lambda records: _zipped({"rows.jsonl": _lines(records)})),
+    "zip of several files": _in_archive,
+    "several files": _in_files,
+    "glob": _in_glob,
+    "list of records": _in_memory(list),
+    "lists by columns": _in_memory(_columns),
+    "DataFrame": _in_memory(lambda records: pandas.DataFrame(list(records))),
+    "Arrow table": _in_memory(lambda records: pyarrow.Table.from_pylist(list(records))),
+    "Dataset": _in_memory(lambda records: datasets.Dataset.from_list(list(records))),
+    "DatasetDict": _in_memory(
+        lambda records: datasets.DatasetDict(train=datasets.Dataset.from_list(list(records)))
+    ),
+    "Parquet": _in_file(lambda records: _arrow(records, "parquet"), unit="row"),
+    "Feather": _in_file(lambda records: _arrow(records, "feather"), unit="row"),
+    "Arrow file": _in_file(lambda records: _arrow(records, "file"), unit="row"),
+    "Arrow stream": _in_file(lambda records: _arrow(records, "stream"), unit="row"),
+}
+
+OF_TEXT = {
+    "wsc-xml": "its records are elements of XML",
+    "pdp-xml": "its records are elements of XML",
+    "copa-xml": "its records are elements of XML",
+    "dpr": "its records are four lines, without names",
+}
+"""Formats that no container of names and values can store; the compressions store them."""
+
+COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {
+    "gzip": gzip.compress,
+    "bzip2": bz2.compress,
+    "xz": lzma.compress,
+    "Zstandard": lambda raw: zstandard.ZstdCompressor().compress(raw),
+    "zip": lambda raw: _zipped({"file": raw}),
+}
+
+BAD: dict[str, dict[str, Any]] = {
+    "winosmith": {"id": "c", "answer": 7},
+    "csv": {"answer": "7"},
+    "winogrande": {"qID": "B-1", "answer": "7"},
+    "wsc-csv": {"label": "7"},
+    "wsc273-jsonl": {"qID": "wsc-3", "answer": "7"},
+    "substitutions": {"question_id": 2},
+    "superglue-wsc": {"text": "The cup broke."},
+    "superglue-copa": {"question": "reason"},
+    "dpr-tsv": {"index": "2"},
+    "knowref": {"sentence_with_pronoun": "Ann fell."},
+    "winogender": {"sentid": "nurse"},
+    "winogender-templates": {"answer": "5"},
+    "perturbed-wsc": {"pron": "she"},
+    "perturbed-wsc-jsonl": {"qID": "wsc12"},
+    "evograd": {"index": "2", "distance": "far"},
+    "questions": {"choices": ["the cup"]},
+}
+"""What is changed in the last record of a format's small file to make a further, bad one."""
+
+
+def _records(folder: Path, name: str) -> list[Mapping[str, Any]]:
+    path = folder / "small"
+    path.write_bytes(TEXTS[name].encode())
+    return [row.values for row in data.read(path) if row.values is not None]
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in OF_TEXT])
+def test_a_format_is_read_from_every_container(tmp_path: Path, name: str, container: str) -> None:
+    """The items are those of its published file, and a bad record is named by its place."""
+    records = _records(tmp_path, name)
+    expected = formats.read_items(tmp_path / "small")
+    (tmp_path / "small").unlink()
+    stored = CONTAINERS[container]([*records, {**records[-1], **BAD[name]}], tmp_path)
+    found = formats.scan(stored.container)
+    assert found.items == expected
+    assert {str(bad.place) for bad in found.bad} == {stored.last}
+    with pytest.raises(FormatError) as caught:
+        formats.read_items(stored.container)
+    assert str(caught.value).startswith(f"{stored.last}: ")
+
+
+@pytest.mark.parametrize("compression", COMPRESSIONS)
+@pytest.mark.parametrize("name", OF_TEXT)
+def test_a_format_of_text_is_read_compressed(tmp_path: Path, name: str, compression: str) -> None:
+    """The items, and the lines of bad records, are those of the file itself."""
+    path = tmp_path / "file"
+    text = (
+        TEXTS[name].replace(">A  <", ">Z<").replace('id="2"', "").replace("jug\nthe cup", "jug\nx")
+    )
+    path.write_bytes(text.encode())
+    plain = formats.scan(path)
+    path.write_bytes(COMPRESSIONS[compression](text.encode()))
+    again = formats.scan(path)
+    assert (again.items, again.bad) == (plain.items, plain.bad)
+    assert len(plain.bad) == 1
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in OF_TEXT])
+def test_a_span_is_that_of_the_record(tmp_path: Path, name: str) -> None:
+    """The text from a record's start to its end is its own, in JSON Lines, an array and CSV."""
+    records = _records(tmp_path, name)
+    for container in ("JSON Lines", "JSON array", "CSV with sep= in UTF-16"):
+        rows = data.read(CONTAINERS[container](records, tmp_path).container)
+        assert rows.source is not None
+        for row in rows:
+            assert rows.source.text[row.place.start : row.place.end] == row.raw
+        assert len(list(rows)) == len(records)
+
+
+def test_standard_input_is_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The path "-" is standard input, which may be read again."""
+    raw = gzip.compress(TEXTS["winogrande"].encode())
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(raw)))
+    (tmp_path / "file").write_bytes(raw)
+    for _ in range(2):
+        assert formats.read_items("-") == formats.read_items(tmp_path / "file")
+
+
+def test_files_of_two_formats_are_refused(tmp_path: Path) -> None:
+    """A folder is one data set: the message names the first file of another format."""
+    (tmp_path / "a.jsonl").write_text(TEXTS["winogrande"], "utf-8")
+    (tmp_path / "b.csv").write_text(TEXTS["evograd"], "utf-8")
+    with pytest.raises(FormatError, match=r"a\.jsonl is in the format 'winogrande', and .*b\.csv"):
+        formats.read(tmp_path)
+
+
+@pytest.mark.parametrize("answer", ["2", 2, 2.0])
+def test_types_of_answers_do_not_matter(answer: object) -> None:
+    """A text, a whole number and the same as a float are one answer; gaps are withheld ones."""
+    record = {"qID": "A-1", "sentence": "A _ fell.", "option1": "cup", "option2": "jug"}
+    gaps = [None, "", float("nan")]
+    rows = [{**record, "qID": f"Q{n}-1", "answer": one} for n, one in enumerate([answer, *gaps])]
+    rows.append({**record, "qID": "R-1"})
+    assert formats.read(rows).answers == (1, None, None, None, None)
+    assert formats.read(pandas.DataFrame(rows)).answers == (1, None, None, None, None)
