@@ -443,7 +443,7 @@ def _main(
             column.insert(1, count)
             for row in rows:
                 row.insert(1, own.get(str(row[0])))
-    possible = {n: span(found.possible) for n, found in scores.items() if found.possible}
+    possible = {n: f"{span(found.possible)} %" for n, found in scores.items() if found.possible}
     if possible:
         notes.append(f"With the missing answers, an accuracy of {of_each(possible)} is possible")
     if any(found.invalid for found in scores.values()):

@@ -56,7 +56,8 @@ class Delimited:
     @cached_property
     def header(self) -> tuple[str, ...]:
         """The tidy cells of the first line."""
-        return tuple(cell.strip() for cell in _cells(self._first_line.rstrip("\r"), self.separator))
+        cells = _cells(self._first_line.rstrip("\r"), self.separator)
+        return tuple(unguarded(cell).strip() for cell in cells)
 
     @cached_property
     def is_quoted(self) -> bool:
@@ -132,7 +133,8 @@ class Delimited:
                 cells.pop()
             place, raw = self._part(starts, first, reader.line_num, above, path)
             if len(cells) == len(names):
-                yield Row(place, raw, dict(zip(names, map(unguarded, cells), strict=True)))
+                texts = map(unguarded, cells) if "'" in raw else cells
+                yield Row(place, raw, dict(zip(names, texts, strict=True)))
             else:
                 reason = f"the row has {len(cells)} cells; the header has {len(names)}"
                 yield Row(place, raw, None, reason)
@@ -157,7 +159,8 @@ def _cells(line: str, separator: str) -> list[str]:
 def _names(cells: list[str], path: str, line: int) -> list[str]:
     full = next(n for n in range(len(cells), 0, -1) if cells[n - 1].strip())
     # A spreadsheet writes columns that were emptied; one alone may have been left unnamed.
-    names = [cell.strip() for cell in (cells[:full] if len(cells) - full > 1 else cells)]
+    cells = cells[:full] if len(cells) - full > 1 else cells
+    names = [unguarded(cell).strip() for cell in cells]
     twice = next((name for name, n in Counter(names).items() if n > 1), None)
     if twice is not None:
         raise FormatError(f"the column {twice!r} occurs twice", path, line)

@@ -48,7 +48,8 @@ def line_records(source: Source) -> Iterator[Row[Record]]:
 def array_records(source: Source, start: int | None = None) -> Iterator[Row[Record]]:
     """Yield each element of a JSON array.
 
-    The array is the file's own, or begins at `start` inside it. After an element that is not JSON
+    The array is the file's own, or begins at `start` inside it. Elements of a file of one line are
+    placed by their number. After an element that is not JSON
     nothing more can be read: the rest is one bad element.
     """
     text, path = source.text, str(source.path)
@@ -57,17 +58,20 @@ def array_records(source: Source, start: int | None = None) -> Iterator[Row[Reco
         yield Row(Place(path, 1, "line", 0, len(raw)), raw, None, "this is not a JSON array")
         return
     at = _after_space(text, text.index("[", start) + 1)
-    line, counted = 1, 0
+    counted = 0
+    is_parted = "\n" in text.strip()
+    place = Place(path, int(is_parted), "line" if is_parted else "row")
     while text[at : at + 1] != "]":
-        line, counted = line + text.count("\n", counted, at), at
+        step = text.count("\n", counted, at) if place.unit == "line" else 1
+        place, counted = place._replace(number=place.number + step, start=at), at
         try:
             record, end = DECODER.raw_decode(text, at)
         except (ValueError, RecursionError) as error:
             what = "brackets nested too deep" if isinstance(error, RecursionError) else error
             why = f"this is not JSON, and nothing after it can be read: {what}"
-            yield Row(Place(path, line, "line", at, len(text)), text[at:], None, why)
+            yield Row(place._replace(end=len(text)), text[at:], None, why)
             return
-        place, raw = Place(path, line, "line", at, end), text[at:end]
+        place, raw = place._replace(end=end), text[at:end]
         if isinstance(record, dict):
             yield Row(place, raw, record)
         else:
@@ -77,7 +81,7 @@ def array_records(source: Source, start: int | None = None) -> Iterator[Row[Reco
             at = _after_space(text, at + 1)
         elif text[at : at + 1] != "]":
             why = "the array does not end; the file may be cut short"
-            yield Row(Place(path, line, "line", at, len(text)), text[at:], None, why)
+            yield Row(place._replace(start=at, end=len(text)), text[at:], None, why)
             return
 
 
