@@ -362,8 +362,8 @@ def _importers() -> dict[str, set[str]]:
     return found
 
 
-SIBLINGS = ("formats", "cli", "web/api")
-"""Folders of siblings: a file a format, a command, a part of the API."""
+SIBLINGS = ("data", "formats", "answers", "cli", "web/api")
+"""Folders of siblings: a file a container, a format, a source, a command, a part of the API."""
 
 OF_DJANGO = ("models", "views", "urls", "admin")
 
@@ -381,14 +381,14 @@ def _of_one() -> list[str]:
 
 
 LIMITS = {
-    "files": 340,
-    "lines": 103_900,
-    "folders": 35,
-    "imports, in percent of the lines": 5.8,
+    "files": 363,
+    "lines": 106_800,
+    "folders": 37,
+    "imports, in percent of the lines": 5.95,
     "modules that one module beside them imports and no other": 11,
 }
-"""What the house may come to, migrations apart: today's sizes. A limit goes up only with a decision
-(27: modules that one module imports)."""
+"""Today's sizes, migrations apart. A limit goes up only with a decision (27: modules that one module
+imports; 29: all others)."""
 
 
 def _size() -> dict[str, float]:
