@@ -17,15 +17,16 @@ from typing import Any, NamedTuple
 import pandas
 import pytest
 
+from tests.conftest import needed
 from tests.contracts.test_formats import NAMES, TEXTS
 from winosmith import data, formats
 from winosmith.errors import FormatError
 
-pyarrow = pytest.importorskip("pyarrow")
-datasets = pytest.importorskip("datasets")
-zstandard = pytest.importorskip("zstandard")
-feather = pytest.importorskip("pyarrow.feather")
-parquet = pytest.importorskip("pyarrow.parquet")
+pyarrow = needed("pyarrow")
+datasets = needed("datasets")
+zstandard = needed("zstandard")
+feather = needed("pyarrow.feather")
+parquet = needed("pyarrow.parquet")
 
 Records = Sequence[Mapping[str, Any]]
 

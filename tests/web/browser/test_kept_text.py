@@ -17,7 +17,7 @@ from tests.web.serving import PASSWORD
 
 __all__ = ["phones"]
 
-pytestmark = [pytest.mark.browser, pytest.mark.long]
+pytestmark = pytest.mark.browser
 
 FORM = 'document.querySelectorAll("main form")[at]'
 
@@ -91,6 +91,7 @@ def _difference(page: Any, role: str, at: int, cookie: str) -> Any:
     return None if there else [typed, found, page.url]
 
 
+@pytest.mark.long
 @pytest.mark.timeout(1800)
 def test_every_form_outlives_a_lost_session_and_token(
     site: Any, phones: Callable[..., Any]
