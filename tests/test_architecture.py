@@ -387,8 +387,8 @@ LIMITS = {
     "imports, in percent of the lines": 5.95,
     "modules that one module beside them imports and no other": 11,
 }
-"""Today's sizes, migrations apart. A limit goes up only with a decision (27: modules of one importer;
-29: all others)."""
+"""Today's sizes, migrations apart. A limit goes up only with a decision (27 for
+modules that one module imports; 29 for the others)."""
 
 
 def _size() -> dict[str, float]:
