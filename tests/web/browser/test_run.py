@@ -179,7 +179,8 @@ def test_a_site_is_set_up_in_a_browser_alone(
     press(page, "button:has-text('Make the study')")
     expect(page.locator("#link")).to_have_value(re.compile(r"/study/\S+PROLIFIC_PID"))
     look("studies")
-    press(page, "button:has-text('Close')")
+    press(page, "a:has-text('Close')")
+    press(page, "button:has-text('Close the study')")
 
     page.goto("/admin/dashboard/")
     expect(page.locator("figure")).to_have_count(6)
