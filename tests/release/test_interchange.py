@@ -195,4 +195,4 @@ def test_the_command_exports(
     assert (target / file).is_file()
     assert main(["convert", str(source), str(target), "--to", harness, "--force"]) == 2
     told = capsys.readouterr().err
-    assert "a harness takes neither --recast nor --skip-bad nor --with-embargo nor --force" in told
+    assert "a harness takes neither --recast nor --with-embargo nor --force" in told

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from functools import partial
 from typing import Any
 
@@ -11,7 +12,7 @@ from tests.web.market import making as m
 from tests.web.together import at_once
 from winosmith.errors import InputError
 from winosmith.web.judge.models import Slot
-from winosmith.web.market.exports import Change, apply
+from winosmith.web.market.exports import Change, Plan, apply
 from winosmith.web.market.models import Identity, Participation
 from winosmith.web.market.workers import Elsewhere, Over, begin
 
@@ -52,7 +53,8 @@ def test_an_answer_meets_the_markets_word(database: Any, rules: Any) -> None:
         m.twin(halves=1)
         part = m.working(made, n)
         change = Change(part, "rejected", "REJECTED", part.paid, None, 0)
-        acts = (partial(m.give, part.person), partial(apply, [change]))
+        plan = Plan([change], 0, [], [], [], [], Decimal(0))
+        acts = (partial(m.give, part.person), partial(apply, made, plan))
         at_once(lambda act: act(), acts, but=InputError)
         left = Slot.objects.filter(holder=part.person).exclude(answered_at=None)
         assert all(slot.excluded for slot in left)
