@@ -308,8 +308,9 @@ def test_what_is_hidden_looks_like_what_is_not_there(world: Any, state: str) -> 
             answer = browser.get(f"/problems/{name}/")
             assert answer.status_code == 404
             page = answer.content.decode().replace(name, "")
-            pages.append((re.sub(r'value="\w{64}"', "", page), answer.headers))
-        assert pages[0] == pages[1]
+            headers = {k: v for k, v in answer.headers.items() if k != "Content-Length"}
+            pages.append((re.sub(r'value="\w{64}"', "", page), headers))
+        assert pages[0] == pages[1]  # but for the address, which each has in its links
 
 
 def _admin_urls(world: Any) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any
 from winosmith.dataset import Dataset
 from winosmith.prediction import Prediction, align, first_ids
 from winosmith.records import Recorded
+from winosmith.report import percent
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class Log(Recorded):
         notes = [self.status] if self.status else []
         if self.filter is not None:
             others = ", ".join(repr(name) for name in self.filters if name != self.filter)
-            notes.append(f"read is {self.filter!r}; --filter chooses another ({others})")
+            notes.append(f"read is {self.filter!r}; `filters=` chooses another ({others})")
         if self.keys_differ:
             differ = len(self.keys_differ)
             count = f"all {differ:,}" if differ == self.keys_compared else f"{differ:,}"
@@ -59,7 +60,7 @@ class Log(Recorded):
                 f"({first_ids(self.scores_differ, 10)}); the answer counts"
             )
         if self.reported:
-            own = ", ".join(f"{name} {100 * value:.1f} %" for name, value in self.reported.items())
+            own = ", ".join(f"{name} {percent(value)}" for name, value in self.reported.items())
             notes.append(f"the harness's own numbers: {own}")
         return notes
 

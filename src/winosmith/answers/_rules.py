@@ -139,7 +139,7 @@ def check_wanted(names: Sequence[str], wanted: Collection[str], path: Path) -> N
     if wanted and {*names} - {"", "none"} and len(found) != 1:
         what = f"both {' and '.join(map(repr, found))}" if found else "none of the filters wanted"
         raise FormatError(
-            f"it has {what}; name one of {', '.join(map(repr, names))} with --filter", path
+            f"it has {what}; name one of {', '.join(map(repr, names))} with `filters=`", path
         )
 
 

@@ -16,7 +16,7 @@ import click
 
 _SETTING = re.compile(r"`([a-z]\w*)=([^`]*)`")
 
-_NAMES = {"format_name": "--from"}
+_NAMES = {"format_name": "--from", "filters": "--filter"}
 """Options that have another name than the parameter."""
 
 _WHOLE = {

@@ -132,18 +132,19 @@ def _of_part(rows: Rows, known: Format | None) -> Found:
             return Found(known, rows, [])
         if fitting:
             names = [one.format.name for one in fitting]
-            raise _unclear("more than one format fits its content", names, rows.path)
+            raise _unclear("more than one format fits its content", names, rows)
     if known or QUESTIONS.recognises(rows):
         return Found(QUESTIONS, *question_rows(rows))
     what = f"no known format fits its content{_as_rows(rows)}"
-    raise _unclear(what, [one.name for one in FORMATS], rows.path)
+    raise _unclear(what, [one.name for one in FORMATS], rows)
 
 
-def _unclear(what: str, names: Sequence[str], path: str) -> FormatError:
+def _unclear(what: str, names: Sequence[str], rows: Rows) -> FormatError:
     return FormatError(
         f"{what}; name one with `format_name=` ({', '.join(names)}), or the columns of questions "
         "with `question=`, `choices=` and `answer=`",
-        path,
+        rows.path,
+        next(rows.source.lines())[0] if rows.source else None,
     )
 
 

@@ -76,9 +76,11 @@ def test_what_is_hidden_changes_nothing(
         hidden = twin(ann, word="zebra", domain="farm", **HIDDEN[kind])
         after = _answers(client, pseudonym(ann))
         assert [(kind, path) for path in before if before[path] != after[path]] == []
-        found = _answer(client, f"/problems/{hidden[0].ref}/")
-        assert found == _answer(client, "/problems/half999999a/")
-        assert found[0] == 404
+        ref = hidden[0].ref
+        status, body, *rest = _answer(client, f"/problems/{ref}/")
+        other = _answer(client, "/problems/half999999a/")
+        assert (status, body.replace(ref.encode(), b"half999999a"), *rest) == other
+        assert status == 404
 
 
 @pytest.mark.parametrize("state", ["held", "judging", "withdrawn", "revised", "rejected"])
