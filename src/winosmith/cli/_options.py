@@ -175,14 +175,17 @@ def named_columns() -> Columns | None:
     given = {name: _given(name) for name in _COLUMNS}
     if not any(given.values()):
         return None
-    several = {
-        name: tuple(
-            filter(None, map(str.strip, next(csv.reader([text], skipinitialspace=True), ())))
-        )
-        for name in ("question", "choices")
-        if (text := given[name] or "")
-    }
+    several = {name: _listed(given[name]) for name in ("question", "choices") if given[name]}
     return Columns(**several, answer=given["answer"], answer_is=given["answer_is"])
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    """Return the names in a text, at its commas outside quotation marks."""
+    try:
+        names = next(csv.reader([text], skipinitialspace=True), [])
+    except csv.Error:  # a name with a line break
+        names = text.split(",")
+    return tuple(filter(None, map(str.strip, names)))
 
 
 def read_data(path: str, format_name: str | None) -> Dataset:
