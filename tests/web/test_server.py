@@ -226,7 +226,7 @@ def test_nothing_is_too_large(still: Any) -> None:
 
 
 def test_the_log_knows_nobody(served: Start) -> None:
-    """Neither addresses of people nor what they asked for come into the log."""
+    """Neither addresses of people nor what they asked for come into the log; a wrong host does."""
     site = served()
     site.get("/people/secret-of-ann/")
     site.ask("GET", "/", headers={"Host": "ann.example.org"})
@@ -236,7 +236,10 @@ def test_the_log_knows_nobody(served: Start) -> None:
         wire.sendall(b"\x16\x03\x01 nonsense of ann\r\n\r\n")
         wire.recv(1000)
     site.stop()
-    assert site.log() == site.printed
+    assert site.log().startswith(site.printed)
+    (line,) = site.log().removeprefix(site.printed).splitlines()
+    assert "WARNING winosmith.web.api.views: refused the Host header 'ann.example.org'" in line
+    assert "secret-of-ann" not in line
 
 
 def test_a_head_has_no_body(still: Any) -> None:
