@@ -116,19 +116,6 @@ def tidy(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 
-def find_option(problem: Problem, text: str) -> int | None:
-    """Return the option of that text; its case counts if it distinguishes options."""
-    for as_compared in (lambda one: " ".join(one.split()), tidy):
-        found = [
-            at
-            for at, option in enumerate(problem.options)
-            if as_compared(option) == as_compared(text)
-        ]
-        if len(found) == 1:
-            return found[0]
-    return None
-
-
 def options_in_order(text: str, problem: Problem) -> tuple[str, ...]:
     """Return the options in the order in which a prompt lists them; as they are if it doesn't.
 

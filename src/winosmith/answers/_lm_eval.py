@@ -11,7 +11,7 @@ from typing import Any
 
 from winosmith import formats
 from winosmith.answers._answers import Answers, Log
-from winosmith.answers._items import Row, find_option, tidy
+from winosmith.answers._items import Row, tidy
 from winosmith.answers._rules import check_wanted, choose, mean_by_name, read_rows
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, InputError
@@ -197,7 +197,7 @@ def _placed(
     places: list[int | None] = [*range(count)]
     letters = [formats.readings(end, [""] * count).get("letter") for end in scored]
     if not by_letter and {*map(tidy, scored)} == {*map(tidy, item.options)}:
-        places = [find_option(item, end) for end in scored]
+        places = [formats.option_of_text(end, item.options) for end in scored]
     elif sorted(at for at in letters if at is not None) == list(range(count)):
         places = [*letters]
     elif target.isdecimal() and item.answer is not None and _index(target) != item.answer:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -21,6 +20,7 @@ from winosmith.answers._lm_eval import read_samples
 from winosmith.answers._openai import read_events
 from winosmith.answers._predictions import json_lines, predictions_of
 from winosmith.answers._tables import read_table
+from winosmith.data import line_records
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError
 from winosmith.records import parsed
@@ -161,11 +161,8 @@ def _read_file(
 
 def _first_record(source: formats.Source) -> Mapping[str, Any]:
     """Return the first of the first lines that is a JSON object; empty if there is none."""
-    for _, line in islice(source.lines(), _LOOK):
-        with contextlib.suppress(ValueError):
-            if isinstance(record := parsed(line), dict):
-                return record
-    return {}
+    some = (row.values for row in islice(line_records(source), _LOOK))
+    return next((values for values in some if values is not None), {})
 
 
 def _read_document(source: formats.Source, dataset: Dataset, filters: Collection[str]) -> Answers:

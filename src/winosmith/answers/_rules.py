@@ -19,7 +19,7 @@ from typing import Any
 
 from winosmith import formats
 from winosmith.answers._answers import Answers, Log
-from winosmith.answers._items import Items, Row, find_option
+from winosmith.answers._items import Items, Row
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError
 from winosmith.prediction import Prediction, best_of, first_ids
@@ -174,7 +174,7 @@ def read_rows(
         row, problem = rows[at], dataset[dataset.row(name)]
         options = row.options or problem.options
         target = _target(row, options, kind)
-        own = find_option(problem, options[target]) if target is not None else None
+        own = None if target is None else formats.option_of_text(options[target], problem.options)
         if own is not None and problem.answer is not None:
             compared += 1
             differ += [name] * (own != problem.answer)
@@ -226,7 +226,7 @@ def _prediction(
     """Return the prediction of a row, in the order of the problem's options; None if missing."""
     if (row.reply is None and not row.scores) or len(row.scores) not in (0, len(options)):
         return None
-    places = [find_option(problem, option) for option in options]
+    places = [formats.option_of_text(option, problem.options) for option in options]
     if row.scores:
         if {*places} == {*range(len(problem.options))} and all(map(isfinite, row.scores)):
             scores = tuple(row.scores[places.index(at)] for at in range(len(places)))

@@ -10,26 +10,23 @@ from __future__ import annotations
 from winosmith.data._bytes import content, stem
 from winosmith.data._delimited import Delimited
 from winosmith.data._json import (
-    Member,
     Record,
     are_records,
     array_records,
     by_columns,
     column_records,
-    has_lines,
     id_records,
     line_records,
     members,
 )
 from winosmith.data._place import Place, Row
 from winosmith.data._rows import Kind, Readable, Rows, joined, read
-from winosmith.data._source import Source
-from winosmith.data._tables import is_table
+from winosmith.data._source import CONTROLS, Source
 
 __all__ = [
+    "CONTROLS",
     "Delimited",
     "Kind",
-    "Member",
     "Place",
     "Readable",
     "Record",
@@ -41,9 +38,7 @@ __all__ = [
     "by_columns",
     "column_records",
     "content",
-    "has_lines",
     "id_records",
-    "is_table",
     "joined",
     "line_records",
     "members",

@@ -49,8 +49,8 @@ def array_records(source: Source, start: int | None = None) -> Iterator[Row[Reco
     """Yield each element of a JSON array.
 
     The array is the file's own, or begins at `start` inside it. Elements of a file of one line are
-    placed by their number. After an element that is not JSON
-    nothing more can be read: the rest is one bad element.
+    placed by their number. After an element that is not JSON nothing more can be read: the rest is
+    one bad element.
     """
     text, path = source.text, str(source.path)
     if start is None and not source.start.startswith("["):

@@ -59,9 +59,11 @@ def readings(
         found["label"] = alike.index(plainly(said))
     elif len(both := [*_labelled(said, options, labels)]) == 1:
         found["label"] = both[0]
-    text = _place(said, (options, signed))
+    text = option_of_text(said, options)
+    if text is None:
+        text = option_of_text(said, signed)
     if text is None and (sign := PREFIX.match(said)):
-        text = _place(said[sign.end() :], (options,))
+        text = option_of_text(said[sign.end() :], options)
     if text is not None:
         found["text"] = text
     if isinstance(value, bool):
@@ -109,13 +111,17 @@ def _labelled(said: str, options: Sequence[str], labels: Sequence[str]) -> Itera
             yield at
 
 
-def _place(said: str, choices: Iterable[Sequence[str]]) -> int | None:
-    """Return the only choice of that text, its case regarded where it tells choices apart."""
-    for texts in choices:
-        for as_read in (str, str.casefold):
-            tidied = [as_read(" ".join(text.split())) for text in texts]
-            if tidied.count(as_read(said)) == 1:
-                return tidied.index(as_read(said))
+def option_of_text(text: str, options: Sequence[str]) -> int | None:
+    """Return the only option of that text; its case counts if it distinguishes options.
+
+    >>> option_of_text("A  cup", ["a cup", "a jug"]), option_of_text("Us", ["US", "us"])
+    (0, None)
+    """
+    said = " ".join(text.split())
+    for as_read in (str, str.casefold):
+        tidied = [as_read(" ".join(option.split())) for option in options]
+        if tidied.count(as_read(said)) == 1:
+            return tidied.index(as_read(said))
     return None
 
 

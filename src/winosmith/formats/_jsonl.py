@@ -6,7 +6,6 @@ that would be taken for twins, though none of the file is a twin's half, have `"
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import IO, Any
@@ -15,6 +14,7 @@ from winosmith.data import Record, Rows
 from winosmith.errors import ProblemError
 from winosmith.formats import _base
 from winosmith.formats._base import Entry, Format, Item, Writer
+from winosmith.formats._columns import has_blank
 from winosmith.formats._twins import would_be_paired
 from winosmith.problem import BLANK, Claim, Origin, Problem
 from winosmith.records import canonical, claim_of, claim_record, parsed, problem_of, problem_record
@@ -85,9 +85,6 @@ def _of_release(row: Record) -> dict[str, Any]:
     }
 
 
-_APART = re.compile(rf"(?<!\w){BLANK}(?!\w)")
-
-
 def lost_blanks(rows: Rows) -> list[str]:
     """Return a note if a table may have lost that a `_` is a blank, as one made of JSON Lines has.
 
@@ -101,8 +98,7 @@ def lost_blanks(rows: Rows) -> list[str]:
         row
         for row in found
         if row.get("blank") is None
-        and str(row["sentence"]).count(BLANK) == 1
-        and (_APART.search(str(row["sentence"])) or not placed)
+        and (has_blank(text := str(row["sentence"])) or (not placed and text.count(BLANK) == 1))
     ]
     if not lone:
         return []

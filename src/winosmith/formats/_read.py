@@ -8,7 +8,6 @@ written with what is read back.
 from __future__ import annotations
 
 import json
-import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -229,7 +228,7 @@ def scan(
             )
         format_name = QUESTIONS.name
     known, rows, notes = found(rows, format_name)
-    lines = rows.source.text.count("\n") + 1 if rows.source else None
+    lines = rows.source.text.count("\n") + 1 if on_progress and rows.source else 0
     if known is QUESTIONS:
         read = counted(rows, lines, on_progress) if on_progress and lines else rows
         entries, said = read_questions(read, columns, rows.path, on_progress)
@@ -280,10 +279,6 @@ def _notes(entries: Sequence[Entry]) -> list[str]:
     return [f"{noted[0].place.inside}: {noted[0].note}{more}"]
 
 
-_CONTROLS = re.compile(r"[\x80-\x9f]")
-"""Characters that no text has: what is left of Windows' quotes if cp1252 is taken for Latin-1."""
-
-
 def _controls_noted(entries: Iterable[Entry]) -> list[str]:
     """Return a note if texts have C1 control characters, which people and models would read."""
     found = [one for one in entries if one.item is not None and _has_controls(one.item)]
@@ -300,7 +295,7 @@ def _controls_noted(entries: Iterable[Entry]) -> list[str]:
 def _has_controls(item: Item) -> bool:
     texts = item.options if isinstance(item, Problem) else (item.candidate,)
     return any(
-        not text.isascii() and _CONTROLS.search(text) is not None
+        not text.isascii() and data.CONTROLS.search(text) is not None
         for text in (item.sentence, *texts)
     )
 
