@@ -35,15 +35,21 @@ def twin(contributor: Any = None, *, halves: int = 2, opened: bool = True, **fie
 
 def give(person: Any, choice: int | None = None, **marks: Any) -> Any:
     """Let a person take the next problem and answer it, rightly unless told otherwise."""
-    from winosmith.web.judge.turns import answer, answer_local, go_on, needs_local
+    from winosmith.web.judge.turns import go_on
 
     slot = go_on(person)
     assert slot is not None
-    ref = slot.ref
+    return reply(slot, choice, **marks)
+
+
+def reply(slot: Any, choice: int | None = None, **marks: Any) -> Any:
+    """Let the person who holds a slot answer it, correctly unless `choice` is given."""
+    from winosmith.web.judge.turns import answer, answer_local, needs_local
+
     right = slot.problem.answer if choice is None else choice
     if needs_local(slot):
-        answer_local(person, ref, marks.pop("local", 1 - slot.problem.answer))
-    return answer(person, ref, right, **marks)
+        answer_local(slot.holder, slot.ref, marks.pop("local", 1 - slot.problem.answer))
+    return answer(slot.holder, slot.ref, right, **marks)
 
 
 def gold(count: int, *, attention: bool = False) -> list[Any]:

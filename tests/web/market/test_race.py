@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
+from tests.web.judge.making import reply
 from tests.web.market import making as m
 from tests.web.together import at_once
 from winosmith.errors import InputError
 from winosmith.web.judge.models import Slot
+from winosmith.web.judge.turns import go_on
 from winosmith.web.market.exports import Change, Plan, apply
 from winosmith.web.market.models import Identity, Participation
 from winosmith.web.market.workers import Elsewhere, Over, begin
@@ -47,14 +49,16 @@ def test_places_are_no_more_for_many_at_once(database: Any, rules: Any) -> None:
 
 
 def test_an_answer_meets_the_markets_word(database: Any, rules: Any) -> None:
-    """A rejection while the worker answers leaves no vote that counts or waits."""
+    """A rejection while the worker answers a problem leaves no vote that counts or waits."""
     for n in range(1, 5):
         made, _ = m.study(5)
         m.twin(halves=1)
         part = m.working(made, n)
+        held = go_on(part.person)
+        assert held is not None
         change = Change(part, "rejected", "REJECTED", part.paid, None, 0)
         plan = Plan([change], 0, [], [], [], [], Decimal(0))
-        acts = (partial(m.give, part.person), partial(apply, made, plan))
+        acts = (partial(reply, held), partial(apply, made, plan))
         at_once(lambda act: act(), acts, but=InputError)
         left = Slot.objects.filter(holder=part.person).exclude(answered_at=None)
         assert all(slot.excluded for slot in left)
