@@ -1,4 +1,4 @@
-"""Write the pages of reference that come from the code: the commands' help and the recipe's keys.
+"""Write the pages of reference that come from the code: commands, recipe and solvers.
 
 `python docs/make.py` runs this; `tests/test_docs.py` fails when a page is not what it writes.
 """
@@ -16,6 +16,7 @@ import click
 from winosmith.build import Recipe
 from winosmith.cli._main import group
 from winosmith.options import schema, words
+from winosmith.solver_rule import KINDS, LEARNERS, SolverRule
 
 HERE = Path(__file__).resolve().parent / "reference"
 
@@ -43,6 +44,17 @@ known one.
 Everything that determines the result is in the recipe and the files that it names. It is published
 with the benchmark, every default written out, and a build in the same folder with another recipe is
 refused.
+"""
+
+SOLVERS = f"""\
+# Solvers
+
+A `[[solvers]]` table of a [round](../how-to/rounds.md) and a `[[models]]` table of a
+[site](../how-to/live-models.md) name one solver with these keys, and with those of its kind.
+[`winosmith solve`](../how-to/solve.md) has the same as options (`--max-tokens` for `max_tokens`),
+except for `revision`, `trained_on`, `threads` and `memory_gb`.
+
+Rounds can teach {", ".join(LEARNERS[:-1])} and {LEARNERS[-1]} (`learn = true`).
 """
 
 
@@ -86,6 +98,20 @@ def recipe_page() -> str:
     return "\n".join(parts)
 
 
+def solvers_page() -> str:
+    """Return the page of the solvers."""
+    kinds = {kind: schema(of) for kind, of in KINDS.items()}
+    every = set.intersection(*(set(of["properties"]) for of in kinds.values()))
+    keys = {**schema(SolverRule)["properties"], **kinds["random"]["properties"]}
+    shared = {name: keys[name] for name in ("name", "solver", "learn", *sorted(every))}
+    lead = "Keys that each of these tables may have."
+    parts = [SOLVERS, table_section("Every solver", {"description": lead, "properties": shared})]
+    for kind, of in kinds.items():
+        own = {name: key for name, key in of["properties"].items() if name not in every}
+        parts.append(table_section(f"`{kind}`", {**of, "properties": own}))
+    return "\n".join(parts)
+
+
 def table_section(title: str, table: dict[str, Any]) -> str:
     """Return the keys of a declaration's schema as a section."""
     lead = re.sub(r"^`\[\w+\]`: (\w)", lambda found: found[1].upper(), table["description"])
@@ -95,7 +121,8 @@ def table_section(title: str, table: dict[str, Any]) -> str:
         for name, key in table["properties"].items()
     ]
     head = "| key | value | default | meaning |\n|---|---|---|---|\n"
-    return f"## {title}\n\n{lead}\n\n{head}" + "\n".join(rows) + "\n"
+    body = "\n" + head + "\n".join(rows) + "\n" if rows else ""
+    return f"## {title}\n\n{lead}\n{body}"
 
 
 def _values(key: dict[str, Any]) -> str:
@@ -130,7 +157,11 @@ def _assigned(name: str, key: dict[str, Any]) -> str:
     return f"# {name} =" if key["default"] is None else f"{name} = {json.dumps(key['default'])}"
 
 
-PAGES = {HERE / "cli.md": cli_page, HERE / "recipe.md": recipe_page}
+PAGES = {
+    HERE / "cli.md": cli_page,
+    HERE / "recipe.md": recipe_page,
+    HERE / "solvers.md": solvers_page,
+}
 """The pages, and what makes each."""
 
 

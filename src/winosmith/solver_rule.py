@@ -78,17 +78,27 @@ class _Files(_Model):
 
 
 @declaration
-class _Random(_Common, _Seeded): ...
+class _Random(_Common, _Seeded):
+    """Answers at random: chance."""
+
+
+@declaration
+class _Majority(_Common):
+    """Answers the option at the place that is correct most often in what it learns from."""
 
 
 @declaration
 class _Association(_Common, _Sees):
+    """Word association: the pointwise mutual information of words with answers."""
+
     features: Literal["pairs", "words"] = "words"
     """What is counted."""
 
 
 @declaration
 class _Hunting(_Common):
+    """Knowledge hunting: evidence found in texts."""
+
     collection: OrFalse[Text] = None
     """A text, or a folder of texts; by default the articles that ship."""
     snippets: Annotated[int, Field(ge=1, le=1000)] = 20
@@ -97,18 +107,26 @@ class _Hunting(_Common):
 
 @declaration
 class _Causal(_Common, _Shots, _Sees, _Files):
+    """The likelihood of each completed sentence under a causal language model."""
+
     scoring: Literal["partial", "full", "partial_per_token", "full_per_token"] = "partial"
     """Part of the sentence that is scored."""
 
 
 @declaration
 class _Masked(_Common, _Sees, _Files):
+    """The likelihood of each option under a masked language model."""
+
     scoring: Literal["sentence", "option", "sentence_per_token", "option_per_token"] = "sentence"
     """Part of the sentence that is scored."""
 
 
 @declaration
-class _Encoder(_Common, _Files): ...
+class _Encoder(_Common, _Files):
+    """An encoder that was fine-tuned for multiple choice, such as by `winosmith train`."""
+
+    sees: OrFalse[Literal["blank", "pronoun"]] = None
+    """What the encoder sees; by default what it was trained to see."""
 
 
 @declaration
@@ -119,26 +137,31 @@ class _Address:
 
 @declaration
 class _Chat(_Common, _Shots, _Sees, _Address, _Model):
+    """A chat model, asked through an OpenAI-compatible server."""
+
     key_variable: Annotated[
         OrFalse[Annotated[str, AfterValidator(_check_variable)]],
         Field(json_schema_extra={"writeOnly": True}),
     ] = None
-    """Name of the environment variable with the server's key, which is never in the file."""
+    """Name of the environment variable that holds the server's key; the key itself is never in a
+    file."""
     temperature: Annotated[float, Field(ge=0, le=10)] = 0.0
     """Temperature of the replies."""
     max_tokens: Annotated[int, Field(ge=1, le=100_000)] = 256
     """Number of tokens of a reply, at most."""
+    draws: Annotated[int, Field(ge=1, le=100)] = 1
+    """Number of times that the solved problems are drawn; the replies are votes."""
     swap: bool = False
-    """Ask also with the options in other places."""
+    """Ask also with the options in other places, and measure the preference for a place."""
     scoring: Literal["reply", "logprobs"] = "reply"
     """What is scored: the reply, or the probabilities of its first token."""
-    concurrency: Annotated[int, Field(ge=1, le=64)] = 4
+    concurrency: Annotated[int, Field(ge=1, le=64)] = 8
     """Number of requests at the same time."""
 
 
 KINDS: dict[str, type] = {
     "random": _Random,
-    "majority": _Common,
+    "majority": _Majority,
     "association": _Association,
     "hunting": _Hunting,
     "causal": _Causal,
@@ -148,8 +171,7 @@ KINDS: dict[str, type] = {
 }
 """The options of each kind of solver.
 
-An encoder sees what it was trained to; random, majority and hunting see no pronoun
-(`winosmith.seen`)."""
+Random, majority and hunting see no pronoun (`winosmith.seen`)."""
 
 LEARNERS = ("majority", "association", "causal", "chat")
 """Kinds that are taught: by counting, or by problems shown before the question (`shots`)."""

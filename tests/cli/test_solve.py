@@ -90,6 +90,7 @@ def test_withheld_answers_have_no_accuracy(cli: Cli) -> None:
             "hunting --collection texts --snippets 5",
             lambda _: solve.KnowledgeHunting(solve.FullTextIndex.of("texts", "index"), 5),
         ),
+        ("hunting", lambda _: solve.KnowledgeHunting(solve.FullTextIndex.of(None, "index"))),
     ],
 )
 def test_each_name_is_its_solver(options: str, made: Callable[[Dataset], solve.Solver]) -> None:
@@ -223,17 +224,16 @@ def test_thirds_add_up_to_a_count(cli: Cli) -> None:
     [
         ("--solver majority", "the solver 'majority' needs --train"),
         ("--solver random --train train.jsonl", "--train is not for the solver 'random'; it takes"),
-        ("--solver hunting", "the solver 'hunting' needs --collection"),
         ("--solver causal", "the solver 'causal' needs --model"),
         ("--solver chat --model m", "no chat server is named; give a base URL"),
         ("--solver chat --model a --model b", "asks one model"),
         (
             "--solver chat --model a --base-url http://127.0.0.1:9/v1 --scoring x",
-            "reply or logprobs",
+            """scoring is 'x'; it must be "reply" or "logprobs\"""",
         ),
         ("--solver masked --model a --shots 3", "--shots is not for the solver 'masked'"),
         ("--solver random --no-cache", "--no-cache is not for the solver 'random'"),
-        ("--solver oracle", "'oracle' is not one of 'majority', 'random'"),
+        ("--solver oracle", "'oracle' is not one of 'random', 'majority'"),
         ("--solver majority --train test.jsonl", "24 of the 24 problems to learn from have no"),
         ("--solver causal --model x --shots 3", "name them with --train"),
         ("--solver hunting --collection dev.jsonl", "dev.jsonl:1: the line is no JSON object with"),

@@ -35,13 +35,14 @@ def declared_options(
         for name, key in reversed(schema(kind)["properties"].items()):
             if name in only or not only:
                 option = (named or {}).get(name, f"--{name.replace('_', '-')}")
-                function = _option(name, option, key)(function)
+                function = option_of(name, option, key)(function)
         return function
 
     return add
 
 
-def _option(name: str, option: str, key: Mapping[str, Any]) -> Callable[[Any], Any]:
+def option_of(name: str, option: str, key: Mapping[str, Any]) -> Callable[[Any], Any]:
+    """Return a click option: its name in Python, its name on the command line, its JSON schema."""
     default = key["default"]
     settings: dict[str, Any] = {"default": default, "show_default": default is not None}
     if default is False:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from winosmith.cli._declared import option_of
 from winosmith.cli._printing import progress
 from winosmith.errors import InputError
+from winosmith.options import from_table, schema, words
 from winosmith.seen import Sees, differ_in_pronoun
+from winosmith.solver_rule import KINDS, LEARNERS
 
 if TYPE_CHECKING:
     from winosmith.dataset import Dataset
@@ -20,20 +23,52 @@ if TYPE_CHECKING:
 SHOTS = 30
 """Solved problems in a prompt when there are some to draw from (EvoGrad 2024, section 4.1)."""
 
-CHAT = {
-    "base_url", "draws", "swap", "temperature", "max_tokens", "concurrency", "key_variable",
-    "max_spent", "cache",
-}  # fmt: skip
-"""The options that only chat models have."""
-
 Options = dict[str, Any]
 
 Tell = Callable[[int, int], None]
 """Is told how many texts of how many a model has read, or answered."""
 
+_OF_FILES = {"revision", "trained_on", "threads", "memory_gb"}
+"""What only a rule in a file says of its solver."""
 
-def made(options: Options, train: Dataset | None, tell: Tell) -> Solver:
-    """Return the solver of that name, made of the options and the problems to learn from.
+_DECLARED = {
+    kind: {name: key for name, key in schema(of)["properties"].items() if name not in _OF_FILES}
+    for kind, of in KINDS.items()
+}
+
+_RUNS = {"max_spent", "cache"}
+"""What only a command says of a chat model."""
+
+
+def _taken(kind: str) -> tuple[set[str], set[str]]:
+    """Return the options that a kind of solver needs, and those that it may have."""
+    known = _DECLARED[kind]
+    needed = {name for name, key in known.items() if "default" not in key}
+    other = set(known) - needed
+    if kind == "chat":  # the environment may name the model and its server
+        return set(), {*known, "train", *_RUNS}
+    if "model" in known and kind != "chat":
+        other.add("combine")
+    if kind in LEARNERS:
+        (other if "shots" in known else needed).add("train")
+    return needed, other
+
+
+TAKES = {kind: _taken(kind) for kind in KINDS}
+"""By solver, the options that it needs and those that it may have."""
+
+OPTIONS = {option for needed, other in TAKES.values() for option in needed | other}
+"""Those of any solver."""
+
+
+def made(options: Options, told: Collection[str], train: Dataset | None, tell: Tell) -> Solver:
+    """Return a solver, made of a command's options and the problems to learn from.
+
+    Args:
+        options: of the command.
+        told: the names of those that the user gave.
+        train: what the solver learns from, or is shown.
+        tell: hears how far a model has read.
 
     Raises:
         InputError: an option is missing, or out of its range.
@@ -45,7 +80,7 @@ def made(options: Options, train: Dataset | None, tell: Tell) -> Solver:
         from winosmith.dataset import Dataset
 
         train = Dataset(solve.local_only(train), train.name)
-    solver = _by_name(options, train, tell)
+    solver = _solver(options, told, train, tell)
     return solve.LocalContext(solver) if local else solver
 
 
@@ -95,27 +130,27 @@ def _flag(option: str) -> str:
     return "--no-cache" if option == "cache" else "--" + option.replace("_", "-")
 
 
-def _by_name(options: Options, train: Dataset | None, tell: Tell) -> Solver:
+def _solver(options: Options, told: Collection[str], train: Dataset | None, tell: Tell) -> Solver:
     from winosmith import solve
 
-    name = options["solver"]
-    if name == "chat":
-        return _chat(options, train, lambda done, of, _: tell(done, of))
-    return solve.by_name(
-        name,
-        train,
-        seed=options["seed"],
-        sees=options["sees"],
-        features=options["features"],
-        index=_index(options) if name == "hunting" else None,
-        snippets=options["snippets"],
-        models=[_model(each) for each in options["model"]],
-        combine=options["combine"],
-        scoring=options["scoring"],
-        shown=shots_asked(options, train) if name == "causal" else 0,
-        device=options["device"],
-        on_progress=tell,
-    )
+    kind = options["solver"]
+    made: dict[str, Any] = {}
+    given = {name: options[name] for name in _DECLARED[kind] if name in told}
+    if options["sees"] is not None:
+        given["sees"] = options["sees"]
+    if "shots" in _DECLARED[kind]:
+        given["shots"] = shots_asked(options, train)
+    if kind == "chat":
+        client = _client(options, lambda done, of, _: tell(done, of))
+        given |= {"model": client.model, "base_url": client.base_url}
+        made = {"client": client, "heard": None if options["cache"] else []}
+    elif "model" in given:
+        models = [_model(each) for each in options["model"]]
+        given["model"] = models[0]
+        made = {"models": models, "combine": options["combine"], "on_progress": tell}
+    elif kind == "hunting":
+        made = {"index": _index(options)}
+    return solve.by_name(kind, from_table(KINDS[kind], given), train, **made)
 
 
 def _index(options: Options) -> FullTextIndex:
@@ -134,62 +169,75 @@ def _model(name: str) -> str:
     return str(Path(name).resolve()) if Path(name).is_dir() else name
 
 
-_MODEL = {"combine", "device", "sees"}
-_SHOTS = {"shots", "train", "seed"}
-
-TAKES: dict[str, tuple[set[str], set[str]]] = {
-    "majority": ({"train"}, set()),
-    "random": (set(), {"seed"}),
-    "association": ({"train"}, {"features", "sees"}),
-    "hunting": ({"collection"}, {"snippets"}),
-    "causal": ({"model"}, {"scoring", *_MODEL, *_SHOTS}),
-    "masked": ({"model"}, {"scoring", *_MODEL}),
-    "encoder": ({"model"}, _MODEL),
-    "chat": (set(), {"model", "scoring", "sees", *_SHOTS, *CHAT}),
-}
-"""By solver, the options that it needs and those that it may have."""
-
-SOLVERS = tuple(TAKES)
-
-
-def chat_options(function: Any) -> Any:
-    """Add the options of chat models to a command."""
-    options = [
-        click.option("--base-url", metavar="URL", help="Of a chat server, such as "
-                     "http://localhost:8000/v1; OPENAI_BASE_URL if not told."),
-        click.option("--draws", type=click.IntRange(min=1), default=1, show_default=True,
-                     help="Of chat: how many times shots are drawn; the replies are votes."),
-        click.option("--swap", is_flag=True, help="Of chat: ask with the options in other places "
-                     "too, and measure the liking for a place."),
-        click.option("--temperature", type=click.FloatRange(min=0), default=0.0, show_default=True,
-                     help="Of chat: 0 for the likeliest reply."),
-        click.option("--max-tokens", type=click.IntRange(min=1), default=256, show_default=True,
-                     help="Of chat: the longest reply."),
-        click.option("--concurrency", type=click.IntRange(min=1), default=8, show_default=True,
-                     help="Of chat: requests at once."),
-        click.option("--key-variable", metavar="NAME", help="Of chat: the environment variable "
-                     "that holds the key; OPENAI_API_KEY, for https elsewhere, if not told."),
+def solver_options(function: Any) -> Any:
+    """Add the options of all solvers to a command; each says which solvers have it."""
+    own: list[Any] = [
+        click.option("--model", metavar="HUB_ID|FOLDER", multiple=True, help="Of causal, masked "
+                     "and encoder: several make an ensemble. Of chat: the server's name for it; "
+                     "by default OPENAI_MODEL."),
+        click.option("--combine", type=click.Choice(["product", "vote"]), default="product",
+                     show_default=True, help="How an ensemble decides."),
+        click.option("--base-url", metavar="URL", help="Of chat: address of an OpenAI-compatible "
+                     "server, such as http://localhost:8000/v1; by default OPENAI_BASE_URL."),
+        click.option("--shots", type=click.IntRange(min=0), help="Of causal and chat: number of "
+                     "solved problems in the prompt, drawn from --train; by default 30 with "
+                     "--train, otherwise none."),
+        click.option("--sees", type=click.Choice(["blank", "pronoun"]), help="What the solver sees "
+                     "in place of the options: the blank, or the pronoun, and it is asked whom the "
+                     "pronoun refers to. By default the pronoun if the problems differ in nothing "
+                     "else, as in Winogender, otherwise the blank; of encoder, what it was "
+                     "trained to see."),
+    ]  # fmt: skip
+    done = {"model", "combine", "base_url", "shots", "sees"}
+    for name in [name for known in _DECLARED.values() for name in known]:
+        if name not in done:
+            own.append(_declared(name))
+            done.add(name)
+    own += [
         click.option("--max-spent", type=click.IntRange(min=1), metavar="TOKENS",
                      help="Of chat: stop before more are spent, in and out together."),
         click.option("--no-cache", "cache", is_flag=True, default=True, flag_value=False,
                      help="Of chat: neither read nor keep replies."),
     ]  # fmt: skip
-    for option in reversed(options):
+    for option in reversed(own):
         function = option(function)
     return function
 
 
-def _chat(options: Options, train: Dataset | None, on_reply: Any) -> Solver:
-    """Return a solver that asks the chat model of these options.
+def _declared(name: str) -> Callable[[Any], Any]:
+    """Return the option of a name, from the declarations of the solvers that have it."""
+    kinds: dict[str, tuple[list[str], Any]] = {}
+    for kind, known in _DECLARED.items():
+        if name in known:
+            kinds.setdefault(str(known[name]), ([], known[name]))[0].append(kind)
+    keys = [key for _, key in kinds.values()]
+    helps = [_of(names) + key["description"][0].lower() + key["description"][1:]
+             for names, key in kinds.values()]  # fmt: skip
+    if len(keys) == 1:
+        return option_of(name, f"--{name.replace('_', '-')}", {**keys[0], "description": helps[0]})
+    help_ = " ".join(
+        f"{help_[:-1]}: {words(key)}; by default {key['default']}."
+        for help_, key in zip(helps, keys, strict=True)
+    )
+    return click.option(f"--{name}", metavar="KIND", help=help_)
+
+
+def _of(kinds: Sequence[str]) -> str:
+    """Return which solvers an option is of: "Of causal, masked and encoder: "."""
+    return f"Of {' and '.join(filter(None, (', '.join(kinds[:-1]), kinds[-1])))}: "
+
+
+def _client(options: Options, on_reply: Any) -> Any:
+    """Return the client of the chat model that the options name.
 
     Raises:
         InputError: more than one model is named, or an option is out of its range.
     """
-    from winosmith import chat, embed, solve
+    from winosmith import chat, embed
 
     if len(options["model"]) > 1:
         raise InputError("the solver 'chat' asks one model; name one with `model=`")
-    client = chat.Client.from_environment(
+    return chat.Client.from_environment(
         options["model"][0] if options["model"] else None,
         options["base_url"],
         temperature=options["temperature"],
@@ -199,20 +247,6 @@ def _chat(options: Options, train: Dataset | None, on_reply: Any) -> Solver:
         budget=chat.Budget(tokens=options["max_spent"]),
         cache=embed.cache_folder() / "chat" if options["cache"] else None,
         on_progress=on_reply,
-    )
-    if (options["scoring"] or "reply") not in ("reply", "logprobs"):
-        raise InputError(f"--scoring of chat is reply or logprobs; not {options['scoring']!r}")
-    return solve.by_name(
-        "chat",
-        train,
-        client=client,
-        shown=shots_asked(options, train),
-        draws=options["draws"],
-        seed=options["seed"],
-        swap=options["swap"],
-        scoring=options["scoring"],
-        sees=options["sees"],
-        heard=None if options["cache"] else [],
     )
 
 

@@ -15,6 +15,7 @@ from winosmith.cli import _options, _solvers
 from winosmith.cli._printing import echo, print_json, print_table, progress, say
 from winosmith.dataset import Dataset
 from winosmith.report import Signature, percent, shown
+from winosmith.solver_rule import KINDS
 
 if TYPE_CHECKING:
     from winosmith.solve import Solver
@@ -24,39 +25,15 @@ Options = dict[str, Any]
 
 @click.command()
 @_options.data_argument()
-@click.option(
-    "--solver", required=True, type=click.Choice(list(_solvers.SOLVERS)), help="Who answers."
-)
+@click.option("--solver", required=True, type=click.Choice(list(KINDS)), help="Who answers.")
 @click.option("--out", required=True, metavar="FILE.jsonl", help="The predictions to write.")
 @click.option("--train", metavar="DATA", help="Solved problems to learn from, or to draw --shots "
               "from; read as --from, --pair-by and the options of columns say.",
               type=_options.FILE)  # fmt: skip
-@click.option("--model", metavar="HUB_ID|FOLDER", multiple=True, help="Several make an ensemble. "
-              "Of chat: the server's name for it; OPENAI_MODEL if not told.")  # fmt: skip
-@click.option("--scoring", metavar="KIND", help="Of causal: partial (if not told), full, each also "
-              "as …_per_token. Of masked: sentence (if not told), option; likewise. Of chat: reply "
-              "(if not told), logprobs.")  # fmt: skip
-@click.option("--combine", type=click.Choice(["product", "vote"]), default="product",
-              show_default=True, help="How an ensemble decides.")  # fmt: skip
-@click.option("--shots", type=click.IntRange(min=0), help="Of causal and chat: solved problems in "
-              "the prompt, drawn from --train; 30 with --train, else none.")  # fmt: skip
-@click.option("--sees", type=click.Choice(["blank", "pronoun"]), help="What stands in the "
-              "sentence: the blank, or the pronoun, and whom it refers to is asked. If not told, "
-              "the pronoun where problems differ in nothing else, as in Winogender, else the "
-              "blank; of encoder, what it was trained to see.")  # fmt: skip
-@click.option("--features", type=click.Choice(["words", "pairs"]), default="words",
-              show_default=True, help="Of association: the sentence's words, by whether the option "
-              "mentioned first is right, or pairs of these with an option's words.")  # fmt: skip
-@click.option("--collection", metavar="TEXT|FOLDER", type=click.Path(exists=True),
-              help="Of hunting: .txt, or .jsonl with a 'text' a line, or gzipped.")  # fmt: skip
-@click.option("--snippets", type=click.IntRange(min=1), default=20, show_default=True,
-              help="Of hunting: read for each search.")  # fmt: skip
+@_solvers.solver_options
 @click.option("--local-context", is_flag=True, help="Show the solver only the words from two "
               "before the blank on; what it learns from is cut likewise.")  # fmt: skip
-@click.option("--device", metavar="NAME", help="As torch names it; the GPU if there is one.")
-@_solvers.chat_options
 @_options.cluster_option
-@click.option("--seed", default=0, show_default=True, help="Of random, and of --shots.")
 @click.option("--force", is_flag=True, help="Replace FILE.jsonl, or unfinished work on it.")
 @_options.format_option
 @_options.json_option
@@ -72,7 +49,7 @@ def command(ctx: click.Context, /, **options: Any) -> None:
         majority     the place that is right most often      --train
         random       chance                                  --seed
         association  PMI of words with answers               --train
-        hunting      evidence found in your own texts        --collection
+        hunting      evidence found in texts                 --collection
         causal       likelihood by a language model          --model --scoring
         masked       likelihood by a masked language model   --model --scoring
         encoder      trained by winosmith train              --model
@@ -88,8 +65,7 @@ def command(ctx: click.Context, /, **options: Any) -> None:
             --base-url http://localhost:11434/v1 --out qwen.jsonl
     """  # noqa: D301
     told = {name for name in options if _on_command_line(ctx, name)}
-    own = {option for needed, other in _solvers.TAKES.values() for option in needed | other}
-    _solvers.check_options(options["solver"], told & own)
+    _solvers.check_options(options["solver"], told & _solvers.OPTIONS)
     if options["cluster"] and options["solver"] in ("chat", "hunting"):
         raise click.UsageError(f"{options['solver']} works from this machine; leave --cluster out")
     dataset = _options.read_data(options["data"], options["format_name"])
@@ -97,7 +73,7 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     if options["sees"] is None and (seen := _solvers.sees(options, dataset, train)) == "pronoun":
         say("Problems differ in nothing but the pronoun, so the solver sees it (--sees pronoun)")
         options["sees"] = seen
-    solver, predictions = _solved(dataset, train, options)
+    solver, predictions = _solved(dataset, train, options, told)
     _report(dataset, predictions, _solvers.interviewed(solver, dataset), options)
 
 
@@ -120,11 +96,13 @@ class _Bar:
         self.advance(self.done, f"text {done} of {of}")
 
 
-def _solved(dataset: Dataset, train: Dataset | None, options: Options) -> tuple[Solver, Answers]:
+def _solved(
+    dataset: Dataset, train: Dataset | None, options: Options, told: set[str]
+) -> tuple[Solver, Answers]:
     from winosmith import solve
 
     bar = _Bar()
-    solver = _solvers.made(options, train, bar.texts)  # may show a bar of its own
+    solver = _solvers.made(options, told, train, bar.texts)  # may show a bar of its own
     with (
         _options.on_cluster(options["cluster"]) as executor,
         progress("Solving", len(dataset)) as bar.advance,

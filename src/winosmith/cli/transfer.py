@@ -17,12 +17,13 @@ from winosmith.cli import solve as solve_command
 from winosmith.cli._options import FILE, format_option, how_read, json_option, read_train
 from winosmith.cli._predictions import overlaps, trained_option
 from winosmith.cli._printing import Result, echo, progress, say
-from winosmith.cli._solvers import SOLVERS, TAKES, check_options, made, sees
+from winosmith.cli._solvers import OPTIONS, check_options, made, sees
 from winosmith.cli.score import women_by_occupation
 from winosmith.errors import DataError, InputError
 from winosmith.metrics import gap_readings
 from winosmith.models import GRIDS
 from winosmith.outputs import OutputFolder
+from winosmith.solver_rule import KINDS
 
 if TYPE_CHECKING:
     from winosmith.dataset import Dataset
@@ -35,12 +36,10 @@ Options = dict[str, Any]
 
 _OCCUPATIONS = "occupations-stats.tsv"
 
-_OF_SOLVERS = {option for needed, other in TAKES.values() for option in needed | other}
-
 
 @click.command()
 @click.argument("data", metavar="DATA...", nargs=-1, required=True)
-@click.option("--solver", type=click.Choice(list(SOLVERS)), default="encoder", show_default=True,
+@click.option("--solver", type=click.Choice(list(KINDS)), default="encoder", show_default=True,
               help="Who answers; its options are those of winosmith solve.")  # fmt: skip
 @click.option("--out", required=True, metavar="DIR", help="The report, results.json, and the "
               "predictions.")  # fmt: skip
@@ -73,7 +72,8 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     """  # noqa: D301
     sources = {name: ctx.get_parameter_source(name) for name in options}
     told = {name for name, source in sources.items() if source is ParameterSource.COMMANDLINE}
-    check_options(options["solver"], told & _OF_SOLVERS)
+    check_options(options["solver"], told & OPTIONS)
+    options["told"] = told
     if options["tune"] and (options["solver"] != "encoder" or len(options["model"]) != 1):
         raise InputError("--tune trains an encoder; name one with --solver encoder --model")
     from winosmith import study
@@ -94,9 +94,7 @@ def command(ctx: click.Context, /, **options: Any) -> None:
 
 
 command.params[2:2] = [
-    option
-    for option in solve_command.command.params
-    if option.name in {*_OF_SOLVERS, "local_context"}
+    option for option in solve_command.command.params if option.name in {*OPTIONS, "local_context"}
 ]
 
 
@@ -183,7 +181,7 @@ def _found(
     options: Options,
 ) -> dict[str, list[Solved]]:
     train = read_train(options)
-    solver = made(options, train, lambda done, of: None)
+    solver = made(options, options["told"], train, lambda done, of: None)
     recipe = {"transfer": dict(getattr(solver, "parameters", {})), "tune": {}}
     if (
         options["sees"] is None
@@ -225,7 +223,7 @@ def _solved_as_seen(
     results: dict[str, Solved] = {}
     for kind in dict.fromkeys(seen.values()):
         own = [target for target in targets if seen[target.name] == kind]
-        solver = made({**options, "sees": kind}, train, lambda done, of: None)
+        solver = made({**options, "sees": kind}, options["told"], train, lambda done, of: None)
         if getattr(solver, "parameters", {}).get("sees") == "pronoun":
             _check_pronouns(own)
         results |= {solved.data: solved for solved in _solved(own, solver, out, options)}

@@ -1,4 +1,4 @@
-"""A solver by the name that the command line and tables of TOML have for it."""
+"""A solver by its kind and the options that `winosmith.solver_rule` declares for it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from winosmith.chat import ChatModel
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError
 from winosmith.metrics import PMI_SMOOTHING
-from winosmith.seen import Sees
-from winosmith.solve._baselines import Features, Majority, Random, WordAssociation
+from winosmith.solve._baselines import Majority, Random, WordAssociation
 from winosmith.solve._chat import ChatSolver
 from winosmith.solve._hunting import KnowledgeHunting, Retriever
 from winosmith.solve._language import Causal, Combination, EncoderSolver, Ensemble, Masked, shots
@@ -18,94 +17,88 @@ from winosmith.solve._solver import Solver, TwoWay
 
 
 def by_name(
-    name: str,
+    kind: str,
+    options: Any,
     train: Dataset | None = None,
     *,
-    seed: int = 0,
-    sees: Sees | None = None,
-    features: Features = "words",
-    smoothing: float = PMI_SMOOTHING,
-    index: Retriever | None = None,
-    snippets: int = 20,
     models: Sequence[str] = (),
     combine: Combination = "product",
-    scoring: Any = None,
-    shown: int = 0,
-    draws: int = 1,
-    device: str | None = None,
+    smoothing: float = PMI_SMOOTHING,
+    index: Retriever | None = None,
     client: ChatModel | None = None,
-    swap: bool = False,
     heard: list[Any] | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Solver:
-    """Return the solver of that name.
+    """Return the solver of a kind.
 
     Args:
-        name: majority, random, association, hunting, causal, masked, encoder or chat.
-        train: what it learns from, or what its shots are drawn from.
-        seed: of random answers and of the draw of shots, 0 or more.
-        sees: the blank or the pronoun; the blank when None, and what it was trained to of an
-            encoder.
-        features: of association: what is counted.
-        smoothing: of association: added to each count.
-        index: of hunting: where it looks.
-        snippets: of hunting: how many it reads, 1 or more.
-        models: folders or hub ids of causal, masked and encoder; several are an ensemble.
-        combine: how an ensemble does it.
-        scoring: of causal, masked and chat; their own default when None.
-        shown: how many solved problems of `train` stand in the prompt of causal and chat.
-        draws: of chat: how often the solved problems are drawn.
-        device: as torch names it.
-        client: of chat: whom it asks.
-        swap: of chat: it asks with the options in other places, too.
+        kind: one of `winosmith.solver_rule.KINDS`.
+        options: of that kind, as declared there.
+        train: the problems that it learns from, or that its shots are drawn from.
+        models: of causal, masked and encoder: folders or hub ids, in place of the one in `options`;
+            several are an ensemble.
+        combine: how an ensemble combines its scores.
+        smoothing: of association: added to each count, 0 or more.
+        index: of hunting: the texts that it searches.
+        client: of chat: the model that it asks.
         heard: of chat: a list that takes the replies; None keeps none.
-        on_progress: hears how many texts of how many a language model or an encoder has read.
+        on_progress: called with the number of texts that a language model or an encoder has read,
+            and of all.
 
     Raises:
-        InputError: there is no solver of that name, it lacks what it needs, or something is out
-            of its range.
+        InputError: there is no solver of that kind, or it lacks what it needs.
 
-    >>> by_name("random", seed=3)
+    >>> from winosmith.solver_rule import KINDS
+    >>> by_name("random", KINDS["random"](seed=3))
     Random(seed=3)
     """
-    match name:
+    match kind:
         case "random":
-            return Random(seed)
+            return Random(options.seed)
         case "majority" if train is not None:
             return Majority.trained_on(train)
         case "association" if train is not None:
             solver = WordAssociation.trained_on(
-                train, features=features, smoothing=smoothing, sees=sees or "blank"
+                train, features=options.features, smoothing=smoothing, sees=options.sees
             )
-            return TwoWay(solver) if features == "words" else solver
+            return TwoWay(solver) if options.features == "words" else solver
         case "hunting" if index is not None:
-            return KnowledgeHunting(index, snippets)
+            return KnowledgeHunting(index, options.snippets)
         case "chat" if client is not None:
-            settings: dict[str, Any] = {
-                "swap": swap,
-                "scoring": scoring or "reply",
-                "sees": sees or "blank",
-                "heard": heard,
-            }
-            if not shown or train is None:
-                return ChatSolver(client, **settings)
-            return ChatSolver.with_shots(client, train, shown, draws=draws, seed=seed, **settings)
-        case "causal" | "masked" | "encoder" if models:
-            prompt = ""
-            if name == "causal" and shown and train is not None:
-                prompt = shots(train, shown, seed=seed, sees=sees or "blank")
-            how: dict[str, Any] = {"device": device, "on_progress": on_progress}
-            solvers = tuple(_language(name, model, scoring, sees, prompt, how) for model in models)
+            settings = {name: getattr(options, name) for name in ("swap", "scoring", "sees")}
+            if not options.shots or train is None:
+                return ChatSolver(client, heard=heard, **settings)
+            return ChatSolver.with_shots(
+                client, train, options.shots, draws=options.draws, seed=options.seed, heard=heard,
+                **settings,
+            )  # fmt: skip
+        case "causal" | "masked" | "encoder":
+            solvers = tuple(
+                _language(kind, options, model, train, on_progress)
+                for model in models or (options.model,)
+            )
             return solvers[0] if len(solvers) == 1 else Ensemble(solvers, combine)
-    raise InputError(f"there is no solver {name!r}, or it lacks what it needs")
+    raise InputError(f"there is no solver {kind!r}, or it lacks what it needs")
 
 
 def _language(
-    name: str, model: str, scoring: Any, sees: Sees | None, prompt: str, how: dict[str, Any]
+    kind: str,
+    options: Any,
+    model: str,
+    train: Dataset | None,
+    on_progress: Callable[[int, int], None] | None,
 ) -> Solver:
     """Return the solver of one model: causal, masked or encoder."""
-    if name == "causal":
-        return Causal(model, scoring or "partial", prompt=prompt, sees=sees or "blank", **how)
-    if name == "masked":
-        return Masked(model, scoring or "sentence", sees=sees or "blank", **how)
-    return EncoderSolver(model, sees=sees, **how)
+    how: dict[str, Any] = {
+        "sees": options.sees,
+        "device": options.device,
+        "on_progress": on_progress,
+    }
+    if kind == "encoder":
+        return EncoderSolver(model, **how)
+    if kind == "masked":
+        return Masked(model, options.scoring, **how)
+    prompt = ""
+    if options.shots and train is not None:
+        prompt = shots(train, options.shots, seed=options.seed, sees=options.sees)
+    return Causal(model, options.scoring, prompt=prompt, **how)

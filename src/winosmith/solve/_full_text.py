@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import resources
 from itertools import islice
 from pathlib import Path
 from typing import IO
@@ -51,7 +52,10 @@ class FullTextIndex:
 
     @classmethod
     def of(
-        cls, collection: str | Path, folder: str | Path, on_progress: Progress | None = None
+        cls,
+        collection: str | Path | None,
+        folder: str | Path,
+        on_progress: Progress | None = None,
     ) -> FullTextIndex:
         """Return the index of a text collection, built in `folder` when it is not there yet.
 
@@ -60,7 +64,7 @@ class FullTextIndex:
 
         Args:
             collection: a text, or a folder of texts: `.txt` or `.jsonl` with a "text" in each
-                line, gzipped or not.
+                line, gzipped or not; None for the articles that ship.
             folder: where indexes are kept; made when it is missing.
             on_progress: called after each batch of passages, and after each text.
 
@@ -68,6 +72,9 @@ class FullTextIndex:
             FormatError: the collection holds no text, or one can't be read (file, line).
             OutputError: the index can't be written, or another process is building it.
         """
+        if collection is None:
+            with resources.as_file(resources.files("winosmith").joinpath("topics.jsonl")) as ships:
+                return cls.of(ships, folder, on_progress)
         texts: dict[str, Path] = {}
         for path in text_files(collection):
             texts.setdefault(sha256(path), path)

@@ -10,9 +10,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from importlib import resources
 from pathlib import Path
 from typing import Any, cast
 
@@ -55,30 +53,27 @@ class MadeSolver:
 
 @dataclass(frozen=True)
 class _Source:
-    """What makers are given.
+    """What a solver is made from.
 
     Attributes:
-        name: of the kind of solver.
-        settings: the rule's.
+        kind: of the solver.
+        options: the rule's.
         folder: from where relative paths are seen.
         cache: where full-text indexes are kept.
         train: what a solver learns from.
         patience: seconds after which a chat server's reply is too late.
     """
 
-    name: str
-    settings: Any
+    kind: str
+    options: Any
     folder: Path
     cache: Path
     train: Dataset
     patience: float
 
     def solver(self, **made: Any) -> Solver:
-        """Return the solver, of the settings and what else was made for it."""
-        names = ("seed", "sees", "features", "snippets", "scoring", "device", "swap")
-        options = {n: getattr(self.settings, n) for n in names if hasattr(self.settings, n)}
-        shown = getattr(self.settings, "shots", 0)
-        return solve.by_name(self.name, self.train, shown=shown, **{**options, **made})
+        """Return the solver of the options, and of what else was made for it."""
+        return solve.by_name(self.kind, self.options, self.train, **made)
 
 
 def made_solver(
@@ -122,9 +117,9 @@ def made_solver(
     return MadeSolver(
         solver,
         hashlib.sha256(whole.encode()).hexdigest(),
-        (source.settings.revision or revision)[:80],
+        (source.options.revision or revision)[:80],
         about,
-        getattr(source.settings, "concurrency", 1),
+        getattr(source.options, "concurrency", 1),
     )
 
 
@@ -153,10 +148,8 @@ def _association(source: _Source) -> Parts:
 
 def _hunting(source: _Source) -> Parts:
     """Return knowledge hunting in a collection of texts, by default the articles that ship."""
-    named = source.settings.collection
-    shipped = resources.as_file(resources.files("winosmith").joinpath("topics.jsonl"))
-    with shipped if named is None else nullcontext(source.folder / named) as texts:
-        index = solve.FullTextIndex.of(texts, source.cache)
+    named = source.options.collection
+    index = solve.FullTextIndex.of(named and source.folder / named, source.cache)
     return source.solver(index=index), index.digest, index.digest[:12]
 
 
@@ -166,8 +159,8 @@ def _language(source: _Source) -> Parts:
     A model in a folder has the folder's digest as its revision; one of the hub the commit, which
     is the folder's name.
     """
-    named = source.folder / source.settings.model
-    place = models.model_folder(named if named.is_dir() else source.settings.model)
+    named = source.folder / source.options.model
+    place = models.model_folder(named if named.is_dir() else source.options.model)
     digest = models.weights_digest(place)
     in_hub = place.parent.name == "snapshots"
     solver = source.solver(models=(str(place),))
@@ -176,7 +169,7 @@ def _language(source: _Source) -> Parts:
 
 def _chat(source: _Source) -> Parts:
     """Return a chat model as a solver; the key is read from the environment, request by request."""
-    asked = source.settings
+    asked = source.options
     client = chat.Client(
         asked.model,
         asked.base_url,
