@@ -197,7 +197,7 @@ def test_claims_are_trained_on(tiny_encoder: Path, folder: Path, tmp_path: Path)
         (["--then", "train.jsonl"], "--then and --then-dev belong together"),
         (["--curve", "--on-all"], "goes with neither --then nor --on-all"),
         (["--dev", "nothing.jsonl"], "'nothing.jsonl' is neither a file nor a number"),
-        (["--seeds", "2", "--epochs", "0"], "epochs and batch size must be 1 or more"),
+        (["--seeds", "2", "--epochs", "0"], "epochs is 0; it must be a whole number, 1 or more"),
     ],
 )
 def test_options_without_sense_are_refused(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from winosmith.cli._declared import declared_options
 from winosmith.cli._options import (
     FILE,
     format_option,
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
     from winosmith.study import Trainable
 
 Options = dict[str, Any]
+
+_DECLARED = ("split_point", "max_length", "patience", "sees")
+"""Settings that are options as they are declared; the grid and others have their own."""
 
 
 @click.command()
@@ -63,17 +67,8 @@ Options = dict[str, Any]
               "SuperGLUE-WSC has them (a file of claims is trained on as such).")  # fmt: skip
 @click.option("--local-context", is_flag=True, help="Show only the words from two before the blank "
               "on.")  # fmt: skip
-@click.option("--split-point", type=click.Choice(["before_option", "after_option"]),
-              default="before_option", show_default=True,
-              help="Where the sentence is cut in two.")  # fmt: skip
-@click.option("--sees", type=click.Choice(["blank", "pronoun"]), default="blank", show_default=True,
-              help="What stands in the sentence: the blank that each option fills, or the pronoun, "
-              "and each option comes after the sentence.")  # fmt: skip
-@click.option("--patience", type=click.IntRange(min=1), metavar="N",
-              help="Stop a run after N epochs without a better one.")  # fmt: skip
 @regularisation_options
-@click.option("--max-length", type=click.IntRange(min=8), metavar="TOKENS",
-              help="Cut longer texts at their start; the model's limit if not told.")  # fmt: skip
+@declared_options(TrainingSettings, only=_DECLARED)
 @click.option("--device", metavar="NAME", help="As torch names it; the GPU if there is one.")
 @click.option("--force", is_flag=True, help="Replace what another recipe left in DIR.")
 @format_option
@@ -141,11 +136,8 @@ def _grid(options: Options) -> Grid:
 
 def _settings(options: Options) -> TrainingSettings:
     return TrainingSettings(
-        split_point=options["split_point"],
         local=2 if options["local_context"] else None,
-        patience=options["patience"],
-        max_length=options["max_length"],
-        sees=options["sees"],
+        **{name: options[name] for name in _DECLARED},
     )
 
 

@@ -8,16 +8,18 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import Field
 
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError, Interrupted, require
 from winosmith.models import _network
 from winosmith.models._encoder import HowRead, new_choice_model
 from winosmith.models._texts import Questions, SplitPoint, questions
+from winosmith.options import declaration
 from winosmith.outputs import OutputFolder, write_aside
 from winosmith.problem import Claim
 from winosmith.published import Contents, contents_in, keep_contents
@@ -29,7 +31,7 @@ ALPHA = 0.05
 """A run whose dev accuracy guessing reaches with more than this probability is "at chance"."""
 
 
-@dataclass(frozen=True)
+@declaration
 class TrainingSettings:
     """What determines a run, beside its data and its base model.
 
@@ -39,61 +41,51 @@ class TrainingSettings:
     run_experiment.py). That code has no weight decay and leaves dropout to the model, where BERT
     and RoBERTa have 0.1; so has `GRIDS["winogrande"]`. The defaults of both are ours.
 
-    Attributes:
-        seed: draws the head, the order of the problems and the dropout.
-        learning_rate: at its peak. Of 5,000 problems of train_xl, MiniLM learns at 3e-5 (60.4 %
-            of 1,000 others right) and falls to one score for all texts at 1e-4 (50 %).
-        epochs: passes over the training problems.
-        batch_size: problems a step; each is two texts.
-        weight_decay: of AdamW, on matrices only.
-        warmup: the share of the steps over which the learning rate rises from 0, linearly; it
-            then falls linearly to 0.
-        dropout: the rate everywhere in the network; the model's own when None. The two texts of
-            a problem get different noise, and what they differ in is small: after four epochs on
-            640 problems at 1e-4, MiniLM's loss is 0.69 with its own rate of 0.1 and 0.27 with 0.
-        clip: the largest norm of a step's gradient.
-        split_point: where the sentence is cut in two; see `SplitPoint`.
-        max_length: the longest input in tokens; the model's own limit when None.
-        local: the words ahead of the blank that are seen, 2 in WinoGrande's local-context
-            baseline; None for all.
-        patience: stop after as many epochs without a better one on dev; None never does.
-        last: train this many of the epochs and keep the last, whatever dev says: for a run on all
-            the data, once the epochs were chosen. None keeps the best on dev.
-        sees: the blank or the pronoun; see `HowRead`.
-
     Raises:
         InputError: a value out of range.
     """
 
-    seed: int = 0
-    learning_rate: float = 3e-5
-    epochs: int = 3
-    batch_size: int = 16
-    weight_decay: float = 0.01
-    warmup: float = 0.1
-    dropout: float | None = 0.0
-    clip: float = 1.0
+    seed: Annotated[int, Field(ge=0)] = 0
+    """Random seed of the head, the order of the problems and the dropout."""
+    learning_rate: Annotated[float, Field(gt=0)] = 3e-5
+    """Learning rate at its peak. Of 5,000 problems of train_xl, MiniLM learns at 3e-5 (60.4 % of
+    1,000 others right) and falls to one score for all texts at 1e-4 (50 %)."""
+    epochs: Annotated[int, Field(ge=1)] = 3
+    """Passes over the training problems."""
+    batch_size: Annotated[int, Field(ge=1)] = 16
+    """Problems in a step; each is two texts."""
+    weight_decay: Annotated[float, Field(ge=0)] = 0.01
+    """Weight decay of AdamW, on matrices only."""
+    warmup: Annotated[float, Field(ge=0, le=1)] = 0.1
+    """Fraction of the steps over which the learning rate rises from 0, linearly; it then falls
+    linearly to 0."""
+    dropout: Annotated[float, Field(ge=0, lt=1)] | None = 0.0
+    """Dropout rate everywhere in the network; the model's own if None. The two texts of a problem
+    get different noise, and their difference is small: after four epochs on 640 problems at 1e-4,
+    MiniLM's loss is 0.69 with its own rate of 0.1 and 0.27 with 0."""
+    clip: Annotated[float, Field(gt=0)] = 1.0
+    """Largest norm of a step's gradient."""
     split_point: SplitPoint = "before_option"
-    max_length: int | None = None
-    local: int | None = None
-    patience: int | None = None
-    last: int | None = None
+    """Where the sentence is cut in two (see `SplitPoint`)."""
+    max_length: Annotated[int, Field(ge=8)] | None = None
+    """Longest input in tokens; longer texts are cut at their start. By default the model's own
+    limit."""
+    local: Annotated[int, Field(ge=0)] | None = None
+    """Number of words ahead of the blank that are seen, 2 in WinoGrande's local-context baseline;
+    by default all."""
+    patience: Annotated[int, Field(ge=1)] | None = None
+    """Number of epochs without a better one on dev after which a run stops; by default none."""
+    last: Annotated[int, Field(ge=1)] | None = None
+    """Train this many of the epochs and keep the last, whatever dev says: for a run on all the
+    data, once the epochs were chosen. By default the best on dev is kept."""
     sees: Sees = "blank"
+    """What the encoder sees: the blank, filled with each option, or the pronoun, with each option
+    after the sentence."""
 
     def __post_init__(self) -> None:
         HowRead(self.split_point, sees=self.sees)
-        if min(self.epochs, self.batch_size) < 1 or not (self.learning_rate > 0 and self.clip > 0):
-            raise InputError(
-                "epochs and batch size must be 1 or more, learning rate and clip above 0"
-            )
-        if self.dropout is not None and not 0 <= self.dropout < 1:
-            raise InputError("dropout must be 0 or more and less than 1")
-        if self.seed < 0 or not 0 <= self.warmup <= 1 or self.weight_decay < 0:
-            raise InputError("seed and weight decay must be 0 or more, the warmup a share of 0–1")
-        if self.local is not None and self.local < 0:
-            raise InputError("the words ahead of the blank must be 0 or more")
-        if (self.patience or 1) < 1 or not 1 <= (self.last or 1) <= self.epochs:
-            raise InputError("patience must be 1 or more, and the last epoch one of the epochs")
+        if (self.last or 1) > self.epochs:
+            raise ValueError(f"last is {self.last}; it must be one of the {self.epochs} epochs")
 
     @property
     def name(self) -> str:
