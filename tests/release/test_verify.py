@@ -12,8 +12,8 @@ from tests.release.conftest import found, rewritten, seal, sets, write_sets
 from tests.release.plants import Plant, in_line, in_record, in_text, placed
 from winosmith import Dataset, Extra
 from winosmith.release import Content, Released, about_of, verify
-from winosmith.release._checks import check_checksums, checksums_of
-from winosmith.release._content import sight
+from winosmith.release._parts import sight
+from winosmith.release._verify import check_checksums, checksums_of
 
 
 def _remove(path: str) -> Plant:
@@ -140,14 +140,10 @@ def test_a_test_set_whose_ids_tell_is_found(tmp_path: Path) -> None:
     )
     blind = sorted(told, key=lambda p: (sight(p), p.id))
     test = Dataset((replace(p, answer=None, extra=Extra({CANARY: mark})) for p in blind), "test")
-    folder = rewritten(Content(about(), {"test": test}, mark, history=_history()), tmp_path / "n/x")
+    folder = rewritten(Content(about(), {"test": test}, mark), tmp_path / "n/x")
     assert not [fault for fault in found(folder) if "answer" in fault]
     faults = found(folder, private=_private(tmp_path / "private", told))
     assert any("the id's last character gives the answer away" in fault for fault in faults)
-
-
-def _history() -> str:
-    return "# Changes\n\n## 1.0.0 (2026-11-21)\n\nThe first release.\n"
 
 
 def test_about_is_checked_by_the_rules_of_release_toml(small: Released) -> None:

@@ -1,25 +1,35 @@
-"""`verify`: read a release again, and list what is wrong with it."""
+"""`verify`: read a release again, and list its faults.
+
+The files are those that release.json names, with the same bytes. The problems are read again and
+checked as `release` checks them, and the other files of data are compared with them. Texts for
+people, such as the cards, are covered only by their checksums.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 from winosmith.errors import InputError
+from winosmith.outputs import sha256
 from winosmith.parallel import Step, silent
-from winosmith.release._about import about_of
-from winosmith.release._checks import (
-    CHECKS,
-    Evidence,
-    Fault,
-    check_checksums,
-    checksums_of,
-    read_parts,
-    read_record,
+from winosmith.records import parsed
+from winosmith.release._checks import Secrets, faults_of, read_secrets
+from winosmith.release._content import (
+    CHECKSUMS,
+    RECORD,
+    Content,
+    address,
+    checksum_text,
+    digest_of,
 )
-from winosmith.release._content import Content
-from winosmith.release._gather import read_secrets
+from winosmith.release._files import files_of
+from winosmith.release._read import Fault, read_content, read_record
+from winosmith.release._tables import read_table, table_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +40,7 @@ class Verified:
         folder: the release.
         faults: what is wrong with it.
         content: its problems; None if they can't be read.
-        private: whether it was compared with what must not be published.
+        private: whether it was compared with a private folder.
     """
 
     folder: Path
@@ -39,7 +49,7 @@ class Verified:
     private: bool
 
     def record(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
+        """Return it as JSON."""
         return {
             "folder": str(self.folder),
             "sound": not self.faults,
@@ -53,12 +63,12 @@ class Verified:
 def verify(
     folder: str | Path, *, private: str | Path | None = None, step: Step | None = None
 ) -> Verified:
-    """Read a release again, and find what is wrong with it.
+    """Read a release again, and find its faults.
 
     Args:
         folder: the release.
-        private: the folder private/ of the build it was made from, or private/NAME next to it;
-            with it, nothing of what is there may be found in the release.
+        private: the folder private/ of the build that it was made from, or private/NAME next to
+            the release; nothing in it may be published.
         step: shows progress.
 
     Raises:
@@ -70,7 +80,6 @@ def verify(
         raise InputError(f"{folder} is not a folder; name that of a release")
     show = step or silent
     secrets = None if private is None else read_secrets(private)
-    content = None
     with show("checksums", None):
         record = read_record(folder)
         if isinstance(record, Fault):
@@ -78,13 +87,188 @@ def verify(
         sums = checksums_of(folder)
         faults = list(check_checksums(folder, record, sums))
     with show("reading", None):
-        parts, bad = read_parts(folder, record)
-        faults += bad
-    if parts and not bad:
-        about, disjoint = about_of(record["about"]), tuple(record["disjoint"])
-        content = Content(about, parts, record["canary"], disjoint, record["ids"])
+        content, bad = read_content(folder, record)
+    if bad or not content.parts:
+        return Verified(folder, (*faults, *bad), None, private is not None)
+    with show("problems", None):
+        faults += faults_of(content, secrets)
+    with show("files", None):
         found = Evidence(folder, record, sums, content, secrets)
-        for title, checks in CHECKS.items():
-            with show(title, None):
-                faults += [fault for check in checks for fault in check(found)]
+        faults += [fault for check in CHECKS for fault in check(found)]
     return Verified(folder, tuple(faults), content, private is not None)
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """The files of a release that is read again.
+
+    Attributes:
+        folder: the release.
+        record: the object of release.json.
+        sums: the SHA-256 of each file in the folder, by its path there.
+        content: its problems.
+        secrets: the contents of the private folder, if it is given.
+    """
+
+    folder: Path
+    record: Mapping[str, Any]
+    sums: Mapping[str, str]
+    content: Content
+    secrets: Secrets | None
+
+    def text(self, path: str) -> str:
+        """Return the text of a file; raises OSError or ValueError if it can't be read."""
+        return (self.folder / path).read_bytes().decode("utf-8")
+
+
+def checksums_of(folder: Path) -> dict[str, str]:
+    """Return the SHA-256 of every file of a folder, by its path there."""
+    return {
+        path.relative_to(folder).as_posix(): sha256(path)
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and not path.is_symlink()
+    }
+
+
+def check_checksums(
+    folder: Path, record: Mapping[str, Any], sums: Mapping[str, str]
+) -> Iterator[Fault]:
+    """Find missing, changed and additional files, and a wrong digest."""
+    named, outside = record["files"], {RECORD, CHECKSUMS}
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if path.is_symlink():
+            yield Fault(name, "it is a link", "replace it with the file itself")
+        elif not path.is_file() and not (path.is_dir() and any(path.iterdir())):
+            yield Fault(name, "it is neither a file nor a folder with files", "remove it")
+    for name in sorted(named.keys() | (sums.keys() - outside)):
+        entry = named.get(name)
+        if name not in sums:
+            yield Fault(name, "it is missing")
+        elif entry is None:
+            yield Fault(name, "release.json does not name it", "remove it")
+        elif not isinstance(entry, dict) or sums[name] != entry.get("sha256"):
+            yield Fault(name, "its SHA-256 is not the one in release.json")
+    listed = checksum_text({name: digits for name, digits in sums.items() if name != CHECKSUMS})
+    try:
+        same = (folder / CHECKSUMS).read_text("utf-8") == listed
+    except (OSError, ValueError):
+        same = False
+    if not same:
+        yield Fault(CHECKSUMS, "its lines are not the SHA-256 of the files")
+    if digest_of(record) != record["digest"]:
+        yield Fault(RECORD, "its digest is not that of the rest of it")
+    elif folder.resolve().name != (name := address(record)):
+        do = "rename the folder, if nothing else is wrong"
+        yield Fault(RECORD, f"the folder's name is not its address, {name}", do)
+
+
+def check_statements(found: Evidence) -> Iterator[Fault]:
+    """Find counts, configurations and digests in release.json that are not those of the data."""
+    content, record = found.content, found.record
+    for part, counts in content.counts.items():
+        for kind, count in counts.items():
+            stated = record["counts"].get(part)
+            stated = stated.get(kind) if isinstance(stated, dict) else None
+            if stated != count:
+                yield Fault(RECORD, f"{part} has {count} {kind}, not {stated}")
+    if record["configurations"] != content.configurations:
+        yield Fault(RECORD, "its configurations are not those of the parts")
+    for part, dataset in content.parts.items():
+        if record["digests"].get(part) != dataset.digest:
+            yield Fault(RECORD, f"its digest of {part} is not that of the problems")
+
+
+def check_files(found: Evidence) -> Iterator[Fault]:
+    """Find files that no release has, and files of data that differ from the problems."""
+    files = files_of(found.content, {})
+    for path in found.sums:
+        if path not in files and path not in (RECORD, CHECKSUMS):
+            yield Fault(path, "it is not a file of a release", "remove it and release again")
+    for part, dataset in found.content.parts.items():
+        yield from _table_faults(found.folder, f"data/{part}.parquet", table_of(dataset))
+    for path, write in files.items():
+        if path.endswith(".lst") or re.fullmatch(r"harness/.*\.jsonl", path):
+            yield from _line_faults(found, path, write().decode())
+
+
+def _line_faults(found: Evidence, path: str, wanted: str) -> Iterator[Fault]:
+    try:
+        text = found.text(path)
+    except (OSError, ValueError):
+        yield Fault(path, "it can't be read")
+        return
+    if text != wanted:
+        line = _first_difference(text.split("\n"), wanted.split("\n"))
+        yield Fault(f"{path}:{line}", "it does not agree with the problems")
+
+
+def _table_faults(folder: Path, path: str, wanted: Any) -> Iterator[Fault]:
+    try:
+        table = read_table(folder / path)
+    except (OSError, ValueError) as error:
+        yield Fault(path, f"it can't be read ({str(error).splitlines()[0]})")
+        return
+    if not table.schema.equals(wanted.schema):
+        yield Fault(path, "its columns are not those of a release")
+    elif len(table) != len(wanted):
+        yield Fault(path, f"it has {len(table)} rows; the JSON Lines have {len(wanted)}")
+    elif not table.equals(wanted):
+        name = next(n for n in wanted.column_names if not table[n].equals(wanted[n]))
+        row = _first_difference(table[name].to_pylist(), wanted[name].to_pylist())
+        yield Fault(path, f"the {name} of row {row} is not that of the JSON Lines")
+
+
+def _first_difference(some: Iterable[Any], wanted: Iterable[Any]) -> int:
+    """Return the 1-based position at which two sequences start to differ."""
+    pairs = enumerate(zip_longest(some, wanted, fillvalue=object()), start=1)
+    return next(at for at, (one, other) in pairs if one != other)
+
+
+def check_loading(found: Evidence) -> Iterator[Fault]:
+    """Find splits that the settings of README.md or croissant.json load from other files."""
+    content, files = found.content, found.record["files"]
+    written = files_of(content, files)
+    for name, loaded in (("README.md", _loaded_by_hub), ("croissant.json", _loaded_by_croissant)):
+        try:
+            stated = loaded(found.text(name))
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            yield Fault(name, "its files and splits can't be read")
+        else:
+            if stated != loaded(written[name]().decode()):
+                yield Fault(name, "it loads other files than those of the parts")
+
+
+def _loaded_by_hub(card: str) -> Any:
+    """Return the files of each configuration, by the settings of a card."""
+    _, settings, _ = card.split("---\n", 2)
+    return [parsed(line[2:]) for line in settings.splitlines() if line.startswith("- ")]
+
+
+def _loaded_by_croissant(text: str) -> Any:
+    """Return the name and SHA-256 of each file, and the file of each field."""
+    description = parsed(text)
+    files = [(one["contentUrl"], one["sha256"]) for one in description["distribution"]]
+    fields = [
+        (record["@id"], [field["source"]["fileObject"] for field in record["field"]])
+        for record in description["recordSet"]
+    ]
+    return sorted(files), fields
+
+
+def check_digests(found: Evidence) -> Iterator[Fault]:
+    """Find digests of private files, with which guesses at short answers can be tested."""
+    for path in found.sums if found.secrets else ():
+        text = (found.folder / path).read_bytes().decode("utf-8", "replace")
+        if found.secrets and found.secrets.digests & set(re.findall(r"\b[0-9a-f]{64}\b", text)):
+            what = "it has the SHA-256 of a private file, with which answers can be guessed"
+            yield Fault(path, what)
+
+
+CHECKS: tuple[Callable[[Evidence], Iterable[Fault]], ...] = (
+    check_statements,
+    check_files,
+    check_loading,
+    check_digests,
+)
+"""The checks of the files, in addition to those of the problems."""
