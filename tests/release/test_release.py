@@ -343,6 +343,11 @@ def test_copies_are_counted_wherever_a_release_is_told(
     assert f"1 group of identical problems with different answers: {pair}" in told
     (folder,) = tmp_path.glob("out/small-1.0.0-*")
     assert found(folder) == []
+    key = formats.read(tmp_path / "out" / "private" / folder.name / "test.jsonl", as_written=True)
+    assert [key[key.ids.index(p.id)].answer for p in (test[0], liar)] == [
+        test[0].answer,
+        liar.answer,
+    ]
     for name in ("README.md", "DATASHEET.md"):
         text = (folder / name).read_text("utf-8")
         assert "2 groups of identical problems, 4 problems in all:" in text

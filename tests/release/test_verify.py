@@ -13,7 +13,8 @@ from tests.release.plants import Plant, in_line, in_record, in_text, placed
 from winosmith import Dataset, Extra
 from winosmith.release import Content, Released, about_of, verify
 from winosmith.release._parts import sight
-from winosmith.release._verify import check_checksums, checksums_of
+from winosmith.release._read import checksums_of
+from winosmith.release._verify import check_checksums
 
 
 def _remove(path: str) -> Plant:
@@ -34,10 +35,11 @@ def _remove(path: str) -> Plant:
         (in_record(lambda r: r["about"].update(title="\ud800")), "release.json: it can't be read"),
         (in_record(lambda r: r["about"].pop("title")), "release.json: about: the key 'title' is"),
         (in_record(lambda r: r["counts"].update(more={})), "release.json: counts has 'more'"),
+        (in_record(lambda r: r.update(counts={"all": {}})), "release.json: counts has no part"),
         (lambda folder: (folder / "link").symlink_to("CANARY"), "link: it is a link"),
         (lambda folder: (folder / "empty").mkdir(), "empty: it is neither a file nor a folder"),
         (_remove("data/dev.jsonl"), "data/dev.jsonl: it is missing"),
-        (_remove("data/dev.parquet"), "data/dev.parquet: it can't be read"),
+        (_remove("data/dev.parquet"), "data/dev.parquet: it can't be compared"),
         (_remove("tombstones.jsonl"), "tombstones.jsonl: it can't be read"),
     ],
 )  # fmt: skip

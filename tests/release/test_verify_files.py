@@ -92,7 +92,15 @@ IN_FILES: dict[str, tuple[Plant, str]] = {
     ),
     "Parquet that is none": (
         placed("data/dev.parquet", "PAR1 or so"),
-        r"data/dev\.parquet: it can't be read",
+        r"data/dev\.parquet: it can't be compared with the problems",
+    ),
+    "a number of judges that is none": (
+        in_line(
+            "data/dev.jsonl",
+            2,
+            lambda line: line.replace('"extra":{', '"extra":{"release.judges":"x",'),
+        ),
+        r"data/dev\.parquet: it can't be compared with the problems",
     ),
     "a tombstone with a text": (
         placed("tombstones.jsonl", '{"id":"x","last":"1","withdrawn":"2","sentence":"The _."}\n'),

@@ -135,7 +135,7 @@ def _print(done: Released) -> None:
         say(line)
     if content.changes and content.previous:
         counted = ", ".join(f"{len(found):,} {kind}" for kind, found in content.changes.items())
-        say(f"compared with {content.previous['version']}: {counted}")
+        say(f"against {content.previous['version']}: {counted}")
     if done.key is not None:
         say(f"Your private files, such as the answers of test, are in {done.key}.")
     if not done.anew:

@@ -144,7 +144,7 @@ def check_splits(content: Content, secrets: Secrets | None) -> Iterator[Fault]:
             f"data/{part}.jsonl:{row + 1}",
             f"{parts[part][row].id!r} and {parts[other][there].id!r} (data/{other}.jsonl:"
             f"{there + 1}) are on two sides of a split: {why}",
-            "move both to one side and release again, or give one file and `disjoint=` to split it",
+            "move both to one side, or let `winosmith release` split one file",
         )
     for small, large in pairwise(part for part in NESTED if part in parts):
         ids, more = parts[small].ids, parts[large].ids

@@ -106,6 +106,21 @@ class Content:
         return _parts.configurations(self.parts)
 
     @property
+    def hub_configs(self) -> list[dict[str, Any]]:
+        """The settings of the hub's card: the files of each configuration, the default first."""
+        configs: list[dict[str, Any]] = [
+            {
+                "config_name": name,
+                "data_files": [
+                    {"split": split, "path": f"data/{part}.parquet"}
+                    for split, part in splits.items()
+                ],
+            }
+            for name, splits in self.configurations.items()
+        ]
+        return [{**configs[0], "default": True}, *configs[1:]]
+
+    @property
     def task_part(self) -> str | None:
         """The part in the tasks for harnesses, whose answers are public."""
         return next((part for part in (DEV, PROBLEMS) if part in self.parts), None)

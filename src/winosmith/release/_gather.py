@@ -133,7 +133,8 @@ def gathered(
     if TEST in named:
         named[TEST] = Dataset(sorted(named[TEST], key=lambda p: (sight(p), p.id)), TEST)
     secrets = _secrets(source, named)
-    mark = before.content.canary if before else canary(_without_answers(named))
+    seen = (Problem(p.id, p.sentence, p.options, blank=p.blank) for p in unique(named).values())
+    mark = before.content.canary if before else canary(Dataset(seen))  # depends on no answer
 
     def released(part: str, problem: Problem) -> Problem:
         old = old_of[problem.id]
@@ -190,13 +191,6 @@ def _secrets(source: Source, parts: Mapping[str, Dataset]) -> Secrets | None:
         return read_secrets(source.private)
     test = parts.get(TEST)
     return Secrets(test, {}) if test and None not in test.answers else None
-
-
-def _without_answers(parts: Mapping[str, Dataset]) -> Dataset:
-    """Return the problems as solvers see them, for a canary that depends on no answer."""
-    return Dataset(
-        Problem(p.id, p.sentence, p.options, blank=p.blank) for p in unique(parts).values()
-    )
 
 
 def _reasons_of_absence(source: Source, name: str) -> dict[str, str]:

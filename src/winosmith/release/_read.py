@@ -14,7 +14,7 @@ from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, InputError, RecipeError
 from winosmith.finished import read_old_ids
 from winosmith.options import from_table
-from winosmith.outputs import PRIVATE
+from winosmith.outputs import PRIVATE, sha256
 from winosmith.problem import Problem
 from winosmith.records import Recorded, canonical, json_lines, parsed
 from winosmith.release._about import about_of
@@ -62,9 +62,11 @@ def read_record(folder: Path) -> dict[str, Any] | Fault:
     bad = [key for key, kind in _KINDS.items() if not isinstance(record.get(key), kind)]
     if bad:
         return Fault(RECORD, f"{', '.join(bad)} is missing or of another kind")
-    odd = [part for part in record["counts"] if part not in (*PARTS, "all")]
-    if odd:
+    named = [part for part in record["counts"] if part != "all"]
+    if odd := [part for part in named if part not in PARTS]:
         return Fault(RECORD, f"counts has {odd[0]!r}, which is not a part")
+    if not named:
+        return Fault(RECORD, "counts has no part")
     try:
         about_of(record["about"])
     except RecipeError as error:
@@ -118,6 +120,15 @@ def _read_tombstones(folder: Path) -> Iterator[Tombstone | Fault]:
         yield Fault(f"{TOMBSTONES}:{error.line}", error.reason)
     except (OSError, ValueError):
         yield Fault(TOMBSTONES, "it can't be read")
+
+
+def checksums_of(folder: Path) -> dict[str, str]:
+    """Return the SHA-256 of every file of a folder, by its path there."""
+    return {
+        path.relative_to(folder).as_posix(): sha256(path)
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and not path.is_symlink()
+    }
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,8 +14,8 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
+from winosmith.dataset import Dataset
 from winosmith.errors import InputError
-from winosmith.outputs import sha256
 from winosmith.parallel import Step, silent
 from winosmith.records import parsed
 from winosmith.release._checks import Secrets, faults_of, read_secrets
@@ -28,7 +28,7 @@ from winosmith.release._content import (
     digest_of,
 )
 from winosmith.release._files import files_of
-from winosmith.release._read import Fault, read_content, read_record
+from winosmith.release._read import Fault, checksums_of, read_content, read_record
 from winosmith.release._tables import read_table, table_of
 
 
@@ -88,7 +88,7 @@ def verify(
         faults = list(check_checksums(folder, record, sums))
     with show("reading", None):
         content, bad = read_content(folder, record)
-    if bad or not content.parts:
+    if bad:
         return Verified(folder, (*faults, *bad), None, private is not None)
     with show("problems", None):
         faults += faults_of(content, secrets)
@@ -119,15 +119,6 @@ class Evidence:
     def text(self, path: str) -> str:
         """Return the text of a file; raises OSError or ValueError if it can't be read."""
         return (self.folder / path).read_bytes().decode("utf-8")
-
-
-def checksums_of(folder: Path) -> dict[str, str]:
-    """Return the SHA-256 of every file of a folder, by its path there."""
-    return {
-        path.relative_to(folder).as_posix(): sha256(path)
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and not path.is_symlink()
-    }
 
 
 def check_checksums(
@@ -186,7 +177,7 @@ def check_files(found: Evidence) -> Iterator[Fault]:
         if path not in files and path not in (RECORD, CHECKSUMS):
             yield Fault(path, "it is not a file of a release", "remove it and release again")
     for part, dataset in found.content.parts.items():
-        yield from _table_faults(found.folder, f"data/{part}.parquet", table_of(dataset))
+        yield from _table_faults(found.folder, f"data/{part}.parquet", dataset)
     for path, write in files.items():
         if path.endswith(".lst") or re.fullmatch(r"harness/.*\.jsonl", path):
             yield from _line_faults(found, path, write().decode())
@@ -203,11 +194,12 @@ def _line_faults(found: Evidence, path: str, wanted: str) -> Iterator[Fault]:
         yield Fault(f"{path}:{line}", "it does not agree with the problems")
 
 
-def _table_faults(folder: Path, path: str, wanted: Any) -> Iterator[Fault]:
+def _table_faults(folder: Path, path: str, dataset: Dataset) -> Iterator[Fault]:
     try:
-        table = read_table(folder / path)
-    except (OSError, ValueError) as error:
-        yield Fault(path, f"it can't be read ({str(error).splitlines()[0]})")
+        table, wanted = read_table(folder / path), table_of(dataset)
+    except (OSError, ValueError, TypeError) as error:
+        why = str(error).partition("\n")[0]
+        yield Fault(path, f"it can't be compared with the problems ({why})")
         return
     if not table.schema.equals(wanted.schema):
         yield Fault(path, "its columns are not those of a release")
@@ -227,33 +219,34 @@ def _first_difference(some: Iterable[Any], wanted: Iterable[Any]) -> int:
 
 def check_loading(found: Evidence) -> Iterator[Fault]:
     """Find splits that the settings of README.md or croissant.json load from other files."""
-    content, files = found.content, found.record["files"]
-    written = files_of(content, files)
-    for name, loaded in (("README.md", _loaded_by_hub), ("croissant.json", _loaded_by_croissant)):
+    tables = {part: {f"data/{part}.parquet"} for part in found.content.parts}
+    data = {path: digits for path, digits in found.sums.items() if path.startswith("data/")}
+    for name, loaded, wanted in (
+        ("README.md", _loaded_by_hub, found.content.hub_configs),
+        ("croissant.json", _loaded_by_croissant, (data, tables)),
+    ):
         try:
-            stated = loaded(found.text(name))
+            if loaded(found.text(name)) != wanted:
+                yield Fault(name, "it loads other files than those of the parts")
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             yield Fault(name, "its files and splits can't be read")
-        else:
-            if stated != loaded(written[name]().decode()):
-                yield Fault(name, "it loads other files than those of the parts")
 
 
-def _loaded_by_hub(card: str) -> Any:
+def _loaded_by_hub(card: str) -> object:
     """Return the files of each configuration, by the settings of a card."""
     _, settings, _ = card.split("---\n", 2)
     return [parsed(line[2:]) for line in settings.splitlines() if line.startswith("- ")]
 
 
-def _loaded_by_croissant(text: str) -> Any:
-    """Return the name and SHA-256 of each file, and the file of each field."""
+def _loaded_by_croissant(text: str) -> object:
+    """Return the SHA-256 of each file, and the files of each part."""
     description = parsed(text)
-    files = [(one["contentUrl"], one["sha256"]) for one in description["distribution"]]
-    fields = [
-        (record["@id"], [field["source"]["fileObject"] for field in record["field"]])
+    files = {one["contentUrl"]: one["sha256"] for one in description["distribution"]}
+    parts = {
+        record["@id"]: {field["source"]["fileObject"]["@id"] for field in record["field"]}
         for record in description["recordSet"]
-    ]
-    return sorted(files), fields
+    }
+    return files, parts
 
 
 def check_digests(found: Evidence) -> Iterator[Fault]:

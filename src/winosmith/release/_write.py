@@ -30,7 +30,7 @@ from winosmith.release._content import CHECKSUMS, RECORD, Content, address, chec
 from winosmith.release._files import files_of, labels
 from winosmith.release._gather import Gathered, Splitting, gathered
 from winosmith.release._parts import TEST
-from winosmith.release._read import read_previous
+from winosmith.release._read import checksums_of, read_previous
 from winosmith.release._source import judges_of, read_source
 
 _Paths = Sequence[str | Path] | str | Path
@@ -182,17 +182,12 @@ def placed(hidden: Path, folder: Path) -> bool:
                 "this one a new number, or remove that folder if nobody has it"
             )
     if folder.exists():
-        if _bytes_of(hidden) != _bytes_of(folder):
+        if checksums_of(hidden) != checksums_of(folder):
             raise OutputError(f"{folder} was changed after it was released; remove it")
         shutil.rmtree(hidden)
         return False
     hidden.rename(folder)
     return True
-
-
-def _bytes_of(folder: Path) -> dict[str, str]:
-    files = (path for path in folder.rglob("*") if path.is_file())
-    return {path.relative_to(folder).as_posix(): sha256(path) for path in files}
 
 
 def write_private(done: Gathered, folder: Path) -> Path | None:
