@@ -25,7 +25,7 @@ from winosmith.cli import main
 from winosmith.errors import OutputError, RecipeError
 from winosmith.humans import CANARY
 from winosmith.outputs import try_lock
-from winosmith.release import Released, Splitting, read_about, release, verify
+from winosmith.release import TEMPLATE, Released, Splitting, read_about, release, verify
 from winosmith.release._parts import sight
 
 
@@ -260,8 +260,6 @@ def test_an_interrupt_leaves_nothing(tmp_path: Path) -> None:
 
 def test_release_toml_reads_as_it_is_shown(tmp_path: Path) -> None:
     """The template is a release.toml that can be used as it is."""
-    from winosmith.release import TEMPLATE
-
     (tmp_path / "release.toml").write_text(TEMPLATE, "utf-8")
     told = read_about(tmp_path / "release.toml", version="3.0.0")
     assert (told.name, told.version, told.source[0].name) == ("my-benchmark", "3.0.0", "*")

@@ -8,9 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.release.conftest import found, rewritten, seal, sets, write_sets
+from tests.release.conftest import about, found, rewritten, seal, sets, write_sets
 from tests.release.plants import Plant, in_line, in_record, in_text, placed
-from winosmith import Dataset, Extra
+from winosmith import Dataset, Extra, practice
+from winosmith.humans import CANARY
+from winosmith.outputs import sha256
+from winosmith.records import canonical, problem_record
 from winosmith.release import Content, Released, about_of, verify
 from winosmith.release._parts import sight
 from winosmith.release._read import checksums_of
@@ -86,8 +89,6 @@ def _private(folder: Path, test: Dataset) -> Path:
 
 def test_what_is_withheld_is_found(small: Released, tmp_path: Path) -> None:
     """A withheld problem and ids from before the build are found, given the private folder."""
-    from winosmith.records import canonical, problem_record
-
     test = sets()["test"]
     private = _private(tmp_path / "private", test)
     dev = small.content.parts["dev"]
@@ -104,8 +105,6 @@ def test_what_is_withheld_is_found(small: Released, tmp_path: Path) -> None:
 
 def test_a_copy_of_what_is_itself_withheld_is_found(small: Released, tmp_path: Path) -> None:
     """A copy of a dev problem is no secret; a copy of a problem that is held back is one."""
-    from winosmith.records import canonical, problem_record
-
     private = _private(tmp_path / "private", sets()["test"])
     dev = small.content.parts["dev"]
     reason = {"stage": "copies", "reason": "copy: of a problem that is kept"}
@@ -120,8 +119,6 @@ def test_a_copy_of_what_is_itself_withheld_is_found(small: Released, tmp_path: P
 
 def test_a_checksum_of_a_private_file_is_found(copied: Path, small: Released) -> None:
     """The SHA-256 of the private labels in a public file is found: they could be tried."""
-    from winosmith.outputs import sha256
-
     assert small.key is not None
     digits = sha256(small.key / "test-labels.lst")
     in_text("README.md", "## Uses", f"## Uses {digits}")(copied)
@@ -131,10 +128,6 @@ def test_a_checksum_of_a_private_file_is_found(copied: Path, small: Released) ->
 
 def test_a_test_set_whose_ids_tell_is_found(tmp_path: Path) -> None:
     """With the answers at hand, ids that give them away are found in the finished release."""
-    from tests.release.conftest import about
-    from winosmith import practice
-    from winosmith.humans import CANARY
-
     made = practice.corpus(60, seed=5).dataset
     mark = "winosmith canary x"
     told = Dataset(

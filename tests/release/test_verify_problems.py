@@ -249,4 +249,6 @@ def test_a_change_in_all_files_contradicts_the_digests(
     folder = rewritten(change(small.content), tmp_path / "new" / "it")
     digests = json.loads((small.folder / "release.json").read_text("utf-8"))["digests"]
     faults = [fault.partition(";")[0] for fault in found(seal(folder, digests=digests))]
-    assert faults == [f"release.json: its digest of {p} is not that of the problems" for p in parts]
+    assert faults == [
+        f"release.json: its digests of {p} are not those of the problems" for p in parts
+    ]

@@ -26,6 +26,7 @@ from winosmith.release._content import (
     address,
     checksum_text,
     digest_of,
+    record_of,
 )
 from winosmith.release._files import files_of
 from winosmith.release._read import Fault, checksums_of, read_content, read_record
@@ -155,19 +156,13 @@ def check_checksums(
 
 
 def check_statements(found: Evidence) -> Iterator[Fault]:
-    """Find counts, configurations and digests in release.json that are not those of the data."""
-    content, record = found.content, found.record
-    for part, counts in content.counts.items():
-        for kind, count in counts.items():
-            stated = record["counts"].get(part)
-            stated = stated.get(kind) if isinstance(stated, dict) else None
-            if stated != count:
-                yield Fault(RECORD, f"{part} has {count} {kind}, not {stated}")
-    if record["configurations"] != content.configurations:
-        yield Fault(RECORD, "its configurations are not those of the parts")
-    for part, dataset in content.parts.items():
-        if record["digests"].get(part) != dataset.digest:
-            yield Fault(RECORD, f"its digest of {part} is not that of the problems")
+    """Find counts, digests and configurations in release.json that are not those of the data."""
+    right = record_of(found.content, {})
+    for key in ("counts", "digests", "configurations"):
+        stated, wanted = found.record[key], right[key]
+        for name in {**wanted, **stated}:
+            if stated.get(name) != wanted.get(name):
+                yield Fault(RECORD, f"its {key} of {name} are not those of the problems")
 
 
 def check_files(found: Evidence) -> Iterator[Fault]:
