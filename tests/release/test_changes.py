@@ -13,7 +13,7 @@ from winosmith import Dataset, formats, practice
 from winosmith.errors import DataError
 from winosmith.lineage import perturbed
 from winosmith.release import Released, Splitting, release
-from winosmith.release._parts import sight
+from winosmith.release._content import sight
 
 STONES = "tombstones.jsonl"
 

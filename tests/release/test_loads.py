@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 from tests.conftest import examples, installed, run_alone
 from winosmith import Edit, Extra, Lineage, Origin, Problem, answers, formats
 from winosmith.release import Released
-from winosmith.release._tables import parquet, read_table, table_of
+from winosmith.release._interchange import parquet, read_table, table_of
 
 LOAD = """
 import json, sys

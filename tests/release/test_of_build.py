@@ -18,7 +18,7 @@ from winosmith import formats, practice
 from winosmith.build import build, recipe_of
 from winosmith.errors import DataError, InputError
 from winosmith.release import release
-from winosmith.release._parts import sight
+from winosmith.release._content import sight
 
 
 @pytest.fixture(scope="session")

@@ -26,7 +26,7 @@ from winosmith.errors import OutputError, RecipeError
 from winosmith.humans import CANARY
 from winosmith.outputs import try_lock
 from winosmith.release import TEMPLATE, Released, Splitting, read_about, release, verify
-from winosmith.release._parts import sight
+from winosmith.release._content import sight
 
 
 def test_the_folder_is_named_by_what_it_holds(small: Released, tmp_path: Path) -> None:

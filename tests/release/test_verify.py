@@ -15,8 +15,8 @@ from winosmith.humans import CANARY
 from winosmith.outputs import sha256
 from winosmith.records import canonical, problem_record
 from winosmith.release import Content, Released, about_of, verify
-from winosmith.release._parts import sight
-from winosmith.release._read import checksums_of
+from winosmith.release._content import sight
+from winosmith.release._source import checksums_of
 from winosmith.release._verify import check_checksums
 
 

@@ -13,7 +13,7 @@ import pytest
 from tests.release.conftest import found, rewritten, seal, with_problem
 from winosmith import Dataset, Edit, Extra, Lineage, Problem
 from winosmith.release import Content, Released, Tombstone
-from winosmith.release._parts import sight
+from winosmith.release._content import sight
 
 
 def _answer(problem: Problem) -> Problem:

@@ -13,12 +13,10 @@ from typing import Any
 from winosmith import answers, formats
 from winosmith.dataset import Dataset
 from winosmith.escape import for_csv
-from winosmith.release import _tables
+from winosmith.release import _content
 from winosmith.release._about import SECTIONS
-from winosmith.release._content import CHECKSUMS, MADE_WITH, RECORD, TOMBSTONES, Content
-from winosmith.release._parts import PARTS, TEST, side
-from winosmith.release._tasks import inspect_files, lm_eval_files
-from winosmith.release._templates import render
+from winosmith.release._content import Content
+from winosmith.release._interchange import inspect_files, lm_eval_files, parquet, render, table_of
 
 Sums = Mapping[str, Mapping[str, Any]]
 """The `sha256` and `bytes` of each file that has been written, by its path."""
@@ -70,8 +68,13 @@ def _text(of: Callable[[Content], str]) -> Write:
 
 def _page(path: str, content: Content, sums: Sums) -> Mapping[str, Callable[[], bytes]]:
     """Return the function that writes a text from its template."""
-    values = {"content": content, "about": content.about, "made_with": MADE_WITH, "sums": sums}
-    values |= {"descriptions": PARTS, "sections": SECTIONS, "files": FILES}
+    values = {
+        "content": content,
+        "about": content.about,
+        "made_with": _content.MADE_WITH,
+        "sums": sums,
+    }
+    values |= {"descriptions": _content.PARTS, "sections": SECTIONS, "files": FILES}
     return {path: lambda: f"{render(f'{path}.j2', **values).rstrip()}\n".encode()}
 
 
@@ -85,19 +88,19 @@ def labels(dataset: Dataset) -> str:
 def _parquet(content: Content, dataset: Dataset) -> bytes:
     about = content.about
     texts = {"canary": content.canary, "licence": about.licence, "name": about.name}
-    return _tables.parquet(_tables.table_of(dataset), {**texts, "version": about.version})
+    return parquet(table_of(dataset), {**texts, "version": about.version})
 
 
 def _contributors(content: Content) -> str:
     """Return the number of problems of each contributor, the most first."""
-    sides = sorted({side(part) for part in content.parts})
+    sides = sorted({_content.side(part) for part in content.parts})
     counts: dict[str, Counter[str]] = {}
     seen: set[str] = set()
     for part, dataset in content.parts.items():
         for problem in dataset:
             author = problem.origin.author if problem.origin else None
             if author and problem.id not in seen:
-                counts.setdefault(author, Counter())[side(part)] += 1
+                counts.setdefault(author, Counter())[_content.side(part)] += 1
             seen.add(problem.id)
     text = StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -120,7 +123,7 @@ FILES = (
     File(
         "data/PART-labels.lst",
         "the answers, 1 for the first option, for scorers; not of test",
-        _each_part(lambda _, dataset: labels(dataset).encode(), TEST),
+        _each_part(lambda _, dataset: labels(dataset).encode(), _content.TEST),
     ),
     File("harness/lm_eval/", "tasks for lm-evaluation-harness", _task(lm_eval_files)),
     File("harness/inspect_ai/", "a task for inspect_ai", _task(inspect_files)),
@@ -130,15 +133,15 @@ FILES = (
     File("CONTRIBUTORS.csv", "credit for contributors, by pseudonym", _text(_contributors)),
     File("CHANGELOG.md", "the changes from version to version", _page),
     File(
-        TOMBSTONES,
+        _content.TOMBSTONES,
         "the ids of withdrawn problems, for users of earlier versions",
         _text(lambda content: "".join(stone.line() for stone in content.tombstones)),
     ),
     File("CANARY", "the string in every problem, for filters of training data", _page),
     File("PUSH.md", "the commands that publish the folder on the hub", _page),
     File("croissant.json", "a description of the files, for programs", _page),
-    File(RECORD, "counts, digests and settings, for winosmith", None),
-    File(CHECKSUMS, "the SHA-256 of every file, for sha256sum", None),
+    File(_content.RECORD, "counts, digests and settings, for winosmith", None),
+    File(_content.CHECKSUMS, "the SHA-256 of every file, for sha256sum", None),
 )
 """Every file of a release, in the order in which they are written."""
 

@@ -16,15 +16,12 @@ from winosmith.humans import canary
 from winosmith.metrics import Copies, copies
 from winosmith.options import declaration
 from winosmith.problem import Lineage, Problem
+from winosmith.release import _content
 from winosmith.release._about import About
-from winosmith.release._changes import changes, tombstones
-from winosmith.release._checks import Secrets, faults_of, read_secrets
-from winosmith.release._content import Content
-from winosmith.release._ids import digest_ids, id_of
-from winosmith.release._parts import KINDS, PROBLEMS, TEST, check_origins, sight, split, unique
-from winosmith.release._read import Previous
-from winosmith.release._source import Fields, Source, with_provenance
-from winosmith.release._tables import JUDGED_BY, REMOVED_BY
+from winosmith.release._changes import changes, digest_ids, id_of, tombstones
+from winosmith.release._interchange import JUDGED_BY, REMOVED_BY
+from winosmith.release._source import Fields, Previous, Source, with_provenance
+from winosmith.release._verify import Secrets, faults_of, read_secrets
 
 _SHOWN = 3
 """The number of faults with the same remedy in an error."""
@@ -54,7 +51,7 @@ class Splitting:
     @property
     def kinds(self) -> tuple[str, ...]:
         """What two sides must not share, twins included."""
-        return tuple(kind for kind in KINDS if kind == "twin" or kind in self.disjoint)
+        return tuple(kind for kind in _content.KINDS if kind == "twin" or kind in self.disjoint)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +64,7 @@ class Gathered:
         source_ids: the id that each problem has in its source, if the release has other ids.
     """
 
-    content: Content
+    content: _content.Content
     solved: Dataset | None
     source_ids: Mapping[str, str]
 
@@ -76,11 +73,11 @@ class Gathered:
         """The test problems with their answers, by their ids in the release, as far as known."""
         answers: dict[str, list[int | None]] = {}
         for problem in self.solved or ():
-            answers.setdefault(sight(problem), []).append(problem.answer)
+            answers.setdefault(_content.sight(problem), []).append(problem.answer)
         return {
             problem.id: replace(problem, answer=known.pop(0))
-            for problem in self.content.parts.get(TEST, ())
-            if (known := answers.get(sight(problem)))
+            for problem in self.content.parts.get(_content.TEST, ())
+            if (known := answers.get(_content.sight(problem)))
         }
 
     @property
@@ -109,10 +106,10 @@ def gathered(
     hidden = {p.id for dataset in source.parts.values() for p in dataset if p.embargo}
     left_out = {"under embargo": len(hidden)} if hidden else {}
     parts = _without(source.parts, lambda part, problem: problem.id in hidden)
-    check_origins(Dataset(unique(parts).values()), splitting.kinds)
-    if splitting.disjoint and list(parts) == [PROBLEMS]:
-        parts = split(
-            parts[PROBLEMS],
+    _content.check_origins(Dataset(_content.unique(parts).values()), splitting.kinds)
+    if splitting.disjoint and list(parts) == [_content.PROBLEMS]:
+        parts = _content.split(
+            parts[_content.PROBLEMS],
             splitting.kinds,
             dev=splitting.dev,
             test=splitting.test,
@@ -130,19 +127,23 @@ def gathered(
         left_out |= more
     if empty := [part for part, dataset in named.items() if not len(dataset)]:
         raise DataError(f"no problem is left of {empty[0]}; omit its file")
-    if TEST in named:
-        named[TEST] = Dataset(sorted(named[TEST], key=lambda p: (sight(p), p.id)), TEST)
+    if _content.TEST in named:
+        named[_content.TEST] = Dataset(
+            sorted(named[_content.TEST], key=lambda p: (_content.sight(p), p.id)), _content.TEST
+        )
     secrets = _secrets(source, named)
-    seen = (Problem(p.id, p.sentence, p.options, blank=p.blank) for p in unique(named).values())
+    seen = (
+        Problem(p.id, p.sentence, p.options, blank=p.blank) for p in _content.unique(named).values()
+    )
     mark = before.content.canary if before else canary(Dataset(seen))  # depends on no answer
 
     def released(part: str, problem: Problem) -> Problem:
         old = old_of[problem.id]
-        removed = {} if part == TEST else source.removed.get(old.id, {})
+        removed = {} if part == _content.TEST else source.removed.get(old.id, {})
         fields = dict(judges(old))
         if about.judges == "count":
             fields.pop(JUDGED_BY, None)
-        return with_provenance(problem, mark, {**fields, **removed}, bare=part == TEST)
+        return with_provenance(problem, mark, {**fields, **removed}, bare=part == _content.TEST)
 
     ready = {
         part: Dataset((released(part, problem) for problem in dataset), part)
@@ -150,9 +151,9 @@ def gathered(
     }
     source_ids = {
         id_: source.old_ids.get(old_of[id_].id, old_of[id_].id)
-        for id_ in (unique(ready) if digest else ())
+        for id_ in (_content.unique(ready) if digest else ())
     }
-    content = Content(
+    content = _content.Content(
         about,
         ready,
         mark,
@@ -189,7 +190,7 @@ def _secrets(source: Source, parts: Mapping[str, Dataset]) -> Secrets | None:
     """Return the contents of a build's private folder, or the test answers of files."""
     if source.private is not None:
         return read_secrets(source.private)
-    test = parts.get(TEST)
+    test = parts.get(_content.TEST)
     return Secrets(test, {}) if test and None not in test.answers else None
 
 
@@ -210,7 +211,7 @@ def _unvalidated(parts: Mapping[str, Dataset]) -> dict[str, dict[str, int]]:
     return {"unvalidated": marked} if marked else {}
 
 
-def _refuse_faults(content: Content, secrets: Secrets | None) -> None:
+def _refuse_faults(content: _content.Content, secrets: Secrets | None) -> None:
     """Raise DataError with the first faults for each remedy, if there are any."""
     by_remedy: dict[str, list[str]] = {}
     for fault in faults_of(content, secrets):
@@ -240,8 +241,8 @@ def _without_known(
     if before.version == about.version:
         raise InputError(f"{about.version} is the version of the previous release; give a new one")
     dead = {stone.id for stone in before.content.tombstones} - set(about.restored)
-    withdrawn = {one for one in unique(parts) if one in dead}
-    test = parts.get(TEST, Dataset())
+    withdrawn = {one for one in _content.unique(parts) if one in dead}
+    test = parts.get(_content.TEST, Dataset())
     known = {test[row].id for row in _known_answers(test, before)}
     if (withdrawn or known) and not leave_out:
         raise DataError("\n".join(_refusals(withdrawn, known, before)))
@@ -249,7 +250,9 @@ def _without_known(
         "withdrawn before": len(withdrawn),
         f"in test, with an answer that {before.version} published": len(known - withdrawn),
     }
-    kept = _without(parts, lambda part, p: p.id in withdrawn or (part == TEST and p.id in known))
+    kept = _without(
+        parts, lambda part, p: p.id in withdrawn or (part == _content.TEST and p.id in known)
+    )
     return kept, {reason: count for reason, count in counts.items() if count}
 
 

@@ -1,27 +1,32 @@
-"""The source of a release, and the provenance that it adds to problems.
+"""The source of a release, and the releases that are read again.
 
-The source is a finished build, or files that are split already or not.
+The source is a finished build, or files that are split already or not. `verify` and the next
+release read a release by the same functions.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from winosmith import formats, validate
+from winosmith.blocks import Former, Side
 from winosmith.data import Place
 from winosmith.dataset import Dataset
-from winosmith.errors import InputError
-from winosmith.finished import BuildFiles
+from winosmith.errors import FormatError, InputError, RecipeError
+from winosmith.finished import BuildFiles, read_old_ids
 from winosmith.humans import CANARY
-from winosmith.outputs import PRIVATE
+from winosmith.options import from_table
+from winosmith.outputs import PRIVATE, sha256
 from winosmith.problem import Extra, Problem, Scalar
-from winosmith.records import dropped_problem
-from winosmith.release._parts import PARTS, PROBLEMS, in_order, part_of_file, unique
-from winosmith.release._tables import JUDGED_BY, JUDGES, OWN_KEYS, PHASE, REMOVED_BY
+from winosmith.records import Recorded, canonical, dropped_problem, json_lines, parsed
+from winosmith.release import _content
+from winosmith.release._about import about_of
+from winosmith.release._interchange import JUDGED_BY, JUDGES, OWN_KEYS, PHASE, REMOVED_BY
 
 _KEPT = ("signature", "funnel", "figures", "unvalidated", "recipe")
 """The keys of a build's report that go into a release."""
@@ -73,7 +78,7 @@ def read_source(
     folder = folders[0]
     if len(paths) > 1:
         raise InputError(f"{folder} is a folder; give only this folder, or give files")
-    files = [path for path in sorted(folder.iterdir()) if part_of_file(path.stem)]
+    files = [path for path in sorted(folder.iterdir()) if _content.part_of_file(path.stem)]
     files = [path for path in files if path.suffix != ".lst"]
     build = BuildFiles(folder)
     if build.there:
@@ -81,7 +86,7 @@ def read_source(
     if not files:
         raise InputError(
             f"{folder} is not a finished build, and no file in it is named after a part "
-            f"({', '.join(PARTS)}); give the paths of the files"
+            f"({', '.join(_content.PARTS)}); give the paths of the files"
         )
     return _read_files(files, format_name, pair_by)
 
@@ -90,10 +95,10 @@ def _read_files(paths: Sequence[Path], format_name: str | None, pair_by: str | N
     parts: dict[str, Dataset] = {}
     every: dict[str, Problem] = {}
     for path in paths:
-        part = part_of_file(path.stem) or (PROBLEMS if len(paths) == 1 else None)
+        part = _content.part_of_file(path.stem) or (_content.PROBLEMS if len(paths) == 1 else None)
         if part is None:
             raise InputError(
-                f"{path} is not named after a part ({', '.join(PARTS)}); rename it after its part"
+                f"{path} is not named after a part ({', '.join(_content.PARTS)}); rename it"
             )
         if part in parts:
             raise InputError(f"{path}: there is another file for {part}; give one of them")
@@ -112,7 +117,10 @@ def _read_files(paths: Sequence[Path], format_name: str | None, pair_by: str | N
         paired = (entry.item for entry in formats.paired_by(entries, pair_by))
         every = {item.id: item for item in paired if isinstance(item, Problem)}
     return Source(
-        {part: Dataset((every[i] for i in d.ids), part) for part, d in in_order(parts).items()}
+        {
+            part: Dataset((every[i] for i in d.ids), part)
+            for part, d in _content.in_order(parts).items()
+        }
     )
 
 
@@ -121,13 +129,13 @@ def _read_build(build: BuildFiles, files: Sequence[Path]) -> Source:
     parts = {
         part: Dataset(build.problems(path.stem), part)
         for path in files
-        if (part := part_of_file(path.stem)) and path.is_file() and path.stat().st_size
+        if (part := _content.part_of_file(path.stem)) and path.is_file() and path.stat().st_size
     }
     private = build.folder / PRIVATE
     dropped = list(build.dropped())
     problems = map(dropped_problem, [*dropped, *build.withheld()])
     return Source(
-        in_order(parts),
+        _content.in_order(parts),
         {key: build.report[key] for key in _KEPT if build.report.get(key)},
         {record["id"]: removal(record["stage"], record["reason"]) for record in dropped},
         private if (private / "test.jsonl").is_file() else None,
@@ -163,7 +171,7 @@ def judges_of(votes: Sequence[str | Path], source: Source) -> Callable[[Problem]
         for vote in validate.read_votes(path):
             if vote.purpose != "test":
                 people.setdefault(vote.problem_id, set()).add(vote.participant.replace(" ", "_"))
-    names = {id_: source.old_ids.get(id_, id_) for id_ in unique(source.parts)}
+    names = {id_: source.old_ids.get(id_, id_) for id_ in _content.unique(source.parts)}
     found = {id_: sorted(people[name]) for id_, name in names.items() if name in people}
     if votes and not found:
         raise InputError(
@@ -203,3 +211,188 @@ def with_provenance(
         origin=origin and replace(origin, created=origin.created and origin.created[:10]),
         extra=Extra(extra),
     )
+
+
+AGAIN = "download it again, or release again"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault(Recorded):
+    """One fault of a release.
+
+    Attributes:
+        where: the file and line ("data/test.jsonl:3"), relative to the release.
+        what: what is wrong.
+        do: what to do about it.
+    """
+
+    where: str
+    what: str
+    do: str = AGAIN
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.what}; {self.do}"
+
+
+_KINDS: Mapping[str, type] = {
+    "digest": str, "canary": str, "ids": str, "disjoint": list, "counts": dict, "digests": dict,
+    "configurations": dict, "about": dict, "files": dict,
+}  # fmt: skip
+"""The keys of release.json that are read again, each with the kind of its value."""
+
+
+def read_record(folder: Path) -> dict[str, Any] | Fault:
+    """Return the object of release.json, or the reason why it can't be read."""
+    try:
+        record = parsed((folder / _content.RECORD).read_text("utf-8"))
+        canonical(record).encode("utf-8")  # an unpaired surrogate or deep nesting has no digest
+    except (OSError, ValueError, RecursionError) as error:
+        why = getattr(error, "strerror", None) or error
+        return Fault(_content.RECORD, f"it can't be read ({why}), so this is not a release")
+    if not isinstance(record, dict) or record.get("release") != 1:
+        return Fault(_content.RECORD, "it is not that of a release (release: 1)")
+    bad = [key for key, kind in _KINDS.items() if not isinstance(record.get(key), kind)]
+    if bad:
+        return Fault(_content.RECORD, f"{', '.join(bad)} is missing or of another kind")
+    named = [part for part in record["counts"] if part != "all"]
+    if odd := [part for part in named if part not in _content.PARTS]:
+        return Fault(_content.RECORD, f"counts has {odd[0]!r}, which is not a part")
+    if not named:
+        return Fault(_content.RECORD, "counts has no part")
+    try:
+        about_of(record["about"])
+    except RecipeError as error:
+        return Fault(_content.RECORD, f"about: {error}")
+    return record
+
+
+def read_content(folder: Path, record: Mapping[str, Any]) -> tuple[_content.Content, list[Fault]]:
+    """Return the problems and tombstones of a release, and the records that are not valid."""
+    parts: dict[str, Dataset] = {}
+    faults: list[Fault] = []
+    for part in _content.PARTS:
+        if part in record["counts"]:
+            problems, bad = _read_problems(folder, f"data/{part}.jsonl")
+            faults += bad
+            if problems is not None:
+                parts[part] = Dataset(problems, part)
+    read = list(_read_tombstones(folder))
+    faults += [one for one in read if isinstance(one, Fault)]
+    content = _content.Content(
+        about_of(record["about"]),
+        parts,
+        record["canary"],
+        tuple(record["disjoint"]),
+        record["ids"],
+        tombstones=[one for one in read if isinstance(one, _content.Tombstone)],
+    )
+    return content, faults
+
+
+def _read_problems(folder: Path, path: str) -> tuple[list[Problem] | None, list[Fault]]:
+    try:
+        held = formats.scan(folder / path, "winosmith", as_written=True)
+    except FormatError as error:
+        return None, [Fault(path, f"it can't be read ({error.reason})")]
+    rows = list(zip(held.lines, held.items, strict=True))
+    bad = [(one.line, str(one.reason)) for one in held.bad]
+    bad += [(line, "it is a claim") for line, item in rows if not isinstance(item, Problem)]
+    problems = [item for _, item in rows if isinstance(item, Problem)]
+    return problems, [Fault(f"{path}:{n}", f"this is not a problem: {why}") for n, why in bad]
+
+
+def _read_tombstones(folder: Path) -> Iterator[_content.Tombstone | Fault]:
+    try:
+        for line, record in json_lines(
+            (folder / _content.TOMBSTONES).read_text("utf-8"), _content.TOMBSTONES
+        ):
+            try:
+                yield from_table(_content.Tombstone, record)
+            except RecipeError as error:
+                yield Fault(f"{_content.TOMBSTONES}:{line}", f"this is not a tombstone: {error}")
+    except FormatError as error:
+        yield Fault(f"{_content.TOMBSTONES}:{error.line}", error.reason)
+    except (OSError, ValueError):
+        yield Fault(_content.TOMBSTONES, "it can't be read")
+
+
+def checksums_of(folder: Path) -> dict[str, str]:
+    """Return the SHA-256 of every file of a folder, by its path there."""
+    return {
+        path.relative_to(folder).as_posix(): sha256(path)
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and not path.is_symlink()
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class Previous:
+    """The previous release.
+
+    Attributes:
+        content: its problems and tombstones.
+        digest: of the release.
+        history: its changelog, from its first section.
+        source_ids: the id that each problem had in its source; empty if the owner's private folder
+            is not next to it.
+    """
+
+    content: _content.Content
+    digest: str
+    history: str
+    source_ids: Mapping[str, str]
+
+    @property
+    def version(self) -> str:
+        """Its version."""
+        return self.content.about.version
+
+    @cached_property
+    def problems(self) -> dict[str, Problem]:
+        """Every problem once, by its id."""
+        return _content.unique(self.content.parts)
+
+    @cached_property
+    def published(self) -> frozenset[str]:
+        """The ids of its problems, and of those that were withdrawn by then."""
+        return frozenset((*self.problems, *(stone.id for stone in self.content.tombstones)))
+
+    @cached_property
+    def by_source(self) -> dict[str, str]:
+        """Its ids by those of its source."""
+        return {source: one for one, source in self.source_ids.items()}
+
+    @property
+    def former(self) -> tuple[Former, ...]:
+        """The side of each problem, by the ids of its source; problems without a split train."""
+        sides: Mapping[str, Side] = {_content.TEST: _content.TEST, _content.DEV: _content.DEV}
+        return tuple(
+            Former(
+                problem.renamed(lambda id_: self.source_ids.get(id_, id_), str),
+                sides.get(_content.side(part), _content.TRAIN),
+            )
+            for part, dataset in self.content.parts.items()
+            for problem in dataset
+        )
+
+
+def read_previous(folder: str | Path) -> Previous:
+    """Read the previous release.
+
+    Raises:
+        InputError: it is not a release, or can't be read.
+    """
+    folder = Path(folder).resolve()
+    advice = "name the folder of a release, such as NAME-1.0.0-…"
+    record = read_record(folder)
+    if isinstance(record, Fault):
+        raise InputError(f"{folder} is not a release ({record.where}: {record.what}); {advice}")
+    content, faults = read_content(folder, record)
+    if faults:
+        raise InputError(f"{folder} is not a sound release ({faults[0]}); verify it")
+    try:
+        _, mark, history = (folder / "CHANGELOG.md").read_text("utf-8").partition("\n## ")
+        ids = read_old_ids(folder.parent / PRIVATE / folder.name)
+    except (OSError, ValueError, LookupError) as error:
+        raise InputError(f"{folder} is not a release ({error}); {advice}") from error
+    return Previous(content, record["digest"], (mark + history).strip(), ids)

@@ -25,13 +25,11 @@ from winosmith.metrics import Copies
 from winosmith.outputs import PRIVATE, remove_remains, sha256
 from winosmith.parallel import Advance, Step, silent
 from winosmith.records import canonical
+from winosmith.release import _content
 from winosmith.release._about import About
-from winosmith.release._content import CHECKSUMS, RECORD, Content, address, checksum_text, record_of
 from winosmith.release._files import files_of, labels
 from winosmith.release._gather import Gathered, Splitting, gathered
-from winosmith.release._parts import TEST
-from winosmith.release._read import checksums_of, read_previous
-from winosmith.release._source import judges_of, read_source
+from winosmith.release._source import checksums_of, judges_of, read_previous, read_source
 
 _Paths = Sequence[str | Path] | str | Path
 
@@ -50,7 +48,7 @@ class Released:
     """
 
     folder: Path
-    content: Content
+    content: _content.Content
     key: Path | None
     anew: bool
     copies: Copies
@@ -106,7 +104,7 @@ def release(
         raise OutputError(f"{out} is a file; name a folder")
     total = len(files_of(done.content, {}))
     with show("writing", total) as advance, hidden_folder(out, about) as hidden:
-        folder = out / address(write_all(done.content, hidden, advance))
+        folder = out / _content.address(write_all(done.content, hidden, advance))
         anew = placed(hidden, folder)
         key = write_private(done, folder)
     return Released(folder, done.content, key, anew, done.copies)
@@ -147,7 +145,7 @@ def hidden_folder(out: Path, about: About) -> Iterator[Path]:
         os.close(handle)
 
 
-def write_all(content: Content, folder: Path, advance: Advance) -> dict[str, Any]:
+def write_all(content: _content.Content, folder: Path, advance: Advance) -> dict[str, Any]:
     """Write every file of a release into an empty folder; return the object of release.json."""
     sums: dict[str, dict[str, Any]] = {}
 
@@ -162,9 +160,12 @@ def write_all(content: Content, folder: Path, advance: Advance) -> dict[str, Any
     for done, (path, write) in enumerate(files_of(content, sums).items()):
         advance(done, path)
         put(path, write())
-    record = record_of(content, sums)
-    put(RECORD, (json.dumps(record, indent=1, ensure_ascii=False) + "\n").encode())
-    put(CHECKSUMS, checksum_text({path: of["sha256"] for path, of in sums.items()}).encode())
+    record = _content.record_of(content, sums)
+    put(_content.RECORD, (json.dumps(record, indent=1, ensure_ascii=False) + "\n").encode())
+    put(
+        _content.CHECKSUMS,
+        _content.checksum_text({path: of["sha256"] for path, of in sums.items()}).encode(),
+    )
     return record
 
 
@@ -176,7 +177,11 @@ def placed(hidden: Path, folder: Path) -> bool:
     """
     stem = folder.name.rpartition("-")[0]
     for other in sorted(folder.parent.glob(f"{stem}-*")):
-        if other != folder and (other / RECORD).is_file() and other.name.rpartition("-")[0] == stem:
+        if (
+            other != folder
+            and (other / _content.RECORD).is_file()
+            and other.name.rpartition("-")[0] == stem
+        ):
             raise OutputError(
                 f"{other} is another release of this version; a version is released once, so give "
                 "this one a new number, or remove that folder if nobody has it"
@@ -196,7 +201,7 @@ def write_private(done: Gathered, folder: Path) -> Path | None:
     They are the answers of test, in its order, and the id of each problem in the source.
     """
     files: dict[str, str] = {}
-    test = done.content.parts.get(TEST, Dataset())
+    test = done.content.parts.get(_content.TEST, Dataset())
     answered = Dataset(done.answered.values())
     if len(answered) and len(answered) == len(test) and None not in answered.answers:
         files["test.jsonl"] = "".join(formats.lines(answered))

@@ -1,6 +1,8 @@
-"""Tasks of lm-evaluation-harness and inspect_ai: folders that need nothing of winosmith.
+"""The formats that programs read: templates, Parquet tables, and tasks for harnesses.
 
-Each has the problems as JSON Lines, and the files that the harness reads, from templates.
+In templates of Markdown each value is escaped, unless a filter has returned it as Markdown already.
+A table has typed columns, and the same bytes for the same problems. A task is a folder that needs
+nothing of winosmith: the problems as JSON Lines, and the files that the harness reads.
 """
 
 from __future__ import annotations
@@ -8,17 +10,186 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from functools import cache
+from io import BytesIO
 from pathlib import Path
 from string import ascii_uppercase
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from winosmith.dataset import Dataset
-from winosmith.errors import DataError
-from winosmith.escape import one_line
+from winosmith.errors import DataError, require
+from winosmith.escape import for_json, for_markdown, markdown_block, markdown_code, one_line
 from winosmith.models import sentence_parts
 from winosmith.outputs import OutputFolder
-from winosmith.problem import Problem
-from winosmith.release._templates import render
+from winosmith.problem import Origin, Problem
+from winosmith.release._about import hub_licence
+from winosmith.report import shown
+from winosmith.text import number_of
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+
+class _Ready(str):
+    """A text that is escaped already."""
+
+
+def render(name: str, /, **values: Any) -> str:
+    """Return the text of a template; in templates of Markdown each value is escaped."""
+    return _environment(".md." in name).get_template(name).render(**values)
+
+
+@cache
+def _environment(markdown: bool) -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(  # noqa: S701 - no HTML; values are escaped for each output
+        loader=PackageLoader("winosmith.release"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        finalize=_escaped if markdown else None,
+    )
+    environment.filters |= {
+        "block": lambda text: _blocks([text]),
+        "blocks": _blocks,
+        "code": lambda text: _Ready(markdown_code(text)),
+        "digits": lambda number: f"{number:,}",
+        "hub_licence": hub_licence,
+        "hub_size": _hub_size,
+        "json": lambda value: _Ready(for_json(json.dumps(value, ensure_ascii=False))),
+        "number_of": number_of,
+        "ready": _Ready,
+        "shown": shown,
+        "stated": lambda text: text or "not stated",
+    }
+    return environment
+
+
+def _escaped(value: object) -> str:
+    if isinstance(value, _Ready):
+        return value
+    return f"{value:,}" if isinstance(value, int) else for_markdown(value)
+
+
+def _blocks(texts: Iterable[str | None]) -> _Ready:
+    """Return paragraphs of Markdown by the makers, or "not stated"."""
+    found = [block for text in texts if (block := markdown_block(text or "").strip())]
+    return _Ready("\n\n".join(found) or "not stated")
+
+
+def _hub_size(problems: int) -> str:
+    """Return the size category of the Hugging Face hub."""
+    names = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M")
+    return next((name for at, name in enumerate(names) if problems < 10 ** (at + 3)), "n>1M")
+
+
+JUDGES, JUDGED_BY = "release.judges", "release.judged_by"
+REMOVED_BY, PHASE = "release.removed_by", "release.phase"
+OWN_KEYS = (JUDGES, JUDGED_BY, REMOVED_BY, PHASE)
+"""The keys of `extra` that a release adds, and that have columns of their own."""
+
+COLUMNS: Mapping[str, tuple[str, str]] = {
+    "id": ("text", "the same from release to release"),
+    "sentence": ("text", "contains the blank `_` once"),
+    "options": ("texts", "2 to 5 texts for the blank"),
+    "answer": ("number", "the correct option, from 0; null if it is withheld"),
+    "twin_id": ("text", "shared by the halves of a twin; kept if one half is removed"),
+    "pronoun": ("text", "the pronoun that the blank replaces"),
+    "source": ("text", "the source"),
+    "author": ("text", "the contributor's pseudonym"),
+    "created": ("text", "the day of writing, ISO 8601"),
+    "domain": ("text", "such as social or physical"),
+    "anchor": ("text", "the words of the topic that both halves contain"),
+    "licence": ("text", "the licence of this problem"),
+    "root": ("text", "the family's root, of a perturbed problem"),
+    "parent": ("text", "the problem that was perturbed"),
+    "declared": ("number", "the depth that the contributor states"),
+    "edits": ("edits", "from the parent: op, at (the token, from 0), old, new"),
+    "judges": ("number", "the number of people who judged it"),
+    "judged_by": ("texts", "the judges' pseudonyms"),
+    "removed_by": ("text", "the stage that removed it from the debiased set; null if kept"),
+    "phase": ("number", "the phase of the filter that removed it"),
+    "extra": ("text", "other fields of the source's format, as JSON, and the canary"),
+}
+"""The kind and meaning of each column."""
+
+QUESTION_COLUMNS: Mapping[str, tuple[str, str]] = {
+    "sentence": ("text", "contains the blank once, or is a question without a blank"),
+    "options": ("texts", "2 to 26 texts for the blank, or answers to the question"),
+    "extra": (
+        "text",
+        "other fields of the source's format, as JSON; `blank`, if it is not the only `_` (null: "
+        "a question); and the canary",
+    ),
+}
+"""The same if some problems aren't sentences with one `_` and at most five options."""
+
+_ROWS = 10_000
+"""Rows of a row group: small enough for viewers that load one."""
+
+
+def table_of(problems: Iterable[Problem]) -> Any:
+    """Return the problems as a pyarrow table, one row each, in order.
+
+    Raises:
+        MissingExtraError: pyarrow is not installed.
+    """
+    arrow = require("pyarrow", "release")
+    text, number = arrow.string(), arrow.int32()
+    edit = arrow.struct([("op", text), ("at", number), ("old", text), ("new", text)])
+    kinds = {"text": text, "number": number, "texts": arrow.list_(text), "edits": arrow.list_(edit)}
+    schema = arrow.schema([(name, kinds[kind]) for name, (kind, _) in COLUMNS.items()])
+    return arrow.Table.from_pylist([_row(problem) for problem in problems], schema=schema)
+
+
+def _row(problem: Problem) -> dict[str, Any]:
+    extra: dict[str, Any] = dict(problem.extra)
+    row = {name.removeprefix("release."): extra.pop(name, None) for name in OWN_KEYS}
+    if row["judged_by"] is not None:
+        row["judged_by"] = str(row["judged_by"]).split(" ")
+    if not problem.blank_is_plain:
+        extra["blank"] = problem.blank
+    return {
+        "id": problem.id,
+        "sentence": problem.sentence,
+        "options": problem.options,
+        "answer": problem.answer,
+        "twin_id": problem.twin_id,
+        "pronoun": problem.pronoun,
+        **asdict(problem.origin or Origin()),
+        **(asdict(problem.lineage) if problem.lineage else {}),
+        **row,
+        "extra": json.dumps(extra, ensure_ascii=False, separators=(",", ":")) if extra else None,
+    }
+
+
+def parquet(table: Any, metadata: Mapping[str, str]) -> bytes:
+    """Return the bytes of a Parquet file with texts as metadata, and without date and host."""
+    encoded = {key.encode(): value.encode() for key, value in sorted(metadata.items())}
+    file = BytesIO()
+    require("pyarrow.parquet", "release").write_table(
+        table.replace_schema_metadata(encoded),
+        file,
+        compression="zstd",
+        row_group_size=_ROWS,
+        version="2.6",
+    )
+    return file.getvalue()
+
+
+def read_table(path: str | Path) -> Any:
+    """Return the table of a Parquet file, without its metadata.
+
+    Raises:
+        MissingExtraError: pyarrow is not installed.
+        OSError: it is not a Parquet file (pyarrow's own error is one, or a ValueError).
+    """
+    table = require("pyarrow.parquet", "release").read_table(path)
+    return table.replace_schema_metadata(None)
+
 
 Score = Literal["partial", "full"]
 
