@@ -69,7 +69,7 @@ def release(folder: Path) -> None:
             "source": [{"name": "crowd", "licence": "CC-BY-4.0"}],
         }
     )
-    apart = Splitting(asked=True)
+    apart = Splitting(("twin",))
     release(folder / "twins.jsonl", told, folder / "out", splitting=apart, new_ids=True)
 
 

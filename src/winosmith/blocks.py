@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = [
     "HOLDERS",
     "SIDES",
+    "Disjoint",
     "Former",
     "Placed",
     "Side",
@@ -428,6 +429,9 @@ more, and an answer that was published is no secret again."""
 
 Key = Literal["author", "source"]
 """What of a problem's origin may hold blocks together."""
+
+Disjoint = Literal["twin", "contributor", "source"]
+"""What train, dev and test don't share: only blocks, or also all of one contributor or source."""
 
 HOLDERS: Mapping[str, Key] = {"contributor": "author", "source": "source"}
 """What sides may be kept apart by, beside blocks, and where a problem's origin says it."""

@@ -16,7 +16,7 @@ from winosmith.errors import FormatError, InputError
 from winosmith.outputs import PRIVATE, sha256
 from winosmith.records import json_file, parsed
 
-__all__ = ["BuildFiles"]
+__all__ = ["BuildFiles", "read_old_ids"]
 
 LAST = "checksums.sha256"
 """The file that a build writes last."""
@@ -24,7 +24,8 @@ LAST = "checksums.sha256"
 RECIPE = "recipe.toml"
 DROPPED = "dropped.jsonl"
 WITHHELD = f"{PRIVATE}/withheld.jsonl"
-IDS = f"{PRIVATE}/ids.jsonl"
+IDS_NAME = "ids.jsonl"
+IDS = f"{PRIVATE}/{IDS_NAME}"
 SCORES = f"{PRIVATE}/scores.jsonl"
 
 
@@ -107,8 +108,18 @@ class BuildFiles:
 
     def old_ids(self) -> dict[str, str]:
         """Return by its id the id that each problem had in the pool; empty as above."""
-        return {record["id"]: record["old_id"] for record in self._private(IDS)}
+        return read_old_ids(self.folder / PRIVATE)
 
     def _private(self, name: str) -> Iterator[dict[str, Any]]:
         path = self.folder / name
         return json_file(path) if path.is_file() else iter(())
+
+
+def read_old_ids(private: Path) -> dict[str, str]:
+    """Return the id that each problem of a build or release had before, from a private folder.
+
+    It is empty if the folder has no such file.
+    """
+    path = private / IDS_NAME
+    records = json_file(path) if path.is_file() else ()
+    return {record["id"]: record["old_id"] for record in records}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import ItemsView, Iterator, Mapping
+from collections.abc import Callable, ItemsView, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from functools import lru_cache
@@ -347,6 +347,20 @@ class Problem:
     def blind(self) -> Problem:
         """Return what a solver may see: no answer, and nothing of `extra`."""
         return replace(self, answer=None, extra=_NOTHING)
+
+    def renamed(self, name: Callable[[str], str], twin: Callable[[str], str]) -> Problem:
+        """Return the problem with a new name for its id, root and parent, and one for its twin.
+
+        >>> problem = Problem("1", "The _ fell.", ("cup", "jug"), 0, "t")
+        >>> new = problem.renamed("new-{}".format, str.upper)
+        >>> new.id, new.twin_id
+        ('new-1', 'T')
+        """
+        lineage = self.lineage
+        if lineage is not None:
+            lineage = replace(lineage, root=name(lineage.root), parent=name(lineage.parent))
+        twin_id = None if self.twin_id is None else twin(self.twin_id)
+        return replace(self, id=name(self.id), twin_id=twin_id, lineage=lineage)
 
 
 def _what_is_wrong(problem: Problem) -> str | None:

@@ -53,10 +53,10 @@ def test_a_file_is_split_released_and_proved(place: Path, cli: Cli) -> None:
     assert told.startswith("120 problems: train 9")
     key = place / "out" / "private" / folder.name
     assert f"The release is {folder}" in told
-    assert f"What is yours alone, such as answers of test, is in {key}." in cli.err
+    assert f"Your private files, such as the answers of test, are in {key}." in cli.err
     assert cli("verify", folder, "--private", key) == f"{folder} is sound: 120 problems\n"
     again = cli.aside(*_release(place, "--disjoint", "twin"))
-    assert "It was there already, with the same bytes." in again
+    assert "It existed already, with the same bytes." in again
 
 
 def test_faults_are_listed_and_counted(place: Path, cli: Cli) -> None:
@@ -86,7 +86,7 @@ def test_the_next_version_is_told_from_the_last(place: Path, cli: Cli) -> None:
     assert report["folder"] == str(_folder(place, "1.1.0"))
     cli("verify", report["folder"])
     refused = cli.refused(*_release(place, "--previous", first))
-    assert "1.0.0 is the version of the release before" in refused
+    assert "1.0.0 is the version of the previous release" in refused
 
 
 def test_what_is_missing_is_told(place: Path, cli: Cli) -> None:

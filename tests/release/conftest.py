@@ -17,7 +17,7 @@ from winosmith.blocks import blocks
 from winosmith.lineage import perturbed
 from winosmith.outputs import sha256
 from winosmith.release import About, Content, Released, about_of, release, verify
-from winosmith.release._content import address, checksum_lines, digest_of
+from winosmith.release._content import address, checksum_text, digest_of
 from winosmith.release._write import write_all
 
 ABOUT: dict[str, Any] = {
@@ -121,7 +121,7 @@ def seal(folder: Path, **changes: Any) -> Path:
     text = json.dumps(record, indent=1, ensure_ascii=False) + "\n"
     (folder / "release.json").write_text(text, "utf-8")
     sums = {name: sha256(folder / name) for name in names if name != "checksums.txt"}
-    (folder / "checksums.txt").write_text("".join(checksum_lines(sums)), "utf-8")
+    (folder / "checksums.txt").write_text(checksum_text(sums), "utf-8")
     return folder.rename(folder.with_name(address(record)))
 
 

@@ -36,8 +36,8 @@ def test_the_next_release_says_what_changed(small: Released, tmp_path: Path) -> 
     gone_ids = sorted(id_of[sight(p)] for p in gone)
     told = about(version="1.1.0", date="2026-12-01", withdrawn={gone_ids[0]: "asked for"})
     done = release(source, told, tmp_path / "out", previous=small.folder, new_ids=True)
-    assert done.content.changes == {
-        "added": 6, "withdrawn": 2, "edited": 0, "changed": 1, "moved": 2}  # fmt: skip
+    counts = {kind: len(ids) for kind, ids in done.content.changes.items()}
+    assert counts == {"added": 6, "withdrawn": 2, "edited": 0, "changed": 1, "moved": 2}
     assert done.content.canary == small.content.canary
     text = (done.folder / "CHANGELOG.md").read_text("utf-8")
     assert f"- `{gone_ids[0]}`: asked for" in text
@@ -63,7 +63,7 @@ def _comes_back(done: Released, tmp_path: Path, parts: dict[str, Dataset]) -> No
                    leave_out=True)  # fmt: skip
     assert left.content.left_out == {"withdrawn before": 2}
     assert len(left.content.tombstones) == 2 + 6
-    ids = [stone["id"] for stone in done.content.tombstones]
+    ids = [stone.id for stone in done.content.tombstones]
     back = about(version="1.3.0", date="2026-12-03", restored=ids)
     restored = release(source, back, tmp_path / "out", previous=done.folder, new_ids=True)
     assert set(ids) <= set(restored.content.dataset.ids)
@@ -84,8 +84,8 @@ def test_what_became_of_a_problem_is_told(small: Released, tmp_path: Path) -> No
     source = write_sets(tmp_path / "source", new)
     told = about(version="1.1.0")
     done = release(source, told, tmp_path / "out", previous=small.folder, new_ids=True)
-    assert done.content.changes == {
-        "added": 0, "withdrawn": 1, "edited": 2, "changed": 0, "moved": 0}  # fmt: skip
+    counts = {kind: len(ids) for kind, ids in done.content.changes.items()}
+    assert counts == {"added": 0, "withdrawn": 1, "edited": 2, "changed": 0, "moved": 0}
     id_of = {sight(p): p.id for p in (*small.content.problems, *done.content.problems)}
     text = (done.folder / "CHANGELOG.md").read_text("utf-8")
     stones = {stone["id"]: stone for stone in map(json.loads, lines(done.folder / STONES))}
@@ -115,7 +115,7 @@ def test_an_answer_that_was_published_is_no_test(small: Released, tmp_path: Path
     done = release(source, told, tmp_path / "out", previous=small.folder, new_ids=True,
                    leave_out=True)  # fmt: skip
     assert len(done.content.parts["test"]) == 24
-    assert done.content.changes["withdrawn"] == 3
+    assert len(done.content.changes["withdrawn"]) == 3
 
 
 @pytest.mark.parametrize("kind", ["twin", "contributor"])
@@ -123,13 +123,13 @@ def test_a_file_that_has_grown_is_split_as_before(kind: str, tmp_path: Path) -> 
     """What a release had on a side stays, and nothing comes to test, though contributors join."""
     data = practice.corpus(90, seed=4).dataset
     told = {"source": [{"name": "*", "licence": "Apache-2.0"}]}
-    splitting = Splitting((kind,), asked=True, dev=0.2, test=0.2)
+    splitting = Splitting((kind,), dev=0.2, test=0.2)
     formats.write(data[:120], tmp_path / "twins.jsonl")
     first = release(tmp_path / "twins.jsonl", about(**told), tmp_path / "out", splitting=splitting)
     formats.write(data, tmp_path / "twins.jsonl")
     second = release(tmp_path / "twins.jsonl", about(version="2.0.0", **told), tmp_path / "out",
                      splitting=splitting, previous=first.folder)  # fmt: skip
     assert "→ test" not in (second.folder / "CHANGELOG.md").read_text("utf-8")
-    assert (second.content.changes["moved"] > 0) is (kind == "contributor")
-    assert second.content.changes["added"] == 60
+    assert bool(second.content.changes["moved"]) is (kind == "contributor")
+    assert len(second.content.changes["added"]) == 60
     assert second.content.left_out == {}

@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 from tests.conftest import examples, installed, run_alone
 from winosmith import Edit, Extra, Lineage, Origin, Problem, answers, formats
 from winosmith.release import Released
-from winosmith.release._interchange import read_table, table_of, write_table
+from winosmith.release._interchange import parquet, read_table, table_of
 
 LOAD = """
 import json, sys
@@ -120,8 +120,7 @@ def test_a_table_of_questions_is_read_as_it_was(tmp_path: Path) -> None:
         Problem("s", "Say _x_ if _ can.", ("you", "one"), 1, blank=11),
         Problem("t", "The _ fell.", ("cup", "jug"), 1),
     ]
-    with (tmp_path / "set.parquet").open("wb") as file:
-        write_table(table_of(held), file, {})
+    (tmp_path / "set.parquet").write_bytes(parquet(table_of(held), {}))
     assert list(formats.read(tmp_path / "set.parquet")) == held
 
 
@@ -156,12 +155,9 @@ def test_a_table_is_written_and_read_without_loss(
 ) -> None:
     """What goes into Parquet comes out equal, and twice the same bytes."""
     folder = tmp_path_factory.mktemp("tables")
-    raw = []
-    for name in ("one", "two"):
-        with (folder / name).open("wb") as file:
-            write_table(table_of(held), file, {"canary": "x"})
-        raw.append((folder / name).read_bytes())
-    assert raw[0] == raw[1]
+    raw = parquet(table_of(held), {"canary": "x"})
+    assert parquet(table_of(held), {"canary": "x"}) == raw
+    (folder / "one").write_bytes(raw)
     table = read_table(folder / "one")
     assert table.equals(table_of(held))
     assert table["options"].to_pylist() == [list(p.options) for p in held]

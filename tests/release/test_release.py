@@ -25,7 +25,7 @@ from winosmith.cli import main
 from winosmith.errors import OutputError, RecipeError
 from winosmith.humans import CANARY
 from winosmith.outputs import try_lock
-from winosmith.release import Released, Splitting, read_about, release, verify
+from winosmith.release import TEMPLATE, Released, Splitting, read_about, release, verify
 from winosmith.release._content import sight
 
 
@@ -122,7 +122,7 @@ def test_the_datasheet_says_not_stated(small: Released, tmp_path: Path) -> None:
     )
     card = (other.folder / "README.md").read_text("utf-8")
     assert "- **Sources:** practice\n" in card
-    assert "| Everything of no other source | CC0-1.0 | not stated |" in card
+    assert "| All other sources | CC0-1.0 | not stated |" in card
 
 
 def test_contributors_get_credit_by_pseudonym(tmp_path: Path) -> None:
@@ -189,7 +189,7 @@ def test_one_file_is_split_on_request(kind: str, tmp_path: Path) -> None:
     formats.write(spread, tmp_path / "twins.jsonl")
     told = about(source=[{"name": "*", "licence": "Apache-2.0"}])
     done = release(tmp_path / "twins.jsonl", told, tmp_path / "out",
-                   splitting=Splitting((kind,), asked=True))  # fmt: skip
+                   splitting=Splitting((kind,)))  # fmt: skip
     field = {"contributor": "author", "source": "source"}[kind]
     sides = [{getattr(p.origin, field) for p in d} for d in done.content.parts.values()]
     assert len(sides) == 3
@@ -260,8 +260,6 @@ def test_an_interrupt_leaves_nothing(tmp_path: Path) -> None:
 
 def test_release_toml_reads_as_it_is_shown(tmp_path: Path) -> None:
     """The template is a release.toml that can be used as it is."""
-    from winosmith.release import TEMPLATE
-
     (tmp_path / "release.toml").write_text(TEMPLATE, "utf-8")
     told = read_about(tmp_path / "release.toml", version="3.0.0")
     assert (told.name, told.version, told.source[0].name) == ("my-benchmark", "3.0.0", "*")
@@ -279,7 +277,7 @@ def test_release_toml_reads_as_it_is_shown(tmp_path: Path) -> None:
         ({"version": "one"}, "version is 'one'"),
         ({"date": "21.11.2026"}, "date is '21.11.2026'"),
         ({"title": ""}, "title is ''; it must be text that is not empty"),
-        ({"licence": "Ours"}, "licence is 'Ours'; it is not known; use an SPDX identifier"),
+        ({"licence": "Ours"}, "licence is 'Ours'; it is unknown; use an SPDX identifier"),
         (
             {"licence": "LicenseRef-x", "terms": ["money"]},
             "terms is ['money']",
@@ -343,6 +341,11 @@ def test_copies_are_counted_wherever_a_release_is_told(
     assert f"1 group of identical problems with different answers: {pair}" in told
     (folder,) = tmp_path.glob("out/small-1.0.0-*")
     assert found(folder) == []
+    key = formats.read(tmp_path / "out" / "private" / folder.name / "test.jsonl", as_written=True)
+    assert [key[key.ids.index(p.id)].answer for p in (test[0], liar)] == [
+        test[0].answer,
+        liar.answer,
+    ]
     for name in ("README.md", "DATASHEET.md"):
         text = (folder / name).read_text("utf-8")
         assert "2 groups of identical problems, 4 problems in all:" in text
@@ -366,8 +369,8 @@ def test_a_release_of_questions_says_what_its_problems_are(tmp_path: Path) -> No
     said = about(source=[{"name": "*", "licence": "CC0-1.0"}])
     made = release(tmp_path / "q.jsonl", said, tmp_path / "out")
     card = (made.folder / "README.md").read_text("utf-8")
-    assert "or is a question, which has none" in card
+    assert "or is a question without a blank" in card
     assert "2 to 5" not in card
     sheet = (made.folder / "DATASHEET.md").read_text("utf-8")
-    assert "or a question, and 7 options of which one is right" in sheet
+    assert "or a question, and 7 options, one of which is correct" in sheet
     assert verify(made.folder).faults == ()

@@ -8,12 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.release.conftest import found, rewritten, seal, sets, write_sets
+from tests.release.conftest import about, found, rewritten, seal, sets, write_sets
 from tests.release.plants import Plant, in_line, in_record, in_text, placed
-from winosmith import Dataset, Extra
+from winosmith import Dataset, Extra, practice
+from winosmith.humans import CANARY
+from winosmith.outputs import sha256
+from winosmith.records import canonical, problem_record
 from winosmith.release import Content, Released, about_of, verify
-from winosmith.release._checks import check_checksums, checksums_of
 from winosmith.release._content import sight
+from winosmith.release._source import checksums_of
+from winosmith.release._verify import check_checksums
 
 
 def _remove(path: str) -> Plant:
@@ -34,10 +38,11 @@ def _remove(path: str) -> Plant:
         (in_record(lambda r: r["about"].update(title="\ud800")), "release.json: it can't be read"),
         (in_record(lambda r: r["about"].pop("title")), "release.json: about: the key 'title' is"),
         (in_record(lambda r: r["counts"].update(more={})), "release.json: counts has 'more'"),
+        (in_record(lambda r: r.update(counts={"all": {}})), "release.json: counts has no part"),
         (lambda folder: (folder / "link").symlink_to("CANARY"), "link: it is a link"),
         (lambda folder: (folder / "empty").mkdir(), "empty: it is neither a file nor a folder"),
         (_remove("data/dev.jsonl"), "data/dev.jsonl: it is missing"),
-        (_remove("data/dev.parquet"), "data/dev.parquet: it can't be read"),
+        (_remove("data/dev.parquet"), "data/dev.parquet: it can't be compared"),
         (_remove("tombstones.jsonl"), "tombstones.jsonl: it can't be read"),
     ],
 )  # fmt: skip
@@ -84,8 +89,6 @@ def _private(folder: Path, test: Dataset) -> Path:
 
 def test_what_is_withheld_is_found(small: Released, tmp_path: Path) -> None:
     """A withheld problem and ids from before the build are found, given the private folder."""
-    from winosmith.records import canonical, problem_record
-
     test = sets()["test"]
     private = _private(tmp_path / "private", test)
     dev = small.content.parts["dev"]
@@ -102,8 +105,6 @@ def test_what_is_withheld_is_found(small: Released, tmp_path: Path) -> None:
 
 def test_a_copy_of_what_is_itself_withheld_is_found(small: Released, tmp_path: Path) -> None:
     """A copy of a dev problem is no secret; a copy of a problem that is held back is one."""
-    from winosmith.records import canonical, problem_record
-
     private = _private(tmp_path / "private", sets()["test"])
     dev = small.content.parts["dev"]
     reason = {"stage": "copies", "reason": "copy: of a problem that is kept"}
@@ -118,8 +119,6 @@ def test_a_copy_of_what_is_itself_withheld_is_found(small: Released, tmp_path: P
 
 def test_a_checksum_of_a_private_file_is_found(copied: Path, small: Released) -> None:
     """The SHA-256 of the private labels in a public file is found: they could be tried."""
-    from winosmith.outputs import sha256
-
     assert small.key is not None
     digits = sha256(small.key / "test-labels.lst")
     in_text("README.md", "## Uses", f"## Uses {digits}")(copied)
@@ -129,10 +128,6 @@ def test_a_checksum_of_a_private_file_is_found(copied: Path, small: Released) ->
 
 def test_a_test_set_whose_ids_tell_is_found(tmp_path: Path) -> None:
     """With the answers at hand, ids that give them away are found in the finished release."""
-    from tests.release.conftest import about
-    from winosmith import practice
-    from winosmith.humans import CANARY
-
     made = practice.corpus(60, seed=5).dataset
     mark = "winosmith canary x"
     told = Dataset(
@@ -140,14 +135,10 @@ def test_a_test_set_whose_ids_tell_is_found(tmp_path: Path) -> None:
     )
     blind = sorted(told, key=lambda p: (sight(p), p.id))
     test = Dataset((replace(p, answer=None, extra=Extra({CANARY: mark})) for p in blind), "test")
-    folder = rewritten(Content(about(), {"test": test}, mark, history=_history()), tmp_path / "n/x")
+    folder = rewritten(Content(about(), {"test": test}, mark), tmp_path / "n/x")
     assert not [fault for fault in found(folder) if "answer" in fault]
     faults = found(folder, private=_private(tmp_path / "private", told))
     assert any("the id's last character gives the answer away" in fault for fault in faults)
-
-
-def _history() -> str:
-    return "# Changes\n\n## 1.0.0 (2026-11-21)\n\nThe first release.\n"
 
 
 def test_about_is_checked_by_the_rules_of_release_toml(small: Released) -> None:

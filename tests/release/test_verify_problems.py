@@ -12,7 +12,7 @@ import pytest
 
 from tests.release.conftest import found, rewritten, seal, with_problem
 from winosmith import Dataset, Edit, Extra, Lineage, Problem
-from winosmith.release import Content, Released
+from winosmith.release import Content, Released, Tombstone
 from winosmith.release._content import sight
 
 
@@ -78,7 +78,7 @@ def _reversed_test(content: Content) -> Content:
 
 
 def _withdrawn(content: Content) -> Content:
-    stone = {"id": content.parts["dev"][3].id, "last": "0.9.0", "withdrawn": "0.9.5"}
+    stone = Tombstone(content.parts["dev"][3].id, "0.9.0", "0.9.5")
     return replace(content, tombstones=(stone,))
 
 
@@ -133,7 +133,7 @@ IN_PROBLEMS: dict[str, tuple[Callable[[Content], Content], str]] = {
     ),
     "a problem that was withdrawn": (
         _withdrawn,
-        r"tombstones\.jsonl:1: '.*' is withdrawn, and still there",
+        r"tombstones\.jsonl:1: '.*' is withdrawn, and still published",
     ),
     "halves of a twin on two sides": (
         _twin_across,
@@ -149,7 +149,7 @@ IN_PROBLEMS: dict[str, tuple[Callable[[Content], Content], str]] = {
     ),
     "a near copy on two sides": (
         _copy_across(lambda p: replace(p, sentence="Well, " + p.sentence)),
-        r"data/train_xl\.jsonl:2[012]: .*nearly a copy",
+        r"data/train_xl\.jsonl:2[012]: .*near-duplicate",
     ),
     "unmarked halves with half of their words in common": (
         _halves_across(
@@ -191,7 +191,7 @@ IN_PROBLEMS: dict[str, tuple[Callable[[Content], Content], str]] = {
     ),
     "a licence other than its source's": (
         _in("dev", 0, _origin(licence="CC-BY-NC-4.0")),
-        r"data/dev\.jsonl:1: 1 problem .*their licence is CC-BY-NC-4\.0, release\.toml says",
+        r"data/dev\.jsonl:1: 1 problem .*their licence is CC-BY-NC-4\.0, but release\.toml states",
     ),
 }
 """Faults that go through every file alike: a plant in the content, and the one thing told."""
@@ -249,4 +249,6 @@ def test_a_change_in_all_files_contradicts_the_digests(
     folder = rewritten(change(small.content), tmp_path / "new" / "it")
     digests = json.loads((small.folder / "release.json").read_text("utf-8"))["digests"]
     faults = [fault.partition(";")[0] for fault in found(seal(folder, digests=digests))]
-    assert faults == [f"release.json: its digest of {p} is not that of the problems" for p in parts]
+    assert faults == [
+        f"release.json: its digests of {p} are not those of the problems" for p in parts
+    ]

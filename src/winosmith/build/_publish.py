@@ -63,21 +63,8 @@ def with_new_ids(collected: Dataset, name: str) -> Dataset:
         """Name also the roots and parents that are not in the data set."""
         return ids.get(old) or strangers.setdefault(old, f"{name}-x{len(strangers)}")
 
-    def lineage(old: Lineage | None) -> Lineage | None:
-        return old and replace(old, root=renamed(old.root), parent=renamed(old.parent))
-
-    return Dataset(
-        (
-            replace(
-                problem,
-                id=ids[problem.id],
-                twin_id=None if problem.twin_id is None else twins[problem.twin_id],
-                lineage=lineage(problem.lineage),
-            )
-            for problem in collected
-        ),
-        name,
-    )
+    twin_of = twins.__getitem__
+    return Dataset((problem.renamed(renamed, twin_of) for problem in collected), name)
 
 
 def bare(problem: Problem) -> Problem:

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
+from winosmith.blocks import Disjoint
 from winosmith.dataset import Dataset
 from winosmith.errors import RecipeError
 from winosmith.escape import for_json, one_line
@@ -32,11 +33,6 @@ from winosmith.validate import StructureRules, VoteRules
 
 Copies = Literal["once", "keep"]
 """What a recipe says of copies."""
-
-
-Disjoint = Literal["twin", "contributor", "source"]
-"""What stays on one side of a split beside twins, families and copies: all that one contributor
-wrote, all of one source, or nothing more."""
 
 
 def paths_of(named: str | tuple[str, ...] | None) -> tuple[str, ...]:

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from winosmith.blocks import HOLDERS, SIDES, Former, Side, placed
-from winosmith.build._recipe import Disjoint
+from winosmith.blocks import HOLDERS, SIDES, Disjoint, Former, Side, placed
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 

@@ -1,4 +1,4 @@
-"""What is published: releases, their verification, and tasks for other harnesses.
+"""Releases of a benchmark, their verification, and tasks for other harnesses.
 
 >>> from winosmith.release import inspect_task, lm_eval_task, release, verify
 """
@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 from winosmith.release._about import TEMPLATE, About, DataSource, about_of, read_about
-from winosmith.release._checks import Fault
-from winosmith.release._content import Content
+from winosmith.release._content import Content, Tombstone
 from winosmith.release._gather import Splitting
 from winosmith.release._interchange import inspect_task, lm_eval_task
+from winosmith.release._source import Fault
 from winosmith.release._verify import Verified, verify
 from winosmith.release._write import Released, release
 
@@ -21,6 +21,7 @@ __all__ = [
     "Fault",
     "Released",
     "Splitting",
+    "Tombstone",
     "Verified",
     "about_of",
     "inspect_task",

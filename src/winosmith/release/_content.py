@@ -1,117 +1,106 @@
-"""`Content`: everything that a release holds, its record, and the digest that is its address.
+"""`Content`: everything that a release publishes, its record, and the digest that names it.
 
-A part is a file; some make a configuration. Its sides share nothing: no twin, family or copy, and
-on request no contributor or source. Ids stay with a problem from release to release, and tell
-nothing of its answer.
+A part is a data file. The Hugging Face hub loads parts as the splits of configurations. All
+training parts are one side, and two sides share no twin, family or copy.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any, Final
+
+from pydantic import Field
 
 from winosmith._version import __version__
 from winosmith.blocks import HOLDERS, Former, Side, blocks, placed, shuffled_blocks
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
-from winosmith.metrics import Copies, copies
+from winosmith.metrics import Copies, copies, detectable_by_share
+from winosmith.options import declaration
 from winosmith.problem import Lineage, Problem
 from winosmith.records import canonical
 from winosmith.release._about import About
+from winosmith.release._interchange import COLUMNS, JUDGES, QUESTION_COLUMNS
 from winosmith.report import Signature
 
-TEST, DEV, TRAIN, PROBLEMS = "test", "dev", "train", "problems"
+TEST: Final = "test"
+DEV: Final = "dev"
+TRAIN: Final = "train"
+PROBLEMS: Final = "problems"
 
 NESTED = ("train_xs", "train_s", "train_m", "train_l", "train_xl")
-"""Training sets of which each is the beginning of the next (WinoGrande, table 4)."""
+"""Training sets of which each is the start of the next (WinoGrande, table 4)."""
 
-PARTS = (*NESTED, "train_debiased", TRAIN, DEV, TEST, PROBLEMS)
-"""Every part that a release may have, in the order in which they are listed."""
-
-DESCRIPTIONS = {
-    "train_xs": "the first whole twins of the next larger",
-    "train_s": "the first whole twins of the next larger",
-    "train_m": "the first whole twins of the next larger",
-    "train_l": "the first whole twins of the next larger",
-    "train_xl": "whole twins, kept or removed by the filter, apart from dev and test",
-    "train_debiased": "kept by the filter, apart from dev and test; some are singles",
+PARTS: Mapping[str, str] = {
+    **dict.fromkeys(NESTED[:-1], "the first whole twins of the next larger"),
+    "train_xl": "whole twins, kept or removed by the filter, separate from dev and test",
+    "train_debiased": "kept by the filter, separate from dev and test; some are singles",
     TRAIN: "for training",
     DEV: "for development; with answers",
-    TEST: "for the last measurement; without answers",
+    TEST: "for the final measurement; without answers",
     PROBLEMS: "the whole set, not split",
 }
-"""What the card says of each part."""
+"""Every part that a release may have, in the order of a release, with its description."""
 
-_ALSO = {"validation": DEV, "valid": DEV, "val": DEV}
+_ALIASES = {"validation": DEV, "valid": DEV, "val": DEV}
 
-HUB = {DEV: "validation", TEST: "test", PROBLEMS: "problems"}
-"""A part's name as a split of the Hugging Face hub; every training set is "train"."""
+KINDS = ("twin", *HOLDERS)
+"""What two sides may be required not to share; "twin" means twins, families and near-duplicates."""
 
 
-def part_named(stem: str) -> str | None:
-    """Return the part that a file's name stands for, or None.
+def part_of_file(stem: str) -> str | None:
+    """Return the part that the name of a file means, or None.
 
-    >>> part_named("validation"), part_named("train_xs"), part_named("twins")
+    >>> part_of_file("validation"), part_of_file("train_xs"), part_of_file("twins")
     ('dev', 'train_xs', None)
     """
-    name = _ALSO.get(stem.lower(), stem.lower())
+    name = _ALIASES.get(stem.lower(), stem.lower())
     return name if name in PARTS else None
 
 
-def is_train(part: str) -> bool:
-    """Tell whether a part is to be trained on."""
-    return part.startswith(TRAIN)
-
-
 def side(part: str) -> str:
-    """Return what must be apart from what: all training sets are one side."""
-    return TRAIN if is_train(part) else part
+    """Return the side of a part: all training parts are one side."""
+    return TRAIN if part.startswith(TRAIN) else part
+
+
+def in_order(parts: Mapping[str, Dataset]) -> dict[str, Dataset]:
+    """Return the parts in the order of a release."""
+    return {part: parts[part] for part in PARTS if part in parts}
+
+
+def unique(parts: Mapping[str, Dataset]) -> dict[str, Problem]:
+    """Return every problem once, by its id, in the order of the parts."""
+    found: dict[str, Problem] = {}
+    for dataset in parts.values():
+        for problem in dataset:
+            found.setdefault(problem.id, problem)
+    return found
 
 
 def configurations(parts: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Return for each configuration of the hub its splits, each with the part that fills it.
+    """Return the configurations of the hub: the part of each split.
 
-    A training set is a configuration, dev and test belong to each; the largest comes first, and is
-    what is loaded when none is named.
+    Each training part is a configuration, and dev and test belong to each of them. The largest is
+    first: it is the default.
 
     >>> configurations(["train_xs", "train_xl", "dev"])["xl"]
     {'train': 'train_xl', 'validation': 'dev'}
     >>> list(configurations(["train_xs", "train_xl", "dev"])), configurations(["dev"])
     (['xl', 'xs'], {'default': {'validation': 'dev'}})
     """
-    held = [part for part in PARTS if part in set(parts)]
-    shared = {HUB[part]: part for part in held if not is_train(part)}
-    sizes = [part for part in reversed(NESTED) if part in held]
-    training = sizes + [part for part in ("train_debiased", TRAIN) if part in held]
-    named = {
+    held = set(parts)
+    names = {DEV: "validation", TEST: TEST, PROBLEMS: PROBLEMS}
+    shared = {split: part for part, split in names.items() if part in held}
+    found = {
         "default" if part == TRAIN else part.removeprefix("train_"): {TRAIN: part, **shared}
-        for part in training
+        for part in (*reversed(NESTED), "train_debiased", TRAIN)
+        if part in held
     }
-    return named or {"default": shared}
-
-
-def data_files(parts: Iterable[str]) -> Mapping[str, str]:
-    """Return each part's file of our JSON Lines, relative to the release."""
-    return {part: f"data/{part}.jsonl" for part in PARTS if part in set(parts)}
-
-
-def data_names(part: str) -> tuple[str, ...]:
-    """Return the files of a part, relative to the release."""
-    names = (f"data/{part}.jsonl", f"data/{part}.parquet")
-    return names if part == TEST else (*names, f"data/{part}-labels.lst")
-
-
-def task_part(parts: Iterable[str]) -> str | None:
-    """Return the part whose problems are in the tasks for harnesses: its answers are public."""
-    return next((one for one in (DEV, PROBLEMS) if one in parts), None)
-
-
-DIGITS = 12
-"""Of an id: 48 bits, with which 50,000 problems share one by chance once in 200,000 releases."""
+    return found or {"default": shared}
 
 
 def sight(problem: Problem) -> str:
@@ -120,227 +109,58 @@ def sight(problem: Problem) -> str:
     return hashlib.sha256(seen.encode()).hexdigest()
 
 
-def id_of(problem: Problem, name: str) -> str:
-    """Return the id that is made from what a solver sees; the first of several copies has it."""
-    return f"{name}-{sight(problem)[:DIGITS]}"
-
-
-@dataclass(frozen=True, eq=False)
-class Known:
-    """What ids the release before gave; nothing, in the first one.
-
-    Attributes:
-        problems: its problems by their ids.
-        ids: those, and the ids of what had been withdrawn by then.
-        by_source: its ids by those of its source, where they are known.
-    """
-
-    problems: Mapping[str, Problem] = field(default_factory=dict)
-    ids: frozenset[str] = frozenset()
-    by_source: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, eq=False)
-class Absent:
-    """What is known of problems of the source that are in no part.
-
-    Attributes:
-        problems: by the ids that lineages call them.
-        old_ids: the ids that the source had for those, where it had others.
-    """
-
-    problems: Mapping[str, Problem] = field(default_factory=dict)
-    old_ids: Mapping[str, str] = field(default_factory=dict)
-
-
-NOTHING_KNOWN, NOTHING_ABSENT = Known(), Absent()
-
-
-def digest_ids(
-    parts: Mapping[str, Dataset],
-    name: str,
-    known: Known = NOTHING_KNOWN,
-    absent: Absent = NOTHING_ABSENT,
-) -> dict[str, Dataset]:
-    """Return the parts with ids made from what a solver sees.
-
-    A build numbers its problems by their rows, so the same id is another problem in the next build.
-    These stay the same for the same sentence and options. So do the names of twins and families: a
-    twin keeps its name when a half goes or comes back; a root that is not there keeps the id that
-    it was once published with, and one that never was has a name that tells nothing of it.
+def straddles(
+    parts: Mapping[str, Dataset], kinds: Iterable[str]
+) -> Iterator[tuple[tuple[str, int], tuple[str, int], str]]:
+    """Yield two problems of each group that two sides share.
 
     Args:
-        parts: in which the same id is the same problem.
-        name: what the ids begin with.
-        known: what ids the release before gave.
-        absent: what is known of roots and parents that are in no part.
+        parts: the problems by part.
+        kinds: of `KINDS`.
 
-    >>> old = Dataset([Problem("mine-0", "The _ fell.", ("cup", "jug"), 1, "mine-t0")])
-    >>> new = digest_ids({"dev": old}, "mine")["dev"][0]
-    >>> new.id, new.twin_id
-    ('mine-683a48eccc36', 'mine-t0d6f43992b50')
+    Yields:
+        The part and row of one problem, those of another, and the reason why they belong together.
     """
-    problems = {problem.id: problem for dataset in parts.values() for problem in dataset}
-    copies: Counter[str] = Counter()
-    ids: dict[str, str] = {}
-    for old, problem in problems.items():
-        made = id_of(problem, name)
-        copies[made] += 1
-        ids[old] = f"{made}-{copies[made]}" if copies[made] > 1 else made
-
-    def named(prefix: str, key: _Key) -> dict[str, str]:
-        return _groups(problems, ids, f"{name}-{prefix}", key, known)
-
-    twins = named("t", lambda p: p.twin_id)
-    strangers = {
-        **named("x", lambda p: p.lineage.parent if p.lineage else None),
-        **named("x", lambda p: p.lineage.root if p.lineage else None),
-        **_published(problems.values(), absent, name, known),
-        **ids,
-    }
-
-    def lineage(old: Lineage | None) -> Lineage | None:
-        return old and replace(old, root=strangers[old.root], parent=strangers[old.parent])
-
-    renamed = {
-        old: replace(
-            problem,
-            id=ids[old],
-            twin_id=None if problem.twin_id is None else twins[problem.twin_id],
-            lineage=lineage(problem.lineage),
-        )
-        for old, problem in problems.items()
-    }
-    return {
-        part: Dataset((renamed[p.id] for p in dataset), dataset.name)
-        for part, dataset in parts.items()
-    }
-
-
-_Key = Callable[[Problem], str | None]
-"""What of a problem names its twin, its root or its parent."""
-
-
-def _published(
-    problems: Iterable[Problem], absent: Absent, name: str, known: Known
-) -> dict[str, str]:
-    """Return the ids of roots and parents that have been published: no other id is told."""
-    lineages = (problem.lineage for problem in problems if problem.lineage)
-    called = {one for lineage in lineages for one in (lineage.root, lineage.parent)}
-    found = {}
-    for one in called:
-        held = absent.problems.get(one)
-        of_text = id_of(held, name) if held else None
-        of_source = known.by_source.get(absent.old_ids.get(one, one))
-        published = next((id_ for id_ in (of_text, of_source) if id_ in known.ids), None)
-        if published is not None:
-            found[one] = published
-    return found
-
-
-def _groups(
-    problems: Mapping[str, Problem], ids: Mapping[str, str], prefix: str, key: _Key, known: Known
-) -> dict[str, str]:
-    """Return a name for each key that problems share: an earlier one, or one made of their ids."""
-    members: dict[str, list[str]] = {}
-    for old, problem in problems.items():
-        group = key(problem)
-        if group is not None:
-            members.setdefault(group, []).append(ids[old])
-    names: dict[str, str] = {}
-    taken: set[str] = set()
-    for group, held in members.items():
-        names[group] = _earlier(sorted(held), key, known, taken) or prefix + _digits(sorted(held))
-        taken.add(names[group])
-    return names
-
-
-def _earlier(members: Sequence[str], key: _Key, known: Known, taken: set[str]) -> str | None:
-    """Return the name that the release before gave to a group, unless another group has it."""
-    names = (key(known.problems[one]) for one in members if one in known.problems)
-    return next((name for name in names if name and name not in taken), None)
-
-
-def _digits(members: Sequence[str]) -> str:
-    return hashlib.sha256("\0".join(members).encode()).hexdigest()[:DIGITS]
-
-
-KINDS = ("twin", *HOLDERS)
-"""What sides can be kept apart by; "twin" stands for twins, families, copies and lookalikes."""
-
-
-@dataclass(frozen=True, slots=True)
-class Straddle:
-    """Two problems on different sides that belong together.
-
-    Attributes:
-        part, row: where the first is.
-        other_part, other_row: where the second is.
-        why: what they share, in words.
-    """
-
-    part: str
-    row: int
-    other_part: str
-    other_row: int
-    why: str
-
-
-def straddles(parts: Mapping[str, Dataset], kinds: Iterable[str]) -> Iterator[Straddle]:
-    """Yield what belongs together and lies on different sides, once for each such group.
-
-    All training sets are one side; `kinds` are of `KINDS`.
-    """
-    places: list[tuple[str, int, Problem]] = []
+    places: list[tuple[str, int]] = []
+    problems: list[Problem] = []
     seen: set[tuple[str, str]] = set()
     for part, dataset in parts.items():
         for row, problem in enumerate(dataset):
-            if (side(part), problem.id) not in seen:
-                seen.add((side(part), problem.id))
-                places.append((part, row, problem))
+            if (key := (side(part), problem.id)) not in seen:
+                seen.add(key)
+                places.append((part, row))
+                problems.append(problem)
+    sides = [side(part) for part, _ in places]
     for kind in kinds:
-        groups = _together(places) if kind == "twin" else _sharing(places, HOLDERS[kind])
-        for group, why in groups:
+        for group in _blocks(problems) if kind == "twin" else _same_origin(problems, kind):
             first, *rest = group
-            other = next((o for o in rest if side(places[o][0]) != side(places[first][0])), None)
+            other = next((one for one in rest if sides[one] != sides[first]), None)
             if other is not None:
-                one, two = places[first], places[other]
-                reason = why or _why(one[2], two[2])
-                yield Straddle(one[0], one[1], two[0], two[1], reason)
+                why = _why(problems[first], problems[other], kind)
+                yield places[first], places[other], why
 
 
-_Place = tuple[str, int, Problem]
-
-
-def _together(places: Sequence[_Place]) -> Iterator[tuple[list[int], str]]:
-    """Yield the rows of each block; ids are told apart by their side, so that copies are found."""
+def _blocks(problems: Sequence[Problem]) -> Iterator[list[int]]:
+    """Yield the rows of each block; a problem on two sides has two rows with different ids."""
     data = Dataset(
-        replace(problem, id=f"{at}", lineage=_rooted(problem))
-        for at, (_, _, problem) in enumerate(places)
+        replace(p, id=f"{at}", lineage=p.lineage or Lineage(p.id, p.id))
+        for at, p in enumerate(problems)
     )
-    for block in blocks(data):
-        if len(block) > 1:
-            yield sorted(block), ""
+    yield from (sorted(block) for block in blocks(data))
 
 
-def _rooted(problem: Problem) -> Lineage:
-    """Return a lineage that names the root by its own id, also for the root itself."""
-    return problem.lineage or Lineage(problem.id, problem.id)
+def _same_origin(problems: Sequence[Problem], kind: str) -> Iterator[list[int]]:
+    rows: dict[str, list[int]] = {}
+    for at, problem in enumerate(problems):
+        if (value := getattr(problem.origin, HOLDERS[kind], None)) is not None:
+            rows.setdefault(value, []).append(at)
+    yield from rows.values()
 
 
-def _sharing(places: Sequence[_Place], field: str) -> Iterator[tuple[list[int], str]]:
-    by: dict[str, list[int]] = {}
-    for at, (_, _, problem) in enumerate(places):
-        value = getattr(problem.origin, field, None)
-        if value is not None:
-            by.setdefault(value, []).append(at)
-    what = "contributor" if field == "author" else field
-    for value, group in by.items():
-        yield group, f"both are from the {what} {value!r}"
-
-
-def _why(one: Problem, other: Problem) -> str:
-    """Say what two problems share; blocks join neighbours, so it may be a third."""
+def _why(one: Problem, other: Problem, kind: str) -> str:
+    """Return the reason why two problems belong together, which may be a third problem."""
+    if kind != "twin":
+        return f"both are from the {kind} {getattr(one.origin, HOLDERS[kind])!r}"
     if one.id == other.id:
         return "they have the same id"
     if one.twin_id is not None and one.twin_id == other.twin_id:
@@ -349,28 +169,24 @@ def _why(one: Problem, other: Problem) -> str:
         return f"they are of the family of {one.root!r}"
     if one.sentence.lower() == other.sentence.lower():
         return "their sentences are the same"
-    return "one is nearly a copy of the other, or both are of a third"
+    return "one is a near-duplicate of the other, or both are of a third"
 
 
-def check_known(dataset: Dataset, kinds: Iterable[str]) -> None:
-    """Refuse to promise what can't be seen: each problem must say its contributor or source.
-
-    Raises:
-        DataError: some problems don't.
-    """
+def check_origins(dataset: Dataset, kinds: Iterable[str]) -> None:
+    """Raise DataError if sides can't be split by a kind, since problems don't state it."""
     for kind in kinds:
         if kind == "twin":
             continue
         unknown = [p.id for p in dataset if getattr(p.origin, HOLDERS[kind], None) is None]
         if unknown:
             raise DataError(
-                f"{len(unknown)} of {len(dataset)} problems do not say their {kind} "
-                f"({unknown[0]!r}, …), so sides can't be kept apart by it; omit "
-                f"`disjoint={kind!r}`, or give each problem its origin.{HOLDERS[kind]}"
+                f"{len(unknown)} of {len(dataset)} problems have no {kind} ({unknown[0]!r}, …), "
+                f"so sides can't be split by it; omit `disjoint={kind!r}`, or give each problem "
+                f"its origin.{HOLDERS[kind]}"
             )
 
 
-def share(
+def split(
     dataset: Dataset,
     kinds: Iterable[str],
     *,
@@ -381,25 +197,20 @@ def share(
 ) -> dict[str, Dataset]:
     """Split a data set into train, dev and test that share nothing of these kinds.
 
-    Test is filled first, then dev, by the rules of `blocks.placed`; what was on a side before stays
-    there.
+    Test is filled first, then dev, by the rules of `blocks.placed`.
 
     Args:
         dataset: not split yet.
-        kinds: of `KINDS`; twins are always kept together.
-        dev: the share of dev, 0–1.
-        test: the share of test.
+        kinds: of `KINDS`; twins always stay together.
+        dev: the fraction of dev, 0–1.
+        test: the fraction of test.
         seed: of the order.
-        former: what the release before had, with the ids of this data set.
+        former: the sides of problems in the previous release, with the ids of this data set.
 
     Raises:
-        DataError: the groups are too large for the shares.
+        DataError: the groups are too large for the fractions.
     """
-    check_known(dataset, kinds)
-    wanted: dict[Side, int] = {
-        "test": round(test * len(dataset)),
-        "dev": round(dev * len(dataset)),
-    }
+    wanted: dict[Side, int] = {TEST: round(test * len(dataset)), DEV: round(dev * len(dataset))}
     found = placed(
         dataset,
         shuffled_blocks(dataset, seed),
@@ -408,36 +219,66 @@ def share(
         former=former,
     )
     rows: dict[str, list[int]] = {TRAIN: [], DEV: [], TEST: []}
-    for of in found:
-        rows[of.side] += of.rows
-    for part, size in ((TEST, wanted["test"]), (DEV, wanted["dev"]), (TRAIN, 1)):
+    for group in found:
+        rows[group.side] += group.rows
+    for part, size in ((TEST, wanted[TEST]), (DEV, wanted[DEV]), (TRAIN, 1)):
         if size and not rows[part]:
-            largest = max(len(of.rows) for of in found)
+            largest = max(len(group.rows) for group in found)
             raise DataError(
-                f"nothing is left for {part}: the {len(found)} groups that must stay together "
-                f"are too large (the largest holds {largest} of {len(dataset)} "
-                "problems); change the shares, or ask for less"
+                f"no problem is left for {part}: the {len(found)} groups that must stay together "
+                f"are too large (the largest has {largest} of {len(dataset)} problems); change "
+                "the fractions, or split by fewer kinds"
             )
     return {part: dataset.select(held, part) for part, held in rows.items() if held}
 
 
+RECORD, CHECKSUMS, TOMBSTONES = "release.json", "checksums.txt", "tombstones.jsonl"
+
+MADE_WITH = f"winosmith {__version__}"
+
+ADDRESS = 12
+"""Digits of the digest in the name of a release's folder."""
+
+Text = Annotated[str, Field(min_length=1)]
+
+
+@declaration
+class Tombstone:
+    """A line of tombstones.jsonl: a withdrawn or edited problem, without its text."""
+
+    id: Text
+    """The id of the problem."""
+    last: Text
+    """The last version that had it."""
+    withdrawn: Text
+    """The first version without it."""
+    reason: str = ""
+    """The reason."""
+    became: str = ""
+    """The id of the edited problem that replaces it."""
+
+    def line(self) -> str:
+        """Return the line."""
+        return canonical({key: value for key, value in asdict(self).items() if value}) + "\n"
+
+
 @dataclass(frozen=True, eq=False)
 class Content:
-    """Everything that a release holds.
+    """Everything that a release publishes.
 
     Attributes:
-        about: what its makers say of it.
-        parts: its problems, by part; those of test have no answers.
-        canary: the string that every problem carries.
-        disjoint: what no two sides share: "twin", and "contributor" or "source" on request.
-        ids: "digest" where they are made from what a solver sees, "kept" where they are the
-            source's own.
-        build: what the build reported, for the card; empty where there was none.
-        left_out: how many problems were left out, by reason.
-        previous: version and digest of the release before, or None.
-        tombstones: what was withdrawn in this release or one before, in order.
-        changes: how many problems were added, withdrawn, changed and moved since.
-        history: CHANGELOG.md's text.
+        about: the description by its makers.
+        parts: the problems by part; those of test have no answers.
+        canary: the string that every problem contains.
+        disjoint: what two sides don't share: "twin", and on request "contributor" or "source".
+        ids: "digest" if they are made from what a solver sees, "kept" if they are the source's.
+        build: the report of the build, for the cards; empty for files.
+        left_out: the number of omitted problems by reason.
+        previous: version and digest of the previous release, or None.
+        tombstones: the problems that this release or an earlier one withdrew.
+        changes: by kind, the ids of the problems that changed since the previous release, each
+            with a note.
+        history: the changelog of the previous release, from its first section.
     """
 
     about: About
@@ -448,18 +289,14 @@ class Content:
     build: Mapping[str, Any] = field(default_factory=dict)
     left_out: Mapping[str, int] = field(default_factory=dict)
     previous: Mapping[str, str] | None = None
-    tombstones: Sequence[Mapping[str, str]] = ()
-    changes: Mapping[str, int] = field(default_factory=dict)
+    tombstones: Sequence[Tombstone] = ()
+    changes: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     history: str = ""
 
     @cached_property
     def problems(self) -> tuple[Problem, ...]:
         """Every problem once, in the order of the parts."""
-        seen: dict[str, Problem] = {}
-        for dataset in self.parts.values():
-            for problem in dataset:
-                seen.setdefault(problem.id, problem)
-        return tuple(seen.values())
+        return tuple(unique(self.parts).values())
 
     @cached_property
     def dataset(self) -> Dataset:
@@ -468,24 +305,104 @@ class Content:
 
     @cached_property
     def counts(self) -> dict[str, dict[str, int]]:
-        """What each part counts, and all of them under "all"."""
-        counted = {part: counts_of(dataset) for part, dataset in self.parts.items()}
-        return {**counted, "all": counts_of(self.dataset)}
+        """The counts of each part, and of all parts under "all"."""
+        every = {**self.parts, "all": self.dataset}
+        return {part: _counts_of(dataset) for part, dataset in every.items()}
+
+    @property
+    def configurations(self) -> dict[str, dict[str, str]]:
+        """The configurations of the hub: the part of each split."""
+        return configurations(self.parts)
+
+    @property
+    def hub_configs(self) -> list[dict[str, Any]]:
+        """The settings of the hub's card: the files of each configuration, the default first."""
+        configs: list[dict[str, Any]] = [
+            {
+                "config_name": name,
+                "data_files": [
+                    {"split": split, "path": f"data/{part}.parquet"}
+                    for split, part in splits.items()
+                ],
+            }
+            for name, splits in self.configurations.items()
+        ]
+        return [{**configs[0], "default": True}, *configs[1:]]
+
+    @property
+    def task_part(self) -> str | None:
+        """The part in the tasks for harnesses, whose answers are public."""
+        return next((part for part in (DEV, PROBLEMS) if part in self.parts), None)
 
     @cached_property
     def copies(self) -> Copies:
-        """What is there more than once; of test, whose answers are not here, no contradiction."""
+        """Identical problems; of test, whose answers are withheld, no contradictions."""
         return copies(self.dataset)
 
     @property
     def signature(self) -> str:
-        """What the figures of the release carry."""
+        """What determines the numbers of the release."""
         version = {"release": self.about.version}
         return str(Signature(self.dataset.digest, len(self.dataset), version, 0))
 
+    @cached_property
+    def has_questions(self) -> bool:
+        """Whether some problems aren't sentences with one `_` and at most five options."""
+        return any(not p.blank_is_plain or len(p.options) > 5 for p in self.problems)
 
-def counts_of(dataset: Dataset) -> dict[str, int]:
-    """Return what is counted of a part."""
+    @property
+    def columns(self) -> Mapping[str, tuple[str, str]]:
+        """The kind and meaning of each column of its tables."""
+        return {**COLUMNS, **QUESTION_COLUMNS} if self.has_questions else COLUMNS
+
+    @property
+    def options(self) -> str:
+        """The numbers of options, in words."""
+        many = sorted({len(problem.options) for problem in self.problems})
+        return " to ".join(map(str, sorted({many[0], many[-1]})))
+
+    @property
+    def by_source(self) -> Counter[str]:
+        """The number of problems of each source in `about`."""
+        named = {source.name for source in self.about.source}
+        found = (problem.origin.source if problem.origin else None for problem in self.problems)
+        return Counter(name if name in named and name else "*" for name in found)
+
+    @property
+    def days(self) -> list[str]:
+        """The days on which problems were written, ascending."""
+        return sorted({p.origin.created for p in self.problems if p.origin and p.origin.created})
+
+    @property
+    def judged(self) -> str:
+        """The number of judged problems and of their judges, in words; empty if there are none."""
+        counts = [p.extra[JUDGES] for p in self.problems if JUDGES in p.extra]
+        if not counts:
+            return ""
+        sizes = sorted({int(str(count)) for count in counts})
+        people = " to ".join(map(str, sorted({sizes[0], sizes[-1]})))
+        return (
+            f"{len(counts):,} of {len(self.problems):,} problems were judged, each by {people} "
+            "people."
+        )
+
+    @property
+    def warnings(self) -> list[str]:
+        """Sentences about generated problems without a verdict, and about identical problems."""
+        generated = [
+            f"{count:,} of {part}" for part, count in self.build.get("unvalidated", {}).items()
+        ]
+        found = [f"Generated, and not found valid by judges: {', '.join(generated)}."]
+        return (found if generated else []) + self.copies.sentences()
+
+    @cached_property
+    def detectable(self) -> dict[str, tuple[tuple[float, float | None], ...]]:
+        """The smallest difference between two models that each part detects."""
+        every = {**self.parts, "all": self.dataset}
+        return {part: detectable_by_share(dataset) for part, dataset in every.items()}
+
+
+def _counts_of(dataset: Dataset) -> dict[str, int]:
     authors = {p.origin.author for p in dataset if p.origin and p.origin.author}
     return {
         "problems": len(dataset),
@@ -496,18 +413,12 @@ def counts_of(dataset: Dataset) -> dict[str, int]:
     }
 
 
-RECORD, CHECKSUMS = "release.json", "checksums.txt"
-
-MADE_WITH = f"winosmith {__version__}"
-
-ADDRESS = 12
-"""Digits of the digest in a release's folder."""
-
-
 def record_of(content: Content, files: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Return release.json's object.
+    """Return the object of release.json.
 
-    `files` are all but release.json and checksums.txt, with their `sha256` and `bytes`.
+    Args:
+        content: of the release.
+        files: the `sha256` and `bytes` of all files but release.json and checksums.txt.
     """
     record: dict[str, Any] = {
         "release": 1,
@@ -518,11 +429,11 @@ def record_of(content: Content, files: Mapping[str, Mapping[str, Any]]) -> dict[
         "disjoint": list(content.disjoint),
         "counts": content.counts,
         "digests": {part: dataset.digest for part, dataset in content.parts.items()},
-        "configurations": configurations(content.parts),
+        "configurations": content.configurations,
         "left_out": dict(content.left_out),
         **(content.copies.record() if content.copies.sentences() else {}),
         "previous": dict(content.previous) if content.previous else None,
-        "changes": dict(content.changes),
+        "changes": {kind: len(found) for kind, found in content.changes.items()},
         "about": content.about.record(),
         "build": dict(content.build),
         "files": {path: dict(files[path]) for path in sorted(files)},
@@ -531,11 +442,7 @@ def record_of(content: Content, files: Mapping[str, Mapping[str, Any]]) -> dict[
 
 
 def digest_of(record: Mapping[str, Any]) -> str:
-    """Return the digest over all files, by their checksums, and over what release.json says.
-
-    Args:
-        record: of release.json; what it says of its digest is left out.
-    """
+    """Return the digest of release.json's object without its digest; it covers all files."""
     rest = {key: value for key, value in sorted(record.items()) if key != "digest"}
     return hashlib.sha256(canonical(rest).encode()).hexdigest()
 
@@ -546,26 +453,6 @@ def address(record: Mapping[str, Any]) -> str:
     return f"{about['name']}-{about['version']}-{record['digest'][:ADDRESS]}"
 
 
-def checksum_lines(sums: Mapping[str, str]) -> Iterable[str]:
-    """Yield the lines of checksums.txt, as sha256sum reads them."""
-    for path in sorted(sums):
-        yield f"{sums[path]}  {path}\n"
-
-
-SOURCE_IDS = "ids.jsonl"
-"""The owner's file that says which id was which one of the source."""
-
-
-def canary_text(name: str, canary: str) -> str:
-    """Return the file CANARY: what the string is for, after BIG-bench's practice (2022)."""
-    return (
-        f"{name}: benchmark data, to be kept out of training corpora.\n{canary}\n\n"
-        "Every problem carries the line above, and every file here that takes a comment. Leave it\n"
-        "where it is. Whoever gathers training data can search for it and leave these texts out;\n"
-        "whoever suspects that a model has seen them can ask the model for the line.\n"
-    )
-
-
-def comment(canary: str) -> str:
-    """Return the canary as a comment of Markdown."""
-    return f"<!-- {canary} -->"
+def checksum_text(sums: Mapping[str, str]) -> str:
+    """Return the text of checksums.txt, as sha256sum reads it."""
+    return "".join(f"{sums[path]}  {path}\n" for path in sorted(sums))

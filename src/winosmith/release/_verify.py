@@ -1,25 +1,265 @@
-"""`verify`: read a release again, and list what is wrong with it."""
+"""`verify`: read a release again, and list its faults.
+
+The files are those that release.json names, with the same bytes. The problems are read again:
+`release` refuses what `verify` reports. The other files of data are compared with the problems.
+Texts for people, such as the cards, are covered only by their checksums.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import pairwise, zip_longest
 from pathlib import Path
 from typing import Any
 
+from winosmith import formats
+from winosmith.dataset import Dataset
 from winosmith.errors import InputError
+from winosmith.finished import read_old_ids
+from winosmith.humans import CANARY
+from winosmith.metrics import leaks
+from winosmith.outputs import sha256
 from winosmith.parallel import Step, silent
-from winosmith.release._about import about_of
-from winosmith.release._checks import (
-    CHECKS,
-    Evidence,
-    Fault,
-    check_checksums,
-    checksums_of,
-    read_parts,
-    read_record,
-)
+from winosmith.problem import Problem
+from winosmith.records import dropped_problem, json_file, parsed
+from winosmith.release import _content
+from winosmith.release._about import About, conflict
+from winosmith.release._changes import id_of
 from winosmith.release._content import Content
-from winosmith.release._gather import read_secrets
+from winosmith.release._files import files_of
+from winosmith.release._interchange import OWN_KEYS, read_table, table_of
+from winosmith.release._source import AGAIN, Fault, checksums_of, read_content, read_record
+
+REMOVE = "remove it and release again"
+PERMISSION = "or give the owner's permission as the source's `permission` in release.toml"
+
+
+@dataclass(frozen=True, eq=False)
+class Secrets:
+    """The contents of a private folder, which must not be published.
+
+    Attributes:
+        solved: the test problems with their answers.
+        withheld: the withheld problems, by `sight`.
+        old_ids: the ids that problems had before those of the build.
+        digests: of the private files.
+    """
+
+    solved: Dataset
+    withheld: Mapping[str, Problem]
+    old_ids: frozenset[str] = frozenset()
+    digests: frozenset[str] = frozenset()
+
+
+def read_secrets(folder: str | Path) -> Secrets:
+    """Read the folder private/ of a build, or the one next to a release.
+
+    Raises:
+        InputError: it has no test.jsonl, or a file can't be read.
+    """
+    folder = Path(folder)
+    if not (folder / "test.jsonl").is_file():
+        raise InputError(
+            f"{folder} has no test.jsonl; name the folder private/ of the build, or the release's "
+            "own folder in private/ next to it"
+        )
+    solved = formats.read(folder / "test.jsonl", as_written=True)
+    try:
+        path = folder / "withheld.jsonl"
+        records = list(json_file(path)) if path.is_file() else []
+        secret = {*solved.ids, *(record["id"] for record in records)}
+        withheld = [
+            dropped_problem(record)
+            for record in records
+            if record.get("copy_of", record["id"]) in secret  # a copy of dev reveals nothing more
+        ]
+        return Secrets(
+            solved,
+            {_content.sight(problem): problem for problem in withheld},
+            frozenset(read_old_ids(folder).values()),
+            frozenset(sha256(path) for path in folder.iterdir() if path.is_file()),
+        )
+    except (KeyError, OSError, UnicodeError) as error:
+        raise InputError(f"{folder} is not the private folder of a build: {error!r}") from None
+
+
+def _places(content: Content) -> Iterator[tuple[str, str, Problem]]:
+    """Yield each problem of each part, after the part and its place."""
+    for part, dataset in content.parts.items():
+        for row, problem in enumerate(dataset, start=1):
+            yield part, f"data/{part}.jsonl:{row}", problem
+
+
+def check_problems(content: Content, secrets: Secrets | None) -> Iterator[Fault]:
+    """Find problems that must not be published as they are."""
+    first: dict[str, tuple[str, Problem]] = {}
+    for part, where, problem in _places(content):
+        place, other = first.setdefault(problem.id, (part, problem))
+        if other != problem:
+            yield Fault(where, f"{problem.id!r} is another problem in {place}")
+        for what, do in _faults_of(problem, part, content) if place == part else ():
+            yield Fault(where, f"{problem.id!r} {what}", do)
+
+
+def _faults_of(problem: Problem, part: str, content: Content) -> Iterator[tuple[str, str]]:
+    if problem.embargo:
+        yield "is under embargo", REMOVE
+    if problem.extra.get(CANARY) != content.canary:
+        yield "does not contain the canary", AGAIN
+    if part == _content.TEST:
+        if problem.answer is not None:
+            yield "has its answer, although it is of test", "remove the answer and release again"
+        odd = [key for key in problem.extra if key not in (CANARY, *OWN_KEYS)]
+        if odd:
+            yield f"has {odd[0]!r}, which may reveal its answer", REMOVE
+    elif problem.answer is None:
+        do = "give its answer, remove it, or name the file test if it is to be solved"
+        yield "has no answer, although it is not of test", do
+    author = problem.origin.author if problem.origin else None
+    if author and "@" in author:
+        yield "has what looks like an address as its contributor", "use a pseudonym"
+    created = problem.origin.created if problem.origin else None
+    if created and len(created) > 10:
+        yield "reveals the hour at which it was written", "release again"
+    if content.ids == "digest":
+        stem = id_of(problem, content.about.name)
+        if problem.id != stem and not problem.id.startswith(f"{stem}-"):
+            yield "has an id that is not made from its text; it may reveal the answer", AGAIN
+
+
+def check_order(content: Content, secrets: Secrets | None) -> Iterator[Fault]:
+    """Find a test set in another order than that of a digest of its texts."""
+    seen = [_content.sight(problem) for problem in content.parts.get(_content.TEST, ())]
+    for row, (one, other) in enumerate(pairwise(seen), start=2):
+        if other < one:
+            what = "the order is not that of a digest of the texts; it may reveal the answers"
+            yield Fault(f"data/{_content.TEST}.jsonl:{row}", what, "release again")
+            return
+
+
+def check_splits(content: Content, secrets: Secrets | None) -> Iterator[Fault]:
+    """Find problems on two sides that belong together, and sizes that are not nested."""
+    parts = content.parts
+    kinds = [kind for kind in _content.KINDS if kind == "twin" or kind in content.disjoint]
+    for (part, row), (other, there), why in _content.straddles(parts, kinds):
+        yield Fault(
+            f"data/{part}.jsonl:{row + 1}",
+            f"{parts[part][row].id!r} and {parts[other][there].id!r} (data/{other}.jsonl:"
+            f"{there + 1}) are on two sides of a split: {why}",
+            "move both to one side, or let `winosmith release` split one file",
+        )
+    for small, large in pairwise(part for part in _content.NESTED if part in parts):
+        ids, more = parts[small].ids, parts[large].ids
+        if more[: len(ids)] != ids:
+            row = next((r for r, one in enumerate(ids) if more[r : r + 1] != (one,)), 0)
+            yield Fault(f"data/{small}.jsonl:{row + 1}", f"it is not the beginning of {large}")
+
+
+def check_licences(content: Content, secrets: Secrets | None) -> Iterator[Fault]:
+    """Find licences that are missing or conflict."""
+    about = content.about
+    for source in about.source:
+        why = conflict(source.licence, source.asks, about.licence, about.asks)
+        if why and not source.permission:
+            do = f"release under a licence that fits, remove these problems, {PERMISSION}"
+            yield Fault(_content.RECORD, f"the source {source.name!r}: {why}", do)
+    first: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for _, where, problem in _places(content):
+        for fault in _licence_faults(about, problem):
+            first.setdefault(fault, []).append((where, problem.id))
+    for (what, do), found in first.items():
+        where, one = found[0]
+        count = len({id_ for _, id_ in found})
+        named = f"{count} problems ({one!r}, …)" if count > 1 else f"1 problem ({one!r})"
+        yield Fault(where, f"{named}: {what}", do)
+
+
+def _licence_faults(about: About, problem: Problem) -> Iterator[tuple[str, str]]:
+    name = problem.origin.source if problem.origin else None
+    stated = problem.origin.licence if problem.origin else None
+    named = {source.name: source for source in about.source}
+    source = named.get(name or "*") or named.get("*")
+    if source is None:
+        yield (
+            f"no licence is stated for the source {name!r}" if name else "the source is not stated",
+            f'add [[source]] with name = "{name or "*"}" and its licence to release.toml',
+        )
+    elif stated is not None and stated != source.licence:
+        yield (
+            f"their licence is {stated}, but release.toml states {source.licence} for "
+            f"{source.name!r}",
+            "correct one of the two; problems of one source have one licence",
+        )
+    elif problem.lineage and "no-derivatives" in source.asks and not source.permission:
+        yield (
+            f"they are perturbed, and {source.licence} of {source.name!r} allows no adaptation",
+            f"remove them, {PERMISSION}",
+        )
+
+
+def check_withdrawn(content: Content, secrets: Secrets | None) -> Iterator[Fault]:
+    """Find withdrawn problems that are still published."""
+    ids = set(content.dataset.ids)
+    withdrawn = dict.fromkeys(content.about.withdrawn, _content.RECORD)
+    withdrawn |= {
+        s.id: f"{_content.TOMBSTONES}:{at}" for at, s in enumerate(content.tombstones, start=1)
+    }
+    for one, where in withdrawn.items():
+        if one in ids:
+            yield Fault(where, f"{one!r} is withdrawn, and still published", REMOVE)
+
+
+def check_secrets(content: Content, secrets: Secrets | None) -> Iterator[Fault]:
+    """Find withheld problems, answers of test, and old ids, if the private folder is known."""
+    if secrets is None:
+        return
+    solved = {_content.sight(p): p.answer for p in secrets.solved}
+    for _, where, problem in _places(content):
+        seen = _content.sight(problem)
+        if seen in secrets.withheld and seen not in solved:
+            what = "is withheld: it reveals a test answer, or is under embargo"
+            yield Fault(where, f"{problem.id!r} {what}", REMOVE)
+        if problem.answer is not None and seen in solved:
+            yield Fault(where, f"{problem.id!r} is a test problem, with its answer", REMOVE)
+        old = next((one for one in _names(problem) if one in secrets.old_ids), None)
+        if old is not None:
+            what = f"{problem.id!r} shows {old!r}, an id from before the build"
+            yield Fault(where, what, REMOVE)
+    test = content.parts.get(_content.TEST, ())
+    known = Dataset(
+        replace(p, answer=solved[_content.sight(p)]) for p in test if _content.sight(p) in solved
+    )
+    for leak in leaks(known) or ():
+        if leak.field not in ("sentence", "options"):  # what a solver sees is no leak
+            do = "release again with `new_ids=True`, or remove the field from the file"
+            yield Fault(f"data/{_content.TEST}.jsonl", str(leak), do)
+
+
+def _names(problem: Problem) -> Iterator[str]:
+    yield problem.id
+    if problem.twin_id:
+        yield problem.twin_id
+    if problem.lineage:
+        yield from (problem.lineage.root, problem.lineage.parent)
+    yield from (value for value in problem.extra.values() if isinstance(value, str))
+
+
+PROBLEM_CHECKS: tuple[Callable[[Content, Secrets | None], Iterable[Fault]], ...] = (
+    check_problems,
+    check_order,
+    check_splits,
+    check_licences,
+    check_withdrawn,
+    check_secrets,
+)
+"""The checks of the problems, in the order of their faults."""
+
+
+def faults_of(content: Content, secrets: Secrets | None) -> list[Fault]:
+    """Return the faults of the problems of a release."""
+    return [fault for check in PROBLEM_CHECKS for fault in check(content, secrets)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +270,7 @@ class Verified:
         folder: the release.
         faults: what is wrong with it.
         content: its problems; None if they can't be read.
-        private: whether it was compared with what must not be published.
+        private: whether it was compared with a private folder.
     """
 
     folder: Path
@@ -39,7 +279,7 @@ class Verified:
     private: bool
 
     def record(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
+        """Return it as JSON."""
         return {
             "folder": str(self.folder),
             "sound": not self.faults,
@@ -53,12 +293,12 @@ class Verified:
 def verify(
     folder: str | Path, *, private: str | Path | None = None, step: Step | None = None
 ) -> Verified:
-    """Read a release again, and find what is wrong with it.
+    """Read a release again, and find its faults.
 
     Args:
         folder: the release.
-        private: the folder private/ of the build it was made from, or private/NAME next to it;
-            with it, nothing of what is there may be found in the release.
+        private: the folder private/ of the build that it was made from, or private/NAME next to
+            the release; nothing in it may be published.
         step: shows progress.
 
     Raises:
@@ -70,7 +310,6 @@ def verify(
         raise InputError(f"{folder} is not a folder; name that of a release")
     show = step or silent
     secrets = None if private is None else read_secrets(private)
-    content = None
     with show("checksums", None):
         record = read_record(folder)
         if isinstance(record, Fault):
@@ -78,13 +317,177 @@ def verify(
         sums = checksums_of(folder)
         faults = list(check_checksums(folder, record, sums))
     with show("reading", None):
-        parts, bad = read_parts(folder, record)
-        faults += bad
-    if parts and not bad:
-        about, disjoint = about_of(record["about"]), tuple(record["disjoint"])
-        content = Content(about, parts, record["canary"], disjoint, record["ids"])
+        content, bad = read_content(folder, record)
+    if bad:
+        return Verified(folder, (*faults, *bad), None, private is not None)
+    with show("problems", None):
+        faults += faults_of(content, secrets)
+    with show("files", None):
         found = Evidence(folder, record, sums, content, secrets)
-        for title, checks in CHECKS.items():
-            with show(title, None):
-                faults += [fault for check in checks for fault in check(found)]
+        faults += [fault for check in FILE_CHECKS for fault in check(found)]
     return Verified(folder, tuple(faults), content, private is not None)
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """The files of a release that is read again.
+
+    Attributes:
+        folder: the release.
+        record: the object of release.json.
+        sums: the SHA-256 of each file in the folder, by its path there.
+        content: its problems.
+        secrets: the contents of the private folder, if it is given.
+    """
+
+    folder: Path
+    record: Mapping[str, Any]
+    sums: Mapping[str, str]
+    content: Content
+    secrets: Secrets | None
+
+    def text(self, path: str) -> str:
+        """Return the text of a file; raises OSError or ValueError if it can't be read."""
+        return (self.folder / path).read_bytes().decode("utf-8")
+
+
+def check_checksums(
+    folder: Path, record: Mapping[str, Any], sums: Mapping[str, str]
+) -> Iterator[Fault]:
+    """Find missing, changed and additional files, and a wrong digest."""
+    named, outside = record["files"], {_content.RECORD, _content.CHECKSUMS}
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if path.is_symlink():
+            yield Fault(name, "it is a link", "replace it with the file itself")
+        elif not path.is_file() and not (path.is_dir() and any(path.iterdir())):
+            yield Fault(name, "it is neither a file nor a folder with files", "remove it")
+    for name in sorted(named.keys() | (sums.keys() - outside)):
+        entry = named.get(name)
+        if name not in sums:
+            yield Fault(name, "it is missing")
+        elif entry is None:
+            yield Fault(name, "release.json does not name it", "remove it")
+        elif not isinstance(entry, dict) or sums[name] != entry.get("sha256"):
+            yield Fault(name, "its SHA-256 is not the one in release.json")
+    listed = _content.checksum_text(
+        {name: digits for name, digits in sums.items() if name != _content.CHECKSUMS}
+    )
+    try:
+        same = (folder / _content.CHECKSUMS).read_text("utf-8") == listed
+    except (OSError, ValueError):
+        same = False
+    if not same:
+        yield Fault(_content.CHECKSUMS, "its lines are not the SHA-256 of the files")
+    if _content.digest_of(record) != record["digest"]:
+        yield Fault(_content.RECORD, "its digest is not that of the rest of it")
+    elif folder.resolve().name != (name := _content.address(record)):
+        do = "rename the folder, if nothing else is wrong"
+        yield Fault(_content.RECORD, f"the folder's name is not its address, {name}", do)
+
+
+def check_statements(found: Evidence) -> Iterator[Fault]:
+    """Find counts, digests and configurations in release.json that are not those of the data."""
+    right = _content.record_of(found.content, {})
+    for key in ("counts", "digests", "configurations"):
+        stated, wanted = found.record[key], right[key]
+        for name in {**wanted, **stated}:
+            if stated.get(name) != wanted.get(name):
+                yield Fault(_content.RECORD, f"its {key} of {name} are not those of the problems")
+
+
+def check_files(found: Evidence) -> Iterator[Fault]:
+    """Find files that no release has, and files of data that differ from the problems."""
+    files = files_of(found.content, {})
+    for path in found.sums:
+        if path not in files and path not in (_content.RECORD, _content.CHECKSUMS):
+            yield Fault(path, "it is not a file of a release", "remove it and release again")
+    for part, dataset in found.content.parts.items():
+        yield from _table_faults(found.folder, f"data/{part}.parquet", dataset)
+    for path, write in files.items():
+        if path.endswith(".lst") or re.fullmatch(r"harness/.*\.jsonl", path):
+            yield from _line_faults(found, path, write().decode())
+
+
+def _line_faults(found: Evidence, path: str, wanted: str) -> Iterator[Fault]:
+    try:
+        text = found.text(path)
+    except (OSError, ValueError):
+        yield Fault(path, "it can't be read")
+        return
+    if text != wanted:
+        line = _first_difference(text.split("\n"), wanted.split("\n"))
+        yield Fault(f"{path}:{line}", "it does not agree with the problems")
+
+
+def _table_faults(folder: Path, path: str, dataset: Dataset) -> Iterator[Fault]:
+    try:
+        table, wanted = read_table(folder / path), table_of(dataset)
+    except (OSError, ValueError, TypeError) as error:
+        why = str(error).partition("\n")[0]
+        yield Fault(path, f"it can't be compared with the problems ({why})")
+        return
+    if not table.schema.equals(wanted.schema):
+        yield Fault(path, "its columns are not those of a release")
+    elif len(table) != len(wanted):
+        yield Fault(path, f"it has {len(table)} rows; the JSON Lines have {len(wanted)}")
+    elif not table.equals(wanted):
+        name = next(n for n in wanted.column_names if not table[n].equals(wanted[n]))
+        row = _first_difference(table[name].to_pylist(), wanted[name].to_pylist())
+        yield Fault(path, f"the {name} of row {row} is not that of the JSON Lines")
+
+
+def _first_difference(some: Iterable[Any], wanted: Iterable[Any]) -> int:
+    """Return the 1-based position at which two sequences start to differ."""
+    pairs = enumerate(zip_longest(some, wanted, fillvalue=object()), start=1)
+    return next(at for at, (one, other) in pairs if one != other)
+
+
+def check_loading(found: Evidence) -> Iterator[Fault]:
+    """Find splits that the settings of README.md or croissant.json load from other files."""
+    tables = {part: {f"data/{part}.parquet"} for part in found.content.parts}
+    data = {path: digits for path, digits in found.sums.items() if path.startswith("data/")}
+    for name, loaded, wanted in (
+        ("README.md", _loaded_by_hub, found.content.hub_configs),
+        ("croissant.json", _loaded_by_croissant, (data, tables)),
+    ):
+        try:
+            if loaded(found.text(name)) != wanted:
+                yield Fault(name, "it loads other files than those of the parts")
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            yield Fault(name, "its files and splits can't be read")
+
+
+def _loaded_by_hub(card: str) -> object:
+    """Return the files of each configuration, by the settings of a card."""
+    _, settings, _ = card.split("---\n", 2)
+    return [parsed(line[2:]) for line in settings.splitlines() if line.startswith("- ")]
+
+
+def _loaded_by_croissant(text: str) -> object:
+    """Return the SHA-256 of each file, and the files of each part."""
+    description = parsed(text)
+    files = {one["contentUrl"]: one["sha256"] for one in description["distribution"]}
+    parts = {
+        record["@id"]: {field["source"]["fileObject"]["@id"] for field in record["field"]}
+        for record in description["recordSet"]
+    }
+    return files, parts
+
+
+def check_digests(found: Evidence) -> Iterator[Fault]:
+    """Find digests of private files, with which guesses at short answers can be tested."""
+    for path in found.sums if found.secrets else ():
+        text = (found.folder / path).read_bytes().decode("utf-8", "replace")
+        if found.secrets and found.secrets.digests & set(re.findall(r"\b[0-9a-f]{64}\b", text)):
+            what = "it has the SHA-256 of a private file, with which answers can be guessed"
+            yield Fault(path, what)
+
+
+FILE_CHECKS: tuple[Callable[[Evidence], Iterable[Fault]], ...] = (
+    check_statements,
+    check_files,
+    check_loading,
+    check_digests,
+)
+"""The checks of the files, in addition to those of the problems."""

@@ -1,55 +1,54 @@
 """From a finished build, or from files, to the folder that is published.
 
-The files are written into a folder that nobody sees before it is complete. Then it gets its name,
-and its owner the answers of test.
+The files are written into a hidden folder. Once it is complete, it gets its name, and its owner the
+answers of test.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from winosmith import formats
 from winosmith.dataset import Dataset
 from winosmith.errors import OutputError
+from winosmith.finished import IDS_NAME
 from winosmith.locks import try_lock
 from winosmith.metrics import Copies
 from winosmith.outputs import PRIVATE, remove_remains, sha256
 from winosmith.parallel import Advance, Step, silent
 from winosmith.records import canonical
-from winosmith.release import _content, _interchange
+from winosmith.release import _content
 from winosmith.release._about import About
-from winosmith.release._content import Content
-from winosmith.release._documents import DOCUMENTS
-from winosmith.release._gather import Splitting, gathered
-from winosmith.release._source import judges_of, read_previous, read_source
+from winosmith.release._files import files_of, labels
+from winosmith.release._gather import Gathered, Splitting, gathered
+from winosmith.release._source import checksums_of, judges_of, read_previous, read_source
 
 _Paths = Sequence[str | Path] | str | Path
 
 
 @dataclass(frozen=True, eq=False)
 class Released:
-    """What was released.
+    """A release that was made.
 
     Attributes:
         folder: the release.
-        content: what it holds.
-        key: the folder below private/ with what its owner keeps: the answers of test, and which
-            id was which one of the source; None where neither is known.
-        anew: whether it was written now, or was there already with the same bytes.
-        copies: what is there more than once; of test, too, where its answers are known.
+        content: everything that it publishes.
+        key: the folder below private/ with the owner's files: the answers of test, and the id that
+            each problem has in the source; None if neither is known.
+        anew: whether it was written now; otherwise it existed with the same bytes.
+        copies: identical problems, also of test if its answers are known.
     """
 
     folder: Path
-    content: Content
+    content: _content.Content
     key: Path | None
     anew: bool
     copies: Copies
@@ -63,61 +62,52 @@ def release(
     previous: str | Path | None = None,
     splitting: Splitting | None = None,
     votes: _Paths = (),
-    collected: _Paths = (),
     new_ids: bool = False,
     leave_out: bool = False,
     format_name: str | None = None,
     pair_by: str | None = None,
     step: Step | None = None,
 ) -> Released:
-    """Write a release: a folder NAME-VERSION-DIGITS below `out`, named by what it holds.
+    """Write a release: a folder NAME-VERSION-DIGITS below `out`, named by a digest of its files.
 
     Args:
         source: a finished build, or files that are split already, or one that is not.
-        about: what its makers say of it.
-        out: the folder for releases; made if need be.
-        previous: the release before, for the changelog and what was withdrawn.
-        splitting: what sides may not share; how to split one file.
-        votes: who judged; see `winosmith.validate.read_votes`. Votes of a build name problems by
-            their ids in the pool.
-        collected: the problems that the votes are about; of a build whose private folder, which
-            says which was which, is not there.
+        about: the description by its makers.
+        out: the folder for releases; made if it is missing.
+        previous: the previous release, for the changelog and the withdrawn problems.
+        splitting: what sides must not share; how to split one file.
+        votes: files with the judges' votes; see `winosmith.validate.read_votes`. Votes of a build
+            name problems by their ids in the pool.
         new_ids: make ids from what a solver sees, also for files; a build always gets them.
-        leave_out: leave out what was withdrawn, or is in test and was published with its answer,
-            in place of refusing it.
+        leave_out: omit problems that were withdrawn, or are in test and were published with their
+            answers, instead of refusing them.
         format_name: of the files.
-        pair_by: a further column of the files that the halves of a twin share.
+        pair_by: a further column of the files that both halves of a twin share.
         step: shows progress.
 
     Raises:
         InputError: the source can't be read or is not finished, or something must not be released.
-        DataError: problems that must not be released as they are, with what to do.
-        OutputError: the folder can't be written, or holds another release of this version.
+        DataError: problems must not be released as they are; with the remedy.
+        OutputError: the folder can't be written, or has another release of this version.
         MissingExtraError: pyarrow is not installed.
     """
     show = step or silent
     paths = _listed(source)
-    splitting = splitting or Splitting()
     with show("reading", None):
         found = read_source(paths, format_name, pair_by)
         before = read_previous(previous) if previous is not None else None
-        judges = judges_of(_listed(votes), _listed(collected), found)
+        judges = judges_of(_listed(votes), found)
     with show("checking", None):
-        done = gathered(found, about, before, splitting, judges, new_ids, leave_out)
-        content = done.content
+        done = gathered(found, about, before, splitting or Splitting(), judges, new_ids, leave_out)
     out = Path(out)
     if out.exists() and not out.is_dir():
         raise OutputError(f"{out} is a file; name a folder")
-    total = sum(map(len, content.parts.values()))
-    with (
-        show("writing", total) as advance,
-        aside(out, about) as hidden,
-    ):
-        record = write_all(content, hidden, advance)
-        folder = out / _content.address(record)
+    total = len(files_of(done.content, {}))
+    with show("writing", total) as advance, hidden_folder(out, about) as hidden:
+        folder = out / _content.address(write_all(done.content, hidden, advance))
         anew = placed(hidden, folder)
-        key = owners_key(content, done.solved, done.source_ids, folder)
-    return Released(folder, content, key, anew, done.copies)
+        key = write_private(done, folder)
+    return Released(folder, done.content, key, anew, done.copies)
 
 
 def _listed(paths: _Paths) -> list[str | Path]:
@@ -125,10 +115,10 @@ def _listed(paths: _Paths) -> list[str | Path]:
 
 
 @contextlib.contextmanager
-def aside(out: Path, about: About) -> Iterator[Path]:
-    """Lend a hidden folder beside the release; it is removed when the block does not finish.
+def hidden_folder(out: Path, about: About) -> Iterator[Path]:
+    """Lend a hidden folder next to the release; remove it if the block does not finish.
 
-    Those of earlier runs that were killed are removed first.
+    The folders of earlier runs that were killed are removed first.
 
     Raises:
         OutputError: the folder can't be made.
@@ -155,74 +145,36 @@ def aside(out: Path, about: About) -> Iterator[Path]:
         os.close(handle)
 
 
-def write_all(content: Content, folder: Path, advance: Advance) -> dict[str, Any]:
-    """Write every file of a release into an empty folder; return what release.json says."""
-    (folder / "data").mkdir()
-    about, done = content.about, 0
-    texts = {
-        "canary": content.canary,
-        "licence": about.licence,
-        "name": about.name,
-        "version": about.version,
-    }
-    for part, dataset in content.parts.items():
-        advance(done, part)
-        _put(folder / f"data/{part}.jsonl", "".join(formats.lines(dataset)).encode())
-        if part != _content.TEST:
-            _put(folder / f"data/{part}-labels.lst", labels_of(dataset).encode())
-        with (folder / f"data/{part}.parquet").open("wb") as file:
-            _interchange.write_table(_interchange.table_of(dataset), file, texts)
-        done += len(dataset)
-    advance(done, "cards and tasks")
-    write_harness(content, folder)
-    for name, text_of in DOCUMENTS.items():
-        _put(folder / name, text_of(content).encode())
-    _put(folder / "croissant.json", _interchange.croissant(content, _held(folder)).encode())
-    record = _content.record_of(content, _held(folder))
-    text = json.dumps(record, indent=1, ensure_ascii=False) + "\n"
-    _put(folder / _content.RECORD, text.encode())
-    sums = {path: held["sha256"] for path, held in record["files"].items()}
-    sums[_content.RECORD] = hashlib.sha256(text.encode()).hexdigest()
-    _put(folder / _content.CHECKSUMS, "".join(_content.checksum_lines(sums)).encode())
+def write_all(content: _content.Content, folder: Path, advance: Advance) -> dict[str, Any]:
+    """Write every file of a release into an empty folder; return the object of release.json."""
+    sums: dict[str, dict[str, Any]] = {}
+
+    def put(path: str, raw: bytes) -> None:
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        with (folder / path).open("wb") as file:
+            file.write(raw)
+            file.flush()
+            os.fsync(file.fileno())
+        sums[path] = {"sha256": sha256(folder / path), "bytes": len(raw)}
+
+    for done, (path, write) in enumerate(files_of(content, sums).items()):
+        advance(done, path)
+        put(path, write())
+    record = _content.record_of(content, sums)
+    put(_content.RECORD, (json.dumps(record, indent=1, ensure_ascii=False) + "\n").encode())
+    put(
+        _content.CHECKSUMS,
+        _content.checksum_text({path: of["sha256"] for path, of in sums.items()}).encode(),
+    )
     return record
 
 
-def labels_of(dataset: Dataset) -> str:
-    """Return the answers of a part, one a line, 1 for the first option."""
-    return "".join(f"{p.answer + 1}\n" for p in dataset if p.answer is not None)
-
-
-def write_harness(content: Content, folder: Path) -> None:
-    """Write the tasks of the harnesses for the part whose answers are public, if there is one."""
-    part = _content.task_part(content.parts)
-    if part is not None:
-        name = content.about.name
-        shared: dict[str, Any] = {"name": name, "canary": content.canary}
-        _interchange.lm_eval_task(content.parts[part], folder / "harness" / "lm_eval", **shared)
-        _interchange.inspect_task(content.parts[part], folder / "harness" / "inspect_ai", **shared)
-
-
-def _put(path: Path, raw: bytes) -> None:
-    with path.open("wb") as file:
-        file.write(raw)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _held(folder: Path) -> dict[str, dict[str, Any]]:
-    """Return every file of the folder with its checksum and size."""
-    return {
-        path.relative_to(folder).as_posix(): {
-            "sha256": sha256(path),
-            "bytes": path.stat().st_size,
-        }
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
-
-
 def placed(hidden: Path, folder: Path) -> bool:
-    """Give the finished folder its name; return False when it was there with the same bytes."""
+    """Give the finished folder its name; return False if it existed with the same bytes.
+
+    Raises:
+        OutputError: there is another release of this version, or it was changed.
+    """
     stem = folder.name.rpartition("-")[0]
     for other in sorted(folder.parent.glob(f"{stem}-*")):
         if (
@@ -235,7 +187,7 @@ def placed(hidden: Path, folder: Path) -> bool:
                 "this one a new number, or remove that folder if nobody has it"
             )
     if folder.exists():
-        if _held(hidden) != _held(folder):
+        if checksums_of(hidden) != checksums_of(folder):
             raise OutputError(f"{folder} was changed after it was released; remove it")
         shutil.rmtree(hidden)
         return False
@@ -243,47 +195,27 @@ def placed(hidden: Path, folder: Path) -> bool:
     return True
 
 
-def owners_key(
-    content: Content, solved: Dataset | None, source_ids: Mapping[str, str], folder: Path
-) -> Path | None:
-    """Write for the owner, into private/ beside the release, what must not be published.
+def write_private(done: Gathered, folder: Path) -> Path | None:
+    """Write the owner's files into private/ next to the release, if there are any.
 
-    That is the answers of test, in its order, and which id was which one of the source.
-
-    Args:
-        content: of the release.
-        solved: the test problems with answers; None where they are not known.
-        source_ids: by the ids of the release; empty where they are the same.
-        folder: the release.
-
-    Returns:
-        The folder; None where there is nothing to keep.
+    They are the answers of test, in its order, and the id of each problem in the source.
     """
-    files = _answers(content, solved)
-    if source_ids:
-        files[_content.SOURCE_IDS] = sorted(
-            canonical({"id": one, "old_id": old}) + "\n" for one, old in source_ids.items()
+    files: dict[str, str] = {}
+    test = done.content.parts.get(_content.TEST, Dataset())
+    answered = Dataset(done.answered.values())
+    if len(answered) and len(answered) == len(test) and None not in answered.answers:
+        files["test.jsonl"] = "".join(formats.lines(answered))
+        files["test-labels.lst"] = labels(answered)
+    if done.source_ids:
+        files[IDS_NAME] = "".join(
+            sorted(canonical({"id": i, "old_id": o}) + "\n" for i, o in done.source_ids.items())
         )
     if not files:
         return None
     key = folder.parent / PRIVATE / folder.name
     key.parent.mkdir(mode=0o700, exist_ok=True)
     key.mkdir(mode=0o700, exist_ok=True)
-    for name, lines in files.items():
+    for name, text in files.items():
         (key / name).touch(0o600)
-        (key / name).write_text("".join(lines), "utf-8", newline="\n")
+        (key / name).write_text(text, "utf-8", newline="\n")
     return key
-
-
-def _answers(content: Content, solved: Dataset | None) -> dict[str, list[str]]:
-    if _content.TEST not in content.parts or solved is None:
-        return {}
-    answers = {_content.sight(problem): problem.answer for problem in solved}
-    test = content.parts[_content.TEST]
-    if any(answers.get(_content.sight(problem)) is None for problem in test):
-        return {}
-    answered = [replace(problem, answer=answers[_content.sight(problem)]) for problem in test]
-    return {
-        "test.jsonl": [*formats.lines(answered)],
-        "test-labels.lst": [f"{p.answer + 1}\n" for p in answered if p.answer is not None],
-    }

@@ -1,0 +1,214 @@
+"""What stays from release to release, and what changes: ids, changes and tombstones.
+
+Ids stay with a problem, and reveal nothing of its answer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from winosmith.dataset import Dataset
+from winosmith.problem import Extra, Problem
+from winosmith.records import problem_record
+from winosmith.release._about import About
+from winosmith.release._content import Tombstone, side, sight, unique
+from winosmith.release._source import Previous, Source
+
+DIGITS = 12
+"""Of an id: 48 bits, with which 50,000 problems share one by chance once in 200,000 releases."""
+
+
+def id_of(problem: Problem, name: str) -> str:
+    """Return the id that is made from what a solver sees; the first of several copies has it."""
+    return f"{name}-{sight(problem)[:DIGITS]}"
+
+
+def digest_ids(
+    parts: Mapping[str, Dataset],
+    name: str,
+    before: Previous | None = None,
+    source: Source | None = None,
+) -> dict[str, Dataset]:
+    """Return the parts with ids made from what a solver sees.
+
+    A build numbers its problems by their rows, so the same id is another problem in the next build.
+    These ids stay the same for the same sentence and options, and so do the names of twins and
+    families: a twin keeps its name if a half is removed or restored. A root outside the parts keeps
+    the id with which it was published, and otherwise gets a name that reveals nothing of it.
+
+    Args:
+        parts: in which the same id is the same problem.
+        name: the start of the ids.
+        before: the previous release.
+        source: of the parts, with the problems that are in no part.
+
+    >>> old = Dataset([Problem("mine-0", "The _ fell.", ("cup", "jug"), 1, "mine-t0")])
+    >>> new = digest_ids({"dev": old}, "mine")["dev"][0]
+    >>> new.id, new.twin_id
+    ('mine-683a48eccc36', 'mine-t0d6f43992b50')
+    """
+    problems = unique(parts)
+    copies: Counter[str] = Counter()
+    ids: dict[str, str] = {}
+    for old, problem in problems.items():
+        made = id_of(problem, name)
+        copies[made] += 1
+        ids[old] = f"{made}-{copies[made]}" if copies[made] > 1 else made
+
+    def names_by(prefix: str, key: _Key) -> dict[str, str]:
+        return _group_names(problems, ids, f"{name}-{prefix}", key, before)
+
+    twins = names_by("t", lambda p: p.twin_id)
+    relatives = {
+        **names_by("x", lambda p: p.lineage.parent if p.lineage else None),
+        **names_by("x", lambda p: p.lineage.root if p.lineage else None),
+        **(_published(problems, source, name, before) if before and source else {}),
+        **ids,
+    }
+    name_of, twin_of = relatives.__getitem__, twins.__getitem__
+    return {
+        part: Dataset((p.renamed(name_of, twin_of) for p in dataset), dataset.name)
+        for part, dataset in parts.items()
+    }
+
+
+_Key = Callable[[Problem], str | None]
+"""Returns the name of a problem's twin, root or parent."""
+
+
+def _published(
+    problems: Mapping[str, Problem], source: Source, name: str, before: Previous
+) -> dict[str, str]:
+    """Return the ids with which roots and parents outside the parts were published."""
+    lineages = (problem.lineage for problem in problems.values() if problem.lineage)
+    found = {}
+    for one in {one for lineage in lineages for one in (lineage.root, lineage.parent)}:
+        absent = source.absent.get(one)
+        of_text = id_of(absent, name) if absent else None
+        of_source = before.by_source.get(source.old_ids.get(one, one))
+        found[one] = next((id_ for id_ in (of_text, of_source) if id_ in before.published), None)
+    return {one: id_ for one, id_ in found.items() if id_ is not None}
+
+
+def _group_names(
+    problems: Mapping[str, Problem],
+    ids: Mapping[str, str],
+    prefix: str,
+    key: _Key,
+    before: Previous | None,
+) -> dict[str, str]:
+    """Return a name for each group of problems: the previous one, or a digest of their ids."""
+    members: dict[str, list[str]] = {}
+    for old, problem in problems.items():
+        if (group := key(problem)) is not None:
+            members.setdefault(group, []).append(ids[old])
+    former = before.problems if before else {}
+    names: dict[str, str] = {}
+    taken: set[str] = set()
+    for group, held in members.items():
+        held.sort()
+        digest = hashlib.sha256("\0".join(held).encode()).hexdigest()[:DIGITS]
+        earlier = (key(former[one]) for one in held if one in former)
+        names[group] = next((one for one in earlier if one and one not in taken), prefix + digest)
+        taken.add(names[group])
+    return names
+
+
+Changes = Mapping[str, Mapping[str, str]]
+"""The ids of problems by kind of change, each with a note: of "withdrawn" the reason, of "edited"
+the id of the new problem, of "changed" the fields, of "moved" the sides."""
+
+
+def changes(
+    parts: Mapping[str, Dataset],
+    before: Previous,
+    reasons: Mapping[str, str],
+    source_ids: Mapping[str, str],
+    absent: Mapping[str, str],
+) -> Changes:
+    """Compare a release with the previous one, by ids.
+
+    A missing problem was edited, and not withdrawn, if one new problem replaces it: the one with
+    its id in the source, or the only one that is perturbed from it. If a reason is given, it was
+    withdrawn.
+
+    Args:
+        parts: of the new release.
+        before: the previous release.
+        reasons: of withdrawals, by id.
+        source_ids: the id of each new problem in its source, if known.
+        absent: the reasons why the source omits problems, by the ids that they would have.
+    """
+    now, then = unique(parts), before.problems
+    sides, old_sides = _sides(parts), _sides(before.content.parts)
+    missing = {one for one in then if one not in now}
+    edited = _edited(now, then, missing - reasons.keys(), source_ids, before.by_source)
+    made = set(edited.values())
+    stayed = [one for one in now if one in then]
+    differing = {one: ", ".join(_differing(then[one], now[one])) for one in stayed}
+    return {
+        "added": {one: "" for one in now if one not in then and one not in made},
+        "withdrawn": {
+            one: reasons.get(one) or absent.get(one, "")
+            for one in then
+            if one in missing and one not in edited
+        },
+        "edited": edited,
+        "changed": {one: fields for one, fields in differing.items() if fields},
+        "moved": {
+            one: f"{old_sides[one]} → {sides[one]}"
+            for one in stayed
+            if sides[one] != old_sides[one]
+        },
+    }
+
+
+def _edited(
+    now: Mapping[str, Problem],
+    then: Mapping[str, Problem],
+    missing: set[str],
+    source_ids: Mapping[str, str],
+    by_source: Mapping[str, str],
+) -> dict[str, str]:
+    """Return the ids of the problems that replace missing ones."""
+    new = [one for one in now if one not in then]
+    replaced = {one: by_source.get(source_ids.get(one, "")) for one in new}
+    edited = {old: one for one, old in replaced.items() if old in missing}
+    children: dict[str, list[str]] = {}
+    for one in new:
+        lineage = now[one].lineage
+        if lineage is not None and lineage.parent in missing and one not in edited.values():
+            children.setdefault(lineage.parent, []).append(one)
+    only = {parent: held[0] for parent, held in children.items() if len(held) == 1}
+    return {one: by for one in then if (by := {**only, **edited}.get(one))}
+
+
+def _sides(parts: Mapping[str, Dataset]) -> dict[str, str]:
+    return {problem.id: side(part) for part, dataset in parts.items() for problem in dataset}
+
+
+def _differing(old: Problem, new: Problem) -> list[str]:
+    """Name the fields that differ; an answer that one of them withholds has moved, not changed."""
+    one, two = (problem_record(p) for p in (old, new))
+    names = ["sentence", "options", "twin_id", "pronoun", "origin", "lineage"]
+    if None not in (old.answer, new.answer):
+        names = ["answer", *names, "extra"]
+        one["extra"], two["extra"] = _own(old.extra), _own(new.extra)
+    return [name for name in names if one.get(name) != two.get(name)]
+
+
+def _own(extra: Extra) -> dict[str, Any]:
+    return {k: v for k, v in extra.items() if not k.startswith(("release.", "winosmith."))}
+
+
+def tombstones(found: Changes, before: Previous, about: About) -> tuple[Tombstone, ...]:
+    """Return the tombstones of this release and of earlier ones, by id; not of restored ids."""
+    kept = [stone for stone in before.content.tombstones if stone.id not in about.restored]
+    for one, reason in found["withdrawn"].items():
+        kept.append(Tombstone(one, before.version, about.version, reason))
+    for one, new in found["edited"].items():
+        kept.append(Tombstone(one, before.version, about.version, became=new))
+    return tuple(sorted(kept, key=lambda stone: stone.id))

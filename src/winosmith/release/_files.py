@@ -1,0 +1,156 @@
+"""`FILES`: every file of a release, with its purpose and the function that writes it."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from io import StringIO
+from typing import Any
+
+from winosmith import answers, formats
+from winosmith.dataset import Dataset
+from winosmith.escape import for_csv
+from winosmith.release import _content
+from winosmith.release._about import SECTIONS
+from winosmith.release._content import Content
+from winosmith.release._interchange import inspect_files, lm_eval_files, parquet, render, table_of
+
+Sums = Mapping[str, Mapping[str, Any]]
+"""The `sha256` and `bytes` of each file that has been written, by its path."""
+
+Write = Callable[[str, Content, Sums], Mapping[str, Callable[[], bytes]]]
+
+
+@dataclass(frozen=True)
+class File:
+    """A file of a release, or one for each part.
+
+    Attributes:
+        path: relative to the release; PART means each part, and a folder ends in "/".
+        purpose: what it is, and for whom.
+        write: returns a function for each path, which returns the bytes of the file; None for
+            files that are written last.
+    """
+
+    path: str
+    purpose: str
+    write: Write | None
+
+
+def _each_part(of: Callable[[Content, Dataset], bytes], *without: str) -> Write:
+    """Return a `write` for a file of each part."""
+    return lambda path, content, sums: {
+        path.replace("PART", part): partial(of, content, dataset)
+        for part, dataset in content.parts.items()
+        if part not in without
+    }
+
+
+def _task(of: Callable[[Dataset, str, str], Mapping[str, str]]) -> Write:
+    """Return a `write` for the files of a task for a harness."""
+
+    def write(path: str, content: Content, sums: Sums) -> Mapping[str, Callable[[], bytes]]:
+        if content.task_part is None:
+            return {}
+        files = of(content.parts[content.task_part], content.about.name, content.canary)
+        return {path + name: text.encode for name, text in files.items()}
+
+    return write
+
+
+def _text(of: Callable[[Content], str]) -> Write:
+    """Return a `write` for one file."""
+    return lambda path, content, sums: {path: lambda: of(content).encode()}
+
+
+def _page(path: str, content: Content, sums: Sums) -> Mapping[str, Callable[[], bytes]]:
+    """Return the function that writes a text from its template."""
+    values = {
+        "content": content,
+        "about": content.about,
+        "made_with": _content.MADE_WITH,
+        "sums": sums,
+    }
+    values |= {"descriptions": _content.PARTS, "sections": SECTIONS, "files": FILES}
+    return {path: lambda: f"{render(f'{path}.j2', **values).rstrip()}\n".encode()}
+
+
+def labels(dataset: Dataset) -> str:
+    """Return the answers of a part, one a line, 1 for the first option."""
+    file = StringIO()
+    answers.write_labels([p.answer for p in dataset if p.answer is not None], file)
+    return file.getvalue()
+
+
+def _parquet(content: Content, dataset: Dataset) -> bytes:
+    about = content.about
+    texts = {"canary": content.canary, "licence": about.licence, "name": about.name}
+    return parquet(table_of(dataset), {**texts, "version": about.version})
+
+
+def _contributors(content: Content) -> str:
+    """Return the number of problems of each contributor, the most first."""
+    sides = sorted({_content.side(part) for part in content.parts})
+    counts: dict[str, Counter[str]] = {}
+    seen: set[str] = set()
+    for part, dataset in content.parts.items():
+        for problem in dataset:
+            author = problem.origin.author if problem.origin else None
+            if author and problem.id not in seen:
+                counts.setdefault(author, Counter())[_content.side(part)] += 1
+            seen.add(problem.id)
+    text = StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["contributor", "problems", *sides])
+    for author in sorted(counts, key=lambda name: (-counts[name].total(), name)):
+        by = counts[author]
+        writer.writerow([for_csv(author), by.total(), *(by[one] for one in sides)])
+    return text.getvalue()
+
+
+FILES = (
+    File(
+        "data/PART.jsonl",
+        "the problems of a part, for winosmith and people",
+        _each_part(lambda _, dataset: "".join(formats.lines(dataset)).encode()),
+    ),
+    File(
+        "data/PART.parquet", "the same, for the hub and the library datasets", _each_part(_parquet)
+    ),
+    File(
+        "data/PART-labels.lst",
+        "the answers, 1 for the first option, for scorers; not of test",
+        _each_part(lambda _, dataset: labels(dataset).encode(), _content.TEST),
+    ),
+    File("harness/lm_eval/", "tasks for lm-evaluation-harness", _task(lm_eval_files)),
+    File("harness/inspect_ai/", "a task for inspect_ai", _task(inspect_files)),
+    File("README.md", "the card of the data set, which the Hugging Face hub shows", _page),
+    File("DATASHEET.md", "answers to the questions of a datasheet", _page),
+    File("LICENCES.md", "licence and attribution of every source", _page),
+    File("CONTRIBUTORS.csv", "credit for contributors, by pseudonym", _text(_contributors)),
+    File("CHANGELOG.md", "the changes from version to version", _page),
+    File(
+        _content.TOMBSTONES,
+        "the ids of withdrawn problems, for users of earlier versions",
+        _text(lambda content: "".join(stone.line() for stone in content.tombstones)),
+    ),
+    File("CANARY", "the string in every problem, for filters of training data", _page),
+    File("PUSH.md", "the commands that publish the folder on the hub", _page),
+    File("croissant.json", "a description of the files, for programs", _page),
+    File(_content.RECORD, "counts, digests and settings, for winosmith", None),
+    File(_content.CHECKSUMS, "the SHA-256 of every file, for sha256sum", None),
+)
+"""Every file of a release, in the order in which they are written."""
+
+
+def files_of(content: Content, sums: Sums) -> dict[str, Callable[[], bytes]]:
+    """Return, for each path in a release, the function that returns its bytes."""
+    return {
+        path: write
+        for file in FILES
+        if file.write is not None
+        for path, write in file.write(file.path, content, sums).items()
+    }
