@@ -18,7 +18,8 @@ from winosmith.data import (
     members,
 )
 from winosmith.errors import FormatError
-from winosmith.formats._columns import CHOICES, Columns, plainly, plan
+from winosmith.formats._columns import Columns, plan
+from winosmith.formats._names import CHOICES, plainly
 from winosmith.formats._nested import unfolds
 
 
@@ -115,7 +116,7 @@ def records_in(values: Mapping[str, Any]) -> list[str]:
         and set(value[0]) - {"text", "label"}
         and set(value[0]) != {"output", "tags"}  # HELM's references
         and not {"role", "content"} <= set(value[0])
-        and plainly(name) not in CHOICES.split()
+        and plainly(name) not in CHOICES
     ]
 
 

@@ -14,9 +14,9 @@ from typing import Any
 from winosmith import data
 from winosmith.data import Delimited, Record, Rows, Source
 from winosmith.errors import FormatError
-from winosmith.formats import _columns
+from winosmith.formats import _names
 from winosmith.formats._choices import inside, lists, parted, spoken
-from winosmith.formats._columns import Columns, Row, plan
+from winosmith.formats._columns import Columns, Row, plan, together
 from winosmith.formats._enclosed import enclosed
 from winosmith.formats._nested import flat, unfolded
 
@@ -119,8 +119,8 @@ def _apart(
     That is a question and its choices, or the question that two chats answer. The last value is
     what the rows lack that are None.
     """
-    names = _columns.names_of(islice(rows, 1000))
-    asked, two = _columns.together(names, given)
+    names = _names.names_of(islice(rows, 1000))
+    asked, two = together(names, given)
     if not asked and not two:
         return rows, [], None
     if asked:
@@ -184,8 +184,8 @@ def lacking(rows: Rows) -> tuple[str, bool]:
         plan(names, Columns(), [row])
     except FormatError as error:
         where = "" if rows.is_typed else " (does the first line name the columns?)"
-        known = _columns.names_of([names])
-        asks = _columns.first([*_columns.QUESTION.split(), "questions"], known) or known.families
+        known = _names.names_of([names])
+        asks = _names.first([*_names.QUESTION, "questions"], known) or known.families
         notes = "".join(f"{note}; " for note in question_rows(rows)[1])
         return f"{notes}{error.reason}{where}", bool(asks)
     return (
