@@ -129,7 +129,7 @@ def option_of_text(text: str, options: Sequence[str]) -> int | None:
     if tidied.count(said) == 1:
         return tidied.index(said)
     folded = said.casefold()
-    if folded not in "\n".join(tidied).casefold():  # as in nearly all rows with a letter
+    if f"\n{folded}\n" not in "\n".join(["", *tidied, ""]).casefold():  # as for most letters
         return None
     alike = [*map(str.casefold, tidied)]
     return alike.index(folded) if alike.count(folded) == 1 else None

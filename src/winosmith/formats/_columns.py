@@ -221,6 +221,14 @@ def plan(names: Iterable[str], given: Columns, rows: Sequence[Row]) -> Plan:
     )  # fmt: skip
 
 
+def plan_or_none(names: Iterable[str], given: Columns, rows: Sequence[Row]) -> Plan | None:
+    """Return which column is what; None if the rows are no questions, or that can't be known."""
+    try:
+        return plan(names, given, rows)
+    except FormatError:
+        return None
+
+
 @dataclass(frozen=True, slots=True)
 class _Table:
     """Rows, and the names of their columns."""
@@ -232,6 +240,10 @@ class _Table:
         """Return the values of one column, in all rows or in the first ones; None if missing."""
         return [] if name is None else [row.get(name) for row in islice(self.rows, most)]
 
+    def values(self, name: str) -> list[Any]:
+        """Return the values of one column that are not empty."""
+        return [one for one in self.column(name) if not is_empty(one)]
+
     def mostly(self, test: Callable[[Any], bool], name: str, most: int | None = _LOOK) -> bool:
         """Return whether more than half of a column's values pass a test."""
         values = self.column(name, most)
@@ -240,18 +252,15 @@ class _Table:
     def filled(self, wanted: Iterable[str]) -> str | None:
         """Return the first of the wanted names with a value in some row; else the first."""
         known = there(wanted, self.names)
-        for name in known:
-            if not all(is_empty(row.get(name)) for row in self.rows):
-                return name
-        return known[0] if known else None
+        return next(filter(self.values, known), known[0] if known else None)
 
     def other_answers(self) -> str | None:
         """Return the first column of another name of answers that has one value each."""
-        for name in self.names.answers:
-            values = [one for one in self.column(name) if not is_empty(one)]
-            if values and not any(isinstance(one, list | dict) for one in values):
-                return name
-        return None
+        found = ((name, self.values(name)) for name in self.names.answers)
+        lists = (list, dict)
+        return next(
+            (n for n, own in found if own and not any(isinstance(one, lists) for one in own)), None
+        )
 
     def text_of(self, question: str) -> str | None:
         """Return the first column with a text of questions, except for one that contains them.
@@ -275,18 +284,15 @@ class _Table:
 
         In most rows it begins a word of both, where it may be inflected.
         """
-        texts = [[f" {text}".casefold() for text in self.column(name, _LOOK)] for name in pair]
-        for name in self.names:
-            if name in pair:
-                continue
+        rows = self.rows[:_LOOK]
+        for name in (name for name in self.names if name not in pair):
             words = self.column(name, _LOOK)
-            said = [f" {word}".casefold() if isinstance(word, str) and word.strip() else None
-                    for word in words]  # fmt: skip
             both = sum(
-                word is not None and word in one and word in other
-                for word, one, other in zip(said, *texts, strict=True)
-            )
-            if 2 * both > len(words) and (len(words) == 1 or len({*map(str, words)}) > 1):
+                isinstance(word, str) and bool(word.strip())
+                and all(f" {word}".casefold() in f" {row.get(text)}".casefold() for text in pair)
+                for word, row in zip(words, rows, strict=True)
+            )  # fmt: skip
+            if 2 * both > len(rows) and (len(rows) == 1 or len({*map(str, words)}) > 1):
                 return (name,)
         return ()
 
@@ -302,7 +308,7 @@ class _Table:
         >>> _Table(as_names([*row, "y"]), [row | {"y": 2}]).numbered("y")
         (('hyp1', 'hyp2'), ('obs1', 'obs2'))
         """
-        said = {str(one).strip() for one in self.column(answer) if not is_empty(one)}
+        said = {str(one).strip() for one in self.values(answer)}
         if not said or not all(map(str.isdecimal, said)):
             return (), ()
         groups: dict[str, list[str]] = {}
@@ -331,7 +337,7 @@ class _Table:
 
     def is_yes_or_no(self, answer: str) -> bool:
         """Return whether nearly all answers are yes or no; others may be typos of these."""
-        said = [one for one in self.column(answer) if not is_empty(one)]
+        said = self.values(answer)
         known = sum(str(one).strip().casefold() in _YES_OR_NO for one in said)
         return known > 0 and known >= _NEARLY * len(said)
 

@@ -17,7 +17,7 @@ import json
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 from winosmith.data import Rows
 from winosmith.errors import ProblemError
@@ -56,26 +56,18 @@ _MAY_BE_JSON = re.compile(r'[\s"\d\-tfn]')
 """How a cell begins that may be a JSON scalar; no other is parsed, since that takes the time."""
 
 
-class _Plan(NamedTuple):
-    """The columns of a table: of options, of `_FIELDS`, and further ones with their keys."""
-
-    options: list[str]
-    fields: list[str]
-    further: dict[str, str]
-
-
 @lru_cache(maxsize=16)
-def _plan(names: tuple[str, ...]) -> _Plan:
-    return _Plan(
-        _OPTIONS[: max(at for at, name in enumerate(["", *_OPTIONS]) if not name or name in names)],
-        [name for name in _FIELDS if name in names],
-        further_keys("csv", (name for name in names if name not in _KNOWN), EXTRA_KEY),
-    )
+def _plan(names: tuple[str, ...]) -> tuple[list[str], list[str], dict[str, str]]:
+    """Return the columns of options, those of `_FIELDS`, and further ones with their keys."""
+    known = {*names} & _KNOWN
+    count = max((at for at, name in enumerate(_OPTIONS, 1) if name in known), default=0)
+    further = further_keys("csv", (name for name in names if name not in known), EXTRA_KEY)
+    return _OPTIONS[:count], [name for name in _FIELDS if name in known], further
 
 
 def _problem(cells: Row, position: int) -> Problem:
-    taken = _plan(tuple(cells))
-    options = [cells.get(name, "") for name in taken.options]
+    named_options, fields, further = _plan(tuple(cells))
+    options = [cells.get(name, "") for name in named_options]
     while options and not options[-1]:
         options.pop()
     record: dict[str, Any] = {
@@ -83,9 +75,9 @@ def _problem(cells: Row, position: int) -> Problem:
         "sentence": cells["sentence"],
         "options": options,
         "answer": _base.option_number(cells.get("answer", "").strip(), len(options)),
-        "extra": {key: _scalar(cells[name]) for name, key in taken.further.items() if cells[name]},
+        "extra": {key: _scalar(cells[name]) for name, key in further.items() if cells[name]},
     }
-    for name in filter(cells.get, taken.fields):
+    for name in filter(cells.get, fields):
         path, cell = _FIELDS[name], cells[name]
         inside = record.setdefault(path[0], {}) if len(path) > 1 else record
         inside[path[-1]] = _typed(name, cell) if name in _TYPED else cell

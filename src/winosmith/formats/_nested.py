@@ -14,9 +14,8 @@ from itertools import islice
 from typing import Any
 
 from winosmith import data
-from winosmith.errors import FormatError
 from winosmith.formats._base import cell
-from winosmith.formats._columns import Columns, Row, plan
+from winosmith.formats._columns import Columns, Row, plan_or_none
 from winosmith.formats._names import (
     ASIDE,
     CHOICES,
@@ -114,7 +113,7 @@ def _parted(told: Told, way: _Way) -> Iterator[Told]:
 
 def _way(rows: Sequence[Row], given: Columns, deep: int) -> _Way | None:
     """Return the way to the questions of rows; None if they are questions, or have none."""
-    if not rows or not deep or _are_questions(rows, given):
+    if not rows or not deep or plan_or_none(names_of(rows), given, rows):
         return None
     may = [*islice(_ways(rows), _MOST + 1)]
     if len(may) > _MOST:
@@ -125,7 +124,8 @@ def _way(rows: Sequence[Row], given: Columns, deep: int) -> _Way | None:
 
 def _leads(rows: Sequence[Row], way: _Way, given: Columns, deep: int) -> bool:
     """Return whether a way ends at questions: with the columns around, or deeper in it alone."""
-    if _are_questions(_some_inside(rows, way), given):
+    inside = _some_inside(rows, way)
+    if inside and plan_or_none(names_of(inside), given, inside):
         return True
     own = [{name: row[name] for name in (way.column, *way.beside.values())} for row in rows]
     return _way(_some_inside(own, way), given, deep) is not None
@@ -181,11 +181,3 @@ def _inside(row: Row, way: _Way) -> Iterator[Row]:
         if not own.keys().isdisjoint(shared):
             shared = {f"outer_{n}" if n in own else n: value for n, value in shared.items()}
         yield {**shared, **own}
-
-
-def _are_questions(rows: Sequence[Row], given: Columns) -> bool:
-    try:
-        plan(names_of(rows), given, rows)
-    except FormatError:
-        return False
-    return bool(rows)

@@ -312,11 +312,9 @@ def _controls_noted(entries: Iterable[Entry]) -> list[str]:
 
 
 def _has_controls(item: Item) -> bool:
-    texts = item.options if isinstance(item, Problem) else (item.candidate,)
-    return any(
-        not text.isascii() and data.CONTROLS.search(text) is not None
-        for text in (item.sentence, *texts)
-    )
+    others = item.options if isinstance(item, Problem) else (item.candidate,)
+    texts = (item.sentence, *others)
+    return not all(map(str.isascii, texts)) and any(map(data.CONTROLS.search, texts))
 
 
 def _reporting(
