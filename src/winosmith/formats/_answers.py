@@ -254,11 +254,8 @@ class Classes:
         return self._usual[label.casefold()]
 
 
-_FEW_LABELS = 100
-"""With more labels than that, typos are not looked for."""
-
-_TYPO = 10
-"""A typo of a label occurs this many times less often than the label."""
+_FEW_LABELS, _TYPO = 100, 10
+"""Typos are looked for in at most that many labels; one is this many times rarer than its label."""
 
 
 def _may_be_typo(label: str, other: str, places: Mapping[str, Sequence[object]]) -> bool:

@@ -43,11 +43,7 @@ AnswerIs = Literal["letter", "0", "1", "text", "label"]
 
 @dataclass(frozen=True)
 class Columns:
-    """`[columns]`: columns of questions, if the files don't name them as others do.
-
-    Raises:
-        InputError: `answer_is` is none of `AnswerIs`.
-    """
+    """Columns of questions, if the files don't name them as others do."""
 
     __pydantic_config__ = {"use_attribute_docstrings": True}  # noqa: RUF012 - of a recipe's schema
 
@@ -110,6 +106,28 @@ class Plan:
         """The columns that are no further ones; a text whose class is asked for stays one, too."""
         used = {*self.choices, *self.wrong, self.answer, self.id}
         return frozenset(used - {*self.question} if self.classes else used | {*self.question})
+
+    def notes(self, given: Columns) -> list[str]:
+        """Return the notes on columns whose part their names do not show."""
+        if self.classes:
+            asked = " and ".join(map(repr, self.question))
+            read = f"{asked} {'are' if len(self.question) > 1 else 'is'} read as one question"
+            return [f"{read}, the labels in {self.answer!r} as its choices"]
+        notes = []
+        if self.aside:
+            notes.append(f"each question is read after its {self.aside[0]!r}")
+        elif not given.question and plainly(self.question[0]) in ASIDE:
+            notes.append(f"{self.question[0]!r} is read as the question")
+        if self.guessed:
+            asked, choices = (", ".join(map(repr, own)) for own in (self.question, self.choices))
+            notes.append(f"{choices} are read as the choices, the question is {asked}")
+        if self.wrong:
+            wrong = " and ".join(map(repr, self.wrong))
+            notes.append(
+                f"{self.answer!r} has the right choice, {wrong} the wrong ones: their order is "
+                "drawn by lot"
+            )
+        return notes
 
 
 def further_keys(
@@ -269,7 +287,10 @@ class _Table:
         """
         alike = (name for name, plain in self.names.plain.items()
                  if name != question and plain.endswith(LONG))  # fmt: skip
-        texts = (name for name in alike if self.mostly(_has_space, name, None))
+        texts = (
+            name for name in alike
+            if self.mostly(lambda one: isinstance(one, str) and " " in one.strip(), name, None)
+        )  # fmt: skip
         for name in dict.fromkeys((*there(ASIDE, self.names), *texts)):
             values = [*zip(self.column(name), self.column(question), strict=True)]
             if any(isinstance(text, Mapping) for text, _ in values):
@@ -423,10 +444,6 @@ def has_blank(value: Any) -> bool:
     (True, False, False)
     """
     return isinstance(value, str) and value.count(BLANK) == 1 and bool(_LONE.search(value))
-
-
-def _has_space(value: Any) -> bool:
-    return isinstance(value, str) and " " in value.strip()
 
 
 def _beside(question: Sequence[str], names: Names) -> str | None:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import count, takewhile
+from itertools import chain, count, takewhile
 
 from winosmith.formats._letters import FIRST, SERIES
 
@@ -73,6 +73,9 @@ PAIRS = (
 ID = ("id", "qid", "questionid", "uid", "ind", "idx")
 FLAGS = ("correct", "iscorrect", "right", "isright", "isanswer")
 """Keys by which a choice says that it is the correct one."""
+
+TAKEN = frozenset({*QUESTION, *ASIDE, *CHOICES, *ID, *chain.from_iterable(PAIRS)})
+"""Names that a reader takes for something else than a further column."""
 
 _NAMED, _GROUPS = 20, 4
 """Names of columns, and groups of columns, that a message lists at most: a screenful."""
@@ -175,11 +178,7 @@ def as_names(names: Iterable[str]) -> Names:
     return names if isinstance(names, Names) else _names(tuple(names))
 
 
-@lru_cache(maxsize=16)
-def _names(names: tuple[str, ...]) -> Names:
-    return Names(names)
-
-
+_names = lru_cache(maxsize=16)(Names)
 _MARKS = re.compile(r"[\W_]+")
 
 

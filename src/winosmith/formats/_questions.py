@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from string import ascii_uppercase
 from typing import IO, Any, TypeVar
@@ -33,26 +33,9 @@ from winosmith.formats._answers import (
 )
 from winosmith.formats._base import Entry, Format, Item, Writer
 from winosmith.formats._choices import PREFIX, by_lot, flagged, listed, several, spoken, written
-from winosmith.formats._columns import (
-    Columns,
-    Plan,
-    Row,
-    further_keys,
-    has_blank,
-    is_empty,
-    plan,
-)
+from winosmith.formats._columns import Columns, Plan, Row, further_keys, has_blank, is_empty, plan
 from winosmith.formats._letters import SERIES
-from winosmith.formats._names import (
-    ASIDE,
-    CHOICES,
-    ID,
-    PAIRS,
-    QUESTION,
-    names_of,
-    of_answers,
-    plainly,
-)
+from winosmith.formats._names import TAKEN, names_of, of_answers, plainly
 from winosmith.formats._rows import DRAFTED, EVERY, PARSED, question_rows, recognises, shaped
 from winosmith.formats._twins import paired_by_ids
 from winosmith.problem import BLANK, Extra, Problem
@@ -74,13 +57,11 @@ class _Draft:
     """A row on its way to a problem.
 
     Attributes:
-        place, raw: of the row.
-        id, question, options, answer: as they are written; no answer if it is withheld.
         labels: of the choices, or their columns; empty if they have none.
+        answer: as it is written; None if it is withheld.
         key: the correct choice if the row itself has it.
         extra: the further columns by their own names.
         signed: the choices as they were before a sign was removed from each.
-        blank, twin_id: of a sentence.
     """
 
     place: Place
@@ -149,7 +130,7 @@ def _read_questions(
         return [Entry(row.place, row.raw, reason=row.reason) for row in found], []
     taken = plan(names, given, [row.values for row in found if row.values is not None])
     taken, said = _with_ids(taken, found)
-    notes += said + _plan_notes(taken, given)
+    notes += said + taken.notes(given)
 
     entries = list[Entry | _Draft]()
     used = taken.used
@@ -225,27 +206,6 @@ def _with_ids(taken: Plan, found: Sequence[Told]) -> tuple[Plan, list[str]]:
         "another one; the questions are numbered"
     )
     return replace(taken, id=None), [note]
-
-
-def _plan_notes(taken: Plan, given: Columns) -> list[str]:
-    """Return the notes on columns whose part their names do not show."""
-    if taken.classes:
-        asked = " and ".join(map(repr, taken.question))
-        read = f"{asked} {'are' if len(taken.question) > 1 else 'is'} read as one question"
-        return [f"{read}, the labels in {taken.answer!r} as its choices"]
-    notes = [f"each question is read after its {taken.aside[0]!r}"] if taken.aside else []
-    if not given.question and plainly(taken.question[0]) in ASIDE and not notes:
-        notes = [f"{taken.question[0]!r} is read as the question"]
-    if taken.guessed:
-        asked, choices = (", ".join(map(repr, own)) for own in (taken.question, taken.choices))
-        notes.append(f"{choices} are read as the choices, the question is {asked}")
-    if taken.wrong:
-        wrong = " and ".join(map(repr, taken.wrong))
-        notes.append(
-            f"{taken.answer!r} has the right choice, {wrong} the wrong ones: their order is drawn "
-            "by lot"
-        )
-    return notes
 
 
 def _draft(
@@ -515,13 +475,10 @@ def _write(items: Sequence[Item], file: IO[str]) -> None:
         }
         for key, value in problem.extra.items():
             name = key.removeprefix("questions.")
-            if name != key and plainly(name) not in _TAKEN and not of_answers(name):
+            if name != key and plainly(name) not in TAKEN and not of_answers(name):
                 record[name] = value
         file.write(canonical(record) + "\n")
 
-
-_TAKEN = frozenset({*QUESTION, *ASIDE, *CHOICES, *ID, *chain.from_iterable(PAIRS)})
-"""Names that a reader would take for something else than a column of its own."""
 
 QUESTIONS = Format(
     name="questions",
