@@ -100,7 +100,12 @@ def from_table(kind: type[T], table: Mapping[str, Any], top: type | None = None)
     for key, value in table.items():
         if key not in hints:
             raise RecipeError(_unknown(key, kind, top or kind))
-        if is_dataclass(inner := hints[key]):
+        allowed = typing.get_args(hints[key])
+        if value is False and type(None) in allowed and bool not in allowed:
+            values[key] = None  # TOML has no null
+        elif isinstance(value, list) and typing.get_origin(hints[key]) is tuple:
+            values[key] = tuple(value)
+        elif is_dataclass(inner := hints[key]):
             if not isinstance(value, Mapping):
                 raise RecipeError(f"{key} is {value!r}; it must be a table: [{key}]")
             try:
@@ -132,6 +137,9 @@ def schema(kind: type) -> dict[str, Any]:
     for base in filter(is_dataclass, kind.__mro__[1:]):  # pydantic inherits no descriptions
         for name, key in schema(base)["properties"].items():
             found["properties"][name].setdefault("description", key.get("description", ""))
+    for table in filter(is_dataclass, typing.get_type_hints(kind).values()):
+        properties = schema(typing.cast("type", table))["properties"]
+        found["$defs"][typing.cast("type", table).__name__]["properties"] = properties
     return found
 
 

@@ -406,14 +406,16 @@ def _what_is_wrong_with_options(options: tuple[str, ...], *, given: bool) -> str
     if not isinstance(options, tuple):
         return f"the options must be a tuple of texts, not {options!r}"
     for option in options:
-        _check_text("an option", option)
+        if not isinstance(option, str) or not option.isascii():
+            _check_text("an option", option)
     if not MIN_OPTIONS <= len(options) <= MAX_OPTIONS:
         return f"there are {len(options)} options; {MIN_OPTIONS} to {MAX_OPTIONS} are needed"
-    if not all(option.strip() for option in options):
+    stripped = {*map(str.strip, options)}
+    if "" in stripped:
         return "an option is empty"
     if not given and any(BLANK in option for option in options):
         return "an option holds the blank ('_')"
-    if len({option.strip() for option in options}) < len(options):
+    if len(stripped) < len(options):
         return f"two options are equal: {', '.join(map(repr, options))}"
     return None
 

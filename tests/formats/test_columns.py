@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
+import sys
 from collections.abc import Sequence
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -202,10 +204,10 @@ def test_a_wide_table_is_read_in_one_look_at_each_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Rows of 3,000 columns are read without a look at all names for each; no error lists all."""
-    from winosmith.formats import _columns
+    from winosmith.formats import _names
 
-    looks, real = list[str](), _columns.plainly
-    monkeypatch.setattr(_columns, "plainly", lambda name: looks.append(name) or real(name))
+    looks, real = list[str](), _names.plainly
+    monkeypatch.setattr(_names, "plainly", lambda name: looks.append(name) or real(name))
     wide = {f"c{n}": "v" for n in range(3000)}
     rows = [{"question": f"Why {n}?", "A": "x", "B": "y", "answer": "A"} | wide for n in range(9)]
     path = put(tmp_path, rows, ".csv")
@@ -214,3 +216,56 @@ def test_a_wide_table_is_read_in_one_look_at_each_name(
     with pytest.raises(FormatError, match=r"'c15', and 2,984 more") as caught:
         formats.read(path, columns=Columns(("c",)))
     assert len(str(caught.value)) < 1000
+
+
+SIZES = {
+    "rows": lambda n: [{"question": f"Why {k}?", "choices": ["w", "x"], "answer": k % 2}
+                       for k in range(20 * n)],
+    "columns": lambda n: [{"question": f"Why {k}?", "A": "w", "B": "x", "answer": "A",
+                           **{f"c{c}": "v" for c in range(20 * n)}} for k in range(3)],
+    "options": lambda n: [{"question": f"Why {k}?", "answer": k % (2 * n),
+                           "choices": {str(o): f"w{o}" for o in range(2 * n)}} for k in range(9)],
+    "nested questions": lambda n: [
+        {"text": f"{k}.", "questions": [{"question": f"Why {q}?", "A": "w", "B": "x", "answer": "B"}
+                                        for q in range(10 * n)]} for k in range(3)],
+    "lists of as many": lambda n: [
+        {"article": f"{k}.", "questions": ["Why?"] * 2, "options": [["w", "x"]] * 2,
+         "answers": ["A", "B"], **{f"label{c}s": ["v"] * 2 for c in range(20 * n)}}
+        for k in range(3)],
+    "passages": lambda n: [{"passage": f"{k}.", "question": f"Why {k}?", "A": "w", "B": "x",
+                            "answer": "B", **{f"p{c}_passage": "a b" for c in range(20 * n)}}
+                           for k in range(3)],
+    "tables of twins": lambda n: [
+        {"sentence": f"A {k} _ b.", "option1": "w", "option2": "x", "answer": 1, "id": f"i{k}",
+         **{f"c{c}": "v" for c in range(20 * n)}} for k in range(3)],
+}  # fmt: skip
+"""Rows of one kind whose number, or whose number of parts, grows with n."""
+
+
+@pytest.mark.parametrize("kind", SIZES)
+def test_the_work_grows_with_the_input(kind: str) -> None:
+    """Sixteen times the rows, columns, options or nested questions take at most that much work.
+
+    Work is the number of function calls and of steps of comprehensions in the folder of formats.
+    """
+
+    def work(n: int) -> int:
+        steps, folder = 0, str(Path(formats.__file__).parent)
+        rows = SIZES[kind](n)
+
+        def count(frame: FrameType, *_: object) -> Any:
+            nonlocal steps
+            steps += 1
+            return count if folder in frame.f_code.co_filename else None
+
+        before = sys.gettrace()
+        sys.settrace(count)
+        try:
+            formats.scan(rows, "questions" if "sentence" not in rows[0] else "csv", pair_by="")
+        finally:
+            sys.settrace(before)
+        return steps
+
+    work(1)  # fills the caches that don't depend on the input
+    small, large = work(1), work(16 if kind != "options" else 13)
+    assert large < 17 * small

@@ -243,6 +243,16 @@ def test_a_table_that_lost_the_places_of_blanks_says_so() -> None:
     assert formats.scan(table).notes == ()
 
 
+def test_a_key_that_an_array_omits_is_not_lost(tmp_path: Path) -> None:
+    """A record without the key has its blank where the `_` is, whatever another record has."""
+    asked = {"id": "q", "sentence": "Why?", "blank": None, "options": ["a", "b"]}
+    blank = {"id": "s", "sentence": "The _ fell.", "options": ["cup", "jug"]}
+    path = tmp_path / "rows.json"
+    path.write_text(json.dumps([asked, blank]))
+    found = formats.scan(path)
+    assert ([item.blank for item in found.items], found.notes) == ([None, 4], ())
+
+
 def test_an_object_of_words_is_no_question(tmp_path: Path) -> None:
     """Choices are several: a mapping that happens to have "question" and "options" fits nothing."""
     path = written(tmp_path, [{"question": "NN", "options": "NNS", "answer": "VB"}])

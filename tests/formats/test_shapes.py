@@ -393,6 +393,8 @@ def test_yes_and_no_are_the_choices_of_a_question_without_others(
     first, second = formats.read(put(tmp_path, jsonl(rows)))
     assert (first.sentence, first.options, first.answer) == ("A text. is it", classes, 1)
     assert second.answer == 0
+    del rows[1]["passage"]
+    assert formats.read(put(tmp_path, jsonl(rows)))[1].sentence == "is it"
 
 
 def test_labels_in_numbers_are_choices_where_their_column_is_named_as_that_of_choices(

@@ -13,7 +13,7 @@ import re
 import zipfile
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -113,8 +113,7 @@ def _read_files(recipe: Recipe) -> tuple[Dataset, tuple[str, ...]]:
 
 def _columns(recipe: Recipe) -> formats.Columns | None:
     """Return the columns of questions that the recipe names, None for none."""
-    named = formats.Columns(**asdict(recipe.columns))
-    return None if named == formats.Columns() else named
+    return None if recipe.columns == type(recipe.columns)() else recipe.columns
 
 
 _SETTING = re.compile(r"`(pair_by|format_name|question|choices|answer|answer_is)=([^`]*)`")

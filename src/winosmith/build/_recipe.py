@@ -18,7 +18,7 @@ from winosmith.blocks import Disjoint
 from winosmith.dataset import Dataset
 from winosmith.errors import RecipeError
 from winosmith.escape import for_json, one_line
-from winosmith.formats import AnswerIs
+from winosmith.formats import Columns
 from winosmith.options import (
     EmbedRecipe,
     FilterRecipe,
@@ -125,18 +125,8 @@ class FilesRecipe:
 
 
 @declaration
-class ColumnsRecipe:
+class ColumnsRecipe(Columns):
     """`[columns]`: columns of questions, if the files don't name them as others do."""
-
-    question: Texts = ()
-    """Columns of the question, joined in this order; by default found."""
-    choices: Texts = ()
-    """Columns of the choices: one with lists, or one a choice; by default found."""
-    answer: OrFalse[str] = None
-    """Column of the correct choice; by default found."""
-    answer_is: OrFalse[AnswerIs] = None
-    """Content of that column: a letter, a number from 0 or from 1, the text of a choice or its
-    label; by default found from the whole file."""
 
 
 @declaration

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from winosmith.data import Place
+from winosmith.errors import FormatError, ProblemError
 from winosmith.formats._base import Entry
 from winosmith.formats._choices import PREFIX
-from winosmith.formats._columns import empty, names_of, of_answers, plainly
+from winosmith.formats._columns import is_empty
 from winosmith.formats._letters import place as place_in_script
+from winosmith.formats._names import names_of, of_answers, plainly
 from winosmith.problem import Extra, Problem
-from winosmith.text import composed
+from winosmith.text import composed, edit_distance
 
 KINDS = {
     "letter": "letters",
@@ -23,6 +25,9 @@ KINDS = {
     "label": "labels of choices",
 }
 """What the answers of a file may be, in words."""
+
+Read = tuple[Place, Mapping[str, int], int | None]
+"""A row of a second column of answers: its place, its readings (see `readings`), and the key."""
 
 _LETTER = re.compile(r"\s*[(（\[]?(\w)\u0640?[.)．、:：）\]]?\s*")
 """A letter of any script; in Arabic, it may have a stroke (tatweel) after it."""
@@ -55,12 +60,14 @@ def readings(
     found: dict[str, int] = {}
     if said in labels:
         found["label"] = labels.index(said)
-    elif (alike := [*map(plainly, labels)]).count(plainly(said)) == 1:
-        found["label"] = alike.index(plainly(said))
-    elif len(both := [*_labelled(said, options, labels)]) == 1:
-        found["label"] = both[0]
+    elif labels:
+        alike = [*map(plainly, labels)]
+        if alike.count(plainly(said)) == 1:
+            found["label"] = alike.index(plainly(said))
+        elif len(both := [*_labelled(said, options, labels)]) == 1:
+            found["label"] = both[0]
     text = option_of_text(said, options)
-    if text is None:
+    if text is None and signed:
         text = option_of_text(said, signed)
     if text is None and (sign := PREFIX.match(said)):
         text = option_of_text(said[sign.end() :], options)
@@ -72,8 +79,8 @@ def readings(
         return readings(bare[1] or bare[2], options, labels, signed, decks - 1)
     if (letter := letter_of(value)) and letter[1] < count:
         found["letter"] = letter[1]
-    if isinstance(value, str):
-        said = composed(value, "NFKC")  # ③
+    if not said.isascii():
+        said = composed(said, "NFKC")  # ③
     if isinstance(value, int) or re.fullmatch(r"\d{1,4}(\.0?)?", said):
         number = value if isinstance(value, int) else int(float(said))
         found |= {"0": number} if 0 <= number < count else {}
@@ -118,70 +125,151 @@ def option_of_text(text: str, options: Sequence[str]) -> int | None:
     (0, None)
     """
     said = " ".join(text.split())
-    for as_read in (str, str.casefold):
-        tidied = [as_read(" ".join(option.split())) for option in options]
-        if tidied.count(as_read(said)) == 1:
-            return tidied.index(as_read(said))
-    return None
+    tidied = [" ".join(option.split()) for option in options]
+    if tidied.count(said) == 1:
+        return tidied.index(said)
+    folded = said.casefold()
+    if f"\n{folded}\n" not in "\n".join(["", *tidied, ""]).casefold():  # as for most letters
+        return None
+    alike = [*map(str.casefold, tidied)]
+    return alike.index(folded) if alike.count(folded) == 1 else None
 
 
 _FEW = 10
-"""A column is the key again if it differs in less than one row of so many."""
+"""A column is the key again if it differs in less than one row of this many."""
 
 
-def differing(
-    rows: Iterable[tuple[Place, Mapping[str, int], int | None]],
-) -> dict[str, list[Place]]:
-    """Return the places that have another answer in a second column, by what this one may be.
+def second_answers(
+    columns: Mapping[str, Sequence[Read]], first: str = "", asked: float | None = None
+) -> tuple[list[str], list[str]]:
+    """Return the columns that are the key under another name, and a note on each that has answers.
 
     Args:
-        rows: place, readings of the second column, and key.
+        columns: the rows with an answer of each, by its name.
+        first: the column of the key.
+        asked: the number of rows from which on a column of other answers may be meant in place of
+            the first one; None if it never is.
+
+    Raises:
+        FormatError: a column may be meant in place of the first one.
     """
-    found = [*rows]
-    return {kind: [place for place, read, key in found if read.get(kind) != key] for kind in KINDS}
-
-
-def repeat_note(name: str, places: Sequence[Place], count: int) -> str | None:
-    """Return the note on a column that is the key under another name; None if it is not.
-
-    >>> repeat_note("answer_index", [Place("a.csv", 7)], 40)
-    "'answer_index' is the key again, and is omitted; it differs in 1 of 40 rows (line 7)"
-    """
-    if _FEW * len(places) >= count:
-        return None
-    if not places:
-        return f"{name!r} says the same as the answer, and is left out"
-    where = f"it differs in {len(places):,} of {count:,} rows ({place_list(places)})"
-    return f"{name!r} is the key again, and is omitted; {where}"
+    repeats, notes = list[str](), list[str]()
+    for name, rows in columns.items():
+        differ = {kind: [place for place, read, key in rows if read.get(kind) != key]
+                  for kind in KINDS}  # fmt: skip
+        places, count = min(differ.values(), key=len), len(rows)
+        fits = [kind for kind in KINDS if rows and all(kind in read for _, read, _ in rows)]
+        if _FEW * len(places) < count:
+            repeats.append(name)
+            note = f"{name!r} says the same as the answer, and is left out"
+            if places:
+                note = (
+                    f"{name!r} is the key again, and is omitted; it differs in {len(places):,} of "
+                    f"{count:,} rows ({place_list(places)})"
+                )
+            notes.append(note)
+        elif fits:
+            places = min((differ[kind] for kind in fits), key=len)
+            if asked is not None and count >= asked:
+                raise FormatError(
+                    f"{first!r} and {name!r} may both be the answers, and differ in "
+                    f"{len(places):,} of {count:,} rows, the first at {places[0].inside}; say "
+                    f"which with `answer={first!r}` or `answer={name!r}`"
+                )
+            notes.append(
+                f"{name!r} has another answer in {len(places):,} of {count:,} rows "
+                f"({place_list(places)})"
+            )
+    return repeats, notes
 
 
 def without_repeats(entries: list[Entry]) -> tuple[list[Entry], list[str]]:
     """Remove fields from `extra` that are the key under another name, with a note for each."""
     keyed = [
-        (one, one.item, one.item.answer)
+        (one.place, one.item)
         for one in entries
         if isinstance(one.item, Problem) and one.item.answer is not None
     ]
-    fields = {key: key.partition(".")[2] for key in names_of(item.extra for _, item, _ in keyed)}
-    repeats, notes = set[str](), list[str]()
-    for key, field in fields.items():
-        if of_answers(field):
-            rows = [
-                (one.place, readings(item.extra[key], item.options), answer)
-                for one, item, answer in keyed
-                if not empty(item.extra.get(key))
-            ]
-            places = min(differing(rows).values(), key=len)
-            if note := repeat_note(field, places, len(rows)):
-                repeats.add(key)
-                notes.append(note)
-    if not repeats:
-        return entries, []
-    for row, one in enumerate(entries):
+    keys = {key.partition(".")[2]: key for key in names_of(item.extra for _, item in keyed)}
+    columns = {
+        name: [
+            (place, readings(item.extra[key], item.options), item.answer)
+            for place, item in keyed
+            if not is_empty(item.extra.get(key))
+        ]
+        for name, key in keys.items()
+        if of_answers(name)
+    }
+    again, notes = second_answers(columns)
+    repeats = {keys[name] for name in again}
+    for row, one in enumerate(entries if repeats else ()):
         if isinstance(one.item, Problem) and not repeats.isdisjoint(one.item.extra):
             kept = Extra({k: value for k, value in one.item.extra.items() if k not in repeats})
             entries[row] = replace(one, item=replace(one.item, extra=kept))
     return entries, notes
+
+
+class Classes:
+    """The labels of all rows, if these are the choices; those that differ only in case are one.
+
+    Attributes:
+        options: the labels, one spelling each, in order.
+        notes: a sentence for each label with several spellings.
+    """
+
+    def __init__(self, labels: Mapping[str, Sequence[Place]], *, named: bool):
+        """Collect the labels.
+
+        Args:
+            labels: the places of each.
+            named: whether the user named their column as that of the choices, so that none is a
+                typo.
+        """
+        self._places, self._typos, self.notes = labels, dict[str, str](), list[str]()
+        self._usual: dict[str, str] = {}
+        for label in sorted(labels, key=lambda one: -len(labels[one])):
+            folded = label.casefold()
+            if (same := self._usual.setdefault(folded, label)) != label:
+                where = place_list(labels[label])
+                self.notes.append(f"the label {label!r} ({where}) is read as {same!r}")
+            elif len(labels) <= _FEW_LABELS and not named:
+                alike = (one for one in self._usual.values() if _may_be_typo(label, one, labels))
+                if meant := next(alike, None):
+                    self._typos[folded] = meant
+        usual = [one for folded, one in self._usual.items() if folded not in self._typos]
+        numbers = all(re.fullmatch(r"-?[0-9]+", one) for one in usual)
+        self.options = tuple(sorted(usual, key=int if numbers else None))
+
+    def of(self, label: str) -> str:
+        """Return the usual spelling of a label.
+
+        Raises:
+            ProblemError: the label may be a typo.
+        """
+        if meant := self._typos.get(label.casefold()):
+            raise ProblemError(
+                f"the label {label!r} ({place_list(self._places[label])}) may be a typo of "
+                f"{meant!r}: correct it, or name its column with `choices=`"
+            )
+        return self._usual[label.casefold()]
+
+
+_FEW_LABELS, _TYPO = 100, 10
+"""Typos are looked for in at most that many labels; one is this many times rarer than its label."""
+
+
+def _may_be_typo(label: str, other: str, places: Mapping[str, Sequence[object]]) -> bool:
+    """Return whether a rare word is a frequent one with one letter more, less or exchanged.
+
+    >>> _may_be_typo("yse", "yes", {"yse": [3], "yes": [*range(10)]})
+    True
+    """
+    one, two = label.casefold(), other.casefold()
+    if not (one + two).isalpha() or max(len(one), len(two)) < 3 or one == two:
+        return False
+    swapped = sorted(one) == sorted(two) and sum(map(str.__ne__, one, two)) == 2
+    rare = _TYPO * len(places[label]) <= len(places[other])
+    return rare and (swapped or edit_distance(one, two) == 1)
 
 
 def place_list(places: Sequence[Place]) -> str:

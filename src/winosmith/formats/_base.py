@@ -331,11 +331,6 @@ def text_field(record: Record, key: str) -> str:
     return value
 
 
-def jsonable(value: Any) -> Any:
-    """Return a value with text for parts that JSON has no form of."""
-    return json.loads(json.dumps(value, default=str))
-
-
 def child_text(element: Element, path: str) -> str:
     """Return the text of one child, "" when the child is empty.
 

@@ -11,6 +11,7 @@ Choices(options=('a cup', 'a jug'), labels=('A', 'B'), right=())
 from __future__ import annotations
 
 import ast
+import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,8 +19,9 @@ from itertools import takewhile
 from typing import Any
 
 from winosmith.errors import ProblemError
-from winosmith.formats._columns import FLAGS, first
+from winosmith.formats._columns import Plan, is_empty
 from winosmith.formats._letters import FIRST, SERIES
+from winosmith.formats._names import FLAGS, first, plainly
 from winosmith.records import parsed
 
 
@@ -72,21 +74,22 @@ def listed(value: Any, name: str, *, answered: bool = False) -> Choices:
         ProblemError: it holds no choices.
     """
     if isinstance(value, str):
-        cut = _cut(value)
-        if cut is not None:
+        if cut := _cut(value):
             return cut
         value = _unpacked(value, name)
+    if isinstance(value, list | tuple):
+        if {*map(type, value)} == {str}:
+            return Choices(tuple(value))
+        if value and all(isinstance(one, Mapping) for one in value):
+            return _of_mappings(value, name)
+        return Choices(tuple(map(written, _filled(value))))
     if isinstance(value, Mapping):
         return _of_mapping(value, name, answered)
-    if not isinstance(value, list | tuple):
-        raise ProblemError(f"{name!r} must be a list of choices, not {str(value)[:60]!r}")
-    if value and all(isinstance(one, Mapping) for one in value):
-        return _of_mappings(value, name)
-    return Choices(tuple(map(written, _filled(value))))
+    raise ProblemError(f"{name!r} must be a list of choices, not {str(value)[:60]!r}")
 
 
 def _filled(values: Sequence[Any]) -> Sequence[Any]:
-    """Return what comes before the nulls at the end, which a table of lists fills in."""
+    """Return the values before the nulls at the end, which a table of lists fills in."""
     last = next((at for at, one in enumerate(reversed(values)) if one is not None), len(values))
     return values[: len(values) - last]
 
@@ -156,7 +159,7 @@ def _alike(one: Sequence[str], other: Sequence[str]) -> int:
 
 
 def lists(cell: str) -> bool:
-    """Tell whether a text looks as if it held several choices."""
+    """Return whether a text looks as if it has several choices."""
     return cell.lstrip().startswith(("[", "{")) or _cut(cell) is not None
 
 
@@ -166,29 +169,30 @@ def written(value: Any) -> str:
     Raises:
         ProblemError: it is a list or a mapping.
     """
-    if value is None:
-        return ""
     if isinstance(value, str):
         return value
-    if isinstance(value, bool | int | float):
+    if value is None:
+        return ""
+    if isinstance(value, int | float):
         return str(value)
     raise ProblemError(f"a text is needed, not {str(value)[:60]!r}")
 
 
 def spoken(value: Any) -> list[str]:
-    """Return what is said in each turn of a chat; nothing where it is none.
+    """Return the text of each turn of a chat; nothing if it is not one.
 
     >>> spoken([{"role": "user", "content": "Why?"}, {"role": "assistant", "content": "So."}])
     ['Why?', 'So.']
     """
-    turns = value if isinstance(value, list | tuple) else ()
-    if not all(isinstance(one, Mapping) and {"role", "content"} <= one.keys() for one in turns):
+    if not isinstance(value, list | tuple):
         return []
-    return [written(one["content"]) for one in turns]
+    if not all(isinstance(one, Mapping) and {"role", "content"} <= one.keys() for one in value):
+        return []
+    return [written(one["content"]) for one in value]
 
 
 def flagged(values: Any, count: int) -> tuple[int, ...] | None:
-    """Return where so many zeros and ones are one; None where they are something else."""
+    """Return the places of ones among zeros, as many as `count`; None if they are other values."""
     if not isinstance(values, list | tuple) or len(values) != count:
         return None
     if not all(isinstance(one, bool | int | float) and one in (0, 1) for one in values):
@@ -331,3 +335,41 @@ def several(right: Sequence[Any]) -> ProblemError:
         f"it has {len(right)} right answers ({str(list(right))[:60]}); one is needed: keep one, or "
         "make a question of each"
     )
+
+
+def by_lot(
+    question: str, right: Any, wrong: Sequence[Any], taken: Plan
+) -> tuple[tuple[str, ...], int]:
+    """Return a right answer among wrong ones, in an order that the texts decide, and its place."""
+    others = wrong if len(wrong) > 1 else _wrong_ones(wrong[0], taken.wrong[0])
+    if isinstance(right, str) and plainly(taken.answer or "").endswith("s"):
+        own = _wrong_ones(right, taken.answer or "")
+    else:
+        own = spoken(right)[-1:] or (right if isinstance(right, list | tuple) else [right])
+    if len(own) > 1:
+        raise several(own)
+    texts = [written(own[0] if own else None)]
+    texts += [written(one) for one in others if not is_empty(one)]
+    if not texts[0].strip():
+        raise ProblemError(f"the row has no {taken.answer!r}")
+
+    def lot(text: str) -> bytes:
+        return hashlib.sha256(f"{question}\n{text}".encode("utf-8", "surrogatepass")).digest()
+
+    options = tuple(sorted(texts, key=lot))
+    return options, options.index(texts[0])
+
+
+def _wrong_ones(cell: Any, name: str) -> Sequence[Any]:
+    """Return the wrong choices of one cell: a list, a chat's last turn, or texts with ; between."""
+    if turns := spoken(cell):
+        return turns[-1:]
+    if not isinstance(cell, str):
+        return listed(cell, name).options
+    if not plainly(name).endswith("s"):  # one text, though steps of it are numbered
+        try:
+            return listed(cell, name).options if cell.lstrip()[:1] in ("[", "{") else [cell]
+        except ProblemError:  # "[Name], …"
+            return [cell]
+    # "Incorrect Answers", as TruthfulQA's table has them
+    return listed(cell, name).options if lists(cell) else [one.strip() for one in cell.split(";")]

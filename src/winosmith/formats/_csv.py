@@ -23,13 +23,15 @@ from winosmith.data import Rows
 from winosmith.errors import ProblemError
 from winosmith.formats import _base
 from winosmith.formats._base import Format, Item, Row, Writer
+from winosmith.formats._columns import further_keys
 from winosmith.formats._evograd import is_evograd
 from winosmith.formats._twins import would_be_paired
 from winosmith.outputs import guarded
-from winosmith.problem import EXTRA_KEY, MAX_OPTIONS, Problem, Scalar, extra_key
+from winosmith.problem import EXTRA_KEY, MAX_OPTIONS, Problem, Scalar
 from winosmith.records import canonical, parsed, problem_of, problem_record
 
 _OPTIONS = [f"option{number}" for number in range(1, MAX_OPTIONS + 1)]
+_NEEDS = ("sentence", "option1", "option2")
 
 _FIELDS = {
     "twin_id": ("twin_id",),
@@ -54,8 +56,18 @@ _MAY_BE_JSON = re.compile(r'[\s"\d\-tfn]')
 """How a cell begins that may be a JSON scalar; no other is parsed, since that takes the time."""
 
 
+@lru_cache(maxsize=16)
+def _plan(names: tuple[str, ...]) -> tuple[list[str], list[str], dict[str, str]]:
+    """Return the columns of options, those of `_FIELDS`, and further ones with their keys."""
+    known = {*names} & _KNOWN
+    count = max((at for at, name in enumerate(_OPTIONS, 1) if name in known), default=0)
+    further = further_keys("csv", (name for name in names if name not in known), EXTRA_KEY)
+    return _OPTIONS[:count], [name for name in _FIELDS if name in known], further
+
+
 def _problem(cells: Row, position: int) -> Problem:
-    options = [cells.get(name) or "" for name in _OPTIONS]
+    named_options, fields, further = _plan(tuple(cells))
+    options = [cells.get(name, "") for name in named_options]
     while options and not options[-1]:
         options.pop()
     record: dict[str, Any] = {
@@ -63,45 +75,29 @@ def _problem(cells: Row, position: int) -> Problem:
         "sentence": cells["sentence"],
         "options": options,
         "answer": _base.option_number(cells.get("answer", "").strip(), len(options)),
-        "extra": _extra(cells),
+        "extra": {key: _scalar(cells[name]) for name, key in further.items() if cells[name]},
     }
-    for name, path in _FIELDS.items():
-        if cells.get(name):
-            inside = record.setdefault(path[0], {}) if len(path) > 1 else record
-            inside[path[-1]] = _value(name, cells[name])
+    for name in filter(cells.get, fields):
+        path, cell = _FIELDS[name], cells[name]
+        inside = record.setdefault(path[0], {}) if len(path) > 1 else record
+        inside[path[-1]] = _typed(name, cell) if name in _TYPED else cell
     return problem_of(record)
 
 
-def _value(name: str, cell: str) -> Any:
-    if name not in ("depth", "edits", "embargo", "blank"):
-        return cell
+_TYPED = {
+    "depth": "a whole number",
+    "edits": "a JSON list",
+    "embargo": "true or false",
+    "blank": "an offset, or null for a question",
+}
+"""The columns whose cells are JSON, and the values that they have."""
+
+
+def _typed(name: str, cell: str) -> Any:
     try:
         return parsed(cell.lower() if name == "embargo" else cell)
     except ValueError:
-        wanted = {
-            "depth": "a whole number",
-            "edits": "a JSON list",
-            "embargo": "true or false",
-            "blank": "an offset, or null for a question",
-        }
-        raise ProblemError(f"{name!r} must be {wanted[name]}, not {cell!r}") from None
-
-
-def _extra(cells: Row) -> dict[str, Scalar]:
-    extra: dict[str, Scalar] = {}
-    for name, cell in cells.items():
-        if name in _KNOWN or not cell:
-            continue
-        key = _key(name)
-        if key in extra:
-            raise ProblemError(f"two columns would both be {key!r}; rename {name!r}")
-        extra[key] = _scalar(cell)
-    return extra
-
-
-@lru_cache(1 << 17)
-def _key(column: str) -> str:
-    return column if EXTRA_KEY.fullmatch(column) else extra_key("csv", column)
+        raise ProblemError(f"{name!r} must be {_TYPED[name]}, not {cell!r}") from None
 
 
 def _scalar(cell: str) -> Scalar:
@@ -173,7 +169,7 @@ def is_table_of_ours(rows: Rows) -> bool:
 
 
 def _recognises(rows: Rows) -> bool:
-    is_form = {"sentence", "option1", "option2"} <= set(rows.names)
+    is_form = {*_NEEDS} <= set(rows.names)
     return is_form and not is_evograd(rows) and is_table_of_ours(rows)
 
 
@@ -181,8 +177,8 @@ CSV = Format(
     name="csv",
     title="a plain table: sentence, option1, option2, answer …",
     recognises=_recognises,
-    needs=frozenset({"sentence", "option1", "option2"}),
-    read=lambda rows: _base.built(_base.cells(rows, ("sentence", "option1", "option2")), _problem),
+    needs=frozenset(_NEEDS),
+    read=lambda rows: _base.built(_base.cells(rows, _NEEDS), _problem),
     writer=Writer(
         _write,
         suffix=".csv",

@@ -17,8 +17,8 @@ from winosmith.data import (
     id_records,
     members,
 )
-from winosmith.errors import FormatError
-from winosmith.formats._columns import CHOICES, Columns, plainly, plan
+from winosmith.formats._columns import Columns, plan_or_none
+from winosmith.formats._names import CHOICES, plainly
 from winosmith.formats._nested import unfolds
 
 
@@ -99,11 +99,8 @@ def is_row(values: Mapping[str, Any], *, answered: bool | None = None) -> bool:
         values: of the object.
         answered: whether it also must have an answer, or none; None for either.
     """
-    try:
-        found = plan([*values], Columns(), [values])
-    except FormatError:
-        return False
-    return answered is None or answered == (found.answer is not None)
+    found = plan_or_none(values, Columns(), [values])
+    return found is not None and answered in (None, found.answer is not None)
 
 
 def records_in(values: Mapping[str, Any]) -> list[str]:
@@ -115,7 +112,7 @@ def records_in(values: Mapping[str, Any]) -> list[str]:
         and set(value[0]) - {"text", "label"}
         and set(value[0]) != {"output", "tags"}  # HELM's references
         and not {"role", "content"} <= set(value[0])
-        and plainly(name) not in CHOICES.split()
+        and plainly(name) not in CHOICES
     ]
 
 

@@ -85,25 +85,25 @@ def _of_release(row: Record) -> dict[str, Any]:
     }
 
 
-def lost_blanks(rows: Rows) -> list[str]:
+def lost_blanks(rows: Rows, entries: Iterable[Entry]) -> list[str]:
     """Return a note if a table may have lost that a `_` is a blank, as one made of JSON Lines has.
 
     If a row has a place of its blank, the table knows places, and a `_` inside a word is not one.
     """
-    if rows.kind in ("lines", "object") or "blank" not in rows.names:
+    if rows.kind not in ("table", "array") or "blank" not in rows.names:
         return []
-    found = [row.values for row in rows if row.values is not None and "sentence" in row.values]
-    placed = any(row.get("blank") is not None for row in found)
+    found = [one.item for one in entries if isinstance(one.item, Problem)]
+    is_placed = any(item.blank is not None for item in found)
     lone = [
-        row
-        for row in found
-        if row.get("blank") is None
-        and (has_blank(text := str(row["sentence"])) or (not placed and text.count(BLANK) == 1))
+        item
+        for item in found
+        if item.blank is None
+        and (has_blank(item.sentence) or (not is_placed and item.sentence.count(BLANK) == 1))
     ]
     if not lone:
         return []
     return [
-        f"{len(lone):,} of the texts have one '_' ({lone[0].get('id')!r}, …) and are read as "
+        f"{len(lone):,} of the texts have one '_' ({lone[0].id!r}, …) and are read as "
         "questions, as their 'blank' is empty; if they are sentences, leave the column 'blank' out "
         "of their table, or read the JSON Lines that it was made of: a table can't tell a key that "
         "is left out from null"

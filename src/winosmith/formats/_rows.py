@@ -14,9 +14,9 @@ from typing import Any
 from winosmith import data
 from winosmith.data import Delimited, Record, Rows, Source
 from winosmith.errors import FormatError
-from winosmith.formats import _columns
+from winosmith.formats import _names
 from winosmith.formats._choices import inside, lists, parted, spoken
-from winosmith.formats._columns import Columns, Row, plan
+from winosmith.formats._columns import Columns, Row, plan, plan_or_none, together
 from winosmith.formats._enclosed import enclosed
 from winosmith.formats._nested import flat, unfolded
 
@@ -70,17 +70,8 @@ def _unnamed(source: Source) -> tuple[str, ...]:
     keys = {row["answer"].strip() for row in found if row}
     if not all(found) or not signs[-1] in keys <= set(signs):
         return ()
-    known = plans(cells, dict(zip(cells, (found[-1] or {}).values(), strict=True)))
-    return () if known else names
-
-
-def plans(names: Sequence[str], row: Row) -> bool:
-    """Tell whether columns of these names, with these cells, are those of questions."""
-    try:
-        plan(names, Columns(), [row])
-    except FormatError:
-        return False
-    return True
+    last = dict(zip(cells, (found[-1] or {}).values(), strict=True))
+    return () if plan_or_none(cells, Columns(), [last]) else names
 
 
 def shaped(
@@ -119,8 +110,8 @@ def _apart(
     That is a question and its choices, or the question that two chats answer. The last value is
     what the rows lack that are None.
     """
-    names = _columns.names_of(islice(rows, 1000))
-    asked, two = _columns.together(names, given)
+    names = _names.names_of(islice(rows, 1000))
+    asked, two = together(names, given)
     if not asked and not two:
         return rows, [], None
     if asked:
@@ -152,9 +143,8 @@ def _said_last(value: Any) -> Any:
 def recognises(rows: Rows) -> bool:
     """Return whether rows have columns of questions."""
     names, record = _first_row(rows)
-    try:
-        found = plan([*dict.fromkeys([*names, *record])], Columns(), [record])
-    except FormatError:
+    found = plan_or_none(dict.fromkeys([*names, *record]), Columns(), [record])
+    if found is None:
         return False
     # Any mapping of words may hold "question" and "options"; choices are several.
     alone = record.get(found.choices[0]) if len(found.choices) == 1 else None
@@ -184,8 +174,8 @@ def lacking(rows: Rows) -> tuple[str, bool]:
         plan(names, Columns(), [row])
     except FormatError as error:
         where = "" if rows.is_typed else " (does the first line name the columns?)"
-        known = _columns.names_of([names])
-        asks = _columns.first([*_columns.QUESTION.split(), "questions"], known) or known.families
+        known = _names.names_of([names])
+        asks = _names.first([*_names.QUESTION, "questions"], known) or known.families
         notes = "".join(f"{note}; " for note in question_rows(rows)[1])
         return f"{notes}{error.reason}{where}", bool(asks)
     return (

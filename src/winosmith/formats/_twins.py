@@ -23,7 +23,7 @@ from pathlib import Path
 from winosmith.data import Place
 from winosmith.errors import FormatError
 from winosmith.formats._base import Entry, tidy
-from winosmith.formats._columns import listing
+from winosmith.formats._names import listing
 from winosmith.problem import BLANK, Problem, Scalar, extra_key
 from winosmith.text import overlap, pieces, tokens, words, writing
 

@@ -1,0 +1,229 @@
+"""What the names of columns say: which may have questions, choices, answers or ids.
+
+Names are compared without case, spaces and marks, so that `Correct Answer`, `correct_answer` and
+`correctAnswer` are one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import chain, count, takewhile
+
+from winosmith.formats._letters import FIRST, SERIES
+
+QUESTION = tuple(
+    "question questionstem stem query prompt problem goal ctx questiontext qtext startphrase input "
+    "statement frage fragetext énoncé pregunta domanda".split()
+)
+AFTER_TEXT = ("question", "questionstem", "stem", "query")
+ASIDE = tuple(
+    "context passage article paragraph dialogue story narrative document background text".split()
+)
+"""Columns with a text that such a question is about; if there is none, the question itself."""
+
+LONG = ("context", "passage", "article", "paragraph", "dialogue", "narrative")
+
+CHOICES = tuple(
+    "choices options endings candidates answers answerchoices choice mc1targets targetscores "
+    "option optionlist answeroptions".split()
+)
+_CHOICE = re.compile(
+    r"(?P<noun>(?P<before>(?!.*(?:incorrect|wrong|distractor)).*[ _./-])?(?:option|choice"
+    r"|alternative|answer|ans|opt|op|sol|solution|ending|candidate|response|output|antwort|réponse"
+    rf"|opción|respuesta|risposta)s?[ _./-]?)?(?P<sign>[0{''.join(FIRST)}])"
+    r"(?P<after>[.)]?(?(noun)(?:[ _./(-].+)?))",
+    re.IGNORECASE,
+)
+"""The first of the columns that have a choice each; `before` and `after` are the words around their
+noun and sign, such as a language: "Dutch Option 1", "option1_nl"."""
+
+ANSWER = tuple(
+    "answer answerkey label gold goldlabel target correct correctanswer correctoption cop answeridx"
+    " answerindex key correctchoice correctindex correctidx correctanswerindex rightanswer ra"
+    " richtigeantwort lösung antwort bonneréponse réponse respuestacorrecta respuesta"
+    " rispostacorretta risposta correctanswers ideal groundtruth finaldecision".split()
+)
+_ANSWERS = frozenset(ANSWER)
+_ALSO = re.compile(
+    r"(?:(?:gold|correct|right)?(?:answer|ans)|(?:gold|correct|right)(?:option|choice))(?:id|idx"
+    r"|index|num|number|letter|text|key|label|option|choice)"
+    r"|(?:gold|correct|right)(?:id|idx|index|letter|text|key|label)|answerrightending|solution"
+)
+"""Other names of columns of answers."""
+RIGHT = ("bestanswer", *ANSWER, "chosen", "right")
+_WRONG = re.compile(
+    r"(?:distractor|(?:best)?(?:incorrect|wrong|false)(?:answer|option|choice)?|rejected)([0-9]*)"
+)
+"""Columns with one wrong choice each."""
+_WRONG_LISTS = tuple(
+    "distractors incorrectanswers wronganswers incorrectoptions wrongoptions incorrectchoices "
+    "wrongchoices".split()
+)
+
+PAIRS = (
+    ("premise", "hypothesis"),
+    ("context", "hypothesis"),
+    ("sentence1", "sentence2"),
+    ("sentencea", "sentenceb"),
+    ("premises", "conclusion"),
+)
+ID = ("id", "qid", "questionid", "uid", "ind", "idx")
+FLAGS = ("correct", "iscorrect", "right", "isright", "isanswer")
+"""Keys by which a choice says that it is the correct one."""
+
+TAKEN = frozenset({*QUESTION, *ASIDE, *CHOICES, *ID, *chain.from_iterable(PAIRS)})
+"""Names that a reader takes for something else than a further column."""
+
+_NAMED, _GROUPS = 20, 4
+"""Names of columns, and groups of columns, that a message lists at most: a screenful."""
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Columns with a choice each: `stem` and their signs; the words around their noun and sign."""
+
+    names: tuple[str, ...]
+    stem: str
+    before: str
+    after: str
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether there are no such words."""
+        return not self.before and not self.after.strip(".)")
+
+    def includes(self, name: str) -> bool:
+        """Return whether a name has the words of this family."""
+        return not self.is_plain and name.startswith(self.before) and name.endswith(self.after)
+
+
+class Names(tuple[str, ...]):
+    """The names of columns, and their meaning; a header of thousands is read once."""
+
+    @cached_property
+    def plain(self) -> dict[str, str]:
+        """The names as they are compared, by the names."""
+        return {name: plainly(name) for name in self}
+
+    @cached_property
+    def written(self) -> dict[str, str]:
+        """The names by how they are compared; the first of equal ones."""
+        return {plain: name for name, plain in reversed(self.plain.items())}
+
+    @cached_property
+    def families(self) -> tuple[Family, ...]:
+        """The families of columns that have a choice each, plain ones first."""
+        found = list[Family]()
+        for match in filter(None, map(_CHOICE.fullmatch, self.plain)):
+            stem, sign, after = match[0][: match.start("sign")], match["sign"], match["after"]
+            if sign == "1" and f"{stem}0{after}" in self.plain:
+                continue
+            # All that are there: too many are refused, and none is omitted.
+            signs: Iterable[str] = map(str, count(int(sign))) if sign in "01" else ()
+            signs = signs or next((own for own in SERIES if own[0] == sign), ())
+            own = tuple(takewhile(self.plain.__contains__, (f"{stem}{n}{after}" for n in signs)))
+            if len(own) >= 2:
+                found.append(Family(own, stem, match["before"] or "", after))
+        return tuple(sorted(found, key=lambda one: not one.is_plain))
+
+    @cached_property
+    def lists(self) -> tuple[str, ...]:
+        """The columns that may have a list of choices, though their name has another word too."""
+        ends = ("choices", "options")
+        return tuple(
+            name for name, plain in self.plain.items()
+            if plain.startswith(ends) or plain.endswith(ends)
+        )  # fmt: skip
+
+    @cached_property
+    def wrong(self) -> tuple[str, ...]:
+        """The columns of wrong choices: one a choice, in the order of their numbers, or a list.
+
+        >>> Names(["Question", "Incorrect Answer 2", "Incorrect Answer 1"]).wrong
+        ('Incorrect Answer 1', 'Incorrect Answer 2')
+        """
+        matches = ((_WRONG.fullmatch(plain), name) for name, plain in self.plain.items())
+        found = [(int(match[1] or 0), name) for match, name in matches if match]
+        return tuple(name for _, name in sorted(found)) or tuple(there(_WRONG_LISTS, self)[:1])
+
+    @cached_property
+    def answers(self) -> tuple[str, ...]:
+        """The columns that have another name of answers."""
+        return tuple(name for name, plain in self.plain.items() if _ALSO.fullmatch(plain))
+
+    def alike(self, family: Family) -> list[tuple[str, ...]]:
+        """Return the columns with other words before a family's signs: "Auswahl 1", "Option 1"."""
+        signs = [name.removeprefix(family.stem) for name in family.names]
+        stems = (name.removesuffix(signs[0]) for name in self if name.endswith(signs[0]))
+        words = (own for own in stems if own not in ("", family.stem) and not own[-1].isdecimal())
+        groups = (tuple(own + sign for sign in signs) for own in words)
+        return [own for own in groups if all(name in self.plain for name in own)]
+
+
+def names_of(rows: Iterable[Iterable[str]]) -> Names:
+    """Return the names of the columns of rows, in the order in which they come."""
+    found, last = dict[str, None](), tuple[str, ...]()
+    for row in rows:
+        if (names := tuple(row)) != last:  # most rows have the names of the one before
+            found |= dict.fromkeys(names)
+            last = names
+    return as_names(found)
+
+
+def as_names(names: Iterable[str]) -> Names:
+    """Return names with their meaning, which is found once for the same names."""
+    return names if isinstance(names, Names) else _names(tuple(names))
+
+
+_names = lru_cache(maxsize=16)(Names)
+_MARKS = re.compile(r"[\W_]+")
+
+
+@lru_cache(maxsize=1 << 17)
+def plainly(name: str) -> str:
+    """Return a name as names are compared.
+
+    >>> plainly("Correct Answer"), plainly("answerKey"), plainly("#")
+    ('correctanswer', 'answerkey', '#')
+    """
+    return _MARKS.sub("", name).casefold() or name
+
+
+def there(wanted: Iterable[str], names: Iterable[str]) -> list[str]:
+    """Return the wanted names that are there, as they are written there."""
+    written = as_names(names).written
+    return [written[name] for name in wanted if name in written]
+
+
+def first(wanted: Iterable[str], names: Iterable[str]) -> str | None:
+    """Return the first of the wanted names that is there, as it is written there."""
+    return next(iter(there(wanted, names)), None)
+
+
+def of_answers(name: str) -> bool:
+    """Return whether a column of this name may have answers.
+
+    >>> of_answers("correct_answer"), of_answers("gold_idx"), of_answers("hint")
+    (True, True, False)
+    """
+    return plainly(name) in _ANSWERS or _ALSO.fullmatch(plainly(name)) is not None
+
+
+def listing(names: Sequence[str]) -> str:
+    """Return names as a message lists them: a screenful, and how many more there are.
+
+    >>> listing(["a", "b"]), listing(["a"] * 1020)[-19:]
+    ("'a', 'b'", "'a', and 1,000 more")
+    """
+    shown = ", ".join(map(repr, names[:_NAMED]))
+    return f"{shown}, and {len(names) - _NAMED:,} more" if len(names) > _NAMED else shown
+
+
+def either(several: Iterable[Sequence[str]]) -> str:
+    """Return groups of columns as a message lists them."""
+    groups = [*dict.fromkeys(map(tuple, several))]
+    more = f" or one of {len(groups) - _GROUPS:,} more groups" if len(groups) > _GROUPS else ""
+    return " or ".join(map(listing, groups[:_GROUPS])) + more
