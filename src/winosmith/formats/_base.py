@@ -19,7 +19,7 @@ from typing import IO, Any, TypeVar
 from xml.etree.ElementTree import Element
 
 from winosmith import data
-from winosmith.data import Place, Record, Rows
+from winosmith.data import Place, Record, Rows, cell
 from winosmith.errors import FormatError, ProblemError
 from winosmith.problem import BLANK, Claim, Problem, Scalar, extra_key
 from winosmith.records import parsed
@@ -298,21 +298,6 @@ def cells(rows: Rows, needed: Iterable[str] = ()) -> Iterator[data.Row[Row]]:
         if row.values is not None:
             row = row._replace(values={name: cell(value) for name, value in row.values.items()})
         yield row
-
-
-def cell(value: Any) -> str:
-    """Return a value as a cell of a text has it.
-
-    >>> [cell(value) for value in ("a", 2, 2.0, None, True, ["a"])]
-    ['a', '2', '2', '', 'true', '["a"]']
-    """
-    if isinstance(value, str):
-        return value
-    if value is None:
-        return ""
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
 
 
 def text_field(record: Record, key: str) -> str:
