@@ -167,7 +167,9 @@ def column_names(
     return names
 
 
-def fitted(cells: list[str], names: Sequence[str], place: Place, raw: str) -> Row[dict[str, str]]:
+def fitted(
+    cells: list[str], names: Sequence[str], place: Place, raw: str
+) -> Row[Mapping[str, str]]:
     """Return a row of cells by the columns' names, or the reason why they don't fit them."""
     while len(cells) > len(names) and not cells[-1].strip():
         cells.pop()

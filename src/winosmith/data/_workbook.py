@@ -7,7 +7,7 @@ import re
 import warnings
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -42,7 +42,7 @@ def is_workbook(raw: bytes) -> bool:
     return raw.startswith(ZIP)
 
 
-def sheet_rows(file: File) -> tuple[str, tuple[str, ...], list[Row[dict[str, str]]]]:
+def sheet_rows(file: File) -> tuple[str, tuple[str, ...], list[Row[Mapping[str, str]]]]:
     """Return a sheet's path, its header, and its rows as cells of text, as those of a CSV file.
 
     Rows have the numbers that Excel shows. Empty rows are skipped; the first other one names the

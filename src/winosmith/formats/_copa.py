@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from typing import Any
 from xml.etree.ElementTree import Element
 
+from winosmith.data import cell
 from winosmith.errors import ProblemError
 from winosmith.formats import _base
 from winosmith.formats._base import Format
@@ -49,7 +50,7 @@ def _inside(choice: str) -> str:
 
 def _superglue_problem(record: Mapping[str, Any], position: int) -> Problem:
     return _joined(
-        problem_id=_base.cell(record.get("idx", position)),
+        problem_id=cell(record.get("idx", position)),
         premise=_base.text_field(record, "premise"),
         choices=(_base.text_field(record, "choice1"), _base.text_field(record, "choice2")),
         question=_base.text_field(record, "question"),
@@ -59,7 +60,7 @@ def _superglue_problem(record: Mapping[str, Any], position: int) -> Problem:
 
 def _answer(label: object) -> int | None:
     """Return the answer of a label, which counts from 0 or is a choice's name; None if withheld."""
-    said = _base.cell(label)
+    said = cell(label)
     if said in ("", "-1"):
         return None
     if said not in _LABELS:
@@ -82,14 +83,13 @@ def _xml_problem(item: Element, position: int) -> Problem:
 SUPERGLUE_COPA = Format(
     name="superglue-copa",
     title="SuperGLUE-COPA: premise, choice1, choice2, question",
-    recognises=_base.recognised("premise", "choice1", "choice2"),
-    needs=frozenset({"premise", "choice1", "choice2"}),
     read=lambda rows: _base.built(_base.records(rows), _superglue_problem),
+    needs=frozenset({"premise", "choice1", "choice2"}),
 )
 
 COPA_XML = Format(
     name="copa-xml",
     title="COPA 1.0 as its authors' XML",
-    recognises=lambda rows: "<copa-corpus" in rows.start,
     read=lambda rows: _base.built(rows.elements("item"), _xml_problem),
+    sign=lambda rows: "<copa-corpus" in rows.start,
 )

@@ -180,7 +180,7 @@ def _recognises(rows: Rows) -> bool:
 CSV = Format(
     name="csv",
     title="a plain table: sentence, option1, option2, answer …",
-    recognises=_recognises,
+    sign=_recognises,
     needs=frozenset({"sentence", "option1", "option2"}),
     read=lambda rows: _base.built(_base.cells(rows, ("sentence", "option1", "option2")), _problem),
     writer=Writer(

@@ -30,9 +30,8 @@ _RELEASED = frozenset({*_ORIGIN, *_OF_RELEASE, "root", "parent", "declared", "ed
 """The columns of a release's Parquet files that are not keys of our lines."""
 
 
-def _recognises(rows: Rows) -> bool:
-    names = set(rows.names)
-    return names >= set(_PROBLEM) or names >= set(_CLAIM)
+def _is_ours(rows: Rows) -> bool:
+    return {*rows.names} >= {*_PROBLEM} or {*rows.names} >= {*_CLAIM}
 
 
 def _read(rows: Rows) -> Iterator[Entry]:
@@ -171,9 +170,9 @@ def _write(items: Iterable[Item], file: IO[str]) -> None:
 JSONL = Format(
     name="winosmith",
     title="our own JSON Lines, one record a line, nothing lost",
-    recognises=_recognises,
-    needs=frozenset({"id", "sentence", "options"}),
     read=_read,
+    needs=frozenset({"id", "sentence", "options"}),
+    sign=_is_ours,
     writer=Writer(
         _write,
         suffix=".jsonl",

@@ -66,9 +66,9 @@ def _alone(value: object) -> object:
 KNOWREF = Format(
     name="knowref",
     title="KnowRef: a JSON array with the pronoun in brackets",
-    recognises=_base.recognised("sentence_with_pronoun"),
-    needs=frozenset(_CORE),
     read=lambda rows: _base.built(
         _base.records(rows, {*rows.names} - {"sentence_with_pronoun"}), _problem
     ),
+    needs=frozenset(_CORE),
+    sign=lambda rows: "sentence_with_pronoun" in rows.names,
 )

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 from winosmith import data
@@ -57,9 +58,11 @@ def _problem(row: Row, position: int, name: str) -> Problem:
     kind = _KINDS[name]
     pieces = row[kind.text].split()
     at = _pronoun_at(pieces, row[kind.pronoun], row[kind.place])
-    answer = letter_index(row["correct_answer"], 2)
-    told = [(key, row[key]) for key in ("pair_number", "associative", "switchable") if row[key]]
     root = f"{_KINDS['original'].id}{position}"
+    further: list[tuple[str, object]] = [("kind", name)]
+    for key in ("pair_number", "associative", "switchable"):
+        if text := row[key]:
+            further.append((key, int(text) if text.isdecimal() else text))
     return Problem(
         id=f"{kind.id}{position}",
         sentence=" ".join([*pieces[:at], BLANK, *pieces[at + 1 :]]),
@@ -67,15 +70,11 @@ def _problem(row: Row, position: int, name: str) -> Problem:
             _base.tidy(row[f"answer_a{kind.options}"]),
             _base.tidy(row[f"answer_b{kind.options}"]),
         ),
-        answer=answer,
+        answer=letter_index(row["correct_answer"], 2),
         pronoun=pieces[at],
         lineage=None if name == "original" else Lineage(root, root),
-        extra=Extra(_base.scalars([("kind", name), *_numbers(told)], "perturbed_wsc")),
+        extra=Extra(_base.scalars(further, "perturbed_wsc")),
     )
-
-
-def _numbers(told: list[tuple[str, str]]) -> list[tuple[str, object]]:
-    return [(key, int(text) if text.isdecimal() else text) for key, text in told]
 
 
 def _pronoun_at(pieces: list[str], pronoun: str, index: str) -> int:
@@ -98,7 +97,7 @@ def _read(rows: Rows) -> Iterator[Entry]:
 def _of_kind(table: Sequence[data.Row[Row]], name: str) -> Iterator[Entry]:
     for position, (place, raw, row, _) in enumerate(table):
         if row is not None and row[_KINDS[name].text].strip() not in ("", _ABSENT):
-            found = _base.entry(place, raw, lambda: _problem(row, position, name))  # noqa: B023 - called here
+            found = _base.entry(place, raw, partial(_problem, row, position, name))
             yield replace(found, note=_note(row, name)) if found.item else found
 
 
@@ -106,15 +105,16 @@ def _note(row: Row, name: str) -> str | None:
     """Return that the table's place of the pronoun has another word, or None."""
     kind = _KINDS[name]
     pieces, at = row[kind.text].split(), int(row[kind.place])
-    if [piece.casefold() for piece in pieces[at : at + 1]] == [row[kind.pronoun].casefold()]:
+    there = pieces[at] if at < len(pieces) else None
+    if (there or "").casefold() == row[kind.pronoun].casefold():
         return None
-    there = repr(pieces[at]) if at < len(pieces) else "no word"
-    return f"{kind.place!r} is {at}, which is {there}; the nearest {row[kind.pronoun]!r} is read"
+    has = repr(there) if there else "no word"
+    return f"{kind.place!r} is {at}, which is {has}; the nearest {row[kind.pronoun]!r} is read"
 
 
 PERTURBED_WSC = Format(
     name="perturbed-wsc",
     title="perturbed WSC as one table",
-    recognises=_base.recognised("text_original", "pron_index"),
     read=_read,
+    needs=frozenset({"text_original", "pron_index"}),
 )

@@ -613,7 +613,7 @@ _TAKEN = frozenset(
 QUESTIONS = Format(
     name="questions",
     title="rows with question, choices, answer: JSON Lines, one JSON value, a table, Parquet",
-    recognises=recognises,
+    sign=recognises,
     read=_read,
     writer=Writer(
         _write,

@@ -173,7 +173,7 @@ def _note(claim: Claim, units: Sequence[Unit]) -> str | None:
     return f"'span2_index' is {index}, {there}; {pronoun!r} is read at its only place"
 
 
-def _recognises(rows: Rows) -> bool:
+def _is_superglue(rows: Rows) -> bool:
     names = set(rows.names)
     if not {"text", "target"} <= names:
         return {"text"} | _SPANS <= names
@@ -255,9 +255,9 @@ def _candidate_at(claim: Claim, text: str) -> int:
 SUPERGLUE_WSC = Format(
     name="superglue-wsc",
     title="SuperGLUE-WSC and CLUEWSC: true-or-false claims with two spans",
-    recognises=_recognises,
-    needs=frozenset({"text", "target"}),
     read=_read,
+    needs=frozenset({"text", "target"}),
+    sign=_is_superglue,
     writer=Writer(
         _write,
         suffix=".jsonl",
