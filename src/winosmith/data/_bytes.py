@@ -1,4 +1,10 @@
-"""The bytes of files, unpacked if they are compressed: gzip, bzip2, xz, Zstandard, zip."""
+"""Compressed files, and several files.
+
+gzip, bzip2, xz, zip and Zstandard (`pip install 'winosmith[zstd]'`) are unpacked, whatever the
+name: up to 64 MiB, or 300 times the size. A list of paths (in Python), a folder (its files with
+extensions of data), a glob, or the files of a zip archive are one data set, of one format. `-` is
+standard input.
+"""
 
 from __future__ import annotations
 

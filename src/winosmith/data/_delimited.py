@@ -1,4 +1,9 @@
-"""Records as lines of cells: CSV, TSV, and the like."""
+"""Lines of cells: CSV, TSV, or with semicolons.
+
+A first line `sep=;` names the separator. Quotation marks enclose cells, or are text if all lines
+have the same cells without them. An apostrophe that prevents a spreadsheet from running a cell as a
+formula is removed.
+"""
 
 from __future__ import annotations
 

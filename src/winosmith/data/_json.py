@@ -1,4 +1,9 @@
-"""Records as JSON: one a line, in an array, by columns, by ids, or one object."""
+"""JSON Lines, or a file of JSON.
+
+A file of JSON is an array of records, or an object: its list of records, lists by columns, records
+by their ids, or itself a record. A key that an object has twice is refused, since only one of its
+values could count; so are NaN and Infinity, which JSON does not have.
+"""
 
 from __future__ import annotations
 

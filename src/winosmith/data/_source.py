@@ -1,4 +1,10 @@
-"""The text of one file, decoded: `Source`."""
+"""The encoding of a text.
+
+It is UTF-8, or UTF-16 or UTF-32 with a byte-order mark, or what an XML file declares. A file in
+Windows-1252 is recognised and refused, with the command that converts it;
+`--encoding cp1252` (in Python `encoding="cp1252"`) reads it, and any other encoding that you name.
+Only line feeds end a line, so that U+2028 and its like may be in a sentence.
+"""
 
 from __future__ import annotations
 

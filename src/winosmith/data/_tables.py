@@ -1,6 +1,11 @@
-"""Records as rows of tables: in memory, of any library, and in files of Arrow and Parquet.
+"""Tables in files, and in memory.
 
-Values become plain ones of Python; a class that Hugging Face stores as a number becomes its name.
+Files are Parquet, Arrow and Feather (`pip install 'winosmith[release]'`). In memory, a table is a
+DataFrame of pandas or polars, a table of pyarrow, a `datasets.Dataset`, any object with
+`__arrow_c_stream__`, a list of records, or lists by columns. A `datasets.DatasetDict`, or any
+dictionary of tables, is read as a folder is: all splits as one data set, each record with the place
+of its split. A class that Hugging Face stores as a number becomes its name, a date a text of
+ISO 8601.
 """
 
 from __future__ import annotations

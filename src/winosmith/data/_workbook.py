@@ -1,4 +1,11 @@
-"""Records as rows of one sheet of a workbook of Excel (XLSX)."""
+"""Workbooks of Excel, XLSX (`pip install 'winosmith[xlsx]'`).
+
+A sheet is read as its CSV file would be, but rows have Excel's numbers. If several visible sheets
+have data, `quiz.xlsx#Level 1` names one. Empty rows are skipped, and the first other one names the
+columns. Each row of a merged cell has its value. Formulas have the values that Excel saved; a row
+with a formula that has none, or an error such as `#REF!`, is a bad record. Dates are texts of
+ISO 8601.
+"""
 
 from __future__ import annotations
 

@@ -6,8 +6,8 @@ their first capital, unless the word is "I": "My body cast a shadow over the gra
 "the sun was rising". No alternative of COPA begins with a name. Stray spaces in five sentences are
 tidied.
 
-Two files hold it: SuperGLUE's JSON Lines (id: `idx`, which restarts in each file) and the authors'
-XML (id: `id`; its document type is not fetched).
+Two files have it: SuperGLUE's JSON Lines (id: `idx`, which restarts in each file; FewGLUE's
+"unlabeled.jsonl" has labels) and the authors' XML (id: `id`; its document type is not fetched).
 """
 
 from __future__ import annotations

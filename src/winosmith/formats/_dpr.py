@@ -3,8 +3,10 @@
 When the pronoun occurs more than once, its first occurrence is the target, as the authors say; 51
 sentences need that rule. Files with "[MASK]" in the pronoun's place (bert-commonsense: WSC273,
 PDP, Winogender) have the same four lines and are read alike; in the WSC273 one the right option
-comes first in every list, so **the order gives the answer away**. No ids: a problem's id is its
-0-based place. Twins are told by their order.
+comes first in every list, so **the order gives the answer away**. In the Winogender one the
+templates alternate, so 15 neighbours pass for twins; `winogender` has the real ones. Options with a
+comma can't be separated. No ids: a problem's id is its 0-based place. Twins are found by their
+order.
 
 The KnowRef-60k benchmark has DPR and WSC273 as tables with two rows a problem. The columns: index,
 sentence1 (up to and with the option), sentence2 (the rest), label, candidate0, candidate1. The

@@ -1,13 +1,14 @@
 """The perturbed WSC (Abdou et al. 2020) as its one table: a row a schema, a column a change.
 
-Each text that is not "-" is a problem: the 285 originals, then the changed ones, kind by kind,
-each with the original as its root, and with what only this file knows in `extra`
-(`perturbed_wsc.kind`, `.pair_number`, `.associative`, `.switchable`). Ids are those of the
-authors' JSON Lines ("q110" is schema 10 in the other voice); the three kinds that are in the table
-alone have their names for ids ("scrambled-10").
+Each text that is not "-" is a problem, 2,898 in all: the 285 originals, then the changed ones, kind
+by kind, each with the original as its root, and with what only this file knows in `extra`
+(`perturbed_wsc.kind`, `.pair_number`, `.associative`, `.switchable`). Ids are those of the authors'
+JSON Lines ("q110" is schema 10 in the other voice); the three kinds that are in the table alone
+have their names for ids ("scrambled-10").
 
 The place of the pronoun is a column too, wrong by some words in 294 of the texts: the pronoun
-nearest to it is read, with a note. Twins are told by their order, like those of the WSC.
+nearest to it is read, with a note. Some texts have quotation marks that quote nothing. Twins are
+found by their order, like those of the WSC; a group of three has one twin.
 """
 
 from __future__ import annotations

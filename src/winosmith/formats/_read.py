@@ -27,7 +27,7 @@ from winosmith.formats._csv import CSV
 from winosmith.formats._detect import found, writer_named
 from winosmith.formats._jsonl import JSONL, lost_blanks
 from winosmith.formats._questions import QUESTIONS, read_questions
-from winosmith.formats._rows import EVERY, counted
+from winosmith.formats._rows import PARSED, reported
 from winosmith.formats._twins import paired_apart, paired_by, refuse_unread_pairs
 from winosmith.formats._winogrande import WINOGRANDE
 from winosmith.lineage import apply_edits, check_lineages, edit_script
@@ -59,23 +59,15 @@ class Losses:
 
     def lines(self, noun: str) -> list[str]:
         """Return a line for each kind: "lost: twin_id in 20 problems, origin author in 40"."""
-        lines = [
-            f"{kind}: " + _listed(counts, noun)
-            for kind, counts in (
-                ("lost", self.lost),
-                ("changed", self.changed),
-                ("added", self.added),
-            )
-            if counts
-        ]
-        return [*lines, f"missing: {_many(self.missing, noun)}"] if self.missing else lines
-
-
-def _listed(counts: Counter[str], noun: str) -> str:
-    first, *others = sorted(counts.items())
-    return ", ".join(
-        [f"{first[0]} in {_many(first[1], noun)}", *(f"{k} in {n}" for k, n in others)]
-    )
+        lines = []
+        for kind, counts in vars(self).items():
+            if kind == "missing" and counts:
+                lines.append(f"missing: {_many(counts, noun)}")
+            elif counts:
+                (name, first), *others = sorted(counts.items())
+                parts = [f"{name} in {_many(first, noun)}", *(f"{k} in {n}" for k, n in others)]
+                lines.append(f"{kind}: {', '.join(parts)}")
+        return lines
 
 
 def _many(count: int, noun: str) -> str:
@@ -106,17 +98,14 @@ def losses(written: Sequence[Item], read_back: Sequence[Item]) -> Losses:
 def _parts(item: Item) -> dict[str, Any]:
     """Return the filled fields of an item, those inside `origin`, `lineage`, `extra` by name."""
     record = problem_record(item) if isinstance(item, Problem) else claim_record(item)
-    parts: dict[str, Any] = {}
-    for name, value in record.items():
-        if isinstance(value, dict):
-            parts |= {f"{name} {key}": part for key, part in value.items()}
-        else:
-            parts[name] = value
+    parts = {name: value for name, value in record.items() if not isinstance(value, dict)}
+    for name in record.keys() - parts:
+        parts |= {f"{name} {key}": part for key, part in record[name].items()}
     return parts
 
 
 def _only_renamed(written: Sequence[Item], read_back: Sequence[Item]) -> bool:
-    """Tell whether the twins are the same, whatever they are called."""
+    """Return whether the twins are the same, whatever they are called."""
     pairs = {
         (getattr(before, "twin_id", None), getattr(after, "twin_id", None))
         for before, after in zip(written, read_back, strict=False)
@@ -228,16 +217,12 @@ def scan(
             )
         format_name = QUESTIONS.name
     known, rows, notes = found(rows, format_name)
-    lines = rows.source.text.count("\n") + 1 if on_progress and rows.source else 0
     if known is QUESTIONS:
-        read = counted(rows, lines, on_progress) if on_progress and lines else rows
+        read = reported(rows, rows.source, on_progress, PARSED)
         entries, said = read_questions(read, columns, rows.path, on_progress)
         notes += said
     else:
-        one_by_one = known.read(rows)
-        if on_progress and lines:
-            one_by_one = _reporting(one_by_one, lines, on_progress)
-        entries = list(one_by_one)
+        entries = list(reported(known.read(rows), rows.source, on_progress))
         notes += lost_blanks(rows) if known is JSONL else []
     entries = list(_distinct(entries))
     if not as_written:
@@ -246,10 +231,12 @@ def scan(
         notes += apart + repeats
     notes += _controls_noted(entries)
     marked = known.twin_names is None or rows.may_have(known.twin_names)
-    may_be_twins = _have_blanks(entries) if known is QUESTIONS else not marked
     if pair_by and any(one.item for one in entries):
-        entries = _paired_by(entries, pair_by, rows.path)
-    elif may_be_twins and not as_written:
+        try:
+            entries = paired_by(entries, pair_by)
+        except FormatError as error:
+            raise FormatError(error.reason, rows.path) from None
+    elif not as_written and (_have_blanks(entries) if known is QUESTIONS else not marked):
         entries, told = _with_twins_found(entries)
         notes += told
     notes += _notes(entries)
@@ -298,15 +285,6 @@ def _has_controls(item: Item) -> bool:
         not text.isascii() and data.CONTROLS.search(text) is not None
         for text in (item.sentence, *texts)
     )
-
-
-def _reporting(
-    entries: Iterable[Entry], lines: int, on_progress: Callable[[float], object]
-) -> Iterator[Entry]:
-    for n, one in enumerate(entries):
-        if n % EVERY == 0:
-            on_progress(min(1.0, one.line / lines))
-        yield one
 
 
 def _distinct(entries: Iterable[Entry]) -> Iterator[Entry]:
@@ -391,13 +369,6 @@ def _edits_fit(parent: Problem, problem: Problem, before: dict[str, str]) -> boo
         return apply_edits(tokens(then), edits) == tuple(tokens(now))
     except ProblemError:
         return False
-
-
-def _paired_by(entries: list[Entry], column: str, path: str | Path) -> list[Entry]:
-    try:
-        return paired_by(entries, column)
-    except FormatError as error:
-        raise FormatError(error.reason, path) from None
 
 
 def _with_twins_found(entries: list[Entry]) -> tuple[list[Entry], list[str]]:

@@ -9,7 +9,7 @@ for letter.
 A question with more than two options was written as comparisons with the right option, each
 `(wrong, right)` or `(right, wrong)` in the order of the options, so that the right filling
 repeats: the 60 PDPs are 80 comparisons (160 rows). They are problems with up to five options
-here; `winosmith.recast.to_pairs` gives the 80.
+here; `winosmith.recast.to_pairs` gives the 80. Ids are numbers in wsc273.json, texts in pdp60.json.
 """
 
 from __future__ import annotations

@@ -6,9 +6,10 @@ fits more of its spans. The pronoun becomes the blank; the claims on one blank o
 `problem_id`, the `idx` of the first of them. The spans are in `target`, or in columns of the row
 itself, as in Hugging Face's `super_glue`, whose labels are 1 (true), 0 and -1 (no label).
 
-Survived, and kept in `extra` so that a file is written as it was read: a pronoun that the text has
+These are read, and kept in `extra` so that a file is written as it was: a pronoun that the text has
 once, though not at its index (the "it" of the val file's idx 42, whose index names "use"); a
-candidate with a line end (idx 234); the same claim twice; no label (test, FewGLUE).
+candidate with a newline (idx 234); the same claim twice; no label (test, FewGLUE). What is written
+loses `problem_id`. A claim whose candidate is not in the text is refused.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
 """Winogender schemas (Rudinger et al. 2018): the 720 sentences, or the 120 templates of them.
 
 `sentid` is the id: occupation.participant.answer.gender.txt, where 0 says that the pronoun is the
-occupation and 1 the participant. So **the id gives the answer away**, as published. The options
-are "the technician" and "the customer" (or "someone"), the pronoun is the blank, and `extra` has
-`winogender.occupation`, `.participant` and `.gender` (male, female, neutral), from which the
-gender gap is measured. The two templates of an occupation ask for the one and for the other: with
-the same participant and gender they are twins.
+occupation and 1 the participant. So **the id gives the answer away**, as published. The options are
+"the technician" and "the customer" (or "someone"), the pronoun is the blank, and `extra` has
+`winogender.occupation`, `.participant` and `.gender` (male, female, neutral), from which the gender
+gap is measured. One sentence has "a student" for "the student". In the sentences of a template,
+"The someone" becomes "Someone", and "they was" becomes "they were". The two templates of an
+occupation ask for the one and for the other: with the same participant and gender they are twins.
 """
 
 from __future__ import annotations

@@ -12,7 +12,10 @@ Three files have this form and are told apart by their further keys, which go to
 - `wsc273-jsonl` (of the KnowRef-60k benchmark): `ed`; qIDs "wsc-1" to "wsc-273".
 - `perturbed-wsc-jsonl` (Abdou et al. 2020): `pair_number`, `associative`, `switchable`; qIDs are
   "q", one digit for the kind of change, and the 0-based schema: "q110" is schema 10 in the other
-  voice. The original of each is its root.
+  voice. The original of each is its root. Two sentences blank another "they" than the table does.
+
+What is written loses pronoun, origin, lineage, embargo, `extra` of other formats, and twins that
+the texts don't show. A problem with more than 2 options or without a plain blank is refused.
 """
 
 from __future__ import annotations

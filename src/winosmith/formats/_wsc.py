@@ -6,13 +6,15 @@ source go to `extra`, and so do the human counts of the Pronoun Disambiguation P
 `pdp.agree` of `pdp.subjects` people gave the answer, and `pdp.same_text` marks a problem on the
 text of the one before.
 
-The files have no ids. A schema's id is its 0-based place in WSC (as in wsc273.json and most
-annotations of it) and its 1-based place in PDP (as in pdp60.json). WSC273 is the first 273 of
-the 285: `read(path)[:273]`. Twins are told by their order; PDPs have none.
+A PDP has 2 to 5 options. The files have no ids. A schema's id is its 0-based place in WSC (as in
+wsc273.json and most annotations of it) and its 1-based place in PDP (as in pdp60.json). WSC273 is
+the first 273 of the 285: `read(path)[:273]`. Twins are told by their order; PDPs have none.
 
-Survived: twelve spellings of the right answer ("A.  "), stray spaces and line ends, "Â" that a
-no-break space left when its encoding was mistaken, and a declared ISO-8859-1 that is UTF-8.
-`wsc-csv` is the challenge as a table of its parts (cglez/winograd).
+The reader accepts twelve spellings of the right answer ("A.  "), stray spaces and newlines, "Â"
+that a no-break space left when its encoding was mistaken (schemas 283 and 284), a declared
+ISO-8859-1 that is UTF-8, and an answer that is not in the text word for word (90 schemas).
+`wsc-csv` is the challenge as a table of its parts (cglez/winograd); the table lacks the spaces
+around the pronoun, which the reader puts back.
 """
 
 from __future__ import annotations
