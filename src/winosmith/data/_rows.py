@@ -24,7 +24,6 @@ from winosmith.data._json import (
 from winosmith.data._place import Row
 from winosmith.data._source import Source
 from winosmith.data._tables import is_stored, is_table, several_tables, stored_rows, table_rows
-from winosmith.data._text import blocks
 from winosmith.data._workbook import is_workbook, sheet_rows
 from winosmith.data._xml import elements
 from winosmith.errors import FormatError
@@ -111,7 +110,7 @@ class Rows:
     def blocks(self) -> Iterator[Row[list[str]]]:
         """Yield the lines of each block between empty lines."""
         for source in self.sources:
-            yield from blocks(source)
+            yield from source.blocks()
 
     def may_have(self, names: Iterable[str]) -> bool:
         """Return whether a row may have a value of one of these names."""

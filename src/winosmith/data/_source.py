@@ -15,6 +15,7 @@ from functools import cached_property
 from pathlib import Path
 
 from winosmith.data._bytes import content
+from winosmith.data._place import Place, Row
 from winosmith.errors import FormatError
 
 _DECLARED = re.compile(rb"""<\?xml[^>]*encoding=["']([A-Za-z0-9._-]+)["']""")
@@ -26,6 +27,9 @@ _WIDE = {
     codecs.BOM_UTF16_BE: "utf-16",
 }
 """Byte-order marks; that of UTF-32 begins as that of UTF-16 does, so it is first."""
+
+_BLOCK = re.compile(r"(?:^[^\S\n]*\S.*\n?)+", re.MULTILINE)
+"""Lines that are not empty."""
 
 CONTROLS = re.compile(r"[\x80-\x9f]")
 """Characters that Latin-1 has for the bytes at which cp1252 has quotes and dashes."""
@@ -78,6 +82,19 @@ class Source:
             yield number, at, text[at:end].rstrip("\r")
             at, number = end + 1, number + 1
         yield number, at, text[at:].rstrip("\r")
+
+    def blocks(self) -> Iterator[Row[list[str]]]:
+        r"""Yield the lines of each block between empty lines.
+
+        >>> [row.values for row in Source("a.txt", b"a\nb\n\n\nc").blocks()]
+        [['a', 'b'], ['c']]
+        """
+        number, counted = 1, 0
+        for found in _BLOCK.finditer(self.text):
+            number += self.text.count("\n", counted, found.start())
+            counted, raw = found.start(), found[0].rstrip()
+            place = Place(str(self.path), number, "line", counted, counted + len(raw))
+            yield Row(place, raw, [line.rstrip("\r") for line in raw.split("\n")])
 
     def slice(self, first: int, last: int) -> str:
         """Return the lines from `first` to `last`, 1-based and both included."""

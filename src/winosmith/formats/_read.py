@@ -10,14 +10,14 @@ from __future__ import annotations
 import json
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from io import StringIO
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypedDict, Unpack
 
 from winosmith import data
-from winosmith.data import Place, Readable, Rows
+from winosmith.data import Place, Readable
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, ProblemError
 from winosmith.formats._answers import without_repeats
@@ -150,13 +150,10 @@ class Contents:
         """The 1-based number of the line where each of the items begins, or of its row."""
         return [place.number for place in self.places]
 
-    def first_error(self) -> FormatError:
-        """Return the error for the first bad record, which says how many more there are."""
-        same = [one for one in self.bad if one.place.path == self.bad[0].place.path]
-        first = min(same, key=lambda one: one.line)
-        more = len(self.bad) - 1
-        others = f"; {more} more record{'s' * (more > 1)} can't be read" if more else ""
-        return FormatError(f"{first.reason}{others}", *first.place[:3])
+    @property
+    def problems(self) -> list[Problem]:
+        """The items that are problems."""
+        return [item for item in self.items if isinstance(item, Problem)]
 
     def refuse(self, *, skip_bad: bool = False) -> None:
         """Raise the error of a file without a sound record, or with a bad one.
@@ -165,8 +162,12 @@ class Contents:
             skip_bad: accept bad records if there is a sound one.
         """
         if self.bad and not (skip_bad and self.items):
-            error = self.first_error()
-            raise error.because(f"{error.reason}; {'no record is left' if skip_bad else SKIP_BAD}")
+            same = [one for one in self.bad if one.place.path == self.bad[0].place.path]
+            first = min(same, key=lambda one: one.line)
+            more = len(self.bad) - 1
+            others = f"; {more} more record{'s' * (more > 1)} can't be read" if more else ""
+            advice = "no record is left" if skip_bad else SKIP_BAD
+            raise FormatError(f"{first.reason}{others}; {advice}", *first.place[:3])
         if not self.items:
             raise FormatError("the file holds no record that can be read", self.path)
 
@@ -248,8 +249,7 @@ def scan(
             contents.items.append(one.item)
             contents.places.append(one.place)
     if pair_by is None and not as_written and (known is QUESTIONS or not marked):
-        problems = [item for item in contents.items if isinstance(item, Problem)]
-        refuse_unread_pairs(problems, rows.path)
+        refuse_unread_pairs(contents.problems, rows.path)
     return contents
 
 
@@ -409,43 +409,45 @@ def with_lineages_checked(entries: Iterable[Entry]) -> list[Entry]:
     return checked
 
 
+class Reading(TypedDict, total=False):
+    """The arguments of `scan` that say how a file is read."""
+
+    pair_by: str | None
+    as_written: bool
+    columns: Columns | None
+    encoding: str | None
+
+
 def read_items(
     path: Readable,
     format_name: str | None = None,
     *,
     skip_bad: str | Path | None = None,
-    pair_by: str | None = None,
-    as_written: bool = False,
-    columns: Columns | None = None,
-    encoding: str | None = None,
+    **how: Unpack[Reading],
 ) -> list[Item]:
-    """Read the problems or claims of a file, in order.
+    """Return the problems or claims of a file, in order.
 
-    What was done beyond what the file says (`Contents.notes`) is told as a warning.
+    What the reader did beyond what the file says (`Contents.notes`) is a warning.
 
     Args:
-        path: the file.
-        format_name: its format; found from its content when None.
+        path: the file, or another container; see `scan`.
+        format_name: its format; found from its content if None.
         skip_bad: a file for the records that can't be read, as JSON Lines with `file`, `line`,
             `reason` and `record`; it is written only if there are any. If None, the first bad
             record ends the reading.
-        pair_by: a further column that the halves of a twin share; see `scan`.
-        as_written: neither look for twins nor mend blanks; see `scan`.
-        columns: which columns hold question, choices and answer; see `scan`.
-        encoding: of a text; found if None.
+        **how: `pair_by`, `as_written`, `columns`, `encoding`; see `scan`.
 
     Raises:
         FormatError: no format fits, a record can't be read (file, line, reason), or none is left.
     """
-    how = {"pair_by": pair_by, "as_written": as_written, "columns": columns}
-    return _sound(data.read(path, encoding=encoding), format_name, skip_bad, how).items
+    return _sound(path, format_name, skip_bad, how).items
 
 
 def _sound(
-    rows: Rows, format_name: str | None, skip_bad: str | Path | None, how: Mapping[str, Any]
+    path: Readable, format_name: str | None, skip_bad: str | Path | None, how: Reading
 ) -> Contents:
-    """Return the contents of rows without bad records, and warn of its notes."""
-    contents = scan(rows, format_name, **how)
+    """Return the contents of a file without bad records, and warn of its notes."""
+    contents = scan(path, format_name, **how)
     if contents.bad and skip_bad is not None:
         set_aside(contents.bad, skip_bad)
     contents.refuse(skip_bad=skip_bad is not None)
@@ -469,18 +471,14 @@ def read(
     format_name: str | None = None,
     *,
     skip_bad: str | Path | None = None,
-    pair_by: str | None = None,
-    as_written: bool = False,
-    columns: Columns | None = None,
-    encoding: str | None = None,
+    **how: Unpack[Reading],
 ) -> Dataset:
-    """Read problems as a data set named after the file, from any container; see `read_items`.
+    """Return the problems of any container as a data set named after it; see `read_items`.
 
     Raises:
-        FormatError: as `read_items`, or the file holds claims.
+        FormatError: as `read_items`, or the file contains claims.
     """
-    how = {"pair_by": pair_by, "as_written": as_written, "columns": columns}
-    return problems_of(_sound(data.read(path, encoding=encoding), format_name, skip_bad, how))
+    return problems_of(_sound(path, format_name, skip_bad, how))
 
 
 def dataset_of(data: Dataset | Readable) -> Dataset:
@@ -494,7 +492,7 @@ def problems_of(contents: Contents) -> Dataset:
     Raises:
         FormatError: the file contains claims.
     """
-    problems = [item for item in contents.items if isinstance(item, Problem)]
+    problems = contents.problems
     if len(problems) < len(contents.items):
         raise FormatError(
             "the file holds true-or-false claims, not problems; regroup them first with "
