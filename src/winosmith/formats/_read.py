@@ -7,10 +7,12 @@ written with what is read back.
 
 from __future__ import annotations
 
+import gc
 import json
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from io import StringIO
 from pathlib import Path
@@ -177,6 +179,22 @@ class Contents:
             warnings.warn(f"{self.path}: {note}", ReadingNote, stacklevel=4)
 
 
+@contextmanager
+def _without_collection() -> Iterator[None]:
+    """Pause the search for cycles of garbage, which goes through all records again and again.
+
+    Reading makes no cycles. Of 100,000 questions, the search takes a third of the time.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+@_without_collection()
 def scan(
     path: Readable,
     format_name: str | None = None,
