@@ -35,11 +35,12 @@ def saved(
 
 
 def test_rows_have_excels_numbers(tmp_path: Path) -> None:
-    """Empty rows above, between and below rows are skipped, but counted; so are empty columns."""
-    rows = [(), HEADER, Q1, (), (None, "Where?", "x", None, "A"), (*Q2, None, " "), (" ",), ()]
+    """Empty rows above, between and below rows are skipped, but counted; empty cells may lack."""
+    bad, long, short = (None, "Where?", "x", None, "A"), (*Q2, None, " "), ("q3", *Q1[1:4])
+    rows = [(), HEADER, Q1, (), bad, long, (" ",), short, ()]
     found = formats.scan(saved(tmp_path, rows))
     assert [str(place) for place in found.places] == [
-        f"{tmp_path}/quiz.xlsx, row {n}" for n in (3, 6)
+        f"{tmp_path}/quiz.xlsx, row {n}" for n in (3, 6, 8)
     ]
     assert [one.place.inside for one in found.bad] == ["row 5"]
 

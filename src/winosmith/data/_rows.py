@@ -175,16 +175,12 @@ def _files(path: str) -> list[File]:
         return [File(f"{file.path}#{sheet[2]}", file.raw) for file in files(sheet[1])]
     given = expanded(path)
     if Path(path).is_dir():
-        given = [one for one in given if _is_data(one)]
+        given = [one for one in given if not _DATA.isdisjoint(Path(one.lower()).suffixes[-2:])]
         if not given:
             raise FormatError(
                 f"the folder has no data: no file ends in {', '.join(sorted(_DATA))}", path
             )
     return [file for one in given for file in files(one)]
-
-
-def _is_data(path: str) -> bool:
-    return any(suffix in _DATA for suffix in map(str.lower, Path(path).suffixes[-2:]))
 
 
 def joined(parts: Sequence[Rows], path: str) -> Rows:

@@ -74,7 +74,11 @@ def table_rows(data: Any, path: str) -> Iterator[Row[Record]]:
         named = any(name is not None for name in data.index.names)
         records = (data.reset_index() if named else data).to_dict("records")
     elif hasattr(data, "with_format"):
-        classes = _class_names(data.features or {})
+        classes = {
+            name: dict(enumerate(feature.names))
+            for name, feature in (data.features or {}).items()
+            if getattr(feature, "names", None)
+        }
         records = data.with_format(None)
     elif hasattr(data, "__arrow_c_stream__"):
         records = require("pyarrow", "release").table(data).to_pylist()
@@ -130,14 +134,6 @@ def _numbered(path: str, records: Iterable[Record], classes: Classes) -> Iterato
                 row[name] = names.get(row[name], row[name])
         raw = json.dumps(row, ensure_ascii=False, separators=(",", ":"), default=str)
         yield Row(Place(path, number, "row"), raw, row)
-
-
-def _class_names(features: Mapping[str, Any]) -> Classes:
-    return {
-        column: dict(enumerate(feature.names))
-        for column, feature in features.items()
-        if getattr(feature, "names", None)
-    }
 
 
 def _classes_of_schema(metadata: Mapping[bytes, bytes]) -> Classes:

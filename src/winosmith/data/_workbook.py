@@ -86,7 +86,8 @@ def sheet_rows(file: File) -> tuple[str, tuple[str, ...], list[Row[Mapping[str, 
             for column, value in enumerate(grid[number])
             if value in _ERRORS or (value is None and formulas and formulas[number][column])
         ]
-        row = fitted(texts[number], names, Place(path, number + 1, "row"), "\t".join(texts[number]))
+        cells = [*texts[number], *[""] * (len(names) - len(texts[number]))]
+        row = fitted(cells, names, Place(path, number + 1, "row"), "\t".join(cells))
         if bad:
             column, value = bad[0]
             reason = f"the formula in {column}{number + 1} has {value or 'no value'}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -12,7 +13,7 @@ from winosmith.formats._base import Format, Writer
 from winosmith.formats._copa import COPA_XML, SUPERGLUE_COPA
 from winosmith.formats._csv import CSV
 from winosmith.formats._dpr import DPR, DPR_TSV
-from winosmith.formats._enclosed import in_list, readings, records_in
+from winosmith.formats._enclosed import readings, records_in
 from winosmith.formats._evograd import EVOGRAD
 from winosmith.formats._jsonl import JSONL
 from winosmith.formats._knowref import KNOWREF
@@ -179,7 +180,7 @@ def _no_records(rows: Rows) -> str:
         return "; its records are lists, not objects: give each of their values a name"
     if rows.kind == "object" and len(names := records_in(rows.first)) > 1:
         several = f"; it is one object, whose {names[0]!r} and others hold records"
-        return several + _ROWS.format(in_list(names[0]))
+        return several + _ROWS.format(f"'.[{json.dumps(names[0])}][]'")
     if rows.kind != "lines" or rows.names or rows.source is None:
         return ""
     try:

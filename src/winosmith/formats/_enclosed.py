@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -18,7 +17,7 @@ from winosmith.data import (
     members,
 )
 from winosmith.errors import FormatError
-from winosmith.formats._columns import CHOICES, Columns, plainly, plan
+from winosmith.formats._columns import CHOICES, Columns, Plan, plainly, plan
 from winosmith.formats._nested import unfolds
 
 
@@ -87,11 +86,6 @@ def _has_ids(values: Record) -> bool:
     return len(values) > 1 and all(isinstance(value, dict) for value in values.values())
 
 
-def in_list(name: str) -> str:
-    """Return the filter of jq for the records of one list."""
-    return f"'.[{json.dumps(name)}][]'"
-
-
 def is_row(values: Mapping[str, Any], *, answered: bool | None = None) -> bool:
     """Return whether an object is a question, whose own its lists are: its sources, say.
 
@@ -99,11 +93,16 @@ def is_row(values: Mapping[str, Any], *, answered: bool | None = None) -> bool:
         values: of the object.
         answered: whether it also must have an answer, or none; None for either.
     """
+    found = planned(values, values)
+    return found is not None and (answered is None or answered == (found.answer is not None))
+
+
+def planned(names: Iterable[str], row: Record) -> Plan | None:
+    """Return which columns of these names, with these cells, are those of questions; or None."""
     try:
-        found = plan([*values], Columns(), [values])
+        return plan([*names], Columns(), [row])
     except FormatError:
-        return False
-    return answered is None or answered == (found.answer is not None)
+        return None
 
 
 def records_in(values: Mapping[str, Any]) -> list[str]:

@@ -50,15 +50,12 @@ def _item_of_table(row: Record, position: int) -> Item:
     """Return the item of a row that can't say which of its keys a record lacks."""
     if row.keys() >= _RELEASED and not isinstance(row["extra"], Mapping):
         row = _of_release(row)
-    return _item({name: _whole(value) for name, value in row.items() if _is_given(name, value)}, 0)
-
-
-def _is_given(name: str, value: object) -> bool:
-    return value is not None or name in ("answer", "blank")
-
-
-def _whole(value: Any) -> Any:
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+    record = {
+        name: int(value) if isinstance(value, float) and value.is_integer() else value
+        for name, value in row.items()
+        if value is not None or name in ("answer", "blank")
+    }
+    return _item(record, 0)
 
 
 def _of_release(row: Record) -> dict[str, Any]:

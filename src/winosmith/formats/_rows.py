@@ -18,7 +18,7 @@ from winosmith.formats import _columns
 from winosmith.formats._base import Entry
 from winosmith.formats._choices import inside, lists, parted, spoken
 from winosmith.formats._columns import Columns, Row, plan
-from winosmith.formats._enclosed import enclosed
+from winosmith.formats._enclosed import enclosed, planned
 from winosmith.formats._nested import flat, unfolded
 
 _LOOK = 20
@@ -85,17 +85,8 @@ def _unnamed(source: Source) -> tuple[str, ...]:
     keys = {row["answer"].strip() for row in found if row}
     if not all(found) or not signs[-1] in keys <= set(signs):
         return ()
-    known = plans(cells, dict(zip(cells, (found[-1] or {}).values(), strict=True)))
-    return () if known else names
-
-
-def plans(names: Sequence[str], row: Row) -> bool:
-    """Tell whether columns of these names, with these cells, are those of questions."""
-    try:
-        plan(names, Columns(), [row])
-    except FormatError:
-        return False
-    return True
+    last = dict(zip(cells, (found[-1] or {}).values(), strict=True))
+    return names if planned(cells, last) is None else ()
 
 
 def shaped(
@@ -167,9 +158,8 @@ def _said_last(value: Any) -> Any:
 def recognises(rows: Rows) -> bool:
     """Return whether rows have columns of questions."""
     names, record = _first_row(rows)
-    try:
-        found = plan([*dict.fromkeys([*names, *record])], Columns(), [record])
-    except FormatError:
+    found = planned(dict.fromkeys([*names, *record]), record)
+    if not found:
         return False
     # Any mapping of words may hold "question" and "options"; choices are several.
     alone = record.get(found.choices[0]) if len(found.choices) == 1 else None
