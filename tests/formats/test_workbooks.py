@@ -141,9 +141,16 @@ def test_a_damaged_workbook_is_read_or_refused(tmp_path: Path, part: str, how: s
 
 
 def test_a_workbook_is_bounded(tmp_path: Path) -> None:
-    """One that unpacks to far more than records do is refused before it is unpacked."""
+    """One that unpacks to far more than records do, or whose cells are far apart, is refused."""
     path = saved(tmp_path, [HEADER, Q1])
     with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("xl/media/image1.png", bytes(1 << 27))
     with pytest.raises(FormatError, match="300 times its size"):
         formats.read(path)
+
+    def spread(book: Any) -> None:
+        for row in range(3, 700):
+            book.active.cell(row, 1 << 14, "x")
+
+    with pytest.raises(FormatError, match="300 times its size"):
+        formats.read(saved(tmp_path, [HEADER, Q1], spread))

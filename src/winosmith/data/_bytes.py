@@ -151,7 +151,7 @@ def _of_archive(file: File, most: int) -> list[File]:
         names = archive.namelist()
         if "xl/workbook.xml" in names:
             if sum(member.file_size for member in archive.infolist()) > most:
-                raise _too_large(file.path)
+                raise too_large(file.path)
             return [file]
         if not {"[Content_Types].xml", "META-INF/manifest.xml"}.isdisjoint(names):
             raise FormatError("it is a document; save its table as XLSX or as CSV", file.path)
@@ -197,11 +197,12 @@ def _joined(pieces: Iterable[bytes], most: int, path: str) -> bytes:
     for piece in pieces:
         found += piece
         if len(found) > most:
-            raise _too_large(path)
+            raise too_large(path)
     return bytes(found)
 
 
-def _too_large(path: str) -> FormatError:
+def too_large(path: str) -> FormatError:
+    """Return the error for a file that unpacks to far more than records do."""
     return FormatError(
         f"it unpacks to more than {_TIMES} times its size; if that is meant, unpack it first", path
     )

@@ -20,7 +20,7 @@ from typing import Any
 
 from defusedxml.ElementTree import fromstring
 
-from winosmith.data._bytes import ZIP, File
+from winosmith.data._bytes import ZIP, File, most_bytes, too_large
 from winosmith.data._delimited import column_names, fitted
 from winosmith.data._place import Place, Row
 from winosmith.data._tables import cell, plain
@@ -103,7 +103,9 @@ def _sheet(file: File, openpyxl: Any) -> tuple[str, Grid, Grid]:
     book = openpyxl.load_workbook(io.BytesIO(file.raw), read_only=True, data_only=True)
     sheets = {sheet.title: sheet for sheet in book.worksheets}
     shown = [name for name, sheet in sheets.items() if sheet.sheet_state == "visible"]
-    full = [named] if named else [name for name in shown if any(map(any, _values(sheets[name])))]
+    full = (
+        [named] if named else [name for name in shown if any(map(any, _values(sheets[name], file)))]
+    )
     if named not in ("", *sheets):
         raise FormatError(f"there is no sheet {named!r}; the sheets are {', '.join(sheets)}", path)
     if len(full) > 1:
@@ -112,7 +114,7 @@ def _sheet(file: File, openpyxl: Any) -> tuple[str, Grid, Grid]:
         )
     if not full:
         raise FormatError("the workbook has no visible sheet with data", path)
-    grid: Grid = [list(row) for row in _values(sheets[full[0]])]
+    grid = [*_values(sheets[full[0]], file)]
     xml = _xml(file.raw, full[0])
     for column, top, bottom in _MERGED.findall(xml):
         at = openpyxl.utils.column_index_from_string(column.decode()) - 1
@@ -122,13 +124,18 @@ def _sheet(file: File, openpyxl: Any) -> tuple[str, Grid, Grid]:
     if b"<f" not in xml:
         return file.path, grid, []
     book = openpyxl.load_workbook(io.BytesIO(file.raw), read_only=True)
-    return file.path, grid, [list(row) for row in _values(book[full[0]])]
+    return file.path, grid, [*_values(book[full[0]], file)]
 
 
-def _values(sheet: Any) -> Iterator[tuple[Any, ...]]:
+def _values(sheet: Any, file: File) -> Iterator[list[Any]]:
+    """Yield the values of each row, which is as long as its last cell is far to the right."""
     sheet.reset_dimensions()  # those that a file declares may be wrong
-    rows: Iterator[tuple[Any, ...]] = sheet.iter_rows(max_row=_MOST_ROWS, values_only=True)
-    return rows
+    left = most_bytes(len(file.raw)) // 8  # a value in a list takes eight bytes
+    for row in sheet.iter_rows(max_row=_MOST_ROWS, values_only=True):
+        left -= len(row)
+        if left < 0:
+            raise too_large(file.path)
+        yield list(row)
 
 
 def _xml(raw: bytes, sheet: str) -> bytes:
