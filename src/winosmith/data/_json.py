@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 from winosmith.data._place import Place, Row
@@ -120,12 +121,9 @@ def _after_space(text: str, at: int) -> int:
 
 def has_lines(source: Source) -> bool:
     """Return whether the first line is a record of its own, with more lines after it."""
-    lines = source.lines()
-    _, first = next(lines)
-    if next(lines, None) is None:
-        return False
+    (_, first), *more = islice(source.lines(), 2)
     try:
-        return isinstance(DECODER.decode(first.strip()), dict)
+        return bool(more) and isinstance(DECODER.decode(first.strip()), dict)
     except (ValueError, RecursionError):
         return False
 

@@ -74,11 +74,6 @@ class Rows:
         return self.kind != "delimited"
 
     @property
-    def is_tabular(self) -> bool:
-        """Whether each row has the same names, so that a missing value is None."""
-        return self.kind in ("table", "delimited")
-
-    @property
     def name(self) -> str:
         """The name of the data set: of the file without its extensions, or of the folder."""
         if self.path.startswith("<"):
@@ -116,7 +111,7 @@ class Rows:
         """Return whether a row may have a value of one of these names."""
         if self.parts:
             return any(part.may_have(names) for part in self.parts)
-        if self.is_tabular or self.source is None:
+        if self.kind in ("table", "delimited") or self.source is None:
             return not set(names).isdisjoint(self.names)
         return any(f'"{name}"' in self.source.text for name in names)
 

@@ -31,6 +31,9 @@ _WIDE = {
 _BLOCK = re.compile(r"(?:^[^\S\n]*\S.*\n?)+", re.MULTILINE)
 """Lines that are not empty."""
 
+_UNMARKED = {"0111": "utf-32le", "1110": "utf-32be", "0101": "utf-16le", "1010": "utf-16be"}
+"""Encodings by which of the first four bytes are zeros, without a byte-order mark."""
+
 CONTROLS = re.compile(r"[\x80-\x9f]")
 """Characters that Latin-1 has for the bytes at which cp1252 has quotes and dashes."""
 
@@ -127,23 +130,19 @@ _NO_TEXT = {
 _NO_DATA = ("<!doctype html", "<html")
 
 
-def _refuse_others(raw: bytes, path: Path) -> None:
-    """Refuse a file that is not text, or not data, with what to do."""
+def _decoded(raw: bytes, path: Path, encoding: str | None) -> str:
     for start, what in _NO_TEXT.items():
         if raw.startswith(start):
             raise FormatError(what, path)
     if raw[:1000].decode("latin-1").lstrip().casefold().startswith(_NO_DATA):
         raise FormatError("it is a web page, not data; download the file itself", path)
-
-
-def _decoded(raw: bytes, path: Path, encoding: str | None) -> str:
-    _refuse_others(raw, path)
     if encoding is not None:
         return _in(raw, encoding, path, "as it is said to be")
     for mark, wide in _WIDE.items():
         if raw.startswith(mark):
             return _in(raw, wide, path, "as its byte-order mark says")
-    if unmarked := _without_mark(raw):
+    zeros = "".join("01"[byte == 0] for byte in raw[:4])
+    if unmarked := _UNMARKED.get(zeros):
         raise _other_encoding(unmarked.upper(), unmarked, path)
     try:
         return raw.decode("utf-8-sig")
@@ -171,17 +170,6 @@ def _other_encoding(name: str, codec: str, path: Path, line: int | None = None) 
         path,
         line,
     )
-
-
-def _without_mark(raw: bytes) -> str | None:
-    """Return the encoding of wide text without a byte-order mark, by where its zeros are."""
-    zeros = [not byte for byte in raw[:4]]
-    return {
-        (False, True, True, True): "utf-32le",
-        (True, True, True, False): "utf-32be",
-        (False, True, False, True): "utf-16le",
-        (True, False, True, False): "utf-16be",
-    }.get(tuple(zeros))  # type: ignore[arg-type]
 
 
 def _is_western(raw: bytes) -> bool:

@@ -115,15 +115,11 @@ def _batches(file: File, pyarrow: Any) -> tuple[Iterable[Any], Any]:
         if unpacked > most_bytes(len(file.raw)):
             raise FormatError("it unpacks to far more than its size", file.path)
         return stored.iter_batches(), stored.schema_arrow
-    if file.raw.startswith(_FEATHER):
+    if file.raw.startswith((_FEATHER, _ARROW_FILE)):
         table = require("pyarrow.feather", "release").read_table(buffer)
         return table.to_batches(), table.schema
-    ipc = require("pyarrow.ipc", "release")
-    if file.raw.startswith(_ARROW_STREAM):
-        stream = ipc.open_stream(buffer)
-        return stream, stream.schema
-    opened = ipc.open_file(buffer)
-    return map(opened.get_batch, range(opened.num_record_batches)), opened.schema
+    stream = require("pyarrow.ipc", "release").open_stream(buffer)
+    return stream, stream.schema
 
 
 def _numbered(path: str, records: Iterable[Record], classes: Classes) -> Iterator[Row[Record]]:

@@ -25,7 +25,8 @@ from winosmith.problem import BLANK, Problem
 
 _LINKS = {"cause": "because", "effect": "so"}
 _SPEAKER = re.compile(r"I\b")
-_LABELS = ("0", "1", "choice1", "choice2")
+_CLASSES = {"choice1": 0, "choice2": 1}
+"""The labels' names in Hugging Face's `super_glue`."""
 
 
 def _joined(
@@ -49,23 +50,14 @@ def _inside(choice: str) -> str:
 
 
 def _superglue_problem(record: Mapping[str, Any], position: int) -> Problem:
+    label = record.get("label")
     return _joined(
         problem_id=cell(record.get("idx", position)),
         premise=_base.text_field(record, "premise"),
         choices=(_base.text_field(record, "choice1"), _base.text_field(record, "choice2")),
         question=_base.text_field(record, "question"),
-        answer=_base.option_number(record.get("label"), 2, first=0),
+        answer=_base.option_number(_CLASSES.get(str(label), label), 2, first=0),
     )
-
-
-def _answer(label: object) -> int | None:
-    """Return the answer of a label, which counts from 0 or is a choice's name; None if withheld."""
-    said = cell(label)
-    if said in ("", "-1"):
-        return None
-    if said not in _LABELS:
-        raise ProblemError(f"the label is {label!r}; it must be 0 or 1")
-    return _LABELS.index(said) % 2
 
 
 def _xml_problem(item: Element, position: int) -> Problem:

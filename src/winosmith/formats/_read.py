@@ -340,7 +340,10 @@ def with_blanks_apart(entries: Iterable[Entry]) -> tuple[list[Entry], list[str]]
         if sentence == one.item.sentence:
             continue
         mended += 1
-        example = example or _blank_and_neighbours(one.item.sentence)
+        if not example:
+            cut = one.item.sentence.split()
+            at = next(at for at, word in enumerate(cut) if BLANK in word)
+            example = " ".join(cut[max(0, at - 1) : at + 1])
         if isinstance(one.item, Problem):
             before[one.item.id] = one.item.sentence
         found[row] = replace(one, item=replace(one.item, sentence=sentence))
@@ -351,13 +354,6 @@ def with_blanks_apart(entries: Iterable[Entry]) -> tuple[list[Entry], list[str]]
         f"{mended:,} {what} against a word ({example!r}); a space was set between, lest the "
         "option run into the word"
     ]
-
-
-def _blank_and_neighbours(sentence: str) -> str:
-    """Return the blank with the words around it."""
-    cut = sentence.split()
-    at = next(at for at, word in enumerate(cut) if BLANK in word)
-    return " ".join(cut[max(0, at - 1) : at + 1])
 
 
 def _with_edits(entries: list[Entry], before: dict[str, str]) -> list[Entry]:

@@ -44,10 +44,7 @@ def _claim(record: Record, position: int, units: Sequence[Unit]) -> Claim:
     text, target = _base.text_field(record, "text"), _target(record)
     if BLANK in text:
         raise ProblemError("the text holds a blank ('_')")
-    candidate, pronoun = (
-        _base.text_field(target, "span1_text"),
-        _base.text_field(target, "span2_text"),
-    )
+    candidate, pronoun = (_base.text_field(target, f"span{n}_text") for n in (1, 2))
     index = _index(target, "span2_index")
     at = _pronoun_at(text, pronoun, index, units)
     kept: dict[str, Scalar] = {

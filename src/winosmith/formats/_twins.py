@@ -122,11 +122,7 @@ def _unread_pairs(problems: Sequence[Problem]) -> tuple[str, int] | None:
         groups: defaultdict[str | None, list[Problem]] = defaultdict(list)
         for problem in problems:
             groups[_mark(problem, problem.extra.get(key))].append(problem)
-        twos = [
-            (held[0], held[1])
-            for mark, held in groups.items()
-            if mark is not None and len(held) == 2
-        ]
+        twos = [group for mark, group in groups.items() if mark is not None and len(group) == 2]
         halves = sum(_may_be_halves(*two) for two in twos)
         if (
             len(twos) > 1
