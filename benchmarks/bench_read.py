@@ -1,86 +1,186 @@
-"""How long does reading and counting a large file take?
+"""How does the time of reading grow with rows, columns, options and nesting, and against others?
 
-The same file is read in the same run, each way in a process of its own:
+For each of these, data of three sizes, 1, 10 and 100 times, are written as JSON Lines (columns as
+CSV, too) and read, each in a process of its own with all libraries loaded, by
 
-- json: `json.loads` of each line, the least that any reader of JSON lines does;
+- json: `json.loads` of each line, the least that any reader of JSON Lines does;
 - winosmith: `formats.read`, which checks every field of every problem;
-- datasets: `load_dataset("json")` of Hugging Face's library, without its cache (when installed);
-- stats: `winosmith stats`, which reads, counts and searches for what gives answers away.
+- pandas: `pandas.read_json(lines=True)` or `pandas.read_csv`;
+- datasets: `load_dataset("json")` or `"csv"` of Hugging Face's library, without its cache.
 
-Without a file, 40,000 made problems are written as JSON lines.
+Times are those of the processor, of all threads. The first of a process loads the libraries and is
+not counted; of the others the least is. What grows is the number of cells: 10 times the columns of
+10 rows, or 10 times the questions in each of 100 texts. Ratios of up to 10 and 100 to the smallest
+size are linear; they are lower if the smallest takes mostly a fixed time. An item has 26 options at
+most, so options grow from 2 to 20, and then the items.
 
-    python benchmarks/bench_read.py --data train_xl.jsonl
+    python benchmarks/bench_read.py                        # about 5 minutes
+    python benchmarks/bench_read.py --data train_xl.jsonl  # a file of yours, and `winosmith stats`
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import importlib.util
 import json
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
-WAYS = {
+_DATASETS = (
+    "import tempfile, datasets; datasets.disable_progress_bars(); "
+    "cache = tempfile.TemporaryDirectory(); rows = datasets.load_dataset("
+    "{kind!r}, data_files=path, split='train', cache_dir=cache.name)"
+)
+JSON_LINES = {
     "json": "import json; rows = [json.loads(line) for line in open(path, encoding='utf-8')]",
     "winosmith": "from winosmith import formats; rows = formats.read(path)",
-    "datasets": (
-        "import tempfile, datasets; datasets.disable_progress_bars(); "
-        "cache = tempfile.TemporaryDirectory(); rows = datasets.load_dataset("
-        "'json', data_files=path, split='train', cache_dir=cache.name)"
-    ),
-    "stats": "from winosmith.cli import main; main(['stats', '--json', path]); rows = ()",
+    "pandas": "import pandas; rows = pandas.read_json(path, lines=True)",
+    "datasets": _DATASETS.format(kind="json"),
 }
+CSV = {
+    "csv": "import csv; rows = list(csv.reader(open(path, encoding='utf-8', newline='')))",
+    "winosmith": JSON_LINES["winosmith"],
+    "pandas": "import pandas; rows = pandas.read_csv(path)",
+    "datasets": _DATASETS.format(kind="csv"),
+}
+STATS = {"stats": "from winosmith.cli import main; main(['stats', '--json', path]); rows = ()"}
 
 TIMED = """
-import contextlib, io, json, resource, sys, time
+import contextlib, io, json, resource, sys, time, warnings
 path, way = sys.argv[1:]
-for _ in range(2):  # the first time loads the libraries
-    start = time.perf_counter()
+rows = None
+warnings.simplefilter("ignore")
+times = []
+while len(times) < 2 or (times[-1] < 0.1 and len(times) < 6):  # the first loads the libraries
+    rows = None
+    start = time.process_time()
     with contextlib.redirect_stdout(io.StringIO()):
         exec(way)
-    took = time.perf_counter() - start
-print(json.dumps([took, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]))
+    times.append(time.process_time() - start)
+print(json.dumps([min(times[1:]), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]))
 """
 
 
-def measured(path: Path, way: str) -> tuple[float, float]:
-    """Return the seconds of one way of reading, libraries loaded, and the peak memory in MB."""
+def measured(path: Path, way: str) -> tuple[float, float] | None:
+    """Return the processor's seconds of one way of reading and the peak memory in MB.
+
+    None if it fails, or takes more than five minutes.
+    """
     command = [sys.executable, "-c", TIMED, str(path), way]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
+    except (subprocess.TimeoutExpired, subprocess.CalledProcessError):
+        return None
     took, peak = json.loads(done.stdout.splitlines()[-1])
     return took, peak
 
 
-def made(folder: Path) -> Path:
-    """Write 40,000 problems."""
-    from winosmith import formats
-    from winosmith.testing import made_twins
+def item(n: int, options: int = 4) -> dict[str, Any]:
+    """Return a question with its choices and an answer."""
+    return {
+        "id": f"q{n}",
+        "question": f"Which of these words is number {n} of the list that we were given?",
+        "choices": [f"the word {n} {option}" for option in range(options)],
+        "answer": "AB"[n % 2],
+    }
 
-    path = folder / "made.jsonl"
-    formats.write(made_twins(20_000).problems, path)
+
+def rows(times: int) -> Iterator[Mapping[str, Any]]:
+    """Yield 1,000 items, 10 and 100 times."""
+    yield from map(item, range(1_000 * times))
+
+
+def columns(times: int) -> Iterator[Mapping[str, Any]]:
+    """Yield 10 items with 100 further columns, 10 and 100 times."""
+    for n in range(10):
+        one = item(n)
+        options = dict(zip("ABCD", one.pop("choices"), strict=True))
+        yield {**one, **options, **{f"column {c}": f"{n} {c}" for c in range(100 * times)}}
+
+
+def options(times: int) -> Iterator[Mapping[str, Any]]:
+    """Yield 1,000 items with 2 options; with 20; and ten times as many with 20."""
+    few = times == 1
+    for n in range(1_000 if times < 100 else 10_000):
+        yield item(n, 2 if few else 20)
+
+
+def nested(times: int) -> Iterator[Mapping[str, Any]]:
+    """Yield 100 texts with 10 questions each; with 100; with 1,000."""
+    for n in range(100):
+        questions = [item(10 * times * n + q) for q in range(10 * times)]
+        yield {"id": f"text {n}", "context": "A text.", "questions": questions}
+
+
+GROWING = {"rows": rows, "columns": columns, "options": options, "questions in a row": nested}
+
+
+def written(found: Iterator[Mapping[str, Any]], path: Path) -> Path:
+    """Write rows as JSON Lines, or as CSV by the name of the file."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        if path.suffix == ".jsonl":
+            file.writelines(json.dumps(row) + "\n" for row in found)
+            return path
+        first = next(found)
+        table = csv.DictWriter(file, first)
+        table.writeheader()
+        table.writerow(first)
+        table.writerows(found)
     return path
 
 
+def ways_of(path: Path) -> dict[str, str]:
+    """Return the ways to read a file, of libraries that are installed."""
+    ways = JSON_LINES if path.suffix == ".jsonl" else CSV
+    return {
+        name: way for name, way in ways.items() if name == "csv" or importlib.util.find_spec(name)
+    }
+
+
+def grown(folder: Path, sizes: tuple[int, ...]) -> None:
+    """Print how times grow with each kind of data."""
+    print("| what grows | reader | seconds | 10 × | 100 × | peak MB |\n|---|---|--:|--:|--:|--:|")
+    for what, make in GROWING.items():
+        for suffix in (".jsonl", ".csv") if what == "columns" else (".jsonl",):
+            paths = [written(make(size), folder / f"{size}{suffix}") for size in sizes]
+            for name, way in ways_of(paths[0]).items():
+                found = [measured(path, way) for path in paths]
+                took = ", ".join(f"{one[0]:.2g}" if one else "—" for one in found)
+                ratios = [
+                    f"{one[0] / found[0][0]:.1f}" if one and found[0] else "—" for one in found[1:]
+                ]
+                peak = f"{found[-1][1]:,.0f}" if found[-1] else "—"
+                cells = [f"{what}, {suffix[1:].upper()}", name, took, *ratios, peak]
+                print("| " + " | ".join(cells) + " |", flush=True)
+
+
+def compared(path: Path) -> None:
+    """Print how long each way takes for one file."""
+    lines = sum(1 for _ in path.open("rb"))
+    print(f"{path.name}: {lines:,} lines, {path.stat().st_size / 1e6:.1f} MB\n")
+    print("| reader | seconds | lines/s | peak MB |\n|---|--:|--:|--:|")
+    for name, way in (ways_of(path) | STATS).items():
+        if found := measured(path, way):
+            took, peak = found
+            print(f"| {name} | {took:.2f} | {lines / took:,.0f} | {peak:,.0f} |", flush=True)
+
+
 def main() -> None:
-    """Read the file in each way and print a table."""
+    """Read a file, or data of growing sizes, in each way and print a table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, help="JSON lines")
-    options = parser.parse_args()
+    parser.add_argument("--data", type=Path, help="JSON Lines or CSV")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[1, 10, 100])
+    given = parser.parse_args()
+    if given.data:
+        compared(given.data)
+        return
     with tempfile.TemporaryDirectory() as folder:
-        path = options.data or made(Path(folder))
-        lines = sum(1 for _ in path.open("rb"))
-        print(f"{path.name}: {lines:,} lines, {path.stat().st_size / 1e6:.1f} MB\n")
-        print(f"{'way':<10} {'seconds':>8} {'lines/s':>9} {'x json':>7} {'peak MB':>8}")
-        least = None
-        for name, way in WAYS.items():
-            if name == "datasets" and not importlib.util.find_spec("datasets"):
-                continue
-            took, peak = measured(path, way)
-            least = least or took
-            rate, ratio = lines / took, took / least
-            print(f"{name:<10} {took:>8.2f} {rate:>9,.0f} {ratio:>7.1f} {peak:>8.0f}")
+        grown(Path(folder), tuple(given.sizes))
 
 
 if __name__ == "__main__":

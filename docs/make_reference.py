@@ -1,4 +1,4 @@
-"""Write the pages of reference that come from the code: commands, recipe and solvers.
+"""Write the pages of reference that come from the code: commands, recipe, solvers and formats.
 
 `python docs/make.py` runs this; `tests/test_docs.py` fails when a page is not what it writes.
 """
@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields
+from importlib import import_module
+from inspect import cleandoc
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +18,9 @@ import click
 
 from winosmith.build import Recipe
 from winosmith.cli._main import group
+from winosmith.formats import FORMATS, Writer
 from winosmith.options import schema, words
+from winosmith.problem import Claim, Problem
 from winosmith.solver_rule import KINDS, LEARNERS, SolverRule
 
 HERE = Path(__file__).resolve().parent / "reference"
@@ -157,10 +162,64 @@ def _assigned(name: str, key: dict[str, Any]) -> str:
     return f"# {name} =" if key["default"] is None else f"{name} = {json.dumps(key['default'])}"
 
 
+def formats_page() -> str:
+    """Return the page of the formats: its tables and their sections come from the modules."""
+    text = (HERE / "formats.md").read_text("utf-8")
+    parts = {"formats": _formats(), "containers": _sections(CONTAINERS), "sections": _of_formats()}
+    for name, made in parts.items():
+        begin, end = f"<!-- {name}: generated -->\n", f"<!-- end of {name} -->"
+        before, rest = text.split(begin)
+        text = f"{before}{begin}\n{made}\n{end}{rest.partition(end)[2]}"
+    return text
+
+
+def _formats() -> str:
+    head = "| format | content | recognised by | if written, keeps |\n|---|---|---|---|\n"
+    return head + "".join(
+        f"| `{known.name}` | {known.title} | {_listed(known.needs) or 'other signs'} | "
+        f"{_kept(known.writer) if known.writer else 'only read'} |\n"
+        for known in FORMATS
+    )
+
+
+def _kept(writer: Writer) -> str:
+    known = {field.name for kind in (Problem, Claim) for field in fields(kind)}
+    return "everything" if writer.keeps == known else _listed(writer.keeps)
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in sorted(names))
+
+
+def _of_formats() -> str:
+    """Return the docstrings of the formats' modules, each with the names of its formats."""
+    modules: dict[str, list[str]] = {}
+    for known in FORMATS:
+        modules.setdefault(known.read.__module__, []).append(f"`{known.name}`")
+    return _sections({module: ", ".join(names) for module, names in modules.items()})
+
+
+def _sections(titles: Mapping[str, str]) -> str:
+    """Return the docstring of each module below its title, or its first sentence as the title."""
+    parts = []
+    for module, title in titles.items():
+        lead, _, text = cleandoc(import_module(module).__doc__ or "").partition("\n\n")
+        body = f"{lead}\n\n{text}" if title else text
+        parts.append(f"### {title or lead.removesuffix('.')}\n\n{body.rstrip()}\n")
+    return "\n".join(parts)
+
+
+CONTAINERS = dict.fromkeys(
+    f"winosmith.data.{name}"
+    for name in "_json _delimited _workbook _tables _xml _bytes _source".split()
+)
+"""The modules of containers, in the order of the page; their docstrings have titles."""
+
 PAGES = {
     HERE / "cli.md": cli_page,
     HERE / "recipe.md": recipe_page,
     HERE / "solvers.md": solvers_page,
+    HERE / "formats.md": formats_page,
 }
 """The pages, and what makes each."""
 

@@ -42,7 +42,7 @@ FIXED = {
 """By package, the first version without a published vulnerability, and the last advisory for it."""
 
 USERS = {"models", "chat", "cluster", "language", "stability", "print", "release", "inspect", "web"}
-USERS |= {"postgres", "zstd"}
+USERS |= {"postgres", "xlsx", "zstd"}
 """The extras that are not for developing."""
 
 

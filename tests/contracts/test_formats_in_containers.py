@@ -25,6 +25,7 @@ from winosmith.errors import FormatError
 pyarrow = needed("pyarrow")
 datasets = needed("datasets")
 zstandard = needed("zstandard")
+openpyxl = needed("openpyxl")
 feather = needed("pyarrow.feather")
 parquet = needed("pyarrow.parquet")
 
@@ -129,6 +130,39 @@ def _arrow(records: Records, how: str) -> bytes:
     return bytes(sink.getvalue())
 
 
+def _workbook(records: Records) -> bytes:
+    """Return a workbook with an empty second sheet, as Excel once wrote."""
+    book, file = openpyxl.Workbook(), io.BytesIO()
+    names = [*_columns(records)]
+    book.active.append(names)
+    for record in records:
+        values = [record.get(name) for name in names]
+        book.active.append([json.dumps(v) if isinstance(v, list | dict) else v for v in values])
+    book.create_sheet("Sheet2")
+    book.save(file)
+    return file.getvalue()
+
+
+class Polars:
+    """The methods of a table of polars that are asked for."""
+
+    def __init__(self, records: Records):
+        self._table = pyarrow.Table.from_pylist(list(records))
+        self.columns = self._table.column_names
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return its columns, as polars does."""
+        return dict(zip(self.columns, self._table.columns, strict=True))
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._table.__arrow_c_stream__(requested_schema)
+
+
+def _splits(records: Records, folder: Path) -> Stored:
+    first, last = (datasets.Dataset.from_list(list(r)) for r in (records[:-1], records[-1:]))
+    return Stored(datasets.DatasetDict(train=first, test=last), "<DatasetDict>/test, row 1")
+
+
 CONTAINERS: dict[str, Callable[[Records, Path], Stored]] = {
     "JSON Lines": _in_file(_lines),
     "JSON array": _in_file(lambda records: _array(records).encode(), above=1),
@@ -158,6 +192,9 @@ CONTAINERS: dict[str, Callable[[Records, Path], Stored]] = {
     "DatasetDict": _in_memory(
         lambda records: datasets.DatasetDict(train=datasets.Dataset.from_list(list(records)))
     ),
+    "DatasetDict of splits": _splits,
+    "polars": _in_memory(Polars),
+    "XLSX": _in_file(_workbook, above=1, unit="row"),
     "Parquet": _in_file(lambda records: _arrow(records, "parquet"), unit="row"),
     "Feather": _in_file(lambda records: _arrow(records, "feather"), unit="row"),
     "Arrow file": _in_file(lambda records: _arrow(records, "file"), unit="row"),

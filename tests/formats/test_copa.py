@@ -50,3 +50,16 @@ def test_the_document_type_is_not_fetched(data_dir: Path, tmp_path: Path) -> Non
     (tmp_path / "copa.xml").write_bytes((data_dir / "copa/copa-dev.xml").read_bytes())
     assert not (tmp_path / "copa.dtd").exists()
     assert len(formats.read(tmp_path / "copa.xml")) == 500
+
+
+def test_labels_may_be_names_of_choices() -> None:
+    """Hugging Face's `super_glue` has classes, "choice1" and "choice2", and -1 for no label."""
+    row = {
+        "premise": "It fell.",
+        "choice1": "It broke.",
+        "choice2": "It flew.",
+        "question": "effect",
+    }
+    labels = ("choice1", "choice2", -1, 1, "0")
+    copa = formats.read([{**row, "idx": n, "label": label} for n, label in enumerate(labels)])
+    assert copa.answers == (0, 1, None, 1, 0)

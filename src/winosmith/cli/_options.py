@@ -118,13 +118,19 @@ _READING = {"pair_by": _PAIR_BY, **_COLUMNS, "encoding": _ENCODING, "skip_bad": 
 
 
 class _Data(click.Path):
-    """A file, a folder or "-"; or a pattern of files, such as "part-*.jsonl"."""
+    """A file, a folder or "-"; a pattern of files ("part-*.jsonl"); a sheet ("quiz.xlsx#One")."""
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> str | bytes | os.PathLike[str]:
         is_pattern = glob.has_magic(value) and glob.glob(value, recursive=True)  # noqa: PTH207
-        return str(value) if is_pattern else super().convert(value, param, ctx)
+        if is_pattern:
+            return str(value)
+        from winosmith.data import SHEET
+
+        sheet = SHEET.fullmatch(value)
+        found = super().convert(sheet[1] if sheet else value, param, ctx)
+        return str(value) if sheet else found
 
 
 DATA = _Data(exists=True, allow_dash=True)

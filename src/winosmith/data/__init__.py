@@ -20,11 +20,13 @@ from winosmith.data._json import (
     members,
 )
 from winosmith.data._place import Place, Row
-from winosmith.data._rows import Kind, Readable, Rows, joined, read
+from winosmith.data._rows import SHEET, Kind, Readable, Rows, joined, read
 from winosmith.data._source import CONTROLS, Source
+from winosmith.data._tables import cell
 
 __all__ = [
     "CONTROLS",
+    "SHEET",
     "Delimited",
     "Kind",
     "Place",
@@ -36,6 +38,7 @@ __all__ = [
     "are_records",
     "array_records",
     "by_columns",
+    "cell",
     "column_records",
     "content",
     "id_records",

@@ -1,4 +1,10 @@
-"""The bytes of files, unpacked if they are compressed: gzip, bzip2, xz, Zstandard, zip."""
+"""Compressed files, and several files.
+
+gzip, bzip2, xz, zip and Zstandard (`pip install 'winosmith[zstd]'`) are unpacked, whatever the
+name: up to 64 MiB, or 300 times the size. A list of paths (in Python), a folder (its files with
+extensions of data), a glob, or the files of a zip archive are one data set, of one format. `-` is
+standard input.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +35,7 @@ _OPENERS: dict[bytes, Any] = {
     b"BZh": bz2.open,
     b"\xfd7zXZ\x00": lzma.open,
 }
-_ZSTANDARD, _ZIP = b"\x28\xb5\x2f\xfd", b"PK\x03\x04"
+_ZSTANDARD, ZIP = b"\x28\xb5\x2f\xfd", b"PK\x03\x04"
 
 _SUFFIXES = (".gz", ".bz2", ".xz", ".zst", ".zip")
 
@@ -126,7 +132,7 @@ def _is_hidden(parts: Sequence[str]) -> bool:
 def _unpacked(file: File, most: int) -> list[File]:
     """Return the file or files that a file unpacks to, of `most` bytes in all."""
     try:
-        if file.raw.startswith(_ZIP):
+        if file.raw.startswith(ZIP):
             return _of_archive(file, most)
         if file.raw.startswith(_ZSTANDARD):
             return [File(file.path, _joined(_of_zstandard(file), most, file.path))]
@@ -142,8 +148,13 @@ def _unpacked(file: File, most: int) -> list[File]:
 def _of_archive(file: File, most: int) -> list[File]:
     found = []
     with zipfile.ZipFile(io.BytesIO(file.raw)) as archive:
-        if "[Content_Types].xml" in archive.namelist():
-            raise FormatError("it is a workbook; save its sheet as CSV in UTF-8", file.path)
+        names = archive.namelist()
+        if "xl/workbook.xml" in names:
+            if sum(member.file_size for member in archive.infolist()) > most:
+                raise too_large(file.path)
+            return [file]
+        if not {"[Content_Types].xml", "META-INF/manifest.xml"}.isdisjoint(names):
+            raise FormatError("it is a document; save its table as XLSX or as CSV", file.path)
         for member in sorted(archive.infolist(), key=lambda one: one.filename):
             if member.is_dir() or _is_hidden(PurePosixPath(member.filename).parts):
                 continue
@@ -186,9 +197,12 @@ def _joined(pieces: Iterable[bytes], most: int, path: str) -> bytes:
     for piece in pieces:
         found += piece
         if len(found) > most:
-            raise FormatError(
-                f"it unpacks to more than {_TIMES} times its size; if that is meant, unpack it "
-                "first",
-                path,
-            )
+            raise too_large(path)
     return bytes(found)
+
+
+def too_large(path: str) -> FormatError:
+    """Return the error for a file that unpacks to far more than records do."""
+    return FormatError(
+        f"it unpacks to more than {_TIMES} times its size; if that is meant, unpack it first", path
+    )

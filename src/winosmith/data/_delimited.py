@@ -1,4 +1,9 @@
-"""Records as lines of cells: CSV, TSV, and the like."""
+"""Lines of cells: CSV, TSV, or with semicolons.
+
+A first line `sep=;` names the separator. Quotation marks enclose cells, or are text if all lines
+have the same cells without them. An apostrophe that prevents a spreadsheet from running a cell as a
+formula is removed.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 from winosmith.data._place import Place, Row
 from winosmith.data._source import Source
@@ -127,17 +133,9 @@ class Delimited:
             if not any(cell.strip() for cell in cells):
                 continue
             if not names:
-                names = _names(cells, path, first + above + 1)
+                names = column_names(cells, path, first + above + 1)
                 continue
-            while len(cells) > len(names) and not cells[-1].strip():
-                cells.pop()
-            place, raw = self._part(starts, first, reader.line_num, above, path)
-            if len(cells) == len(names):
-                texts = map(unguarded, cells) if "'" in raw else cells
-                yield Row(place, raw, dict(zip(names, texts, strict=True)))
-            else:
-                reason = f"the row has {len(cells)} cells; the header has {len(names)}"
-                yield Row(place, raw, None, reason)
+            yield fitted(cells, names, *self._part(starts, first, reader.line_num, above, path))
 
     def _part(
         self, starts: list[int], first: int, last: int, above: int, path: str
@@ -156,12 +154,32 @@ def _cells(line: str, separator: str) -> list[str]:
         return []
 
 
-def _names(cells: list[str], path: str, line: int) -> list[str]:
+def column_names(
+    cells: Sequence[str], path: str, number: int, unit: Literal["line", "row"] = "line"
+) -> list[str]:
+    """Return the names of the columns of a header.
+
+    Raises:
+        FormatError: two are the same.
+    """
     full = next(n for n in range(len(cells), 0, -1) if cells[n - 1].strip())
     # A spreadsheet writes columns that were emptied; one alone may have been left unnamed.
     cells = cells[:full] if len(cells) - full > 1 else cells
     names = [unguarded(cell).strip() for cell in cells]
     twice = next((name for name, n in Counter(names).items() if n > 1), None)
     if twice is not None:
-        raise FormatError(f"the column {twice!r} occurs twice", path, line)
+        raise FormatError(f"the column {twice!r} occurs twice", path, number, unit)
     return names
+
+
+def fitted(
+    cells: list[str], names: Sequence[str], place: Place, raw: str
+) -> Row[Mapping[str, str]]:
+    """Return a row of cells by the columns' names, or the reason why they don't fit them."""
+    while len(cells) > len(names) and not cells[-1].strip():
+        cells.pop()
+    if len(cells) != len(names):
+        reason = f"the row has {len(cells)} cells; the header has {len(names)}"
+        return Row(place, raw, None, reason)
+    texts = map(unguarded, cells) if "'" in raw else cells
+    return Row(place, raw, dict(zip(names, texts, strict=True)))

@@ -1,10 +1,16 @@
-"""Records as JSON: one a line, in an array, by columns, by ids, or one object."""
+"""JSON Lines, or a file of JSON.
+
+A file of JSON is an array of records, or an object: its list of records, lists by columns, records
+by their ids, or itself a record. A key that an object has twice is refused, since only one of its
+values could count; so are NaN and Infinity, which JSON does not have.
+"""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 from winosmith.data._place import Place, Row
@@ -20,11 +26,19 @@ _SPLIT = {"columns", "index", "data"}
 
 
 class Member(NamedTuple):
-    """A value of an object, and where it is in the text, [start, end)."""
+    """An element of an array, or a name or value of an object; or why the rest can't be read.
+
+    Attributes:
+        start: where it is in the text, [start, end).
+        end: where it ends.
+        value: of it.
+        fault: why it and the rest can't be read; "" if they can.
+    """
 
     start: int
     end: int
     value: Any
+    fault: str = ""
 
 
 def line_records(source: Source) -> Iterator[Row[Record]]:
@@ -57,32 +71,43 @@ def array_records(source: Source, start: int | None = None) -> Iterator[Row[Reco
         raw = source.slice(1, 1)
         yield Row(Place(path, 1, "line", 0, len(raw)), raw, None, "this is not a JSON array")
         return
-    at = _after_space(text, text.index("[", start) + 1)
-    counted = 0
-    is_parted = "\n" in text.strip()
-    place = Place(path, int(is_parted), "line" if is_parted else "row")
-    while text[at : at + 1] != "]":
-        step = text.count("\n", counted, at) if place.unit == "line" else 1
-        place, counted = place._replace(number=place.number + step, start=at), at
+    in_lines = "\n" in text.strip()
+    begin = text.index("[", start)
+    number, counted = (1, 0) if in_lines else (0, begin)
+    for at, end, record, fault in _elements(text, begin):
+        number += text.count("\n", counted, at) if in_lines else 1
+        counted = at
+        place, raw = Place(path, number, "line" if in_lines else "row", at, end), text[at:end]
+        if fault or not isinstance(record, dict):
+            yield Row(place, raw, None, fault or _not_an_object(raw))
+        else:
+            yield Row(place, raw, record)
+
+
+def _elements(text: str, begin: int) -> Iterator[Member]:
+    """Yield what is between the brackets or braces that begin at an offset.
+
+    Of an object, names and values are yielded by turns.
+    """
+    close, marks = ("]", ",,") if text[begin] == "[" else ("}", ":,")
+    at, n = _after_space(text, begin + 1), 0
+    while text[at : at + 1] != close or (n % 2 and close == "}"):
         try:
-            record, end = DECODER.raw_decode(text, at)
+            value, end = DECODER.raw_decode(text, at)
         except (ValueError, RecursionError) as error:
             what = "brackets nested too deep" if isinstance(error, RecursionError) else error
             why = f"this is not JSON, and nothing after it can be read: {what}"
-            yield Row(place._replace(end=len(text)), text[at:], None, why)
+            yield Member(at, len(text), None, why)
             return
-        place, raw = place._replace(end=end), text[at:end]
-        if isinstance(record, dict):
-            yield Row(place, raw, record)
-        else:
-            yield Row(place, raw, None, _not_an_object(raw))
+        yield Member(at, end, value)
         at = _after_space(text, end)
-        if text[at : at + 1] == ",":
+        if text[at : at + 1] == marks[n % 2]:
             at = _after_space(text, at + 1)
-        elif text[at : at + 1] != "]":
+        elif text[at : at + 1] != close or marks[n % 2] == ":":
             why = "the array does not end; the file may be cut short"
-            yield Row(place._replace(start=at, end=len(text)), text[at:], None, why)
+            yield Member(at, len(text), None, why)
             return
+        n += 1
 
 
 def _not_an_object(raw: str) -> str:
@@ -96,12 +121,9 @@ def _after_space(text: str, at: int) -> int:
 
 def has_lines(source: Source) -> bool:
     """Return whether the first line is a record of its own, with more lines after it."""
-    lines = source.lines()
-    _, first = next(lines)
-    if next(lines, None) is None:
-        return False
+    (_, first), *more = islice(source.lines(), 2)
     try:
-        return isinstance(DECODER.decode(first.strip()), dict)
+        return bool(more) and isinstance(DECODER.decode(first.strip()), dict)
     except (ValueError, RecursionError):
         return False
 
@@ -109,27 +131,19 @@ def has_lines(source: Source) -> bool:
 def members(source: Source) -> dict[str, Member]:
     """Return the values of a file that is one JSON object; nothing if it is something else."""
     text = source.text
-    held: dict[str, Member] = {}
     if not source.start.startswith("{") or has_lines(source):
-        return held
-    try:
-        at = _after_space(text, text.index("{") + 1)
-        while text[at : at + 1] != "}":
-            name, end = DECODER.raw_decode(text, at)
-            colon = _after_space(text, end)
-            if not isinstance(name, str) or text[colon : colon + 1] != ":" or name in held:
-                return {}
-            at = _after_space(text, colon + 1)
-            value, end = DECODER.raw_decode(text, at)
-            held[name] = Member(at, end, value)
-            at = _after_space(text, end)
-            if text[at : at + 1] == ",":
-                at = _after_space(text, at + 1)
-            elif text[at : at + 1] != "}":
-                return {}
-    except (ValueError, RecursionError):
         return {}
-    return {} if text[at + 1 :].strip() else held
+    begin = text.index("{")
+    found = [*_elements(text, begin)]
+    held = {
+        name.value: value
+        for name, value in zip(found[::2], found[1::2], strict=False)
+        if isinstance(name.value, str)
+    }
+    if any(one.fault for one in found) or 2 * len(held) < len(found):
+        return {}
+    end = found[-1].end if found else begin + 1
+    return {} if text[end:].strip() != "}" else held
 
 
 def one_record(source: Source, held: Mapping[str, Member]) -> Iterator[Row[Record]]:
@@ -142,7 +156,7 @@ def one_record(source: Source, held: Mapping[str, Member]) -> Iterator[Row[Recor
 
 def id_records(source: Source, held: Mapping[str, Member]) -> Iterator[Row[Record]]:
     """Yield each value of an object of objects, with its name as `id`."""
-    for name, (start, end, value) in held.items():
+    for name, (start, end, value, _) in held.items():
         row = {"id": name, **value}
         place = Place(str(source.path), _line(source, start), "line", start, end)
         yield Row(place, canonical(row), row)

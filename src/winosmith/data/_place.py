@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Generic, Literal, NamedTuple, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 T = TypeVar("T")
 
@@ -52,3 +52,7 @@ class Row(NamedTuple, Generic[T]):
     raw: str
     values: T | None
     reason: str | None = None
+
+    def with_values(self, values: Any) -> Row[Any]:
+        """Return the row with other values."""
+        return self._replace(values=values)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -22,8 +23,8 @@ from winosmith.data._json import (
 )
 from winosmith.data._place import Row
 from winosmith.data._source import Source
-from winosmith.data._tables import is_stored, is_table, stored_rows, table_name, table_rows
-from winosmith.data._text import blocks
+from winosmith.data._tables import is_stored, is_table, several_tables, stored_rows, table_rows
+from winosmith.data._workbook import is_workbook, sheet_rows
 from winosmith.data._xml import elements
 from winosmith.errors import FormatError
 
@@ -36,8 +37,12 @@ Kind = Literal["lines", "array", "object", "delimited", "xml", "table"]
 _LOOK = 20
 """The number of rows that are searched for a first good one, so that a bad one hides no format."""
 
-_DATA = frozenset(".json .jsonl .ndjson .csv .tsv .txt .xml .parquet .arrow .feather".split())
+_DATA = frozenset(".json .jsonl .ndjson .csv .tsv .txt .xlsx .xml .parquet .arrow .feather".split())
 """The extensions of data, by which the files of a folder are chosen."""
+
+
+SHEET = re.compile(r"(.+\.xlsx)#(.+)", re.IGNORECASE)
+"""A workbook and one of its sheets, such as "quiz.xlsx#Level 1"."""
 
 
 @dataclass(frozen=True)
@@ -67,11 +72,6 @@ class Rows:
     def is_typed(self) -> bool:
         """Whether values have types; the cells of a delimited text are all texts."""
         return self.kind != "delimited"
-
-    @property
-    def is_tabular(self) -> bool:
-        """Whether each row has the same names, so that a missing value is None."""
-        return self.kind in ("table", "delimited")
 
     @property
     def name(self) -> str:
@@ -105,13 +105,13 @@ class Rows:
     def blocks(self) -> Iterator[Row[list[str]]]:
         """Yield the lines of each block between empty lines."""
         for source in self.sources:
-            yield from blocks(source)
+            yield from source.blocks()
 
     def may_have(self, names: Iterable[str]) -> bool:
         """Return whether a row may have a value of one of these names."""
         if self.parts:
             return any(part.may_have(names) for part in self.parts)
-        if self.is_tabular or self.source is None:
+        if self.kind in ("table", "delimited") or self.source is None:
             return not set(names).isdisjoint(self.names)
         return any(f'"{name}"' in self.source.text for name in names)
 
@@ -144,24 +144,33 @@ def read(data: Readable, *, encoding: str | None = None) -> Rows:
     if isinstance(data, str | PathLike):
         return _of_paths([str(data)], str(data), encoding)
     if is_table(data):
-        return Rows(table_name(data), "table", lambda: table_rows(data))
+        return _of_table(data, f"<{type(data).__name__}>")
     if isinstance(data, Sequence) and data and all(isinstance(one, str | PathLike) for one in data):
         paths = [str(one) for one in data]
         return _of_paths(paths, paths[0], encoding)
     raise FormatError(f"a path or a table is needed, not {data!r}"[:200])
 
 
+def _of_table(data: Any, path: str) -> Rows:
+    if tables := several_tables(data):
+        names = {name: path if len(tables) == 1 else f"{path}/{name}" for name in tables}
+        return joined([_of_table(tables[name], part) for name, part in names.items()], path)
+    return Rows(path, "table", lambda: table_rows(data, path))
+
+
 def _of_paths(paths: Sequence[str], name: str, encoding: str | None) -> Rows:
     found = [_of_file(file, encoding) for path in paths for file in _files(path)]
-    return found[0] if len(found) == 1 else joined(found, name)
+    return joined(found, name)
 
 
 def _files(path: str) -> list[File]:
     if path == STANDARD_INPUT:
         return [File("<stdin>", one.raw) for one in files(path)]
+    if sheet := SHEET.fullmatch(path):
+        return [File(f"{file.path}#{sheet[2]}", file.raw) for file in files(sheet[1])]
     given = expanded(path)
     if Path(path).is_dir():
-        given = [one for one in given if _is_data(one)]
+        given = [one for one in given if not _DATA.isdisjoint(Path(one.lower()).suffixes[-2:])]
         if not given:
             raise FormatError(
                 f"the folder has no data: no file ends in {', '.join(sorted(_DATA))}", path
@@ -169,12 +178,10 @@ def _files(path: str) -> list[File]:
     return [file for one in given for file in files(one)]
 
 
-def _is_data(path: str) -> bool:
-    return any(suffix in _DATA for suffix in map(str.lower, Path(path).suffixes[-2:]))
-
-
 def joined(parts: Sequence[Rows], path: str) -> Rows:
-    """Return the rows of several containers as one."""
+    """Return the rows of several containers as one; those of one as they are."""
+    if len(parts) == 1:
+        return parts[0]
     return Rows(
         path,
         parts[0].kind,
@@ -186,6 +193,9 @@ def joined(parts: Sequence[Rows], path: str) -> Rows:
 def _of_file(file: File, encoding: str | None) -> Rows:
     if is_stored(file.raw):
         return Rows(file.path, "table", lambda: stored_rows(file))
+    if is_workbook(file.raw):
+        path, header, rows = sheet_rows(file)
+        return Rows(path, "delimited", lambda: iter(rows), header=header)
     return _of_source(Source(file.path, file.raw, encoding))
 
 

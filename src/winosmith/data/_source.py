@@ -1,4 +1,10 @@
-"""The text of one file, decoded: `Source`."""
+"""The encoding of a text.
+
+It is UTF-8, or UTF-16 or UTF-32 with a byte-order mark, or what an XML file declares. A file in
+Windows-1252 is recognised and refused, with the command that converts it;
+`--encoding cp1252` (in Python `encoding="cp1252"`) reads it, and any other encoding that you name.
+Only line feeds end a line, so that U+2028 and its like may be in a sentence.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +15,7 @@ from functools import cached_property
 from pathlib import Path
 
 from winosmith.data._bytes import content
+from winosmith.data._place import Place, Row
 from winosmith.errors import FormatError
 
 _DECLARED = re.compile(rb"""<\?xml[^>]*encoding=["']([A-Za-z0-9._-]+)["']""")
@@ -20,6 +27,12 @@ _WIDE = {
     codecs.BOM_UTF16_BE: "utf-16",
 }
 """Byte-order marks; that of UTF-32 begins as that of UTF-16 does, so it is first."""
+
+_BLOCK = re.compile(r"(?:^[^\S\n]*\S.*\n?)+", re.MULTILINE)
+"""Lines that are not empty."""
+
+_UNMARKED = {"0111": "utf-32le", "1110": "utf-32be", "0101": "utf-16le", "1010": "utf-16be"}
+"""Encodings by which of the first four bytes are zeros, without a byte-order mark."""
 
 CONTROLS = re.compile(r"[\x80-\x9f]")
 """Characters that Latin-1 has for the bytes at which cp1252 has quotes and dashes."""
@@ -73,6 +86,19 @@ class Source:
             at, number = end + 1, number + 1
         yield number, at, text[at:].rstrip("\r")
 
+    def blocks(self) -> Iterator[Row[list[str]]]:
+        r"""Yield the lines of each block between empty lines.
+
+        >>> [row.values for row in Source("a.txt", b"a\nb\n\n\nc").blocks()]
+        [['a', 'b'], ['c']]
+        """
+        number, counted = 1, 0
+        for found in _BLOCK.finditer(self.text):
+            number += self.text.count("\n", counted, found.start())
+            counted, raw = found.start(), found[0].rstrip()
+            place = Place(str(self.path), number, "line", counted, counted + len(raw))
+            yield Row(place, raw, [line.rstrip("\r") for line in raw.split("\n")])
+
     def slice(self, first: int, last: int) -> str:
         """Return the lines from `first` to `last`, 1-based and both included."""
         starts = self.starts
@@ -104,23 +130,19 @@ _NO_TEXT = {
 _NO_DATA = ("<!doctype html", "<html")
 
 
-def _refuse_others(raw: bytes, path: Path) -> None:
-    """Refuse a file that is not text, or not data, with what to do."""
+def _decoded(raw: bytes, path: Path, encoding: str | None) -> str:
     for start, what in _NO_TEXT.items():
         if raw.startswith(start):
             raise FormatError(what, path)
     if raw[:1000].decode("latin-1").lstrip().casefold().startswith(_NO_DATA):
         raise FormatError("it is a web page, not data; download the file itself", path)
-
-
-def _decoded(raw: bytes, path: Path, encoding: str | None) -> str:
-    _refuse_others(raw, path)
     if encoding is not None:
         return _in(raw, encoding, path, "as it is said to be")
     for mark, wide in _WIDE.items():
         if raw.startswith(mark):
             return _in(raw, wide, path, "as its byte-order mark says")
-    if unmarked := _without_mark(raw):
+    zeros = "".join("01"[byte == 0] for byte in raw[:4])
+    if unmarked := _UNMARKED.get(zeros):
         raise _other_encoding(unmarked.upper(), unmarked, path)
     try:
         return raw.decode("utf-8-sig")
@@ -148,17 +170,6 @@ def _other_encoding(name: str, codec: str, path: Path, line: int | None = None) 
         path,
         line,
     )
-
-
-def _without_mark(raw: bytes) -> str | None:
-    """Return the encoding of wide text without a byte-order mark, by where its zeros are."""
-    zeros = [not byte for byte in raw[:4]]
-    return {
-        (False, True, True, True): "utf-32le",
-        (True, True, True, False): "utf-32be",
-        (False, True, False, True): "utf-16le",
-        (True, False, True, False): "utf-16be",
-    }.get(tuple(zeros))  # type: ignore[arg-type]
 
 
 def _is_western(raw: bytes) -> bool:

@@ -1,6 +1,11 @@
-"""Records as rows of tables: in memory, of any library, and in files of Arrow and Parquet.
+"""Tables in files, and in memory.
 
-Values become plain ones of Python; a class that Hugging Face stores as a number becomes its name.
+Files are Parquet, Arrow and Feather (`pip install 'winosmith[release]'`). In memory, a table is a
+DataFrame of pandas or polars, a table of pyarrow, a `datasets.Dataset`, any object with
+`__arrow_c_stream__`, a list of records, or lists by columns. A `datasets.DatasetDict`, or any
+dictionary of tables, is read as a folder is: all splits as one data set, each record with the place
+of its split. A class that Hugging Face stores as a number becomes its name, a date a text of
+ISO 8601.
 """
 
 from __future__ import annotations
@@ -8,6 +13,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import date, time, timedelta
 from typing import Any
 
 from winosmith.data._bytes import File, most_bytes
@@ -16,10 +22,11 @@ from winosmith.data._place import Place, Row
 from winosmith.errors import FormatError, require
 from winosmith.records import parsed
 
-_LIBRARIES = ("pandas", "datasets", "pyarrow", "polars")
-
 _PARQUET, _FEATHER = b"PAR1", b"FEA1"
 _ARROW_FILE, _ARROW_STREAM = b"ARROW1", b"\xff\xff\xff\xff"
+
+_METHODS = ("reset_index", "with_format", "__arrow_c_stream__")
+"""What tables of pandas, of `datasets`, and of Arrow, pyarrow and polars have."""
 
 Classes = Mapping[str, Mapping[int, str]]
 """The names of classes, by column and number."""
@@ -29,9 +36,9 @@ def is_table(data: object) -> bool:
     """Return whether this is a table in memory: of a library, records, or lists by columns."""
     if isinstance(data, list | tuple):
         return all(isinstance(record, Mapping) for record in data)
-    if isinstance(data, Mapping) or hasattr(data, "__arrow_c_stream__"):
+    if isinstance(data, Mapping):
         return True
-    return type(data).__module__.split(".")[0] in _LIBRARIES
+    return type(data).__name__ != "Series" and any(hasattr(data, name) for name in _METHODS)
 
 
 def is_stored(raw: bytes) -> bool:
@@ -44,42 +51,40 @@ def table_name(data: object) -> str:
     return f"<{type(data).__name__}>"
 
 
-def table_rows(data: Any) -> Iterator[Row[Record]]:
+def several_tables(data: object) -> dict[str, Any]:
+    """Return the tables of a collection by name, such as the splits of a `DatasetDict`."""
+    if not isinstance(data, Mapping) or not all(map(is_table, data.values())):
+        return {}
+    if all(isinstance(one, list | tuple) for one in data.values()):
+        return {}
+    return {str(name): table for name, table in data.items()}
+
+
+def table_rows(data: Any, path: str) -> Iterator[Row[Record]]:
     """Yield the rows of a table in memory, each with its 1-based number.
 
     Raises:
-        FormatError: it is a collection of several tables, or has neither rows nor columns.
+        FormatError: it has neither rows nor columns.
     """
-    path = table_name(data)
-    if isinstance(data, Mapping):
-        data = _of_mapping(data, path)
     classes: Classes = {}
-    if hasattr(data, "to_dict") and hasattr(data, "columns"):
+    records: Iterable[Record] | None = data
+    if isinstance(data, Mapping):
+        records = by_columns({str(name): plain(value) for name, value in data.items()})
+    elif hasattr(data, "reset_index"):
         named = any(name is not None for name in data.index.names)
-        records: Iterable[Record] = (data.reset_index() if named else data).to_dict("records")
+        records = (data.reset_index() if named else data).to_dict("records")
     elif hasattr(data, "with_format"):
-        classes = _class_names(data.features or {})
+        classes = {
+            name: dict(enumerate(feature.names))
+            for name, feature in (data.features or {}).items()
+            if getattr(feature, "names", None)
+        }
         records = data.with_format(None)
     elif hasattr(data, "__arrow_c_stream__"):
         records = require("pyarrow", "release").table(data).to_pylist()
-    else:
-        records = data
-    yield from _numbered(path, records, classes)
-
-
-def _of_mapping(data: Mapping[Any, Any], path: str) -> Any:
-    """Return the one table of several, or the records of lists by columns."""
-    if all(map(is_table, data.values())) and not all(
-        isinstance(one, list | tuple) for one in data.values()
-    ):
-        if len(data) == 1:
-            return next(iter(data.values()))
-        names = ", ".join(map(str, data))
-        raise FormatError(f"this has several tables; give one of them: {names}", path)
-    records = by_columns({str(name): _plain(value) for name, value in data.items()})
     if records is None:
         raise FormatError("this has neither rows nor columns of the same length", path)
-    return records
+    yield from _numbered(path, records, classes)
 
 
 def stored_rows(file: File) -> Iterator[Row[Record]]:
@@ -110,33 +115,21 @@ def _batches(file: File, pyarrow: Any) -> tuple[Iterable[Any], Any]:
         if unpacked > most_bytes(len(file.raw)):
             raise FormatError("it unpacks to far more than its size", file.path)
         return stored.iter_batches(), stored.schema_arrow
-    if file.raw.startswith(_FEATHER):
+    if file.raw.startswith((_FEATHER, _ARROW_FILE)):
         table = require("pyarrow.feather", "release").read_table(buffer)
         return table.to_batches(), table.schema
-    ipc = require("pyarrow.ipc", "release")
-    if file.raw.startswith(_ARROW_STREAM):
-        stream = ipc.open_stream(buffer)
-        return stream, stream.schema
-    opened = ipc.open_file(buffer)
-    return map(opened.get_batch, range(opened.num_record_batches)), opened.schema
+    stream = require("pyarrow.ipc", "release").open_stream(buffer)
+    return stream, stream.schema
 
 
 def _numbered(path: str, records: Iterable[Record], classes: Classes) -> Iterator[Row[Record]]:
     for number, record in enumerate(records, 1):
-        row = {str(name): _plain(value) for name, value in record.items()}
+        row = {str(name): plain(value) for name, value in record.items()}
         for name, names in classes.items():
             if name in row:
                 row[name] = names.get(row[name], row[name])
         raw = json.dumps(row, ensure_ascii=False, separators=(",", ":"), default=str)
         yield Row(Place(path, number, "row"), raw, row)
-
-
-def _class_names(features: Mapping[str, Any]) -> Classes:
-    return {
-        column: dict(enumerate(feature.names))
-        for column, feature in features.items()
-        if getattr(feature, "names", None)
-    }
 
 
 def _classes_of_schema(metadata: Mapping[bytes, bytes]) -> Classes:
@@ -152,8 +145,12 @@ def _classes_of_schema(metadata: Mapping[bytes, bytes]) -> Classes:
         return {}
 
 
-def _plain(value: Any) -> Any:
-    """Return a value of Python; None for a number that is none, as pandas has it."""
+def plain(value: Any) -> Any:
+    """Return a value of Python: None for a number that is none, dates as texts of ISO 8601.
+
+    >>> plain([float("nan"), date(2026, 11, 28), {1: time(9, 30)}])
+    [None, '2026-11-28', {'1': '09:30:00'}]
+    """
     if isinstance(value, str) or value is None:
         return value
     if hasattr(value, "tolist"):  # of numpy or pandas: a scalar, an array or a column
@@ -161,7 +158,26 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and math.isnan(value):
         return None
     if isinstance(value, Mapping):
-        return {str(key): _plain(one) for key, one in value.items()}
+        return {str(key): plain(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    return None if type(value).__name__ in ("NAType", "NaTType") else value
+        return [plain(one) for one in value]
+    if type(value).__name__ in ("NAType", "NaTType"):
+        return None
+    if isinstance(value, date | time):
+        return value.isoformat().removesuffix("T00:00:00")
+    return str(value) if isinstance(value, timedelta) else value
+
+
+def cell(value: Any) -> str:
+    """Return a value as a cell of a text has it.
+
+    >>> [cell(value) for value in ("a", 2, 2.0, None, True, ["a"])]
+    ['a', '2', '2', '', 'true', '["a"]']
+    """
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return ""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)

@@ -1,4 +1,7 @@
-"""Records as elements of XML."""
+"""XML, of the formats that are published as such.
+
+Nothing is fetched, and declared entities are refused.
+"""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from winosmith.data import Readable, Source, content, stem
 from winosmith.formats._answers import option_of_text, readings
 from winosmith.formats._base import Entry, Format, Item, Writer
 from winosmith.formats._columns import AnswerIs, Columns
-from winosmith.formats._detect import FORMATS, detect, format_named, writer_named
+from winosmith.formats._detect import FORMATS, format_named, writer_named
 from winosmith.formats._jsonl import frame, lines
 from winosmith.formats._names import of_answers
 from winosmith.formats._read import (
@@ -52,7 +52,6 @@ __all__ = [
     "alike",
     "content",
     "dataset_of",
-    "detect",
     "format_named",
     "frame",
     "lines",

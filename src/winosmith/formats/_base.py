@@ -9,7 +9,6 @@ back, or raises; `winosmith.formats.losses` lists what the format has no place f
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -19,7 +18,7 @@ from typing import IO, Any, TypeVar
 from xml.etree.ElementTree import Element
 
 from winosmith import data
-from winosmith.data import Place, Record, Rows
+from winosmith.data import Place, Record, Rows, cell
 from winosmith.errors import FormatError, ProblemError
 from winosmith.problem import BLANK, Claim, Problem, Scalar, extra_key
 from winosmith.records import parsed
@@ -78,21 +77,25 @@ class Format:
     Attributes:
         name: the value of `--from` and `--to` ("winogrande").
         title: one line for the help.
-        recognises: returns whether rows are in this format, by the names of the first.
         read: yields the entries of rows, in order.
+        needs: the names that its rows need, by which it is recognised without a `sign`.
+        sign: returns whether rows are in this format, by the names of the first or by their text.
         writer: how it is written; None if it is only read.
-        needs: the names that its rows need, by which it is recognised; empty if other signs are.
         twin_names: the names of values that mark twins, so that twins are found by their texts if
             no row has one of them; None if the reader finds twins by itself.
     """
 
     name: str
     title: str
-    recognises: Callable[[Rows], bool]
     read: Callable[[Rows], Iterable[Entry]]
-    writer: Writer | None = None
     needs: frozenset[str] = frozenset()
+    sign: Callable[[Rows], bool] | None = None
+    writer: Writer | None = None
     twin_names: frozenset[str] | None = None
+
+    def recognises(self, rows: Rows) -> bool:
+        """Return whether rows are in this format."""
+        return self.sign(rows) if self.sign else self.needs <= {*rows.names}
 
 
 def entry(place: Place, raw: str, build: Callable[[], Item]) -> Entry:
@@ -235,11 +238,6 @@ def answer_among(options: Iterable[str], answer: str) -> int:
     return tidied.index(tidy(answer))
 
 
-def recognised(*needs: str) -> Callable[[Rows], bool]:
-    """Return the test whether rows have these names."""
-    return lambda rows: set(needs) <= set(rows.names)
-
-
 def records(rows: Rows, typed: Iterable[str] = ()) -> Iterator[data.Row[Record]]:
     """Yield rows without the names of missing values: None, and empty cells of a text.
 
@@ -247,17 +245,12 @@ def records(rows: Rows, typed: Iterable[str] = ()) -> Iterator[data.Row[Record]]
         rows: of any container.
         typed: the names of values that are not texts; cells of a text under these are read as JSON.
     """
-    if rows.is_typed:
-        for row in rows:
-            if row.values is not None and None in row.values.values():
-                filled = {name: value for name, value in row.values.items() if value is not None}
-                row = row._replace(values=filled)
-            yield row
-        return
+    missing = None if rows.is_typed else ""
     for row in rows:
-        if row.values is not None:
-            filled = {name: value for name, value in row.values.items() if value != ""}
-            filled |= {name: _value(filled[name]) for name in typed if name in filled}
+        if row.values is not None and (not rows.is_typed or None in row.values.values()):
+            filled = {name: value for name, value in row.values.items() if value != missing}
+            if not rows.is_typed:
+                filled |= {name: _value(filled[name]) for name in typed if name in filled}
             row = row._replace(values=filled)
         yield row
 
@@ -291,28 +284,10 @@ def cells(rows: Rows, needed: Iterable[str] = ()) -> Iterator[data.Row[Row]]:
         raise FormatError(
             f"the table has no column {missing[0]!r}", rows.path, 1 if rows.source else None
         )
-    if not rows.is_typed:
-        yield from rows
-        return
     for row in rows:
-        if row.values is not None:
+        if rows.is_typed and row.values is not None:
             row = row._replace(values={name: cell(value) for name, value in row.values.items()})
         yield row
-
-
-def cell(value: Any) -> str:
-    """Return a value as a cell of a text has it.
-
-    >>> [cell(value) for value in ("a", 2, 2.0, None, True, ["a"])]
-    ['a', '2', '2', '', 'true', '["a"]']
-    """
-    if isinstance(value, str):
-        return value
-    if value is None:
-        return ""
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
 
 
 def text_field(record: Record, key: str) -> str:

@@ -6,8 +6,8 @@ their first capital, unless the word is "I": "My body cast a shadow over the gra
 "the sun was rising". No alternative of COPA begins with a name. Stray spaces in five sentences are
 tidied.
 
-Two files hold it: SuperGLUE's JSON Lines (id: `idx`, which restarts in each file) and the authors'
-XML (id: `id`; its document type is not fetched).
+Two files have it: SuperGLUE's JSON Lines (id: `idx`, which restarts in each file; FewGLUE's
+"unlabeled.jsonl" has labels) and the authors' XML (id: `id`; its document type is not fetched).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from typing import Any
 from xml.etree.ElementTree import Element
 
+from winosmith.data import cell
 from winosmith.errors import ProblemError
 from winosmith.formats import _base
 from winosmith.formats._base import Format
@@ -24,7 +25,8 @@ from winosmith.problem import BLANK, Problem
 
 _LINKS = {"cause": "because", "effect": "so"}
 _SPEAKER = re.compile(r"I\b")
-_LABELS = ("0", "1", "choice1", "choice2")
+_CLASSES = {"choice1": 0, "choice2": 1}
+"""The labels' names in Hugging Face's `super_glue`."""
 
 
 def _joined(
@@ -48,23 +50,14 @@ def _inside(choice: str) -> str:
 
 
 def _superglue_problem(record: Mapping[str, Any], position: int) -> Problem:
+    label = record.get("label")
     return _joined(
-        problem_id=_base.cell(record.get("idx", position)),
+        problem_id=cell(record.get("idx", position)),
         premise=_base.text_field(record, "premise"),
         choices=(_base.text_field(record, "choice1"), _base.text_field(record, "choice2")),
         question=_base.text_field(record, "question"),
-        answer=_base.option_number(record.get("label"), 2, first=0),
+        answer=_base.option_number(_CLASSES.get(str(label), label), 2, first=0),
     )
-
-
-def _answer(label: object) -> int | None:
-    """Return the answer of a label, which counts from 0 or is a choice's name; None if withheld."""
-    said = _base.cell(label)
-    if said in ("", "-1"):
-        return None
-    if said not in _LABELS:
-        raise ProblemError(f"the label is {label!r}; it must be 0 or 1")
-    return _LABELS.index(said) % 2
 
 
 def _xml_problem(item: Element, position: int) -> Problem:
@@ -82,14 +75,13 @@ def _xml_problem(item: Element, position: int) -> Problem:
 SUPERGLUE_COPA = Format(
     name="superglue-copa",
     title="SuperGLUE-COPA: premise, choice1, choice2, question",
-    recognises=_base.recognised("premise", "choice1", "choice2"),
-    needs=frozenset({"premise", "choice1", "choice2"}),
     read=lambda rows: _base.built(_base.records(rows), _superglue_problem),
+    needs=frozenset({"premise", "choice1", "choice2"}),
 )
 
 COPA_XML = Format(
     name="copa-xml",
     title="COPA 1.0 as its authors' XML",
-    recognises=lambda rows: "<copa-corpus" in rows.start,
     read=lambda rows: _base.built(rows.elements("item"), _xml_problem),
+    sign=lambda rows: "<copa-corpus" in rows.start,
 )

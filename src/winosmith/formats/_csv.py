@@ -176,7 +176,7 @@ def _recognises(rows: Rows) -> bool:
 CSV = Format(
     name="csv",
     title="a plain table: sentence, option1, option2, answer …",
-    recognises=_recognises,
+    sign=_recognises,
     needs=frozenset(_NEEDS),
     read=lambda rows: _base.built(_base.cells(rows, _NEEDS), _problem),
     writer=Writer(

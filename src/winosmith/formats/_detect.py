@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable, Sequence, Set as AbstractSet
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from winosmith.data import Rows, joined
@@ -12,7 +13,7 @@ from winosmith.formats._base import Format, Writer
 from winosmith.formats._copa import COPA_XML, SUPERGLUE_COPA
 from winosmith.formats._csv import CSV
 from winosmith.formats._dpr import DPR, DPR_TSV
-from winosmith.formats._enclosed import in_list, readings, records_in
+from winosmith.formats._enclosed import readings, records_in
 from winosmith.formats._evograd import EVOGRAD
 from winosmith.formats._jsonl import JSONL
 from winosmith.formats._knowref import KNOWREF
@@ -118,11 +119,6 @@ def found(rows: Rows, name: str | None = None) -> Found:
     return Found(first.format, joined([part.rows for part in parts], rows.path), notes)
 
 
-def detect(rows: Rows) -> Format:
-    """Return the one format of rows; see `found`."""
-    return found(rows).format
-
-
 def _of_part(rows: Rows, known: Format | None) -> Found:
     if known is not QUESTIONS:
         fitting = _fitting(rows, [known] if known else [f for f in FORMATS if f is not QUESTIONS])
@@ -184,7 +180,7 @@ def _no_records(rows: Rows) -> str:
         return "; its records are lists, not objects: give each of their values a name"
     if rows.kind == "object" and len(names := records_in(rows.first)) > 1:
         several = f"; it is one object, whose {names[0]!r} and others hold records"
-        return several + _ROWS.format(in_list(names[0]))
+        return several + _ROWS.format(f"'.[{json.dumps(names[0])}][]'")
     if rows.kind != "lines" or rows.names or rows.source is None:
         return ""
     try:
@@ -197,27 +193,17 @@ def _no_records(rows: Rows) -> str:
 def _nearest(rows: Rows) -> str:
     """Return which format is nearest and what the rows lack for it; "" if none is near."""
     there = {name for name in rows.names if name}
+    alike = {name.casefold(): name for name in sorted(there)}
     of_texts = "csv" if rows.is_typed else "winogrande"  # both need the same names
     some = [known for known in FORMATS if known.needs and known.name != of_texts]
-    near = [known for known in some if _is_near(known.needs, there)]
-    if not near:
-        near = [one for one in some if _is_near(_casefolded(one.needs), _casefolded(there))]
-    if not near:
+    near = [one for one in some if 2 * len(one.needs & there) >= len(one.needs)] or [
+        one for one in some if 2 * sum(n.casefold() in alike for n in one.needs) >= len(one.needs)
+    ]
+    best = min(near, key=lambda one: (len(one.needs - there), -len(one.needs)), default=None)
+    lacks = sorted(best.needs - there) if best else []
+    if not best or not lacks:
         return ""
-    best = min(near, key=lambda known: (len(known.needs - there), -len(known.needs)))
-    lacks = sorted(best.needs - there)
-    if not lacks:
-        return ""
-    alike = {name.casefold(): name for name in sorted(there)}
     named = [repr(name) + (f" (it has {alike[name]!r})" if name in alike else "") for name in lacks]
     what = "key" if rows.is_typed else "column"
     lacking = f"{what}{'s' * (len(named) > 1)} {', '.join(named)}"
     return f"; the nearest is {best.name!r}, for which it lacks the {lacking}"
-
-
-def _is_near(needs: AbstractSet[str], there: AbstractSet[str]) -> bool:
-    return 2 * len(needs & there) >= len(needs)
-
-
-def _casefolded(names: Iterable[str]) -> set[str]:
-    return {name.casefold() for name in names}

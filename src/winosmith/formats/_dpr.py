@@ -3,8 +3,10 @@
 When the pronoun occurs more than once, its first occurrence is the target, as the authors say; 51
 sentences need that rule. Files with "[MASK]" in the pronoun's place (bert-commonsense: WSC273,
 PDP, Winogender) have the same four lines and are read alike; in the WSC273 one the right option
-comes first in every list, so **the order gives the answer away**. No ids: a problem's id is its
-0-based place. Twins are told by their order.
+comes first in every list, so **the order gives the answer away**. In the Winogender one the
+templates alternate, so 15 neighbours pass for twins; `winogender` has the real ones. Options with a
+comma can't be separated. No ids: a problem's id is its 0-based place. Twins are found by their
+order.
 
 The KnowRef-60k benchmark has DPR and WSC273 as tables with two rows a problem. The columns: index,
 sentence1 (up to and with the option), sentence2 (the rest), label, candidate0, candidate1. The
@@ -61,7 +63,7 @@ def _options(listed: str) -> tuple[str, ...]:
     return tuple(map(_base.tidy, listed.split(comma)))
 
 
-def _recognises(rows: Rows) -> bool:
+def _is_dpr(rows: Rows) -> bool:
     first = [*takewhile(str.strip, rows.start.split("\n"))]
     if len(first) != 4:
         return False
@@ -84,12 +86,13 @@ def _noted(found: Entry) -> Entry:
 DPR = Format(
     name="dpr",
     title="DPR and [MASK] files: four lines a problem",
-    recognises=_recognises,
     read=lambda rows: paired(map(_noted, _base.built(rows.blocks(), _problem))),
+    sign=_is_dpr,
 )
 
 
 _OTHER_END = "dpr_tsv.other_end"
+_ANSWERS = {("1", "0"): 0, ("0", "1"): 1, ("", ""): None}
 _COLUMNS = ("index", "sentence1", "sentence2", "label", "candidate0", "candidate1")
 
 
@@ -103,11 +106,14 @@ def _problem_of_rows(found: Sequence[Row]) -> Problem:
     if before != other_before:
         raise ProblemError("the two rows differ before their options")
     after, other_after = (row["sentence2"] for row in found)
+    labels = (found[0]["label"], found[1]["label"])
+    if labels not in _ANSWERS:
+        raise ProblemError(f"the labels are {[*labels]}; one must be 1 and the other 0")
     return Problem(
         id=found[0]["index"],
         sentence=before + BLANK + after,
         options=options,
-        answer=_answer([row["label"] for row in found]),
+        answer=_ANSWERS[labels],
         extra=Extra({_OTHER_END: other_after} if other_after != after else {}),
     )
 
@@ -118,14 +124,6 @@ def _before(text: str, option: str) -> str:
     return text.removesuffix(option)
 
 
-def _answer(labels: Sequence[str]) -> int | None:
-    if labels in (["1", "0"], ["0", "1"]):
-        return labels.index("1")
-    if labels == ["", ""]:
-        return None
-    raise ProblemError(f"the labels are {labels}; one must be 1 and the other 0")
-
-
 def _read_table(rows: Rows) -> list[Entry]:
     pairs = _base.together(_base.cells(rows, _COLUMNS), lambda row: row["index"], "\n")
     return paired(_base.built(pairs, lambda rows, _: _problem_of_rows(rows)))
@@ -134,7 +132,6 @@ def _read_table(rows: Rows) -> list[Entry]:
 DPR_TSV = Format(
     name="dpr-tsv",
     title="DPR and WSC273 of KnowRef-60k: two rows a problem",
-    recognises=_base.recognised(*_COLUMNS),
-    needs=frozenset(_COLUMNS),
     read=_read_table,
+    needs=frozenset(_COLUMNS),
 )

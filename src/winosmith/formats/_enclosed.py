@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -85,11 +84,6 @@ def _of_ids(rows: Rows) -> Reading:
 
 def _has_ids(values: Record) -> bool:
     return len(values) > 1 and all(isinstance(value, dict) for value in values.values())
-
-
-def in_list(name: str) -> str:
-    """Return the filter of jq for the records of one list."""
-    return f"'.[{json.dumps(name)}][]'"
 
 
 def is_row(values: Mapping[str, Any], *, answered: bool | None = None) -> bool:

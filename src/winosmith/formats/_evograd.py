@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from winosmith import data
 from winosmith.data import Rows
 from winosmith.errors import ProblemError
 from winosmith.formats import _base
-from winosmith.formats._base import Entry, Format, Row
+from winosmith.formats._base import Format, Row
 from winosmith.lineage import DISTANCE
 from winosmith.problem import Extra, Lineage, Problem
 
@@ -26,51 +27,44 @@ def is_evograd(rows: Rows) -> bool:
     return set(rows.names) == set(_COLUMNS)
 
 
-def _problem(row: Row, problem_id: str, root: str | None) -> Problem:
+def _problem(row: Row, position: int) -> Problem:
     problem = Problem(
-        id=problem_id,
+        id=row["id"],
         sentence=row["sentence"],
         options=(row["option1"], row["option2"]),
         answer=_base.option_number(row["answer"].strip(), 2),
     )
-    distance = _distance(row)
+    text, root = row["distance"].strip(), row["root"]
+    if not (text.isascii() and text.isdecimal()):
+        raise ProblemError(f"the distance is {text!r}; it must be a whole number from 0")
+    distance = int(text)
     if distance == 0:
         return problem
-    if root is None:
+    if not root:
         return replace(problem, extra=Extra({DISTANCE: distance}))
     return replace(problem, lineage=Lineage(root, root, declared=distance))
 
 
-def _distance(row: Row) -> int:
-    text = row["distance"].strip()
-    if not (text.isascii() and text.isdecimal()):
-        raise ProblemError(f"the distance is {text!r}; it must be a whole number from 0")
-    return int(text)
-
-
-def _read(rows: Rows) -> Iterator[Entry]:
+def _of_families(rows: Rows) -> Iterator[data.Row[Row]]:
+    """Yield the rows with their `id`, and the `root` of their family; "" before the first."""
     table = list(_base.cells(rows, _COLUMNS))
-    indices = [row["index"] for _, _, row, _ in table if row]
-    restarts = len(set(indices)) < len(indices)
-    family, root = -1, None
-    for place, raw, row, reason in table:
-        if row is None:
-            yield Entry(place, raw, reason=reason)
-            continue
-        if row["distance"].strip() == "0":
-            family, root = family + 1, _id(row, max(family + 1, 0), restarts)
-        problem_id = _id(row, max(family, 0), restarts)
-        yield _base.entry(place, raw, lambda: _problem(row, problem_id, root))  # noqa: B023 - called here
-
-
-def _id(row: Row, family: int, restarts: bool) -> str:
-    return f"{family}-{row['index']}" if restarts else row["index"]
+    indices = [row.values["index"] for row in table if row.values]
+    restarts = len({*indices}) < len(indices)
+    family, root = -1, ""
+    for row in table:
+        if row.values:
+            family += row.values["distance"].strip() == "0"
+            index = row.values["index"]
+            own = f"{max(family, 0)}-{index}" if restarts else index
+            root = own if row.values["distance"].strip() == "0" else root
+            row = row.with_values({**row.values, "id": own, "root": root})
+        yield row
 
 
 EVOGRAD = Format(
     name="evograd",
     title="EvoGrad's table, with declared distances",
-    recognises=is_evograd,
+    read=lambda rows: _base.built(_of_families(rows), _problem),
     needs=frozenset(_COLUMNS),
-    read=_read,
+    sign=is_evograd,
 )

@@ -30,9 +30,8 @@ _RELEASED = frozenset({*_ORIGIN, *_OF_RELEASE, "root", "parent", "declared", "ed
 """The columns of a release's Parquet files that are not keys of our lines."""
 
 
-def _recognises(rows: Rows) -> bool:
-    names = set(rows.names)
-    return names >= set(_PROBLEM) or names >= set(_CLAIM)
+def _is_ours(rows: Rows) -> bool:
+    return {*rows.names} >= {*_PROBLEM} or {*rows.names} >= {*_CLAIM}
 
 
 def _read(rows: Rows) -> Iterator[Entry]:
@@ -51,15 +50,12 @@ def _item_of_table(row: Record, position: int) -> Item:
     """Return the item of a row that can't say which of its keys a record lacks."""
     if row.keys() >= _RELEASED and not isinstance(row["extra"], Mapping):
         row = _of_release(row)
-    return _item({name: _whole(value) for name, value in row.items() if _is_given(name, value)}, 0)
-
-
-def _is_given(name: str, value: object) -> bool:
-    return value is not None or name in ("answer", "blank")
-
-
-def _whole(value: Any) -> Any:
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+    record = {
+        name: int(value) if isinstance(value, float) and value.is_integer() else value
+        for name, value in row.items()
+        if value is not None or name in ("answer", "blank")
+    }
+    return _item(record, 0)
 
 
 def _of_release(row: Record) -> dict[str, Any]:
@@ -171,9 +167,9 @@ def _write(items: Iterable[Item], file: IO[str]) -> None:
 JSONL = Format(
     name="winosmith",
     title="our own JSON Lines, one record a line, nothing lost",
-    recognises=_recognises,
-    needs=frozenset({"id", "sentence", "options"}),
     read=_read,
+    needs=frozenset({"id", "sentence", "options"}),
+    sign=_is_ours,
     writer=Writer(
         _write,
         suffix=".jsonl",

@@ -4,10 +4,10 @@ Candidates, answer and original sentence are lists of one text. The answer is `c
 `correct_candidate_idx` contradicts it in 299 of the 1,269 test records, where the sentences show
 that the text is right. The other fields go to `extra`.
 
-Two of the test records are no problems, and are told as such: one has the same name twice, one
-has two pronouns in brackets. 23 records are duplicates, and three have a candidate that is not in
-the sentence: they are kept. `oiginal_id` (the file's spelling) is not unique, so a problem's id is
-its 0-based place.
+Two of the test records are no problems, and are bad records, so that 1,267 of 1,269 are read: one
+has the same name twice, one has two pronouns in brackets. 23 records are duplicates, and three have
+a candidate that is not in the sentence: they are kept. `oiginal_id` (the file's spelling) is not
+unique, so a problem's id is its 0-based place.
 """
 
 from __future__ import annotations
@@ -66,9 +66,9 @@ def _alone(value: object) -> object:
 KNOWREF = Format(
     name="knowref",
     title="KnowRef: a JSON array with the pronoun in brackets",
-    recognises=_base.recognised("sentence_with_pronoun"),
-    needs=frozenset(_CORE),
     read=lambda rows: _base.built(
         _base.records(rows, {*rows.names} - {"sentence_with_pronoun"}), _problem
     ),
+    needs=frozenset(_CORE),
+    sign=lambda rows: "sentence_with_pronoun" in rows.names,
 )

@@ -14,7 +14,6 @@ from itertools import islice
 from typing import Any
 
 from winosmith import data
-from winosmith.formats._base import cell
 from winosmith.formats._columns import Columns, Row, plan_or_none
 from winosmith.formats._names import (
     ASIDE,
@@ -108,7 +107,7 @@ def _parted(told: Told, way: _Way) -> Iterator[Told]:
             yield told._replace(values=None, reason=why)
             return
     for one in _inside(told.values, way):
-        yield data.Row(told.place, cell(one) if way.several else told.raw, one)
+        yield data.Row(told.place, data.cell(one) if way.several else told.raw, one)
 
 
 def _way(rows: Sequence[Row], given: Columns, deep: int) -> _Way | None:

@@ -1,19 +1,21 @@
 """The perturbed WSC (Abdou et al. 2020) as its one table: a row a schema, a column a change.
 
-Each text that is not "-" is a problem: the 285 originals, then the changed ones, kind by kind,
-each with the original as its root, and with what only this file knows in `extra`
-(`perturbed_wsc.kind`, `.pair_number`, `.associative`, `.switchable`). Ids are those of the
-authors' JSON Lines ("q110" is schema 10 in the other voice); the three kinds that are in the table
-alone have their names for ids ("scrambled-10").
+Each text that is not "-" is a problem, 2,898 in all: the 285 originals, then the changed ones, kind
+by kind, each with the original as its root, and with what only this file knows in `extra`
+(`perturbed_wsc.kind`, `.pair_number`, `.associative`, `.switchable`). Ids are those of the authors'
+JSON Lines ("q110" is schema 10 in the other voice); the three kinds that are in the table alone
+have their names for ids ("scrambled-10").
 
 The place of the pronoun is a column too, wrong by some words in 294 of the texts: the pronoun
-nearest to it is read, with a note. Twins are told by their order, like those of the WSC.
+nearest to it is read, with a note. Some texts have quotation marks that quote nothing. Twins are
+found by their order, like those of the WSC; a group of three has one twin.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 from winosmith import data
@@ -57,9 +59,11 @@ def _problem(row: Row, position: int, name: str) -> Problem:
     kind = _KINDS[name]
     pieces = row[kind.text].split()
     at = _pronoun_at(pieces, row[kind.pronoun], row[kind.place])
-    answer = letter_index(row["correct_answer"], 2)
-    told = [(key, row[key]) for key in ("pair_number", "associative", "switchable") if row[key]]
     root = f"{_KINDS['original'].id}{position}"
+    further: list[tuple[str, object]] = [("kind", name)]
+    for key in ("pair_number", "associative", "switchable"):
+        if text := row[key]:
+            further.append((key, int(text) if text.isdecimal() else text))
     return Problem(
         id=f"{kind.id}{position}",
         sentence=" ".join([*pieces[:at], BLANK, *pieces[at + 1 :]]),
@@ -67,15 +71,11 @@ def _problem(row: Row, position: int, name: str) -> Problem:
             _base.tidy(row[f"answer_a{kind.options}"]),
             _base.tidy(row[f"answer_b{kind.options}"]),
         ),
-        answer=answer,
+        answer=letter_index(row["correct_answer"], 2),
         pronoun=pieces[at],
         lineage=None if name == "original" else Lineage(root, root),
-        extra=Extra(_base.scalars([("kind", name), *_numbers(told)], "perturbed_wsc")),
+        extra=Extra(_base.scalars(further, "perturbed_wsc")),
     )
-
-
-def _numbers(told: list[tuple[str, str]]) -> list[tuple[str, object]]:
-    return [(key, int(text) if text.isdecimal() else text) for key, text in told]
 
 
 def _pronoun_at(pieces: list[str], pronoun: str, index: str) -> int:
@@ -98,7 +98,7 @@ def _read(rows: Rows) -> Iterator[Entry]:
 def _of_kind(table: Sequence[data.Row[Row]], name: str) -> Iterator[Entry]:
     for position, (place, raw, row, _) in enumerate(table):
         if row is not None and row[_KINDS[name].text].strip() not in ("", _ABSENT):
-            found = _base.entry(place, raw, lambda: _problem(row, position, name))  # noqa: B023 - called here
+            found = _base.entry(place, raw, partial(_problem, row, position, name))
             yield replace(found, note=_note(row, name)) if found.item else found
 
 
@@ -106,15 +106,16 @@ def _note(row: Row, name: str) -> str | None:
     """Return that the table's place of the pronoun has another word, or None."""
     kind = _KINDS[name]
     pieces, at = row[kind.text].split(), int(row[kind.place])
-    if [piece.casefold() for piece in pieces[at : at + 1]] == [row[kind.pronoun].casefold()]:
+    there = pieces[at] if at < len(pieces) else None
+    if (there or "").casefold() == row[kind.pronoun].casefold():
         return None
-    there = repr(pieces[at]) if at < len(pieces) else "no word"
-    return f"{kind.place!r} is {at}, which is {there}; the nearest {row[kind.pronoun]!r} is read"
+    has = repr(there) if there else "no word"
+    return f"{kind.place!r} is {at}, which is {has}; the nearest {row[kind.pronoun]!r} is read"
 
 
 PERTURBED_WSC = Format(
     name="perturbed-wsc",
     title="perturbed WSC as one table",
-    recognises=_base.recognised("text_original", "pron_index"),
     read=_read,
+    needs=frozenset({"text_original", "pron_index"}),
 )

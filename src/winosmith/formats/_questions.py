@@ -453,7 +453,7 @@ def _problem(draft: _Draft, kind: str | None, keys: Mapping[str, str]) -> Proble
             f"of its {len(draft.options)} choices"
         )
     extra = {
-        keys[name]: value if isinstance(value, _SCALAR) else _base.cell([value])
+        keys[name]: value if isinstance(value, _SCALAR) else data.cell([value])
         for name, value in draft.extra.items() if value is not None and value != ""
     }  # fmt: skip
     return Problem(
@@ -483,7 +483,7 @@ def _write(items: Sequence[Item], file: IO[str]) -> None:
 QUESTIONS = Format(
     name="questions",
     title="rows with question, choices, answer: JSON Lines, one JSON value, a table, Parquet",
-    recognises=recognises,
+    sign=recognises,
     read=lambda rows: read_questions(question_rows(rows)[0], None, rows.path)[0],
     writer=Writer(
         _write,

@@ -11,15 +11,15 @@ import gc
 import json
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from io import StringIO
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypedDict, Unpack
 
 from winosmith import data
-from winosmith.data import Place, Readable, Rows
+from winosmith.data import Place, Readable
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, ProblemError
 from winosmith.formats._answers import without_repeats
@@ -29,7 +29,7 @@ from winosmith.formats._csv import CSV
 from winosmith.formats._detect import found, writer_named
 from winosmith.formats._jsonl import JSONL, lost_blanks
 from winosmith.formats._questions import QUESTIONS, read_questions
-from winosmith.formats._rows import EVERY, counted
+from winosmith.formats._rows import PARSED, reported
 from winosmith.formats._twins import paired_apart, paired_by, refuse_unread_pairs
 from winosmith.formats._winogrande import WINOGRANDE
 from winosmith.lineage import apply_edits, check_lineages, edit_script
@@ -61,23 +61,15 @@ class Losses:
 
     def lines(self, noun: str) -> list[str]:
         """Return a line for each kind: "lost: twin_id in 20 problems, origin author in 40"."""
-        lines = [
-            f"{kind}: " + _listed(counts, noun)
-            for kind, counts in (
-                ("lost", self.lost),
-                ("changed", self.changed),
-                ("added", self.added),
-            )
-            if counts
-        ]
-        return [*lines, f"missing: {_many(self.missing, noun)}"] if self.missing else lines
-
-
-def _listed(counts: Counter[str], noun: str) -> str:
-    first, *others = sorted(counts.items())
-    return ", ".join(
-        [f"{first[0]} in {_many(first[1], noun)}", *(f"{k} in {n}" for k, n in others)]
-    )
+        lines = []
+        for kind, counts in vars(self).items():
+            if kind == "missing" and counts:
+                lines.append(f"missing: {_many(counts, noun)}")
+            elif counts:
+                (name, first), *others = sorted(counts.items())
+                parts = [f"{name} in {_many(first, noun)}", *(f"{k} in {n}" for k, n in others)]
+                lines.append(f"{kind}: {', '.join(parts)}")
+        return lines
 
 
 def _many(count: int, noun: str) -> str:
@@ -108,17 +100,14 @@ def losses(written: Sequence[Item], read_back: Sequence[Item]) -> Losses:
 def _parts(item: Item) -> dict[str, Any]:
     """Return the filled fields of an item, those inside `origin`, `lineage`, `extra` by name."""
     record = problem_record(item) if isinstance(item, Problem) else claim_record(item)
-    parts: dict[str, Any] = {}
-    for name, value in record.items():
-        if isinstance(value, dict):
-            parts |= {f"{name} {key}": part for key, part in value.items()}
-        else:
-            parts[name] = value
+    parts = {name: value for name, value in record.items() if not isinstance(value, dict)}
+    for name in record.keys() - parts:
+        parts |= {f"{name} {key}": part for key, part in record[name].items()}
     return parts
 
 
 def _only_renamed(written: Sequence[Item], read_back: Sequence[Item]) -> bool:
-    """Tell whether the twins are the same, whatever they are called."""
+    """Return whether the twins are the same, whatever they are called."""
     pairs = {
         (getattr(before, "twin_id", None), getattr(after, "twin_id", None))
         for before, after in zip(written, read_back, strict=False)
@@ -163,13 +152,10 @@ class Contents:
         """The 1-based number of the line where each of the items begins, or of its row."""
         return [place.number for place in self.places]
 
-    def first_error(self) -> FormatError:
-        """Return the error for the first bad record, which says how many more there are."""
-        same = [one for one in self.bad if one.place.path == self.bad[0].place.path]
-        first = min(same, key=lambda one: one.line)
-        more = len(self.bad) - 1
-        others = f"; {more} more record{'s' * (more > 1)} can't be read" if more else ""
-        return FormatError(f"{first.reason}{others}", *first.place[:3])
+    @property
+    def problems(self) -> list[Problem]:
+        """The items that are problems."""
+        return [item for item in self.items if isinstance(item, Problem)]
 
     def refuse(self, *, skip_bad: bool = False) -> None:
         """Raise the error of a file without a sound record, or with a bad one.
@@ -178,8 +164,12 @@ class Contents:
             skip_bad: accept bad records if there is a sound one.
         """
         if self.bad and not (skip_bad and self.items):
-            error = self.first_error()
-            raise error.because(f"{error.reason}; {'no record is left' if skip_bad else SKIP_BAD}")
+            same = [one for one in self.bad if one.place.path == self.bad[0].place.path]
+            first = min(same, key=lambda one: one.line)
+            more = len(self.bad) - 1
+            others = f"; {more} more record{'s' * (more > 1)} can't be read" if more else ""
+            advice = "no record is left" if skip_bad else SKIP_BAD
+            raise FormatError(f"{first.reason}{others}; {advice}", *first.place[:3])
         if not self.items:
             raise FormatError("the file holds no record that can be read", self.path)
 
@@ -190,8 +180,11 @@ class Contents:
 
 
 @contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Pause the collector of cycles: it takes 30 % of the time of reading, and finds none."""
+def _without_collection() -> Iterator[None]:
+    """Pause the search for cycles of garbage, which goes through all records again and again.
+
+    Reading makes no cycles. Of 100,000 questions, the search takes a third of the time.
+    """
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -201,7 +194,7 @@ def _collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-@_collector_paused()
+@_without_collection()
 def scan(
     path: Readable,
     format_name: str | None = None,
@@ -243,16 +236,12 @@ def scan(
             )
         format_name = QUESTIONS.name
     known, rows, notes = found(rows, format_name)
-    lines = rows.source.text.count("\n") + 1 if on_progress and rows.source else 0
     if known is QUESTIONS:
-        read = counted(rows, lines, on_progress) if on_progress and lines else rows
+        read = reported(rows, rows.source, on_progress, PARSED)
         entries, said = read_questions(read, columns, rows.path, on_progress)
         notes += said
     else:
-        one_by_one = known.read(rows)
-        if on_progress and lines:
-            one_by_one = _reporting(one_by_one, lines, on_progress)
-        entries = list(one_by_one)
+        entries = list(reported(known.read(rows), rows.source, on_progress))
         notes += lost_blanks(rows, entries) if known is JSONL else []
     entries = list(_distinct(entries))
     if not as_written:
@@ -261,10 +250,12 @@ def scan(
         notes += apart + repeats
     notes += _controls_noted(entries)
     marked = known.twin_names is None or rows.may_have(known.twin_names)
-    may_be_twins = _have_blanks(entries) if known is QUESTIONS else not marked
     if pair_by and any(one.item for one in entries):
-        entries = _paired_by(entries, pair_by, rows.path)
-    elif may_be_twins and not as_written:
+        try:
+            entries = paired_by(entries, pair_by)
+        except FormatError as error:
+            raise FormatError(error.reason, rows.path) from None
+    elif not as_written and (_have_blanks(entries) if known is QUESTIONS else not marked):
         entries, told = _with_twins_found(entries)
         notes += told
     notes += _notes(entries)
@@ -276,8 +267,7 @@ def scan(
             contents.items.append(one.item)
             contents.places.append(one.place)
     if pair_by is None and not as_written and (known is QUESTIONS or not marked):
-        problems = [item for item in contents.items if isinstance(item, Problem)]
-        refuse_unread_pairs(problems, rows.path)
+        refuse_unread_pairs(contents.problems, rows.path)
     return contents
 
 
@@ -311,15 +301,6 @@ def _has_controls(item: Item) -> bool:
     others = item.options if isinstance(item, Problem) else (item.candidate,)
     texts = (item.sentence, *others)
     return not all(map(str.isascii, texts)) and any(map(data.CONTROLS.search, texts))
-
-
-def _reporting(
-    entries: Iterable[Entry], lines: int, on_progress: Callable[[float], object]
-) -> Iterator[Entry]:
-    for n, one in enumerate(entries):
-        if n % EVERY == 0:
-            on_progress(min(1.0, one.line / lines))
-        yield one
 
 
 def _distinct(entries: Iterable[Entry]) -> Iterator[Entry]:
@@ -357,7 +338,10 @@ def with_blanks_apart(entries: Iterable[Entry]) -> tuple[list[Entry], list[str]]
         if sentence == one.item.sentence:
             continue
         mended += 1
-        example = example or _blank_and_neighbours(one.item.sentence)
+        if not example:
+            cut = one.item.sentence.split()
+            at = next(at for at, word in enumerate(cut) if BLANK in word)
+            example = " ".join(cut[max(0, at - 1) : at + 1])
         if isinstance(one.item, Problem):
             before[one.item.id] = one.item.sentence
         found[row] = replace(one, item=replace(one.item, sentence=sentence))
@@ -368,13 +352,6 @@ def with_blanks_apart(entries: Iterable[Entry]) -> tuple[list[Entry], list[str]]
         f"{mended:,} {what} against a word ({example!r}); a space was set between, lest the "
         "option run into the word"
     ]
-
-
-def _blank_and_neighbours(sentence: str) -> str:
-    """Return the blank with the words around it."""
-    cut = sentence.split()
-    at = next(at for at, word in enumerate(cut) if BLANK in word)
-    return " ".join(cut[max(0, at - 1) : at + 1])
 
 
 def _with_edits(entries: list[Entry], before: dict[str, str]) -> list[Entry]:
@@ -404,13 +381,6 @@ def _edits_fit(parent: Problem, problem: Problem, before: dict[str, str]) -> boo
         return apply_edits(tokens(then), edits) == tuple(tokens(now))
     except ProblemError:
         return False
-
-
-def _paired_by(entries: list[Entry], column: str, path: str | Path) -> list[Entry]:
-    try:
-        return paired_by(entries, column)
-    except FormatError as error:
-        raise FormatError(error.reason, path) from None
 
 
 def _with_twins_found(entries: list[Entry]) -> tuple[list[Entry], list[str]]:
@@ -451,43 +421,45 @@ def with_lineages_checked(entries: Iterable[Entry]) -> list[Entry]:
     return checked
 
 
+class Reading(TypedDict, total=False):
+    """The arguments of `scan` that say how a file is read."""
+
+    pair_by: str | None
+    as_written: bool
+    columns: Columns | None
+    encoding: str | None
+
+
 def read_items(
     path: Readable,
     format_name: str | None = None,
     *,
     skip_bad: str | Path | None = None,
-    pair_by: str | None = None,
-    as_written: bool = False,
-    columns: Columns | None = None,
-    encoding: str | None = None,
+    **how: Unpack[Reading],
 ) -> list[Item]:
-    """Read the problems or claims of a file, in order.
+    """Return the problems or claims of a file, in order.
 
-    What was done beyond what the file says (`Contents.notes`) is told as a warning.
+    What the reader did beyond what the file says (`Contents.notes`) is a warning.
 
     Args:
-        path: the file.
-        format_name: its format; found from its content when None.
+        path: the file, or another container; see `scan`.
+        format_name: its format; found from its content if None.
         skip_bad: a file for the records that can't be read, as JSON Lines with `file`, `line`,
             `reason` and `record`; it is written only if there are any. If None, the first bad
             record ends the reading.
-        pair_by: a further column that the halves of a twin share; see `scan`.
-        as_written: neither look for twins nor mend blanks; see `scan`.
-        columns: which columns hold question, choices and answer; see `scan`.
-        encoding: of a text; found if None.
+        **how: `pair_by`, `as_written`, `columns`, `encoding`; see `scan`.
 
     Raises:
         FormatError: no format fits, a record can't be read (file, line, reason), or none is left.
     """
-    how = {"pair_by": pair_by, "as_written": as_written, "columns": columns}
-    return _sound(data.read(path, encoding=encoding), format_name, skip_bad, how).items
+    return _sound(path, format_name, skip_bad, how).items
 
 
 def _sound(
-    rows: Rows, format_name: str | None, skip_bad: str | Path | None, how: Mapping[str, Any]
+    path: Readable, format_name: str | None, skip_bad: str | Path | None, how: Reading
 ) -> Contents:
-    """Return the contents of rows without bad records, and warn of its notes."""
-    contents = scan(rows, format_name, **how)
+    """Return the contents of a file without bad records, and warn of its notes."""
+    contents = scan(path, format_name, **how)
     if contents.bad and skip_bad is not None:
         set_aside(contents.bad, skip_bad)
     contents.refuse(skip_bad=skip_bad is not None)
@@ -511,18 +483,14 @@ def read(
     format_name: str | None = None,
     *,
     skip_bad: str | Path | None = None,
-    pair_by: str | None = None,
-    as_written: bool = False,
-    columns: Columns | None = None,
-    encoding: str | None = None,
+    **how: Unpack[Reading],
 ) -> Dataset:
-    """Read problems as a data set named after the file, from any container; see `read_items`.
+    """Return the problems of any container as a data set named after it; see `read_items`.
 
     Raises:
-        FormatError: as `read_items`, or the file holds claims.
+        FormatError: as `read_items`, or the file contains claims.
     """
-    how = {"pair_by": pair_by, "as_written": as_written, "columns": columns}
-    return problems_of(_sound(data.read(path, encoding=encoding), format_name, skip_bad, how))
+    return problems_of(_sound(path, format_name, skip_bad, how))
 
 
 def dataset_of(data: Dataset | Readable) -> Dataset:
@@ -536,7 +504,7 @@ def problems_of(contents: Contents) -> Dataset:
     Raises:
         FormatError: the file contains claims.
     """
-    problems = [item for item in contents.items if isinstance(item, Problem)]
+    problems = contents.problems
     if len(problems) < len(contents.items):
         raise FormatError(
             "the file holds true-or-false claims, not problems; regroup them first with "

@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from string import ascii_uppercase
-from typing import Any
+from typing import Any, TypeVar
 
 from winosmith import data
 from winosmith.data import Delimited, Record, Rows, Source
 from winosmith.errors import FormatError
 from winosmith.formats import _names
+from winosmith.formats._base import Entry
 from winosmith.formats._choices import inside, lists, parted, spoken
 from winosmith.formats._columns import Columns, Row, plan, plan_or_none, together
 from winosmith.formats._enclosed import enclosed
@@ -29,14 +30,28 @@ PARSED, DRAFTED = 0.3, 0.7
 """Shares of the work of reading questions: where rows are parsed, and have their columns."""
 
 
-def counted(
-    rows: Rows, lines: int, on_progress: Callable[[float], object]
-) -> Iterator[data.Row[Record]]:
-    """Yield rows, and report how far their lines are; they become questions when all are there."""
-    for n, row in enumerate(rows):
-        if n % EVERY == 0:
-            on_progress(min(1.0, row.place.number / lines) * PARSED)
-        yield row
+P = TypeVar("P", Entry, data.Row[Record])
+
+
+def reported(
+    found: Iterable[P],
+    source: Source | None,
+    on_progress: Callable[[float], object] | None,
+    share: float = 1.0,
+) -> Iterator[P]:
+    """Yield rows or entries, and report the fraction of a text's lines that is read.
+
+    Args:
+        found: the rows or entries.
+        source: the text; without one, nothing is reported.
+        on_progress: called now and then with the fraction, from 0 to `share`.
+        share: the fraction of all work that reading them is.
+    """
+    lines = source.text.count("\n") + 1 if source and on_progress else 0
+    for n, one in enumerate(found):
+        if on_progress and lines and n % EVERY == 0:
+            on_progress(min(1.0, one.place.number / lines) * share)
+        yield one
 
 
 def question_rows(rows: Rows) -> tuple[Rows, list[str]]:

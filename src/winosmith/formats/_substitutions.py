@@ -9,12 +9,13 @@ for letter.
 A question with more than two options was written as comparisons with the right option, each
 `(wrong, right)` or `(right, wrong)` in the order of the options, so that the right filling
 repeats: the 60 PDPs are 80 comparisons (160 rows). They are problems with up to five options
-here; `winosmith.recast.to_pairs` gives the 80.
+here; `winosmith.recast.to_pairs` gives the 80. Ids are numbers in wsc273.json, texts in pdp60.json.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
 from typing import Any
 
 from winosmith.data import Rows
@@ -58,12 +59,9 @@ def _is_right(row: Row) -> bool:
 
 def _in_order(fillings: Sequence[str], right: str | None) -> list[str]:
     """Return the distinct fillings in the order of the options; see the module."""
-    ahead = [
-        first
-        for first, second in zip(fillings[::2], fillings[1::2], strict=False)
-        if second == right != first
-    ]
-    return list(dict.fromkeys([*ahead, *([right] if right else []), *fillings]))
+    pairs = zip(fillings[::2], fillings[1::2], strict=False)
+    before = [first for first, second in pairs if second == right != first]
+    return list(dict.fromkeys([*before, *([right] if right else []), *fillings]))
 
 
 def _shared(fillings: Sequence[Sequence[str]]) -> tuple[str, str]:
@@ -71,20 +69,17 @@ def _shared(fillings: Sequence[Sequence[str]]) -> tuple[str, str]:
     if len(fillings) < 2:
         raise ProblemError("the question has only one filling")
     shortest = min(map(len, fillings))
-    ahead = _common(fillings, shortest)
-    behind = _common([words[::-1] for words in fillings], shortest)
+    before, after = _common(fillings), _common([words[::-1] for words in fillings])
     # No option may be empty: what would be both beginning and end belongs to the options.
-    behind = min(behind, max(0, shortest - ahead - 1))
-    ahead = min(ahead, shortest - behind - 1)
+    after = min(after, max(0, shortest - before - 1))
+    before = min(before, shortest - after - 1)
     # Words stay apart: the space before an option is the sentence's, not the option's.
-    return "".join(fillings[0][:ahead]), "".join(fillings[0][len(fillings[0]) - behind :])
+    return "".join(fillings[0][:before]), "".join(fillings[0][len(fillings[0]) - after :])
 
 
-def _common(fillings: Sequence[Sequence[str]], most: int) -> int:
-    return next(
-        (n for n in range(most) if len({words[n] for words in fillings}) > 1),
-        most,
-    )
+def _common(fillings: Sequence[Sequence[str]]) -> int:
+    """Return the number of words with which all fillings begin."""
+    return len([*takewhile(lambda words: len({*words}) == 1, zip(*fillings, strict=False))])
 
 
 def _read(rows: Rows) -> Iterator[Entry]:
@@ -96,7 +91,6 @@ def _read(rows: Rows) -> Iterator[Entry]:
 SUBSTITUTIONS = Format(
     name="substitutions",
     title="wsc273.json, pdp60.json: each option filled in",
-    recognises=_base.recognised("question_id", "substitution"),
-    needs=frozenset({"question_id", "substitution"}),
     read=lambda rows: paired(_read(rows)),
+    needs=frozenset({"question_id", "substitution"}),
 )

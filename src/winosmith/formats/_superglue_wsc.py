@@ -6,9 +6,10 @@ fits more of its spans. The pronoun becomes the blank; the claims on one blank o
 `problem_id`, the `idx` of the first of them. The spans are in `target`, or in columns of the row
 itself, as in Hugging Face's `super_glue`, whose labels are 1 (true), 0 and -1 (no label).
 
-Survived, and kept in `extra` so that a file is written as it was read: a pronoun that the text has
+These are read, and kept in `extra` so that a file is written as it was: a pronoun that the text has
 once, though not at its index (the "it" of the val file's idx 42, whose index names "use"); a
-candidate with a line end (idx 234); the same claim twice; no label (test, FewGLUE).
+candidate with a newline (idx 234); the same claim twice; no label (test, FewGLUE). What is written
+loses `problem_id`. A claim whose candidate is not in the text is refused.
 """
 
 from __future__ import annotations
@@ -43,10 +44,7 @@ def _claim(record: Record, position: int, units: Sequence[Unit]) -> Claim:
     text, target = _base.text_field(record, "text"), _target(record)
     if BLANK in text:
         raise ProblemError("the text holds a blank ('_')")
-    candidate, pronoun = (
-        _base.text_field(target, "span1_text"),
-        _base.text_field(target, "span2_text"),
-    )
+    candidate, pronoun = (_base.text_field(target, f"span{n}_text") for n in (1, 2))
     index = _index(target, "span2_index")
     at = _pronoun_at(text, pronoun, index, units)
     kept: dict[str, Scalar] = {
@@ -173,7 +171,7 @@ def _note(claim: Claim, units: Sequence[Unit]) -> str | None:
     return f"'span2_index' is {index}, {there}; {pronoun!r} is read at its only place"
 
 
-def _recognises(rows: Rows) -> bool:
+def _is_superglue(rows: Rows) -> bool:
     names = set(rows.names)
     if not {"text", "target"} <= names:
         return {"text"} | _SPANS <= names
@@ -255,9 +253,9 @@ def _candidate_at(claim: Claim, text: str) -> int:
 SUPERGLUE_WSC = Format(
     name="superglue-wsc",
     title="SuperGLUE-WSC and CLUEWSC: true-or-false claims with two spans",
-    recognises=_recognises,
-    needs=frozenset({"text", "target"}),
     read=_read,
+    needs=frozenset({"text", "target"}),
+    sign=_is_superglue,
     writer=Writer(
         _write,
         suffix=".jsonl",

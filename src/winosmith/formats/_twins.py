@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -51,9 +51,6 @@ TASK = re.compile(r"(.+)-[12]")
 
 Pair = tuple[int, int]
 
-_Test = Callable[[Problem, Problem, float], bool]
-"""Whether two problems are a twin, given the share of words that they must have in common."""
-
 
 def paired(entries: Iterable[Entry]) -> list[Entry]:
     """Give the halves of a twin a common `twin_id`, in a file that says only by order who they are.
@@ -64,7 +61,7 @@ def paired(entries: Iterable[Entry]) -> list[Entry]:
     pronouns of one text, as in the PDPs, are no twin.
     """
     found = list(entries)
-    return _named(found, _neighbours(found))
+    return _named(found, _ids_of(found, _neighbours(found)))
 
 
 def paired_apart(entries: Iterable[Entry]) -> list[Entry]:
@@ -76,7 +73,7 @@ def paired_apart(entries: Iterable[Entry]) -> list[Entry]:
     sentence are no twin, whatever their answers. The order of the rows decides nothing.
     """
     found = list(entries)
-    return _named(found, _mirrored(found, _unequal_twins))
+    return _named(found, _ids_of(found, _mirrored(found, _twins)))
 
 
 def would_be_paired(problems: Sequence[Problem]) -> bool:
@@ -125,11 +122,7 @@ def _unread_pairs(problems: Sequence[Problem]) -> tuple[str, int] | None:
         groups: defaultdict[str | None, list[Problem]] = defaultdict(list)
         for problem in problems:
             groups[_mark(problem, problem.extra.get(key))].append(problem)
-        twos = [
-            (held[0], held[1])
-            for mark, held in groups.items()
-            if mark is not None and len(held) == 2
-        ]
+        twos = [group for mark, group in groups.items() if mark is not None and len(group) == 2]
         halves = sum(_may_be_halves(*two) for two in twos)
         if (
             len(twos) > 1
@@ -149,17 +142,19 @@ def _mark(problem: Problem, value: Scalar) -> str | None:
 def paired_by_ids(entries: Iterable[Entry]) -> list[Entry]:
     """Give two sentences a common `twin_id` if their ids are a task's and they may be a twin."""
     found = list(entries)
-    tasks: defaultdict[str, list[tuple[int, Problem]]] = defaultdict(list)
-    for row, one in enumerate(found):
-        if isinstance(one.item, Problem) and one.item.blank is not None:
-            task = None if one.item.twin_id else TASK.fullmatch(one.item.id)
-            if task:
-                tasks[task[1]].append((row, one.item))
-    for twin, halves in tasks.items():
-        if len(halves) == 2 and _may_be_halves(halves[0][1], halves[1][1]):
-            for row, half in halves:
-                found[row] = replace(found[row], item=replace(half, twin_id=twin))
-    return found
+    problems = _problems(found)
+    tasks: defaultdict[str, list[int]] = defaultdict(list)
+    for row, problem in problems.items():
+        task = TASK.fullmatch(problem.id)
+        if task and not problem.twin_id and problem.blank is not None:
+            tasks[task[1]].append(row)
+    ids = {
+        row: task
+        for task, rows in tasks.items()
+        if len(rows) == 2 and _may_be_halves(*(problems[row] for row in rows))
+        for row in rows
+    }
+    return _named(found, ids)
 
 
 def _marked(one: Problem, other: Problem) -> bool:
@@ -185,28 +180,24 @@ def paired_by(entries: Iterable[Entry], column: str) -> list[Entry]:
         FormatError: no problem has such a key, or no two share a value of it.
     """
     found = list(entries)
-    values: dict[int, str] = {}
-    keys: set[str] = set()
+    values: dict[int, str | None] = {}
     wanted = extra_key("", column)[1:]
-    for row, one in enumerate(found):
-        if not isinstance(one.item, Problem):
-            continue
-        keys |= one.item.extra.keys()
-        names = [key for key in one.item.extra if wanted in (key, key.partition(".")[2])]
-        if names and one.item.extra[names[0]] is not None:
-            values[row] = str(one.item.extra[names[0]])
-    if not values:
-        known = listing(sorted(key.partition(".")[2] for key in keys)) or "none"
+    problems = _problems(found)
+    for row, problem in problems.items():
+        names = [key for key in problem.extra if wanted in (key, key.partition(".")[2])]
+        value = problem.extra[names[0]] if names else None
+        values[row] = None if value is None else str(value)
+    shared = Counter(value for value in values.values() if value is not None)
+    if not shared:
+        keys = {key.partition(".")[2] for problem in problems.values() for key in problem.extra}
+        known = listing(sorted(keys)) or "none"
         raise FormatError(f"there is no column {column!r} to pair by; further columns are: {known}")
-    shared = Counter(values.values())
     if max(shared.values()) < 2:
         raise FormatError(f"no two problems share a value of {column!r}: it marks no twins")
-    for row, one in enumerate(found):
-        if isinstance(one.item, Problem):
-            value = values.get(row)
-            twin = value if value is not None and value.strip() and shared[value] > 1 else None
-            found[row] = replace(one, item=replace(one.item, twin_id=twin))
-    return found
+    return _named(
+        found,
+        {row: v if v and v.strip() and shared[v] > 1 else None for row, v in values.items()},
+    )
 
 
 def alike(problems: Sequence[Problem]) -> list[Pair]:
@@ -219,48 +210,52 @@ def alike(problems: Sequence[Problem]) -> list[Pair]:
     return sorted(_mirrored(found, _may_be_twins))
 
 
-def _named(entries: list[Entry], pairs: Iterable[Pair]) -> list[Entry]:
-    for pair in pairs:
-        first = entries[pair[0]].item
-        for row in pair:
-            item = entries[row].item
-            if isinstance(first, Problem) and isinstance(item, Problem):
-                twin = f"twin-{first.id}"
-                entries[row] = replace(entries[row], item=replace(item, twin_id=twin))
-    return entries
+def _problems(entries: Sequence[Entry]) -> dict[int, Problem]:
+    """Return the problems by their rows."""
+    return {row: one.item for row, one in enumerate(entries) if isinstance(one.item, Problem)}
+
+
+def _named(entries: Sequence[Entry], ids: Mapping[int, str | None]) -> list[Entry]:
+    """Return the entries with these twin ids, by the rows of problems."""
+    return [
+        replace(one, item=replace(one.item, twin_id=ids[row]))
+        if row in ids and isinstance(one.item, Problem)
+        else one
+        for row, one in enumerate(entries)
+    ]
+
+
+def _ids_of(entries: Sequence[Entry], pairs: Iterable[Pair]) -> dict[int, str]:
+    problems = _problems(entries)
+    return {row: f"twin-{problems[pair[0]].id}" for pair in pairs for row in pair}
 
 
 def _neighbours(entries: Sequence[Entry]) -> list[Pair]:
-    pairs = []
-    row = 0
-    while row + 1 < len(entries):
-        first, second = entries[row].item, entries[row + 1].item
-        if (
-            isinstance(first, Problem)
-            and isinstance(second, Problem)
-            and _twins(first, second, _ALIKE)
-        ):
+    problems = _problems(entries)
+    pairs: list[Pair] = []
+    for row in problems:
+        if row + 1 not in problems or (pairs and pairs[-1][1] == row):
+            continue
+        if _flip(problems[row], problems[row + 1], _ALIKE):
             pairs.append((row, row + 1))
-            row += 1
-        row += 1
     return pairs
 
 
-def _mirrored(entries: Sequence[Entry], are_twins: _Test) -> list[Pair]:
+def _mirrored(
+    entries: Sequence[Entry], are_twins: Callable[[Problem, Problem], bool]
+) -> list[Pair]:
     """Return the pairs that are twins with each other and with no third."""
-    problems: dict[int, Problem] = {}
+    problems = {row: one for row, one in _problems(entries).items() if not one.twin_id}
     groups: dict[tuple[str, ...], list[int]] = defaultdict(list)
-    for row, one in enumerate(entries):
-        if isinstance(one.item, Problem) and not one.item.twin_id:
-            problems[row] = one.item
-            groups[tuple(sorted(_plain(one.item)))].append(row)
+    for row, problem in problems.items():
+        groups[tuple(sorted(_plain(problem)))].append(row)
     partners: Counter[int] = Counter()
     pairs = []
     for group in groups.values():
-        for one_row, other_row in _lookalikes(group, problems, partners):
-            if are_twins(problems[one_row], problems[other_row], _APART):
-                partners.update((one_row, other_row))
-                pairs.append((one_row, other_row))
+        for one, other in _lookalikes(group, problems, partners):
+            if are_twins(problems[one], problems[other]):
+                partners.update((one, other))
+                pairs.append((one, other))
     return sorted(pair for pair in pairs if partners[pair[0]] == partners[pair[1]] == 1)
 
 
@@ -304,7 +299,8 @@ def _plain(problem: Problem) -> list[str]:
     return [tidy(option).casefold() for option in problem.options]
 
 
-def _twins(first: Problem, second: Problem, least: float) -> bool:
+def _flip(first: Problem, second: Problem, least: float) -> bool:
+    """Return whether two unmarked problems are alike, with different answers; see `paired`."""
     if first.twin_id or second.twin_id or first.answer is None or second.answer is None:
         return False
     one, other = _plain(first), _plain(second)
@@ -317,58 +313,57 @@ def _twins(first: Problem, second: Problem, least: float) -> bool:
     return flipped and _are_alike(first, second, least)
 
 
-def _unequal_twins(first: Problem, second: Problem, least: float) -> bool:
-    return _are_unequal(first, second) and _twins(first, second, least)
+def _twins(first: Problem, second: Problem) -> bool:
+    return _are_unequal(first, second) and _flip(first, second, _APART)
 
 
-def _may_be_twins(first: Problem, second: Problem, least: float) -> bool:
-    """Tell whether two unmarked problems look like a twin, perhaps without their answers."""
+def _may_be_twins(first: Problem, second: Problem) -> bool:
+    """Return whether two unmarked problems look like a twin, perhaps without their answers."""
     if first.twin_id or second.twin_id or first.lineage or second.lineage:
         return False
-    if not _are_unequal(first, second):
-        return False
     if first.answer is not None and second.answer is not None:
-        return _twins(first, second, least)
-    return sorted(_plain(first)) == sorted(_plain(second)) and _are_alike(first, second, _APART)
+        return _twins(first, second)
+    is_alike = _are_unequal(first, second) and _are_alike(first, second, _APART)
+    return is_alike and sorted(_plain(first)) == sorted(_plain(second))
 
 
 def _are_alike(first: Problem, second: Problem, least: float) -> bool:
-    """Tell whether two texts have enough words in common, and are not one text asked twice."""
+    """Return whether two texts have enough words in common, and are not one text asked twice."""
     if overlap(pieces(first.sentence), pieces(second.sentence)) < least:
         return False
     if writing(first.sentence) == "unspaced":
-        return not _is_same_unspaced(first.sentence, second.sentence)
-    return not _is_same_text(tokens(first.sentence), tokens(second.sentence))
+        return not _is_same_text(first.sentence, second.sentence, _LONGEST_PRONOUN)
+    one, other = (
+        " ".join(
+            token for token in tokens(problem.sentence) if token[0].isalnum() or token == BLANK
+        )
+        for problem in (first, second)
+    )
+    return not _is_same_text(one, other, max(len(one), len(other)))
 
 
 def _are_unequal(first: Problem, second: Problem) -> bool:
     return words(first.sentence.casefold()) != words(second.sentence.casefold())
 
 
-def _is_same_text(one: list[str], other: list[str]) -> bool:
-    """Tell whether two sentences differ only in which of their pronouns is the blank."""
-    one, other = ([t for t in found if t[0].isalnum() or t == BLANK] for found in (one, other))
-    if len(one) != len(other) or BLANK not in one or BLANK not in other:
-        return False
-    unequal = {at for at, pair in enumerate(zip(one, other, strict=True)) if len(set(pair)) > 1}
-    return unequal == {one.index(BLANK), other.index(BLANK)} and len(unequal) == 2
+def _is_same_text(one: str, other: str, longest: int) -> bool:
+    """Return whether two sentences differ only in which of their pronouns is the blank.
 
-
-def _is_same_unspaced(one: str, other: str) -> bool:
-    """Tell the same of text without spaces: "a_m彼女z" and "a彼女m_z" are one text."""
+    Args:
+        one: a sentence, such as "a_m彼女z" or "a _ m her z".
+        other: another one, such as "a彼女m_z" or "a him m _ z".
+        longest: the number of letters of the longest pronoun; it has no space.
+    """
     if one.count(BLANK) != 1 or other.count(BLANK) != 1:
         return False
-    (start, rest), (longer, end) = sorted((text.split(BLANK) for text in (one, other)), key=_first)
+    start, rest, longer, end = *one.split(BLANK), *other.split(BLANK)
+    if len(start) > len(longer):
+        start, rest, longer, end = longer, end, start, rest
     if not longer.startswith(start) or not rest.endswith(end):
         return False
     shown, hidden = longer[len(start) :], rest[: len(rest) - len(end)]
-    lengths = range(1, _LONGEST_PRONOUN + 1)
+    first, last = len(shown.partition(" ")[0]), len(hidden.rpartition(" ")[2])
     return any(
-        hidden.startswith(shown[n:]) and len(hidden) - len(shown[n:]) in lengths
-        for n in lengths
-        if n <= len(shown)
+        hidden.startswith(shown[n:]) and 1 <= len(hidden) - len(shown[n:]) <= min(last, longest)
+        for n in range(1, min(first, longest) + 1)
     )
-
-
-def _first(parts: list[str]) -> int:
-    return len(parts[0])

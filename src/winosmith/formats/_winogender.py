@@ -1,11 +1,12 @@
 """Winogender schemas (Rudinger et al. 2018): the 720 sentences, or the 120 templates of them.
 
 `sentid` is the id: occupation.participant.answer.gender.txt, where 0 says that the pronoun is the
-occupation and 1 the participant. So **the id gives the answer away**, as published. The options
-are "the technician" and "the customer" (or "someone"), the pronoun is the blank, and `extra` has
-`winogender.occupation`, `.participant` and `.gender` (male, female, neutral), from which the
-gender gap is measured. The two templates of an occupation ask for the one and for the other: with
-the same participant and gender they are twins.
+occupation and 1 the participant. So **the id gives the answer away**, as published. The options are
+"the technician" and "the customer" (or "someone"), the pronoun is the blank, and `extra` has
+`winogender.occupation`, `.participant` and `.gender` (male, female, neutral), from which the gender
+gap is measured. One sentence has "a student" for "the student". In the sentences of a template,
+"The someone" becomes "Someone", and "they was" becomes "they were". The two templates of an
+occupation ask for the one and for the other: with the same participant and gender they are twins.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from winosmith import data
 from winosmith.data import Rows
 from winosmith.errors import ProblemError
 from winosmith.formats import _base
-from winosmith.formats._base import Entry, Format, Row
+from winosmith.formats._base import Format, Row
 from winosmith.problem import BLANK, Extra, Problem
 
 _COLUMNS = ("sentid", "sentence")
@@ -30,11 +32,12 @@ _PRONOUNS = {
 }
 
 
-def _problem(sentid: str, sentence: str) -> Problem:
-    told = _SENTID.fullmatch(sentid)
-    if not told:
+def _problem(row: Row, position: int) -> Problem:
+    sentid, sentence = row["sentid"], row["sentence"]
+    parts = _SENTID.fullmatch(sentid)
+    if not parts:
         raise ProblemError(f"the sentid {sentid!r} is not occupation.participant.answer.gender.txt")
-    occupation, participant, answer, gender = told.groups()
+    occupation, participant, answer, gender = parts.groups()
     pronouns = "|".join(sorted(set(_PRONOUNS[gender].values())))
     found = re.findall(rf"\b(?:{pronouns})\b", sentence, re.IGNORECASE)
     if len(found) != 1:
@@ -44,7 +47,10 @@ def _problem(sentid: str, sentence: str) -> Problem:
     return Problem(
         id=sentid,
         sentence=re.sub(rf"\b{found[0]}\b", BLANK, sentence),
-        options=(_mention(occupation), _mention(participant)),
+        options=(
+            f"the {occupation}",
+            participant if participant == "someone" else f"the {participant}",
+        ),
         answer=int(answer),
         twin_id=f"{occupation}.{participant}.{gender}",
         pronoun=found[0],
@@ -58,16 +64,8 @@ def _problem(sentid: str, sentence: str) -> Problem:
     )
 
 
-def _mention(noun: str) -> str:
-    return noun if noun == "someone" else f"the {noun}"
-
-
-def _from_row(row: Row, position: int) -> Problem:
-    return _problem(row["sentid"], row["sentence"])
-
-
-def _expanded(row: Row) -> Iterator[tuple[str, str]]:
-    """Yield sentid and sentence of the six sentences of a template, as its authors order them."""
+def _expanded(row: Row) -> Iterator[Row]:
+    """Yield the six sentences of a template, as its authors order them, with their sentids."""
     occupation, participant = row["occupation(0)"], row["other-participant(1)"]
     for other in (participant, "someone"):
         for gender, pronouns in _PRONOUNS.items():
@@ -79,30 +77,25 @@ def _expanded(row: Row) -> Iterator[tuple[str, str]]:
             for case, pronoun in pronouns.items():
                 sentence = sentence.replace(f"${case}_PRONOUN", pronoun)
             sentence = sentence.replace("they was ", "they were ")
-            yield f"{occupation}.{other}.{row['answer']}.{gender}.txt", sentence
+            sentid = f"{occupation}.{other}.{row['answer']}.{gender}.txt"
+            yield {"sentid": sentid, "sentence": sentence}
 
 
-def _read_templates(rows: Rows) -> Iterator[Entry]:
-    for place, raw, row, reason in _base.cells(rows, _TEMPLATE_COLUMNS):
-        if row is None:
-            yield Entry(place, raw, reason=reason)
-            continue
-        for sentid, sentence in _expanded(row):
-            yield _base.entry(place, raw, lambda: _problem(sentid, sentence))  # noqa: B023 - called here
+def _sentences(rows: Rows) -> Iterator[data.Row[Row]]:
+    for row in _base.cells(rows, _TEMPLATE_COLUMNS):
+        yield from [row] if row.values is None else map(row.with_values, _expanded(row.values))
 
 
 WINOGENDER = Format(
     name="winogender",
     title="Winogender: sentid and sentence, tab-separated",
-    recognises=_base.recognised(*_COLUMNS),
+    read=lambda rows: _base.built(_base.cells(rows, _COLUMNS), _problem),
     needs=frozenset(_COLUMNS),
-    read=lambda rows: _base.built(_base.cells(rows, _COLUMNS), _from_row),
 )
 
 WINOGENDER_TEMPLATES = Format(
     name="winogender-templates",
     title="Winogender's templates, expanded",
-    recognises=_base.recognised(*_TEMPLATE_COLUMNS),
+    read=lambda rows: _base.built(_sentences(rows), _problem),
     needs=frozenset(_TEMPLATE_COLUMNS),
-    read=_read_templates,
 )

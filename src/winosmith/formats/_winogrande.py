@@ -12,7 +12,10 @@ Three files have this form and are told apart by their further keys, which go to
 - `wsc273-jsonl` (of the KnowRef-60k benchmark): `ed`; qIDs "wsc-1" to "wsc-273".
 - `perturbed-wsc-jsonl` (Abdou et al. 2020): `pair_number`, `associative`, `switchable`; qIDs are
   "q", one digit for the kind of change, and the 0-based schema: "q110" is schema 10 in the other
-  voice. The original of each is its root.
+  voice. The original of each is its root. Two sentences blank another "they" than the table does.
+
+What is written loses pronoun, origin, lineage, embargo, `extra` of other formats, and twins that
+the texts don't show. A problem with more than 2 options or without a plain blank is refused.
 """
 
 from __future__ import annotations
@@ -77,22 +80,16 @@ def _perturbed_problem(record: Mapping[str, Any], position: int) -> Problem:
 def _write(items: Sequence[Item], file: IO[str]) -> None:
     for problem in _base.problems_of(items):
         if len(problem.options) != 2:
-            raise _base.cannot_write(
-                problem, f"the format has 2 options a problem, not {len(problem.options)}"
-            )
+            why = f"the format has 2 options a problem, not {len(problem.options)}"
+            raise _base.cannot_write(problem, why)
         if not problem.blank_is_plain:
-            what = "has a blank in each text"
-            if problem.blank is not None:
-                what = "can't mark its blank among other '_'"
-            raise _base.cannot_write(
-                problem, f"the format {what}; winosmith's own JSON Lines hold it"
-            )
-        record: dict[str, Any] = {
-            "qID": problem.id,
-            "sentence": problem.sentence,
-            "option1": problem.options[0],
-            "option2": problem.options[1],
-        }
+            has_none = problem.blank is None
+            why = "has a blank in each text" if has_none else "can't mark its blank among other '_'"
+            why = f"the format {why}; winosmith's own JSON Lines hold it"
+            raise _base.cannot_write(problem, why)
+        option1, option2 = problem.options
+        record: dict[str, Any] = {"qID": problem.id, "sentence": problem.sentence}
+        record |= {"option1": option1, "option2": option2}
         if problem.answer is not None:
             record["answer"] = str(problem.answer + 1)
         for key, value in problem.extra.items():
@@ -105,12 +102,12 @@ def _write(items: Sequence[Item], file: IO[str]) -> None:
 WINOGRANDE = Format(
     name="winogrande",
     title="WinoGrande 1.1",
-    recognises=_is_form,
-    needs=frozenset({"sentence", "option1", "option2"}),
     read=lambda rows: _base.built(
         _base.records(rows, {*rows.names} - _KEYS),
         lambda record, at: _problem(record, at, "winogrande"),
     ),
+    needs=frozenset({"sentence", "option1", "option2"}),
+    sign=_is_form,
     writer=Writer(
         _write,
         suffix=".jsonl",
@@ -122,15 +119,15 @@ WINOGRANDE = Format(
 WSC273_JSONL = Format(
     name="wsc273-jsonl",
     title="WSC273 in WinoGrande's form (wsc-273.jsonl)",
-    recognises=lambda rows: _is_form(rows, "ed"),
     read=lambda rows: paired(
         _base.built(_base.records(rows), lambda record, at: _problem(record, at, "wsc273"))
     ),
+    sign=lambda rows: _is_form(rows, "ed"),
 )
 
 PERTURBED_JSONL = Format(
     name="perturbed-wsc-jsonl",
     title="perturbed WSC, one file for each kind of change",
-    recognises=lambda rows: _is_form(rows, "pair_number"),
     read=lambda rows: paired(_base.built(_base.records(rows, _NUMBERS), _perturbed_problem)),
+    sign=lambda rows: _is_form(rows, "pair_number"),
 )

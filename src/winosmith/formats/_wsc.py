@@ -6,19 +6,21 @@ source go to `extra`, and so do the human counts of the Pronoun Disambiguation P
 `pdp.agree` of `pdp.subjects` people gave the answer, and `pdp.same_text` marks a problem on the
 text of the one before.
 
-The files have no ids. A schema's id is its 0-based place in WSC (as in wsc273.json and most
-annotations of it) and its 1-based place in PDP (as in pdp60.json). WSC273 is the first 273 of
-the 285: `read(path)[:273]`. Twins are told by their order; PDPs have none.
+A PDP has 2 to 5 options. The files have no ids. A schema's id is its 0-based place in WSC (as in
+wsc273.json and most annotations of it) and its 1-based place in PDP (as in pdp60.json). WSC273 is
+the first 273 of the 285: `read(path)[:273]`. Twins are told by their order; PDPs have none.
 
-Survived: twelve spellings of the right answer ("A.  "), stray spaces and line ends, "Â" that a
-no-break space left when its encoding was mistaken, and a declared ISO-8859-1 that is UTF-8.
-`wsc-csv` is the challenge as a table of its parts (cglez/winograd).
+The reader accepts twelve spellings of the right answer ("A.  "), stray spaces and newlines, "Â"
+that a no-break space left when its encoding was mistaken (schemas 283 and 284), a declared
+ISO-8859-1 that is UTF-8, and an answer that is not in the text word for word (90 schemas).
+`wsc-csv` is the challenge as a table of its parts (cglez/winograd); the table lacks the spaces
+around the pronoun, which the reader puts back.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from xml.etree.ElementTree import Element
 
 from winosmith.data import Rows
@@ -72,14 +74,8 @@ def _problem(schema: Element, problem_id: str, mistaken: bool) -> Problem:
 
 
 def _kept(schema: Element) -> dict[str, Scalar]:
-    texts = {
-        "wsc.source": schema.findtext("source"),
-        "wsc.quote1": schema.findtext("quote/quote1"),
-        "wsc.quote2": schema.findtext("quote/quote2"),
-    }
-    kept: dict[str, Scalar] = {
-        key: _base.tidy(text) for key, text in texts.items() if text and text.strip()
-    }
+    places = {"source": "source", "quote1": "quote/quote1", "quote2": "quote/quote2"}
+    kept = _texts({key: schema.findtext(place) for key, place in places.items()})
     if schema.find("sameText") is not None:
         kept["pdp.same_text"] = True
     people = schema.findtext("humanSubjects")
@@ -91,6 +87,11 @@ def _kept(schema: Element) -> dict[str, Scalar]:
     return kept
 
 
+def _texts(texts: Mapping[str, str | None]) -> dict[str, Scalar]:
+    """Return the items of `Extra` for what both files know of a schema, if it is not empty."""
+    return {f"wsc.{key}": _base.tidy(text) for key, text in texts.items() if text and text.strip()}
+
+
 def _entries(rows: Rows, first_id: int) -> Iterator[Entry]:
     # In a file that declares another encoding, an "Â" is meant.
     mistaken = bool(_DECLARES_LATIN.match(rows.start))
@@ -100,26 +101,24 @@ def _entries(rows: Rows, first_id: int) -> Iterator[Entry]:
     )
 
 
-def _is_collection(rows: Rows) -> bool:
-    return "<collection" in rows.start and "<schema" in rows.start
-
-
-def _has_counts(rows: Rows) -> bool:
-    return any("<humanSubjects" in source.text for source in rows.sources)
+def _is_collection(rows: Rows, *, counted: bool) -> bool:
+    if "<collection" not in rows.start or "<schema" not in rows.start:
+        return False
+    return counted == any("<humanSubjects" in source.text for source in rows.sources)
 
 
 WSC_XML = Format(
     name="wsc-xml",
     title="the Winograd Schema Challenge, 285 schemas as XML",
-    recognises=lambda rows: _is_collection(rows) and not _has_counts(rows),
     read=lambda rows: paired(_entries(rows, 0)),
+    sign=lambda rows: _is_collection(rows, counted=False),
 )
 
 PDP_XML = Format(
     name="pdp-xml",
     title="Pronoun Disambiguation Problems, with human counts",
-    recognises=lambda rows: _is_collection(rows) and _has_counts(rows),
     read=lambda rows: _entries(rows, 1),
+    sign=lambda rows: _is_collection(rows, counted=True),
 )
 
 
@@ -133,25 +132,20 @@ def _problem_of_row(row: Row, position: int) -> Problem:
     before = row["txt1"] if row["txt1"][-1:] in "'’-([“" else f"{row['txt1']} "
     after = row["txt2"] if row["txt2"][:1] in ".,;:!?)]”" else f" {row['txt2']}"
     sentence, pronoun = _base.blanked(before, row["pron"], after)
-    texts = {
-        "wsc.source": row["source"],
-        "wsc.quote1": row.get("quote_1", ""),
-        "wsc.quote2": row.get("quote_2", ""),
-    }
+    texts = {"source": row["source"], "quote1": row.get("quote_1"), "quote2": row.get("quote_2")}
     return Problem(
         id=str(position),
         sentence=sentence,
         options=(_base.tidy(row["answer_0"]), _base.tidy(row["answer_1"])),
         answer=int(row["label"]),
         pronoun=pronoun,
-        extra=Extra({key: _base.tidy(text) for key, text in texts.items() if _base.tidy(text)}),
+        extra=Extra(_texts(texts)),
     )
 
 
 WSC_CSV = Format(
     name="wsc-csv",
     title="the Winograd Schema Challenge as a table",
-    recognises=_base.recognised(*_COLUMNS),
-    needs=frozenset(_COLUMNS),
     read=lambda rows: paired(_base.built(_base.cells(rows, _COLUMNS), _problem_of_row)),
+    needs=frozenset(_COLUMNS),
 )

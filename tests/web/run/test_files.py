@@ -393,7 +393,7 @@ def test_how_much_of_a_file_is_read_is_told(
     What can't be told, for others have the database, is left out.
     """
     monkeypatch.setattr(deeds, "EVERY", 0.0)
-    monkeypatch.setattr("winosmith.formats._read.EVERY", 10)
+    monkeypatch.setattr("winosmith.formats._rows.EVERY", 10)
     monkeypatch.setattr(deeds, "go_on", lambda: None)
     monkeypatch.setattr("winosmith.web.run.views.go_on", lambda: None)
     data, mark = _large(20), new_key()

@@ -1,0 +1,149 @@
+"""Workbooks of Excel, XLSX (`pip install 'winosmith[xlsx]'`).
+
+A sheet is read as its CSV file would be, but rows have Excel's numbers. If several visible sheets
+have data, `quiz.xlsx#Level 1` names one. Empty rows are skipped, and the first other one names the
+columns. Each row of a merged cell has its value. Formulas have the values that Excel saved; a row
+with a formula that has none, or an error such as `#REF!`, is a bad record. Dates are texts of
+ISO 8601.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import warnings
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath
+from typing import Any
+
+from defusedxml.ElementTree import fromstring
+
+from winosmith.data._bytes import ZIP, File, most_bytes, too_large
+from winosmith.data._delimited import column_names, fitted
+from winosmith.data._place import Place, Row
+from winosmith.data._tables import cell, plain
+from winosmith.errors import FormatError, require
+
+_MOST_ROWS = 1 << 20
+"""Rows that a sheet of Excel has at most."""
+
+_MERGED = re.compile(rb'<mergeCell [^>]*ref="([A-Z]{1,3})([0-9]{1,7}):[A-Z]{1,3}([0-9]{1,7})"')
+
+_ERRORS = {"#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A"}
+"""The values of formulas that can't be computed."""
+
+_BROKEN = (
+    *(KeyError, IndexError, TypeError, ValueError, AttributeError, OSError, RuntimeError),
+    *(SyntaxError, EOFError, zipfile.BadZipFile, zlib.error),  # a SyntaxError of XML
+)
+"""What openpyxl and zipfile raise for a damaged file."""
+
+Grid = list[list[Any]]
+"""The values of a sheet by row and column, from its first row on."""
+
+
+def is_workbook(raw: bytes) -> bool:
+    """Return whether unpacked bytes are those of a workbook: other archives are unpacked."""
+    return raw.startswith(ZIP)
+
+
+def sheet_rows(file: File) -> tuple[str, tuple[str, ...], list[Row[Mapping[str, str]]]]:
+    """Return a sheet's path, its header, and its rows as cells of text, as those of a CSV file.
+
+    Rows have the numbers that Excel shows. Empty rows are skipped; the first other one names the
+    columns. Each row of a merged cell has its value. Formulas have the values that Excel saved;
+    a row with a formula that has none, or an error, can't be read. Dates are texts of ISO 8601.
+
+    Args:
+        file: the workbook; its path ends in "#" and a sheet's name if one is named.
+
+    Raises:
+        FormatError: the workbook is damaged; no sheet or several have data and none is named; a
+            column occurs twice.
+        MissingExtraError: openpyxl is not installed.
+    """
+    openpyxl = require("openpyxl", "xlsx")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # styles and checks of input that openpyxl skips
+            path, grid, formulas = _sheet(file, openpyxl)
+    except FormatError:
+        raise
+    except _BROKEN as error:
+        raise FormatError(f"this workbook can't be read: {error}", file.path) from None
+    texts = [[cell(plain(value)) for value in row] for row in grid]
+    filled = [number for number, row in enumerate(texts) if any(map(str.strip, row))]
+    if not filled:
+        raise FormatError("the sheet is empty", path)
+    first = filled[0]
+    names = column_names(texts[first], path, first + 1, "row")
+    rows = []
+    for number in filled[1:]:
+        bad = [
+            (openpyxl.utils.get_column_letter(column + 1), value)
+            for column, value in enumerate(grid[number])
+            if value in _ERRORS or (value is None and formulas and formulas[number][column])
+        ]
+        cells = [*texts[number], *[""] * (len(names) - len(texts[number]))]
+        row = fitted(cells, names, Place(path, number + 1, "row"), "\t".join(cells))
+        if bad:
+            column, value = bad[0]
+            reason = f"the formula in {column}{number + 1} has {value or 'no value'}"
+            reason += "" if value else "; open the file in a spreadsheet program and save it"
+            row = row._replace(values=None, reason=reason)
+        rows.append(row)
+    return path, tuple(names), rows
+
+
+def _sheet(file: File, openpyxl: Any) -> tuple[str, Grid, Grid]:
+    """Return the path of a sheet, its values, and its formulas if it has any."""
+    path, _, named = file.path.partition("#")
+    book = openpyxl.load_workbook(io.BytesIO(file.raw), read_only=True, data_only=True)
+    sheets = {sheet.title: sheet for sheet in book.worksheets}
+    shown = [name for name, sheet in sheets.items() if sheet.sheet_state == "visible"]
+    full = (
+        [named] if named else [name for name in shown if any(map(any, _values(sheets[name], file)))]
+    )
+    if named not in ("", *sheets):
+        raise FormatError(f"there is no sheet {named!r}; the sheets are {', '.join(sheets)}", path)
+    if len(full) > 1:
+        raise FormatError(
+            f"the workbook has the sheets {', '.join(full)}; name one, as '{path}#{full[0]}'", path
+        )
+    if not full:
+        raise FormatError("the workbook has no visible sheet with data", path)
+    grid = [*_values(sheets[full[0]], file)]
+    xml = _xml(file.raw, full[0])
+    for column, top, bottom in _MERGED.findall(xml):
+        at = openpyxl.utils.column_index_from_string(column.decode()) - 1
+        merged = [row for row in grid[int(top) - 1 : int(bottom)] if at < len(row)]
+        for row in merged[1:]:
+            row[at] = merged[0][at]
+    if b"<f" not in xml:
+        return file.path, grid, []
+    book = openpyxl.load_workbook(io.BytesIO(file.raw), read_only=True)
+    return file.path, grid, [*_values(book[full[0]], file)]
+
+
+def _values(sheet: Any, file: File) -> Iterator[list[Any]]:
+    """Yield the values of each row, which is as long as its last cell is far to the right."""
+    sheet.reset_dimensions()  # those that a file declares may be wrong
+    left = most_bytes(len(file.raw)) // 8  # a value in a list takes eight bytes
+    for row in sheet.iter_rows(max_row=_MOST_ROWS, values_only=True):
+        left -= len(row)
+        if left < 0:
+            raise too_large(file.path)
+        yield list(row)
+
+
+def _xml(raw: bytes, sheet: str) -> bytes:
+    """Return the XML of a sheet, by the book's list of its parts."""
+    with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+        book = fromstring(archive.read("xl/workbook.xml"))
+        parts = fromstring(archive.read("xl/_rels/workbook.xml.rels"))
+        (entry,) = [one for one in book.iterfind(".//{*}sheet") if one.get("name") == sheet]
+        part = next(value for key, value in entry.attrib.items() if key.endswith("}id"))
+        (target,) = [one.get("Target") or "" for one in parts if one.get("Id") == part]
+        return archive.read(str(PurePosixPath("xl") / target).lstrip("/"))
