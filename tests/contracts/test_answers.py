@@ -459,10 +459,10 @@ def _others(n: int) -> list[Problem]:
 @pytest.mark.parametrize(
     ("file", "text", "message"),
     [
-        ("m.csv", "id,m,m\nq0,A,B\n", "csv:1: two columns are named 'm'"),
+        ("m.csv", "id,m,m\nq0,A,B\n", "csv:1: the column 'm' occurs twice"),
         ("m.csv", "id,m\nq0,A\nq0,B\n", "csv:3: the id 'q0' occurs twice"),
         ("m.csv", "id,m\nq0,0\nq2,1\n", "csv:2: 'q0': 0 is no label: options are counted from 1"),
-        ("m.csv", "id,m\nq0,A,B\n", "m.csv:2: 3 cells; the header has 2"),
+        ("m.csv", "id,m\nq0,A,B\n", "m.csv:2: the row has 3 cells; the header has 2"),
         ("m.csv", "x,choice\nq0,A\n", "m.csv:1: the table has no column 'id'"),
         ("m.csv", "id,m\nq0,I see\nq1,Why?\n", "none is the letter of an option"),
         ("m.json", '{"q0": "A", "x": "B", "y": "B"}', "1 of 3 keys of this object are of items; "

@@ -6,35 +6,27 @@ asked.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
-
 from winosmith.answers._answers import Answers
-from winosmith.answers._rules import NO_LETTER, check_known, read_choices
-from winosmith.dataset import Dataset
-from winosmith.errors import FormatError
+from winosmith.answers._file import AnswerFile
+from winosmith.answers._rules import NO_LETTER, SOURCES, check_known, read_choices
 from winosmith.prediction import Prediction
 
 
-def read_by_id(record: Mapping[str, Any], path: Path, dataset: Dataset, hint: str) -> Answers:
-    """Return the answers of an object.
+def recognise(file: AnswerFile) -> bool:
+    """Return whether a file is one JSON object."""
+    return file.rows.kind == "object"
 
-    Args:
-        record: the object.
-        path: its file, whose name is the model's.
-        dataset: the items.
-        hint: the sources that can be read, for the error.
+
+def read(file: AnswerFile) -> list[Answers]:
+    """Return the answers of an object; the model has the file's name.
 
     Raises:
         FormatError: fewer than half of the keys are ids of items, or no value is an answer.
     """
-    check_known(record, dataset, path, "keys of this object", hint)
-    labels = {
-        name: "-" if isinstance(value, bool | dict | list) else value
-        for name, value in record.items()
-    }
-    choices = read_choices(labels, dataset, path, {})
+    labels = file.rows.first
+    check_known(labels, file, "keys of this object", SOURCES)
+    choices = read_choices(labels, file, {})
     if all(choice is None for choice in choices.values()):
-        raise FormatError(NO_LETTER, path)
-    return Answers(tuple(Prediction(name, one) for name, one in choices.items()), path.stem)
+        raise file.error(NO_LETTER)
+    found = tuple(Prediction(name, choice) for name, choice in choices.items())
+    return [Answers(found, file.rows.name)]
