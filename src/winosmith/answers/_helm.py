@@ -16,6 +16,7 @@ from winosmith.answers._answers import Answers
 from winosmith.answers._file import AnswerFile
 from winosmith.answers._items import Row
 from winosmith.answers._rules import choose_entries, read_rows, repeated
+from winosmith.errors import FormatError
 
 _Trial = dict[str, list[Mapping[str, Any]]]
 
@@ -45,6 +46,8 @@ def read(file: AnswerFile) -> list[Answers]:
         rows = [_row(name, states, file) for name, states in trials[used].items()]
         folder = Path(file.path).absolute().parent.name
         model = str(file.document.get("adapter_spec", {}).get("model", folder))
+    except FormatError:
+        raise
     except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
         what = f"this is not a scenario state of HELM: {type(error).__name__}: {error}"
         raise file.error(what) from None

@@ -8,13 +8,12 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from math import isfinite, isnan
-from typing import Any
+from typing import Any, NamedTuple
 
 from winosmith import formats
 from winosmith.answers._answers import Answers, Log
@@ -35,7 +34,6 @@ SOURCES = (
     "id, and a column for each model with the letters it chose"
 )
 
-_LETTER = re.compile(r"\s*\(?[A-Za-z][).:]?\s*")
 _LABELS = ("letter", "1", "text")
 """The kinds of labels that users write; numbers count from 1."""
 
@@ -43,39 +41,57 @@ _REPLIES = ("letter", "0", "text", "1")
 """The kinds of answers in logs, those preferred first that fit as many targets and keys."""
 
 
+class Kind(NamedTuple):
+    """The kind of the answers in a source.
+
+    Attributes:
+        name: the kind, one of those of `formats.readings`; None if no answer is an option.
+        scripts: the scripts of its letters, if they are letters.
+    """
+
+    name: str | None
+    scripts: frozenset[str] = frozenset()
+
+
 def option_kind(
-    readings: Sequence[Mapping[str, int]], kinds: Sequence[str], keys: Sequence[int | None] = ()
-) -> str | None:
+    values: Sequence[Any],
+    readings: Sequence[Mapping[str, int]],
+    kinds: Sequence[str],
+    keys: Sequence[int | None] = (),
+) -> Kind:
     """Return the kind that reads most answers, and of several the one that agrees with most keys.
 
     Args:
-        readings: the option of each answer, or target, by kind.
+        values: the answers, or targets.
+        readings: the option of each of them by kind.
         kinds: the kinds to choose from, in the order that decides if both numbers are equal.
         keys: the key of each item in the same log, if known.
 
-    >>> option_kind([{"letter": 0, "text": 1}, {"letter": 1}], ("text", "letter"))
-    'letter'
+    >>> option_kind(["A", "b"], [{"letter": 0, "text": 1}, {"letter": 1}], ("text", "letter"))
+    Kind(name='letter', scripts=frozenset({'Latin'}))
     """
     fits, agree = Counter[str](), Counter[str]()
     for at, found in enumerate(readings):
         fits.update(found.keys())
         agree.update(kind for kind, option in found.items() if keys and option == keys[at])
-    if not any(fits[kind] for kind in kinds):
-        return None
-    return max(kinds, key=lambda kind: (fits[kind], agree[kind], -kinds.index(kind)))
+    name = max(kinds, key=lambda kind: (fits[kind], agree[kind], -kinds.index(kind)))
+    if not fits[name]:
+        return Kind(None)
+    letters = [formats.letter_of(value) for value in values] if name == "letter" else []
+    return Kind(name, frozenset(letter[0] for letter in letters if letter))
 
 
 def read_option(
-    value: Any, readings: Mapping[str, int], kind: str | None, kinds: Sequence[str]
+    value: Any, readings: Mapping[str, int], kind: Kind, kinds: Sequence[str]
 ) -> int | None:
     """Return the option that an answer is; None if it is invalid.
 
     An answer of another kind than the source's is read if it fits one of `kinds`. A letter of a
-    source that uses letters is always a letter.
+    source that uses letters of its script is always a letter.
     """
-    if kind == "letter" and isinstance(value, str) and _LETTER.fullmatch(value):
+    if (letter := formats.letter_of(value)) and letter[0] in kind.scripts:
         return readings.get("letter")
-    return next((readings[one] for one in (kind, *kinds) if one and one in readings), None)
+    return next((readings[one] for one in (kind.name, *kinds) if one and one in readings), None)
 
 
 def is_missing(label: Any) -> bool:
@@ -108,9 +124,9 @@ def read_choices(
         else {}
         for name, label in given.items()
     }
-    kind = option_kind([*readings.values()], _LABELS)
+    kind = option_kind([*given.values()], [*readings.values()], _LABELS)
     for name, fits in readings.items():
-        if kind == "text" or "letter" in fits:
+        if kind.name == "text" or "letter" in fits:
             continue
         why = ""
         if "0" in fits and "1" not in fits and "text" not in fits:
@@ -238,28 +254,30 @@ def read_rows(
     )
 
 
-def _kind(rows: Sequence[Row], dataset: Dataset) -> str | None:
+def _kind(rows: Sequence[Row], dataset: Dataset) -> Kind:
     """Return the kind of a log's keys; if they have none, that of its replies."""
-    texts = [row for row in rows if isinstance(row.target, str)]
     usual = dataset[0].options
-    keys = [formats.readings(row.target, row.options or usual) for row in texts]
-    said = [formats.readings(r.reply, r.options or usual) for r in rows if isinstance(r.reply, str)]
-    return option_kind(keys, _REPLIES, [row.key for row in texts]) or option_kind(
-        said, ("letter", "text")
-    )
+    keyed = [row for row in rows if isinstance(row.target, str)]
+    keys = [formats.readings(row.target, row.options or usual) for row in keyed]
+    kind = option_kind([row.target for row in keyed], keys, _REPLIES, [row.key for row in keyed])
+    if kind.name:
+        return kind
+    replied = [row for row in rows if isinstance(row.reply, str)]
+    said = [formats.readings(row.reply, row.options or usual) for row in replied]
+    return option_kind([row.reply for row in replied], said, ("letter", "text"))
 
 
-def _target(row: Row, options: Sequence[str], kind: str | None) -> int | None:
+def _target(row: Row, options: Sequence[str], kind: Kind) -> int | None:
     """Return the log's key in the order of the row's options; that of its record without one."""
     target = row.target
     if isinstance(target, str):
-        target = formats.readings(target, options).get(kind or "")
+        target = formats.readings(target, options).get(kind.name or "")
     target = row.key if target is None else target
     return target if target is not None and target < len(options) else None
 
 
 def _prediction(
-    row: Row, options: Sequence[str], kind: str | None, problem: Problem
+    row: Row, options: Sequence[str], kind: Kind, problem: Problem
 ) -> Prediction | None:
     """Return the prediction of a row, in the order of the problem's options; None if missing."""
     if (row.reply is None and not row.scores) or len(row.scores) not in (0, len(options)):
@@ -279,9 +297,7 @@ def _prediction(
         )
     reply = row.reply
     if isinstance(reply, str):
-        numbers = (kind,) if kind in ("0", "1") else ()
-        fits = formats.readings(reply, options)
-        reply = read_option(reply, fits, kind, (*numbers, "text", "letter"))
+        reply = read_option(reply, formats.readings(reply, options), kind, ("text", "letter"))
     return Prediction(problem.id, None if reply is None else places[reply])
 
 

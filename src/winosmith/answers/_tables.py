@@ -3,7 +3,8 @@
 A column named `choice` or `prediction` makes the table that of one model, whose options' scores are
 in `score1`, `score2`, … Without such a column, the option with the best score was chosen. A cell is
 a letter, a number from 1 or an option's text. An empty cell is of an item that the model was not
-asked; any other cell is an invalid answer. Records with an id, in any container, are a table, too.
+asked; any other cell is an invalid answer. A column without a name, as pandas writes an index, is
+omitted. Records with an id, in any container, are a table, too.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def read(file: AnswerFile) -> list[Answers]:
             1,
         )
     at = names[0] if ids is None else ids
-    models = [choice] if choice is not None else [name for name in names if name != at]
+    models = [choice] if choice is not None else [name for name in names if name not in (at, "")]
     rows = _by_id(records, [at, *models])
     check_known(rows, file, "rows")
     numbers = {name: int(one[1]) for name in names if (one := _SCORE.fullmatch(name.lower()))}
