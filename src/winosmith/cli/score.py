@@ -18,6 +18,7 @@ from winosmith import formats, metrics, report
 from winosmith.cli import _predictions
 from winosmith.cli._options import FILE, PAGE, data_argument, format_option, json_option
 from winosmith.cli._printing import (
+    INVALID,
     TIES,
     Result,
     Rows,
@@ -443,11 +444,18 @@ def _main(
             column.insert(1, count)
             for row in rows:
                 row.insert(1, own.get(str(row[0])))
-    possible = {n: f"{span(found.possible)} %" for n, found in scores.items() if found.possible}
-    if possible:
-        notes.append(f"With the missing answers, an accuracy of {of_each(possible)} is possible")
+    notes += [
+        f"{report.shown(n)}: with the missing answers, {span(found.possible)} % are possible"
+        for n, found in scores.items()
+        if found.possible
+    ]
+    notes += [
+        f"{report.shown(n)}: {found.below_chance.sentence}"
+        for n, found in scores.items()
+        if found.below_chance
+    ]
     if any(found.invalid for found in scores.values()):
-        notes.append("Invalid answers are none of the options; they are incorrect")
+        notes.append(INVALID)
     if any(found.accuracy.ties for found in scores.values()):
         notes.append(TIES)
     if extra.person and extra.person.people == 1:

@@ -81,10 +81,12 @@ from winosmith.metrics._proportion import (
     wilson_interval,
 )
 from winosmith.metrics._score import (
+    BelowChance,
     Calibration,
     Margins,
     ReliabilityBin,
     Score,
+    below_chance,
     calibration,
     comparisons_score,
     guessing_level,
@@ -137,6 +139,7 @@ __all__ = [
     "Agreement",
     "Annotator",
     "Annotators",
+    "BelowChance",
     "Calibration",
     "Carried",
     "ClaimStatistics",
@@ -180,6 +183,7 @@ __all__ = [
     "annotators",
     "answer_table",
     "area_under_curve",
+    "below_chance",
     "bootstrap_interval",
     "calibration",
     "carried",

@@ -19,7 +19,7 @@ from winosmith.metrics._proportion import Proportion, proportion
 from winosmith.prediction import Prediction, best_of
 from winosmith.problem import Scalar
 from winosmith.records import Recorded
-from winosmith.report import Signature, sign
+from winosmith.report import Signature, percent, probability, shown, sign
 
 MOST_GROUPS = 30
 """A field with more values than this has no table of its own."""
@@ -46,6 +46,7 @@ class Score(Recorded):
         possible: the least and the greatest possible accuracy on all problems, if any is missing:
             with every missing answer incorrect, or correct; None otherwise.
         signature: of the data and the predictions.
+        below_chance: that the valid answers are below chance; None if they are not.
     """
 
     accuracy: Proportion
@@ -62,6 +63,63 @@ class Score(Recorded):
     signature: Signature
     refused: Mapping[str, str] = field(default_factory=dict)
     notes: Mapping[str, str] = field(default_factory=dict)
+    below_chance: BelowChance | None = None
+
+
+@dataclass(frozen=True)
+class BelowChance(Recorded):
+    """Valid answers that are correct less often than guessing explains, so that a fault is likely.
+
+    Attributes:
+        right: number of valid answers that are correct.
+        n: number of valid answers.
+        chance: the accuracy that guessing gives, 0–1.
+        p_value: the probability that guessing does as badly; see `guessing_p_value`.
+    """
+
+    right: float
+    n: int
+    chance: float
+    p_value: float
+
+    @property
+    def sentence(self) -> str:
+        """The finding and its usual reasons, without a full stop."""
+        return (
+            f"below chance: {shown(self.right, ',.7g')} of {self.n:,} valid answers are correct, "
+            f"and guessing gives {percent(self.chance)} (p = {probability(self.p_value)}); its "
+            "options may be in another order, or counted from another number"
+        )
+
+
+def below_chance(graded: Graded) -> BelowChance | None:
+    """Return whether the valid answers are below chance at 0.05; None if they are not.
+
+    Invalid answers are incorrect without any choice, so they are not compared with guessing.
+
+    >>> from winosmith import Prediction
+    >>> from winosmith.metrics import grade
+    >>> from winosmith.testing import made_twins
+    >>> data = made_twins(0, singles=9)
+    >>> wrong = [Prediction(p.id, 1 - (p.answer or 0) if n else None) for n, p in enumerate(data)]
+    >>> below_chance(grade(data, wrong))
+    BelowChance(right=0.0, n=8, chance=0.5, p_value=0.00390625)
+    """
+    valid = [row for row, one in enumerate(graded.predictions) if one.chosen]
+    if not valid:
+        return None
+    some = Graded(
+        graded.dataset.select(valid),
+        tuple(graded.predictions[row] for row in valid),
+        graded.clusters[valid],
+    )
+    p_value, chance = guessing_p_value(some, as_badly=True), guessing_level(some)
+    if p_value > _RARE:
+        return None
+    return BelowChance(float(some.credit.sum()), len(valid), chance, p_value)
+
+
+_RARE = 0.05
 
 
 def score(graded: Graded, *, by: Sequence[str] = (), seed: int = 0) -> Score:
@@ -102,6 +160,7 @@ def score(graded: Graded, *, by: Sequence[str] = (), seed: int = 0) -> Score:
         sign(graded.dataset, seed, predictions=graded.digest[:12]),
         refused,
         notes,
+        below_chance(graded),
     )
 
 
@@ -227,8 +286,8 @@ def guessing_level(graded: Graded) -> float:
     return float(np.mean([1 / len(problem.options) for problem in graded.dataset]))
 
 
-def guessing_p_value(graded: Graded) -> float:
-    """Return the probability that guessing has as many right, or more.
+def guessing_p_value(graded: Graded, *, as_badly: bool = False) -> float:
+    """Return the probability that guessing has as many right, or more; or fewer, if `as_badly`.
 
     The null turns the labels of a cluster's problems all together: the options of each stand in a
     circle, sorted by their text, and every answer of the cluster moves on by the same number of
@@ -265,13 +324,15 @@ def guessing_p_value(graded: Graded) -> float:
         drawn = np.zeros(_TURNS, np.int64)
         for step in steps:
             drawn += step[rng.integers(0, len(step), _TURNS)]
-        return (1 + int((drawn >= seen).sum())) / (1 + _TURNS)
+        reached = (drawn <= seen) if as_badly else (drawn >= seen)
+        return (1 + int(reached.sum())) / (1 + _TURNS)
     distribution = np.ones(1)
     for step in steps:
         before, distribution = distribution, np.zeros(len(distribution) + int(step.max()))
         for place, count in zip(*np.unique(step, return_counts=True), strict=True):
             distribution[place:][: len(before)] += count / len(step) * before
-    return float(min(1.0, distribution[max(seen, 0) :].sum()))
+    tail = distribution[: seen + 1] if as_badly else distribution[max(seen, 0) :]
+    return float(min(1.0, tail.sum()))
 
 
 _LONGEST, _TURNS = 2_000_000, 20_000
