@@ -207,7 +207,7 @@ def test_another_recipe_is_refused(folder: Path, wordnet: None, cli: Cli) -> Non
         ("twins.jsonl --with wordnet --right other.jsonl --out o", "add --roots N"),
         (
             "twins.jsonl --with wordnet --roots 2 --right other.jsonl --out o",
-            "none of the data sets",
+            "40 of 40 problems have no prediction",
         ),
         ("twins.jsonl --with wordnet --wordnet empty --out o", "does not hold WordNet's"),
         ("twins.jsonl --with chat --out o", "no chat server is named"),

@@ -211,17 +211,12 @@ class ExtraInputs:
         """Read the files that the options name.
 
         Raises:
-            InputError: switched predictions without their data, or not one for each solver.
+            InputError: switched predictions without their data.
         """
         from winosmith.validate import read_votes
 
         if bool(options["switched"]) != bool(options["switched_data"]):
             raise InputError("--switched and --switched-data belong together; give both or none")
-        if options["switched"] and len(options["switched"]) != len(options["predictions"]):
-            raise InputError(
-                f"there are {len(options['switched'])} files of --switched for "
-                f"{len(options['predictions'])} of PREDICTIONS; give one for each, in their order"
-            )
         return cls(
             read_votes(options["people"]) if options["people"] else None,
             [_records(path) for path in options["marks"]],
@@ -310,11 +305,16 @@ def _consistency(more: ExtraInputs, solvers: Mapping[str, Graded]) -> dict[str, 
     if more.switched_data is None:
         return {}
     dataset = _predictions.answered(more.switched_data, None)
-    found = {}
-    for (name, before), path in zip(solvers.items(), more.switched, strict=True):
-        (after,) = _predictions.graded(dataset, _predictions.read(dataset, [path])).values()
-        found[name] = metrics.consistency(before, after)
-    return found
+    switched = _predictions.graded(dataset, _predictions.read(dataset, more.switched))
+    if len(switched) != len(solvers):
+        raise InputError(
+            f"there are {number_of(len(switched), 'solver')} in the files of --switched for "
+            f"{len(solvers)} in PREDICTIONS; give one for each, in their order"
+        )
+    return {
+        name: metrics.consistency(before, after)
+        for (name, before), after in zip(solvers.items(), switched.values(), strict=True)
+    }
 
 
 def _gaps(
