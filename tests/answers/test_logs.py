@@ -313,7 +313,7 @@ def test_a_folder_holds_several_tasks_of_a_model(tmp_path: Path) -> None:
     [
         ('{"results": {},\n "configs": {}}', "these are results, not answers"),
         ('{"eval": {"model": "m"},\n "samples": []}', "the log has no samples"),
-        ('{"eval": {"model": "m"},\n "status": "error"}', "not a log of inspect_ai with samples"),
+        ('{"eval": {"model": "m"},\n "status": "error"}', "with records as samples"),
         ('{"doc": {}, "resps": []}\n{"doc', ":2: the line is not JSON"),
         ('{"doc": [], "resps": []}', ":1: this is not a sample: it has no 'doc'"),
         ('{"doc": {"q": 1}, "resps": [["x", "True"]]}', ":1: 'x' is not a log-likelihood"),
@@ -323,7 +323,7 @@ def test_a_folder_holds_several_tasks_of_a_model(tmp_path: Path) -> None:
         ('{"doc": {}, "resps": [], "arguments": [1], "target": "²"}', "0 of 1 rows"),
         ('{"doc": {}, "resps": [], "arguments": 1, "target": "' + 5000 * "9" + '"}', "0 of 1 rows"),
         ('{"doc": {}, "resps": []}\n{"doc\udcff', ":2: the file is in Latin-1"),
-        ('{"eval": {},\n "samples": [1]}', "a sample is not a record"),
+        ('{"eval": {},\n "samples": [1]}', "with records as samples"),
         ('{"eval": {},\n "samples": [{"choices": 3, "scores": [1]}]}', "0 of 1 rows"),
         ('{"eval": {},\n "samples": [{"attachments": [1], "input": "?"}]}', "0 of 1 rows"),
         ("id,m\nq0," + 200_000 * "A", ":2: this is not a row of a table: field larger"),
@@ -343,8 +343,8 @@ def test_a_log_that_tells_nothing_is_refused(text: str, message: str, tmp_path: 
     [
         ({"header.json": "[" * 100_000, "summaries.json": "[]"}, "header.json: this is not JSON"),
         ({"header.json": '{"eval": {}}', "summaries.json": "[]"}, "the log has no samples"),
-        ({"header.json": "[]", "summaries.json": "[]"}, "a part is not a record"),
-        ({"header.json": "{}", "samples/1.json": "[]"}, "a part is not a record"),
+        ({"header.json": "[]", "summaries.json": "[]"}, "with records as samples"),
+        ({"header.json": "{}", "samples/1.json": "[]"}, "with records as samples"),
         ({"header.json": '{"eval": {}}', "samples/1.json": " " * (1 << 27)}, "300 times its size"),
     ],
 )

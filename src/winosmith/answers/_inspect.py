@@ -44,12 +44,15 @@ def read(file: AnswerFile) -> list[Answers]:
             "these are results, not answers: run lm_eval with --log_samples, and give the files "
             "samples_*.jsonl that it writes"
         )
-    if not isinstance(head, dict) or not isinstance(samples, list):
-        raise file.error("this is not a log of inspect_ai with samples")
-    if not all(isinstance(sample, dict) for sample in samples):
-        raise file.error("this is not a log of inspect_ai: a sample is not a record")
+    if not (
+        isinstance(head, dict)
+        and isinstance(samples, list)
+        and all(isinstance(sample, dict) for sample in samples)
+    ):
+        raise file.error("this is not a log of inspect_ai with records as samples")
     if not samples:
         raise file.error("the log has no samples")
+    samples = sorted(samples, key=lambda one: (str(one.get("epoch")), str(one.get("id")).zfill(9)))
     epochs = [*dict.fromkeys(_epoch(sample) for sample in samples)]
     scorers = [*dict.fromkeys(name for sample in samples for name in _scores(sample))]
     (epoch, scorer), facts = choose_entries(file, epochs, scorers)
@@ -70,11 +73,10 @@ def _unpacked(file: AnswerFile) -> dict[str, Any]:
                 parts[name] = json.loads(part.source.text)
             except (ValueError, RecursionError) as error:
                 raise FormatError(f"this is not JSON ({error})", part.path) from None
-    head = next((parts[name] for name in _HEADS if name in parts), None)
+    head: dict[str, Any] = next(
+        (one for one in map(parts.get, _HEADS) if isinstance(one, dict)), {}
+    )
     samples = [own for name, own in parts.items() if name.startswith("samples/")]
-    if not isinstance(head, dict) or not all(isinstance(one, dict) for one in samples):
-        raise file.error("this is not a log of inspect_ai: a part is not a record")
-    samples.sort(key=lambda one: (one.get("epoch", 1), str(one.get("id")).zfill(9)))
     return {"status": "started", **head, "samples": samples}
 
 

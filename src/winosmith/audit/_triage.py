@@ -160,7 +160,8 @@ def triage(items: Items, answers: Mapping[str, Answers]) -> Triage:
     names = list(answers)
     asked = there.any(axis=0)
     ids = [problem.id for problem in items.problems]
-    labels = clusters(Dataset(items.problems))
+    dataset = Dataset(items.problems)
+    labels = clusters(dataset)
     pairs = [
         _against(items, labels, names[one], names[other], right[one], right[other],
                  there[one] & there[other])
@@ -169,16 +170,11 @@ def triage(items: Items, answers: Mapping[str, Answers]) -> Triage:
     ]  # fmt: skip
     adjusted = holm([pair.p_value for pair in pairs])
     models = [model for model in order if there[model].any()]
-    below = {
-        names[model]: below_chance(
-            grade(
-                Dataset(items.problems[at] for at in np.flatnonzero(there[model])),
-                [answers[names[model]].by_id[ids[at]] for at in np.flatnonzero(there[model])],
-                labels[there[model]],
-            )
-        )
-        for model in models
-    }
+    below = {}
+    for model in models:
+        given, own = answers[names[model]].shared(dataset)
+        graded = grade(given, own.predictions, labels[there[model]])
+        below[names[model]] = below_chance(graded)
     return Triage(
         {
             names[model]: proportion(
