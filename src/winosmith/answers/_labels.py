@@ -86,34 +86,29 @@ def _array(source: Source) -> Iterator[_Label]:
 
 def _lines(source: Source) -> list[_Label]:
     found: list[_Label] = []
-    others = []
-    for number, line in source.lines():
-        place = Place(str(source.path), number)
-        label = _LABEL.fullmatch(line.strip())
-        if _SUBMITTED.fullmatch(line.strip()):
+    for number, text in source.lines():
+        place, line = Place(str(source.path), number), text.strip()
+        if _SUBMITTED.fullmatch(line):
             raise FormatError(
                 "the line has several labels, as a leaderboard submission has; score it with: "
                 "winosmith leaderboard",
                 *place[:3],
             )
+        label = _LABEL.fullmatch(line)
         scores = label[2] or "" if label else ""
         try:
-            found.append((place, label[1] if label else line.strip(), _numbers(scores)))
+            found.append((place, label[1] if label else line, tuple(map(float, scores.split()))))
         except ValueError:
             raise FormatError(f"the scores {scores!r} are not numbers", *place[:3]) from None
-        others += [] if label else [found[-1]]
+    others = [(place, text) for place, text, _ in found if not _LABEL.fullmatch(text)]
     if 2 * len(others) > len(found):
-        place, text, _ = others[0]
+        place, text = others[0]
         raise FormatError(
             f"{text[:40]!r} is not a label, such as 1 or A for the first option; a list has one a "
             "line",
             *place[:3],
         )
     return found
-
-
-def _numbers(text: str) -> tuple[float, ...]:
-    return tuple(map(float, text.split()))
 
 
 def read_labels(path: str | Path) -> tuple[int, ...]:

@@ -84,7 +84,7 @@ def _by_id(
     for place, row in records:
         if all(is_missing(row.get(column)) for column in columns):
             continue
-        name = str(row.get(columns[0])).strip()
+        name = "" if is_missing(row.get(columns[0])) else str(row[columns[0]]).strip()
         if name in found:
             raise FormatError(
                 f"the id {name!r} occurs twice; a row has all answers to an item, those of each "

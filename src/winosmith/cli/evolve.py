@@ -492,7 +492,7 @@ def _solvers(datasets: Sequence[Dataset], path: str) -> tuple[int, list[tuple[Pr
     """Return which data set the answers of a file are for, and the answers of each model.
 
     Raises:
-        FormatError, DataError: they are not all the answers to one of the data sets.
+        DataError: they are not all the answers to one of the data sets.
     """
     fits: dict[int, list[answers.Answers]] = {}
     errors: list[InputError] = []
@@ -506,8 +506,6 @@ def _solvers(datasets: Sequence[Dataset], path: str) -> tuple[int, list[tuple[Pr
         at for at, own in fits.items() if {one.data for one in own} == {datasets[at].blind().digest}
     ]
     among = made_for or [*fits]
-    if not among and len(datasets) == 1:
-        raise errors[0]
     if len(among) != 1:
         names = ", ".join(datasets[at].name for at in among)
         why = f"several data sets ({names}); give answers with ids" if among else "no data set: "

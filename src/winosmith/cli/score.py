@@ -433,27 +433,22 @@ def _main(
         title += f", {number_of(next(iter(whole.values())).n, 'twin')}"
         guessing = {name: percent(found.chance or 0) for name, found in whole.items()}
         notes[0] += f", and {of_each(guessing)} of twins with both halves right"
-    if len(set(counts.values())) > 1:
-        title = report.shown(name)
-        header.insert(1, "problems")
-        for row in rows:
-            row.insert(1, counts.get(str(row[0])))
-    for count, column in (("invalid", header), ("missing", header)):
-        own = {solver: getattr(found, count) for solver, found in scores.items()}
-        if any(own.values()):
-            column.insert(1, count)
+    added = {"problems": counts if len(set(counts.values())) > 1 else {}}
+    for what in ("invalid", "missing"):
+        added[what] = {solver: getattr(found, what) for solver, found in scores.items()}
+    for what, numbers in added.items():
+        if any(numbers.values()):
+            header.insert(1, what)
             for row in rows:
-                row.insert(1, own.get(str(row[0])))
-    notes += [
-        f"{report.shown(n)}: with the missing answers, {span(found.possible)} % are possible"
-        for n, found in scores.items()
-        if found.possible
-    ]
-    notes += [
-        f"{report.shown(n)}: {found.below_chance.sentence}"
-        for n, found in scores.items()
-        if found.below_chance
-    ]
+                row.insert(1, numbers.get(str(row[0])))
+    if added["problems"]:
+        title = report.shown(name)
+    for solver, found in scores.items():
+        if found.possible:
+            which = f"{span(found.possible)} % are possible"
+            notes.append(f"{report.shown(solver)}: with the missing answers, {which}")
+        if found.below_chance:
+            notes.append(f"{report.shown(solver)}: {found.below_chance.sentence}")
     if any(found.invalid for found in scores.values()):
         notes.append(INVALID)
     if any(found.accuracy.ties for found in scores.values()):
