@@ -483,9 +483,8 @@ def test_below_chance_are_only_valid_answers(
     path = _text(tmp_path / "t.csv", "id,m\n" + "".join(
         f"{p.id},{LETTERS[abs((p.answer or 0) - (at < wrong))] if at < 10 else 'E'}\n"
         for at, p in enumerate(items)))  # fmt: skip
-    found = {"right": 0, "n": 10, "chance": 0.5, "p_value": 2**-10} if below else None
-    assert _score(data, path)["below_chance"] == found
-    assert _audit(data, path).get("below_chance") == found
+    for found in (_score(data, path)["below_chance"], _audit(data, path).get("below_chance")):
+        assert (found and (found["right"], found["n"])) == ((0, 10) if below else None)
     for words in (["score", data], ["audit", data, "--no-probes", "--answers"]):
         _, shown, _ = _typed(*words, path)
         assert ("below chance: 0 of 10 valid answers" in " ".join(shown.split())) == below

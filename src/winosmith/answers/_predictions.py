@@ -116,7 +116,7 @@ def read(file: AnswerFile) -> list[Answers]:
             "cut short; write it again with winosmith solve"
         )
     name = head.predictions or file.rows.name
-    return [Answers(tuple(found.values()), name, head.parameters, head.data, head.version)]
+    return [Answers(tuple(found.values()), name, head.parameters, head.data)]
 
 
 def read_predictions(path: str | Path, dataset: Dataset | None = None) -> Answers:
@@ -140,7 +140,6 @@ class _Header(BaseModel, strict=True):
     parameters: dict[str, Any] = Field(default_factory=dict)
     data: str | None = None
     n: int = 0
-    version: str | None = None
 
 
 class _Line(BaseModel, strict=True, extra="forbid"):

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from winosmith import data, formats
 from winosmith.answers import (
-    _by_id,
     _helm,
     _inspect,
     _labels,
@@ -27,7 +26,7 @@ from winosmith.errors import FormatError, require
 _LOGS = ("samples_*.jsonl", "*.eval", "scenario_state.json")
 """The files of answers in a folder."""
 
-_SOURCES = (_labels, _helm, _lm_eval, _openai, _predictions, _tables, _by_id)
+_SOURCES = (_labels, _helm, _lm_eval, _openai, _predictions, _tables)
 """The sources, each before those that would recognise its files, too; inspect_ai is the first."""
 
 
@@ -39,15 +38,9 @@ def read(
 ) -> dict[str, Answers]:
     """Read models' answers to the items of a data set, from any source.
 
-    - Predictions of `winosmith solve`, by their ids.
-    - Lists of labels in the order of the data set: letters, or numbers from 1.
-    - Tables whose column `id`, or first column, has the items' ids; every other column has a
-      model's answers, or `choice` and `score1`, `score2`, … those of one model.
-    - A JSON object of one model's answers by the items' ids, `{"q1": "A"}`.
-    - Samples of lm-evaluation-harness (`samples_TASK_DATE.jsonl` of `--log_samples`). The model is
-      the folder's name, as the harness writes it.
-    - Logs of inspect_ai (`.eval` or `.json`), scenario states of HELM (`scenario_state.json`), and
-      logs of OpenAI evals (JSON Lines).
+    These are predictions of `winosmith solve`; lists of labels in the order of the data set; tables
+    of ids and labels, or an object of labels by ids; samples of lm-evaluation-harness; logs of
+    inspect_ai (`.eval` or `.json`), HELM (`scenario_state.json`) and OpenAI evals.
 
     A row of a log belongs to the item with its question and its options, in whatever order they
     are; its id only decides between copies. Rows of no item are omitted with a

@@ -4,7 +4,8 @@ A column named `choice` or `prediction` makes the table that of one model, whose
 in `score1`, `score2`, … Without such a column, the option with the best score was chosen. A cell is
 a letter, a number from 1 or an option's text. An empty cell is of an item that the model was not
 asked; any other cell is an invalid answer. A column without a name, as pandas writes an index, is
-omitted. Records with an id, in any container, are a table, too.
+omitted. Records with an id, in any container, are a table, too, and so is a JSON object of one
+model's answers by the ids: `{"q1": "A", "q2": 2}`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,13 @@ from collections.abc import Mapping, Sequence
 from winosmith import formats
 from winosmith.answers._answers import Answers
 from winosmith.answers._file import AnswerFile
-from winosmith.answers._rules import NO_LETTER, check_known, is_missing, read_choices
+from winosmith.answers._rules import (
+    NO_LETTER,
+    SOURCES,
+    check_known,
+    is_missing,
+    read_choices,
+)
 from winosmith.data import Place, Record
 from winosmith.errors import FormatError, ProblemError
 from winosmith.prediction import Prediction, best_of
@@ -27,11 +34,9 @@ _SCORE = re.compile(r"score_?([1-9]\d?)")
 
 
 def recognise(file: AnswerFile) -> bool:
-    """Return whether a file is a table, or has records with ids."""
-    keys = {key.lower() for key in file.rows.first}
-    return file.rows.is_tabular or (
-        file.rows.kind in ("lines", "array") and not keys.isdisjoint(_IDS)
-    )
+    """Return whether a file is a table or one JSON object, or has records with ids."""
+    has_ids = not {key.lower() for key in file.rows.first}.isdisjoint(_IDS)
+    return file.rows.kind in ("table", "delimited", "object") or has_ids
 
 
 def read(file: AnswerFile) -> list[Answers]:
@@ -44,6 +49,8 @@ def read(file: AnswerFile) -> list[Answers]:
         FormatError: a column or an id occurs twice, a row has more or fewer cells than the header,
             fewer than half of the ids are of items, or no cell is an answer.
     """
+    if file.rows.kind == "object":
+        return [_by_id(file)]
     records = file.records()
     names = [*dict.fromkeys(name for _, row in records for name in row)] or [*file.rows.names]
     by_lower = {name.lower(): name for name in reversed(names)}
@@ -59,7 +66,7 @@ def read(file: AnswerFile) -> list[Answers]:
         )
     at = names[0] if ids is None else ids
     models = [choice] if choice is not None else [name for name in names if name not in (at, "")]
-    rows = _by_id(records, [at, *models])
+    rows = _with_ids(records, [at, *models])
     check_known(rows, file, "rows")
     numbers = {name: int(one[1]) for name in names if (one := _SCORE.fullmatch(name.lower()))}
     scored = sorted(numbers, key=lambda name: numbers[name])
@@ -76,7 +83,18 @@ def read(file: AnswerFile) -> list[Answers]:
     return [Answers(own, name) for name, own in _of_models(found, file).items()]
 
 
-def _by_id(
+def _by_id(file: AnswerFile) -> Answers:
+    """Return the answers of an object."""
+    labels = file.rows.first
+    check_known(labels, file, "keys of this object", SOURCES)
+    choices = read_choices(labels, file, {})
+    if all(choice is None for choice in choices.values()):
+        raise file.error(NO_LETTER)
+    own = tuple(Prediction(name, choice) for name, choice in choices.items())
+    return Answers(own, file.rows.name)
+
+
+def _with_ids(
     records: Sequence[tuple[Place, Record]], columns: Sequence[str]
 ) -> dict[str, tuple[Place, Record]]:
     """Return the rows with a cell in one of the columns, by the id in the first one."""

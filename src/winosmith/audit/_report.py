@@ -15,7 +15,7 @@ from winosmith.audit._repair import Repair
 from winosmith.audit._repaired import DRAWN, repair_sections
 from winosmith.audit._review import leaked, shared
 from winosmith.dataset import Dataset
-from winosmith.metrics import null_interval_label
+from winosmith.metrics import below_chance_sentence, null_interval_label
 
 _LONG = 400
 """So many characters of an example's question are shown, the last."""
@@ -535,7 +535,7 @@ def _models(part: Part) -> report.Section:
                     f"{report.shown(name)}: {note}."
                     for name in found.accuracies
                     for note in (
-                        *(of.sentence for of in [found.below_chance.get(name)] if of),
+                        *(below_chance_sentence(of) for of in [found.below_chance.get(name)] if of),
                         *found.logs[name].notes(),
                     )
                 ),

@@ -14,7 +14,6 @@ from winosmith.audit._items import Bools, Floats, Ints, Items
 from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import DataError
 from winosmith.metrics import (
-    BelowChance,
     Proportion,
     below_chance,
     clusters,
@@ -100,7 +99,7 @@ class Triage:
     invalid: Mapping[str, int]
     missing: Mapping[str, int]
     logs: Mapping[str, Log]
-    below_chance: Mapping[str, BelowChance]
+    below_chance: Mapping[str, Proportion]
 
     @property
     def right(self) -> dict[str, float]:

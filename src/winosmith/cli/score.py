@@ -448,7 +448,8 @@ def _main(
             which = f"{span(found.possible)} % are possible"
             notes.append(f"{report.shown(solver)}: with the missing answers, {which}")
         if found.below_chance:
-            notes.append(f"{report.shown(solver)}: {found.below_chance.sentence}")
+            sentence = metrics.below_chance_sentence(found.below_chance)
+            notes.append(f"{report.shown(solver)}: {sentence}")
     if any(found.invalid for found in scores.values()):
         notes.append(INVALID)
     if any(found.accuracy.ties for found in scores.values()):

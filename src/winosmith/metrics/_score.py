@@ -19,7 +19,7 @@ from winosmith.metrics._proportion import Proportion, proportion
 from winosmith.prediction import Prediction, best_of
 from winosmith.problem import Scalar
 from winosmith.records import Recorded
-from winosmith.report import Signature, percent, probability, shown, sign
+from winosmith.report import Signature, percent, sign
 
 MOST_GROUPS = 30
 """A field with more values than this has no table of its own."""
@@ -46,7 +46,7 @@ class Score(Recorded):
         possible: the least and the greatest possible accuracy on all problems, if any is missing:
             with every missing answer incorrect, or correct; None otherwise.
         signature: of the data and the predictions.
-        below_chance: that the valid answers are below chance; None if they are not.
+        below_chance: the accuracy of the valid answers if it is below chance; see `below_chance`.
     """
 
     accuracy: Proportion
@@ -63,60 +63,34 @@ class Score(Recorded):
     signature: Signature
     refused: Mapping[str, str] = field(default_factory=dict)
     notes: Mapping[str, str] = field(default_factory=dict)
-    below_chance: BelowChance | None = None
+    below_chance: Proportion | None = None
 
 
-@dataclass(frozen=True)
-class BelowChance(Recorded):
-    """Valid answers that are correct less often than guessing explains, so that a fault is likely.
-
-    Attributes:
-        right: number of valid answers that are correct.
-        n: number of valid answers.
-        chance: the accuracy that guessing gives, 0–1.
-        p_value: the probability that guessing does as badly; see `guessing_p_value`.
-    """
-
-    right: float
-    n: int
-    chance: float
-    p_value: float
-
-    @property
-    def sentence(self) -> str:
-        """The finding and its usual reasons, without a full stop."""
-        return (
-            f"below chance: {shown(self.right, ',.7g')} of {self.n:,} valid answers are correct, "
-            f"and guessing gives {percent(self.chance)} (p = {probability(self.p_value)}); its "
-            "options may be in another order, or counted from another number"
-        )
-
-
-def below_chance(graded: Graded) -> BelowChance | None:
-    """Return whether the valid answers are below chance at 0.05; None if they are not.
+def below_chance(graded: Graded) -> Proportion | None:
+    """Return the accuracy of the valid answers if guessing is as bad with p ≤ 0.05; None otherwise.
 
     Invalid answers are incorrect without any choice, so they are not compared with guessing.
-
-    >>> from winosmith import Prediction
-    >>> from winosmith.metrics import grade
-    >>> from winosmith.testing import made_twins
-    >>> data = made_twins(0, singles=9)
-    >>> wrong = [Prediction(p.id, 1 - (p.answer or 0) if n else None) for n, p in enumerate(data)]
-    >>> below_chance(grade(data, wrong))
-    BelowChance(right=0.0, n=8, chance=0.5, p_value=0.00390625)
     """
     valid = [row for row, one in enumerate(graded.predictions) if one.chosen]
     if not valid:
         return None
-    some = Graded(
-        graded.dataset.select(valid),
-        tuple(graded.predictions[row] for row in valid),
-        graded.clusters[valid],
+    predictions = tuple(graded.predictions[row] for row in valid)
+    some = Graded(graded.dataset.select(valid), predictions, graded.clusters[valid])
+    rare = guessing_p_value(some, as_badly=True) <= _RARE
+    return some.share(chance=guessing_level(some)) if rare else None
+
+
+def below_chance_sentence(found: Proportion) -> str:
+    """Return what `below_chance` found and its usual reasons, without a full stop.
+
+    >>> below_chance_sentence(proportion([0] * 8, range(8), chance=0.5))[:69]
+    'below chance: 0 of 8 valid answers are correct, and guessing gives 50'
+    """
+    return (
+        f"below chance: {found.in_words} valid answers are correct, and guessing gives "
+        f"{percent(found.chance or 0)}; its options may be in another order, or counted from "
+        "another number"
     )
-    p_value, chance = guessing_p_value(some, as_badly=True), guessing_level(some)
-    if p_value > _RARE:
-        return None
-    return BelowChance(float(some.credit.sum()), len(valid), chance, p_value)
 
 
 _RARE = 0.05
