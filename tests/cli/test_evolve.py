@@ -89,6 +89,30 @@ def test_synonyms_make_families(folder: Path, wordnet: None, cli: Cli) -> None:
     assert "|with:wordnet|" in told["signature"]
 
 
+@pytest.mark.parametrize(
+    ("name", "line", "fit"),
+    [
+        ("right.lst", "{key}", 20),
+        ("right.jsonl", '{{"id": "{id}", "choice": {choice}}}', 20),
+        ("right.csv", "{id},{letter},{invalid}", 2),
+    ],
+)
+def test_roots_are_drawn_by_answers_of_any_source(
+    name: str, line: str, fit: int, folder: Path, wordnet: None, cli: Cli
+) -> None:
+    """A list, predictions and a table of two models are read; an invalid answer is incorrect."""
+    lines = ["id,a,b"] * name.endswith("csv")
+    for row, one in enumerate(HALVES.problems[:40]):
+        key = one.answer or 0
+        letter = "AB"[key]
+        invalid = letter if row < 4 else "E"
+        lines.append(line.format(id=one.id, key=key + 1, choice=key, letter=letter,
+                                 invalid=invalid))  # fmt: skip
+    Path(name).write_text("\n".join(lines), "utf-8")
+    words = f"evolve twins.jsonl --with wordnet --roots 99 --right {name} --out out"
+    assert f"; {fit} of its 40 problems" in cli.refused(*words.split())
+
+
 def test_generations_follow_one_another(folder: Path, wordnet: None) -> None:
     """With two perturbers, the second perturbs the children of the first, too."""
     formats.write(HALVES, "all.jsonl")
@@ -207,7 +231,7 @@ def test_another_recipe_is_refused(folder: Path, wordnet: None, cli: Cli) -> Non
         ("twins.jsonl --with wordnet --right other.jsonl --out o", "add --roots N"),
         (
             "twins.jsonl --with wordnet --roots 2 --right other.jsonl --out o",
-            "none of the data sets",
+            "40 of 40 problems have no prediction",
         ),
         ("twins.jsonl --with wordnet --wordnet empty --out o", "does not hold WordNet's"),
         ("twins.jsonl --with chat --out o", "no chat server is named"),

@@ -6,14 +6,17 @@ import io
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from winosmith import Dataset, Problem, answers, formats
 from winosmith.cli import main
 from winosmith.errors import FormatError
+from winosmith.testing import made_twins
 
 LETTERS = "ABCD"
 ORDERS = ("CABD", "DBAC", "BADC", "ADCB", "CDAB", "BCDA")
@@ -296,6 +299,23 @@ def test_a_missing_answer_is_missing_in_every_command(
     assert _audit(data, path)["answered"] == 11
 
 
+def test_each_model_is_named_with_its_own_counts(data: Path, tmp_path: Path) -> None:
+    """Of two models, the output says which one has missing and invalid answers."""
+    path = _text(tmp_path / "t.csv", "id,a,b\n" + "".join(
+        f"{p.id},{LETTERS[key]},{'' if at < 3 else 'E' if at < 5 else LETTERS[key]}\n"
+        for at, (p, key) in enumerate(zip(DATA, KEYS, strict=True))))  # fmt: skip
+    _, scores, _ = _typed("score", data, path, "--partial")
+    assert "b: with the missing answers, 58.3–83.3 % are possible" in " ".join(scores.split())
+    assert "a: with the missing" not in scores
+    _, compared, _ = _typed("compare", data, path, "--partial")
+    rows = [line.split()[:5] for line in compared.splitlines() if line[:2] in ("A ", "B ")][:2]
+    assert rows == [["A", "a", "3", "0", "9"], ["B", "b", "3", "2", "7"]]
+    more = ["--switched", path, "--switched-data", data]
+    whole = _text(tmp_path / "m.lst", "A\n" * 12)
+    path.write_text(path.read_text("utf-8").replace(",\n", ",E\n"), "utf-8")
+    assert "2 solvers in the files of --switched for 1" in _run("score", data, whole, *more)
+
+
 def test_a_tie_is_worth_its_share_whatever_the_source(data: Path, tmp_path: Path) -> None:
     """Equal scores are half an answer from samples, predictions and tables; `acc` is shown too."""
     scores = [[-1.0 * (n not in (key, (key + at % 2) % 4)) for n in range(4)]
@@ -363,14 +383,111 @@ def test_epochs_and_scorers_are_chosen_by_their_names(tmp_path: Path) -> None:
     assert _read(path).log.filter == "epoch 1, choice"
 
 
-@pytest.mark.parametrize("command", ["score", "audit"])
+def _doubled(path: Path) -> None:
+    """Write a row of a file twice."""
+    text = path.read_text("utf-8")
+    if path.name == "scenario_state.json" or path.name == "log.json":
+        record = json.loads(text)
+        rows = record.get("samples", record.get("request_states"))
+        rows.append(rows[1])
+        path.write_text(json.dumps(record), "utf-8")
+    else:
+        row = next(line for line in text.splitlines()[1:] if "q5" in line or "map 5" in line)
+        path.write_text(f"{text}{row}\n", "utf-8")
+
+
+@pytest.mark.parametrize("source", [one for one in WITH_MISSING if one != "answers by id"])
 def test_several_unnamed_rows_of_an_item_are_refused(
-    command: str, data: Path, tmp_path: Path
+    source: str, data: Path, tmp_path: Path
 ) -> None:
-    """Their number is reported; no row is chosen and none is merged."""
-    rows = [_sample(p, ["A"]) for p in DATA for _ in range(2)]
+    """Their number is reported, or the id; no row is chosen and none is merged."""
+    path = SOURCES[source](tmp_path, KEYS)
+    _doubled(path)
+    for command in ("score", "audit"):
+        refused = _run(command, data, path)
+        assert any(
+            f"/{path.name}{why}" in refused
+            for why in (
+                ": 2 rows per item",
+                ":14: the id 'q5' occurs twice",
+                ":13: the id 'q5' already",
+            )
+        )
+
+
+LOGS = [name for name in SOURCES if name.startswith(("lm", "in", "HELM", "Open"))]
+
+
+@pytest.mark.parametrize("source", LOGS)
+def test_the_order_of_items_and_options_changes_nothing_in_logs(
+    source: str, tmp_path: Path
+) -> None:
+    """Items with other ids, in another order and with their options reversed get the same."""
+    said = [(key + at % 3) % 4 for at, key in enumerate(KEYS)]
+    path = SOURCES[source](tmp_path, [*said[:11], "?"])
+    turned = Dataset(
+        replace(p, id=f"n{p.id}", options=p.options[::-1], answer=3 - (p.answer or 0))
+        for p in reversed(DATA.problems)
+    )
+    (found,) = answers.read(path, turned).values()
+    chosen = {p.id: found.by_id[f"n{p.id}"].choice for p in DATA}
+    assert chosen == {p.id: 3 - at for p, at in zip(DATA, said[:11], strict=False)} | {"q11": None}
+
+
+@pytest.mark.parametrize(("keys", "read"), [("АБВГ", None), ("ABCD", 0)])
+def test_a_letter_of_the_logs_script_is_a_letter(
+    keys: str, read: int | None, tmp_path: Path
+) -> None:
+    """В is the third letter, not the option "В", exactly if the log's letters are Cyrillic."""
+    items = Dataset(
+        Problem(f"q{at}", f"Which sign is on map {at}?", options, 0, blank=None)
+        for at, options in enumerate([("В", "А"), ("a well", "a mill"), ("a fort", "a ford")])
+    )
+    rows = [_sample(p, [keys[0] if at else "В"], target=keys[0]) for at, p in enumerate(items)]
     path = _jsonl(tmp_path / "m" / "samples_quiz_1.jsonl", rows)
-    assert "2 rows per item" in _run(command, data, path)
+    (found,) = answers.read(path, items).values()
+    assert [one.choice for one in found.predictions] == [read, 0, 0]
+
+
+def test_null_is_not_the_option_none(tmp_path: Path) -> None:
+    """A reply that the harness lost is invalid, also if an option is "None"."""
+    items = Dataset(
+        Problem(f"q{at}", f"What is on map {at}?", ("None", "A well"), 0, blank=None)
+        for at in range(4)
+    )
+    rows = [_sample(p, [None if at else "A"]) for at, p in enumerate(items)]
+    (found,) = answers.read(_jsonl(tmp_path / "m" / "samples_quiz_1.jsonl", rows), items).values()
+    assert [one.choice for one in found.predictions] == [0, None, None, None]
+
+
+def test_a_table_is_read_from_every_container(tmp_path: Path) -> None:
+    """CSV with an index of pandas, packed, JSON, JSON Lines and Parquet give the same answers."""
+    table = pd.DataFrame({"id": DATA.ids, "m": [LETTERS[key] for key in KEYS]})
+    table.loc[0, "m"] = None
+    table.to_csv(tmp_path / "a.csv")
+    table.to_csv(tmp_path / "b.csv.gz", sep=";", index=False)
+    table.to_json(tmp_path / "c.json", orient="records")
+    table.to_json(tmp_path / "d.jsonl", orient="records", lines=True)
+    table.to_parquet(tmp_path / "e.parquet")
+    for path in tmp_path.iterdir():
+        assert [one.choice for one in _read(path).predictions] == KEYS[1:]
+
+
+@pytest.mark.parametrize(("wrong", "below"), [(10, True), (0, False)])
+def test_below_chance_are_only_valid_answers(
+    wrong: int, below: bool, data: Path, tmp_path: Path
+) -> None:
+    """Invalid answers put no model below chance; valid ones do, and score and audit say so."""
+    items = made_twins(0, singles=40)
+    formats.write(items, data)
+    path = _text(tmp_path / "t.csv", "id,m\n" + "".join(
+        f"{p.id},{LETTERS[abs((p.answer or 0) - (at < wrong))] if at < 10 else 'E'}\n"
+        for at, p in enumerate(items)))  # fmt: skip
+    for found in (_score(data, path)["below_chance"], _audit(data, path).get("below_chance")):
+        assert (found and (found["right"], found["n"])) == ((0, 10) if below else None)
+    for words in (["score", data], ["audit", data, "--no-probes", "--answers"]):
+        _, shown, _ = _typed(*words, path)
+        assert ("below chance: 0 of 10 valid answers" in " ".join(shown.split())) == below
 
 
 @pytest.mark.parametrize("other", [(3,), (0, 1, 2, 5)])
@@ -459,10 +576,10 @@ def _others(n: int) -> list[Problem]:
 @pytest.mark.parametrize(
     ("file", "text", "message"),
     [
-        ("m.csv", "id,m,m\nq0,A,B\n", "csv:1: two columns are named 'm'"),
+        ("m.csv", "id,m,m\nq0,A,B\n", "csv:1: the column 'm' occurs twice"),
         ("m.csv", "id,m\nq0,A\nq0,B\n", "csv:3: the id 'q0' occurs twice"),
         ("m.csv", "id,m\nq0,0\nq2,1\n", "csv:2: 'q0': 0 is no label: options are counted from 1"),
-        ("m.csv", "id,m\nq0,A,B\n", "m.csv:2: 3 cells; the header has 2"),
+        ("m.csv", "id,m\nq0,A,B\n", "m.csv:2: the row has 3 cells; the header has 2"),
         ("m.csv", "x,choice\nq0,A\n", "m.csv:1: the table has no column 'id'"),
         ("m.csv", "id,m\nq0,I see\nq1,Why?\n", "none is the letter of an option"),
         ("m.json", '{"q0": "A", "x": "B", "y": "B"}', "1 of 3 keys of this object are of items; "

@@ -140,6 +140,19 @@ def test_every_bad_record_is_listed_before_the_refusal(cli: Cli, command: str) -
     assert "is not a list of omitted records" in cli.refused(*words, "in.jsonl")
 
 
+def test_a_build_lists_the_records_that_it_omits(cli: Cli) -> None:
+    """The sound records are built; the report, its JSON and the file name the bad ones."""
+    Path("in.jsonl").write_text(LINES + BAD)
+    rest = '[structure]\nrules = "none"\n[filter]\nmethod = "random"\nkeep = 40\n'
+    Path("b.toml").write_text(f'name = "b"\ndata = "in.jsonl"\n{rest}', "utf-8")
+    words = ["build", "b.toml", "--out", "out"]
+    assert "in.jsonl:61: two options are equal" in cli.refused(*words)
+    (note,) = cli.told(*words, "--skip-bad", "bad")["reading"]
+    assert note.startswith("in.jsonl: 1 of 61 records can't be read and are omitted (line 61: two")
+    assert "1 of 61 records can" in Path("out/report.html").read_text("utf-8")
+    assert json.loads(Path("bad").read_text())["line"] == 61
+
+
 def test_an_audit_lists_the_bad_records_of_all_its_files(cli: Cli) -> None:
     """The sound records of two splits are measured, and the file has the bad ones of both."""
     for name in ("train.jsonl", "test.jsonl"):

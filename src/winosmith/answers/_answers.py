@@ -77,7 +77,6 @@ class Answers:
         solver: the name of the model or solver; if the source has none, the name of the file.
         parameters: what it was run with; empty if the source does not say.
         data: the digest of the problems without their answers; None if the source does not say.
-        version: the version of winosmith that wrote the file; None for a file of another program.
         log: the facts that a harness's log states.
     """
 
@@ -85,7 +84,6 @@ class Answers:
     solver: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
     data: str | None = None
-    version: str | None = None
     log: Log = field(default_factory=Log)
 
     @cached_property

@@ -7,23 +7,26 @@ that of its calibration request is subtracted (`multiple_choice_separate_calibra
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from winosmith.answers._answers import Answers, Log
+from winosmith.answers._answers import Answers
+from winosmith.answers._file import AnswerFile
 from winosmith.answers._items import Row
-from winosmith.answers._rules import check_wanted, choose, read_rows
-from winosmith.dataset import Dataset
+from winosmith.answers._rules import choose_entries, read_rows, repeated
 from winosmith.errors import FormatError
 
 _Trial = dict[str, list[Mapping[str, Any]]]
 
 
-def read_scenario(
-    record: Mapping[str, Any], path: Path, dataset: Dataset, filters: Collection[str]
-) -> Answers:
+def recognise(file: AnswerFile) -> bool:
+    """Return whether a file is a scenario state."""
+    return "request_states" in file.document
+
+
+def read(file: AnswerFile) -> list[Answers]:
     """Return the answers of a scenario state, of one perturbation and one training trial.
 
     By default the unperturbed items and the first trial are read. A failed request is missing.
@@ -34,25 +37,28 @@ def read_scenario(
     """
     trials: dict[str, _Trial] = defaultdict(lambda: defaultdict(list))
     try:
-        for state in record["request_states"]:
+        for state in file.document["request_states"]:
             perturbed = state["instance"].get("perturbation") or {}
             name = perturbed.get("name", f"trial {state.get('train_trial_index', 0)}")
             trials[str(name)][str(state["instance"].get("id", len(trials[name])))].append(state)
-        names = tuple(sorted(trials, key=lambda name: not name.startswith("trial ")))
-        check_wanted(names, filters, path)
-        used = choose(names, filters)
-        rows = [_row(name, states) for name, states in trials[used or ""].items()]
-        model = str(record.get("adapter_spec", {}).get("model", path.absolute().parent.name))
+        names = sorted(trials, key=lambda name: not name.startswith("trial "))
+        (used,), log = choose_entries(file, names)
+        rows = [_row(name, states, file) for name, states in trials[used].items()]
+        folder = Path(file.path).absolute().parent.name
+        model = str(file.document.get("adapter_spec", {}).get("model", folder))
+    except FormatError:
+        raise
     except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
         what = f"this is not a scenario state of HELM: {type(error).__name__}: {error}"
-        raise FormatError(what, path) from None
-    several = len(names) > 1
-    log = Log(filter=used if several else None, filters=names if several else ())
-    return read_rows(rows, dataset, path, model, log)
+        raise file.error(what) from None
+    return [read_rows(rows, file, model, log)]
 
 
-def _row(name: str, states: list[Mapping[str, Any]]) -> Row:
+def _row(name: str, states: list[Mapping[str, Any]], file: AnswerFile) -> Row:
     """Return the row of an item from its requests."""
+    asked = Counter((one.get("reference_index"), one.get("request_mode")) for one in states)
+    if (most := max(asked.values())) > 1:
+        raise repeated(file, most, name)
     instance = states[0]["instance"]
     options = tuple(str(one["output"]["text"]) for one in instance["references"])
     correct = [at for at, one in enumerate(instance["references"]) if "correct" in one["tags"]]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from winosmith.data import Place
 from winosmith.dataset import Dataset
 from winosmith.problem import Problem
 
@@ -20,7 +21,7 @@ class Row:
     """A row of a log: the item that the model was asked, and the answer.
 
     Attributes:
-        line: its 1-based line; None if the log is one document.
+        place: where it is; None if the log is one document.
         id: the item's id in the log.
         question: the question; empty if it is only known as a part of `text`.
         options: the options in the log's order; empty if they are only known as a part of `text`.
@@ -33,7 +34,7 @@ class Row:
         correct: the harness's verdict, if it gives one.
     """
 
-    line: int | None
+    place: Place | None
     id: str
     question: str
     options: tuple[str, ...]

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO
 
-from winosmith import formats
 from winosmith.answers._answers import Answers
+from winosmith.answers._file import AnswerFile
 from winosmith.answers._rules import read_choices
-from winosmith.dataset import Dataset
+from winosmith.data import Place, Source
 from winosmith.errors import DataError, FormatError, ProblemError
 from winosmith.prediction import Prediction, check_fit
 from winosmith.records import parsed
@@ -24,81 +24,89 @@ from winosmith.records import parsed
 SIZES = ("xs", "s", "m", "l", "xl")
 """The columns of a leaderboard submission, one for each training size (WinoGrande, table 4)."""
 
-LABEL = re.compile(r"(\d\d?|[A-Za-z])(?:\s*;\s*\[([^\]]*)\])?")
+_LABEL = re.compile(r"(\d\d?|[^\W\d_])(?:\s*;\s*\[([^\]]*)\])?")
 """A line of a list."""
 
-SUBMITTED = re.compile(r"[12](\s*,\s*[12])+")
+_SUBMITTED = re.compile(r"[12](\s*,\s*[12])+")
 """A line of a leaderboard submission."""
 
+_Label = tuple[Place, str, tuple[float, ...]]
 
-def read_list(source: formats.Source, dataset: Dataset) -> Answers:
+
+def recognise(file: AnswerFile) -> bool:
+    """Return whether a file is an array of labels, or its first line is a label."""
+    if file.rows.kind == "array":
+        return not file.rows.first
+    first = file.rows.start.split("\n", 1)[0].strip()
+    return bool(_LABEL.fullmatch(first) or _SUBMITTED.fullmatch(first))
+
+
+def read(file: AnswerFile) -> list[Answers]:
     """Return the answers of a list. Its length shows whether it is complete.
 
     Raises:
         FormatError: it has more or fewer labels than there are problems, a label counts from 0, or
             most lines are not labels.
     """
-    given = _array(source) if source.start.startswith("[") else _lines(source)
+    source, dataset = file.rows.source or Source(file.path), file.dataset
+    given = [*_array(source)] if file.rows.kind == "array" else _lines(source)
     if len(given) != len(dataset):
-        raise FormatError(
+        raise file.error(
             f"the list has {len(given):,} labels; the data set has {len(dataset):,} problems, and "
-            "each needs its own in the same order",
-            source.path,
+            "each needs its own in the same order"
         )
-    labels = {name: label for name, (_, label, _) in zip(dataset.ids, given, strict=True)}
-    lines = {name: line for name, (line, _, _) in zip(dataset.ids, given, strict=True) if line}
-    choices = read_choices(labels, dataset, source.path, lines)
+    by_id = dict(zip(dataset.ids, given, strict=True))
+    labels = {name: label for name, (_, label, _) in by_id.items()}
+    choices = read_choices(labels, file, {name: place for name, (place, _, _) in by_id.items()})
     found = []
-    for problem, (line, _, own) in zip(dataset, given, strict=True):
+    for problem, (place, _, scores) in zip(dataset, given, strict=True):
         choice = choices.get(problem.id)
         try:
-            prediction = Prediction(problem.id, choice, () if choice is None else own)
+            prediction = Prediction(problem.id, choice, () if choice is None else scores)
             check_fit(prediction, len(problem.options))
         except (ProblemError, DataError) as error:
-            raise FormatError(str(error), source.path, line) from None
+            raise FormatError(str(error), *place[:3]) from None
         found.append(prediction)
-    return Answers(tuple(found), source.path.stem)
+    return [Answers(tuple(found), file.rows.name)]
 
 
-def _array(source: formats.Source) -> list[tuple[int | None, str, tuple[float, ...]]]:
+def _array(source: Source) -> Iterator[_Label]:
     try:
         labels = parsed(source.text)
     except ValueError as error:
         raise FormatError(f"the list is not JSON ({error})", source.path) from None
-    for label in labels:
+    for number, label in enumerate(labels, 1):
+        place = Place(str(source.path), number, "row")
         whole = isinstance(label, float) and label.is_integer()
         if not whole and type(label) not in (str, int):
-            raise FormatError(
-                f'a list has labels, such as 1 or "A", not {json.dumps(label)[:40]}', source.path
-            )
-    return [(None, str(label), ()) for label in labels]
+            what = f'a list has labels, such as 1 or "A", not {json.dumps(label)[:40]}'
+            raise FormatError(what, *place[:3])
+        yield place, str(label), ()
 
 
-def _lines(source: formats.Source) -> list[tuple[int | None, str, tuple[float, ...]]]:
-    found: list[tuple[int | None, str, tuple[float, ...]]] = []
-    others = []
-    for number, line in source.lines():
-        label = LABEL.fullmatch(line.strip())
-        if SUBMITTED.fullmatch(line.strip()):
+def _lines(source: Source) -> list[_Label]:
+    found: list[_Label] = []
+    for number, text in source.lines():
+        place, line = Place(str(source.path), number), text.strip()
+        if _SUBMITTED.fullmatch(line):
             raise FormatError(
                 "the line has several labels, as a leaderboard submission has; score it with: "
                 "winosmith leaderboard",
-                source.path,
-                number,
+                *place[:3],
             )
+        label = _LABEL.fullmatch(line)
+        scores = label[2] or "" if label else ""
         try:
-            scores = tuple(map(float, (label[2] or "").split() if label else ()))
+            found.append((place, label[1] if label else line, tuple(map(float, scores.split()))))
         except ValueError:
-            what = f"the scores {label[2] if label else ''!r} are not numbers"
-            raise FormatError(what, source.path, number) from None
-        found.append((number, label[1] if label else line.strip(), scores))
-        others += [] if label else [found[-1]]
+            raise FormatError(f"the scores {scores!r} are not numbers", *place[:3]) from None
+    others = [(place, text) for place, text, _ in found if not _LABEL.fullmatch(text)]
     if 2 * len(others) > len(found):
+        place, text = others[0]
         raise FormatError(
-            f"{others[0][1][:40]!r} is not a label, such as 1 or A for the first option; a list "
-            "has one a line",
-            source.path,
-            others[0][0],
+            f"{text[:40]!r} is not a label, such as 1 or A for the first option; a list has one a "
+            "line",
+            *place[:3],
         )
     return found
 
@@ -129,7 +137,7 @@ def read_submission(path: str | Path) -> dict[str, tuple[int, ...]]:
 
 def _rows(path: str | Path, columns: int) -> list[tuple[int, ...]]:
     rows = []
-    for number, line in formats.Source(path).lines():
+    for number, line in Source(path).lines():
         labels = [label.strip() for label in line.split(",")]
         if len(labels) != columns or not set(labels) <= {"1", "2"}:
             wanted = "one label" if columns == 1 else f"{columns} comma-separated labels"

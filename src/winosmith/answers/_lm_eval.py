@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from string import ascii_lowercase
 from typing import Any
 
 from winosmith import formats
-from winosmith.answers._answers import Answers, Log
+from winosmith.answers._answers import Answers
+from winosmith.answers._file import AnswerFile
 from winosmith.answers._items import Row, tidy
-from winosmith.answers._rules import check_wanted, choose, mean_by_name, read_rows
-from winosmith.dataset import Dataset
+from winosmith.answers._rules import choose_entries, read_rows
+from winosmith.data import Place, Record
 from winosmith.errors import FormatError, InputError
 from winosmith.problem import Problem
-from winosmith.records import canonical
 
 _METRICS = ("acc", "acc_norm", "acc_mutual_info", "exact_match")
 """The harness's metrics of single samples that are accuracies."""
@@ -25,13 +26,12 @@ _IDS = ("id", "qID", "qid", "question_id", "uid", "ind", "idx")
 """The keys of a record's id."""
 
 
-def read_samples(
-    path: Path,
-    records: Sequence[tuple[int, Mapping[str, Any]]],
-    dataset: Dataset,
-    columns: formats.Columns | None,
-    filters: Collection[str],
-) -> Answers:
+def recognise(file: AnswerFile) -> bool:
+    """Return whether a file's records have a model's replies."""
+    return bool(file.rows.first.keys() & {"resps", "filtered_resps"})
+
+
+def read(file: AnswerFile) -> list[Answers]:
     """Return the answers of a file of samples, of one filter. The folder's name is the model's.
 
     If scores are there, the option with the highest log-likelihood was chosen, as `acc` counts it;
@@ -40,64 +40,66 @@ def read_samples(
     Raises:
         FormatError: a line is not a sample; see also `read_rows`.
     """
-    for line, sample in records:
+    by_filter: dict[str, list[tuple[Place, Record]]] = defaultdict(list)
+    for place, sample in file.records():
         if not isinstance(sample.get("doc"), dict):
-            raise FormatError("this is not a sample: it has no 'doc'", path, line)
-        if not isinstance(sample.get("filtered_resps", sample.get("resps")), list):
-            raise FormatError("this is not a sample: it has no 'filtered_resps'", path, line)
-    by_filter: dict[str, list[tuple[int, Mapping[str, Any]]]] = defaultdict(list)
-    for line, sample in records:
-        by_filter[str(sample.get("filter", ""))].append((line, sample))
-    names = tuple(by_filter)
-    check_wanted(names, filters, path)
-    used = choose(names, filters) or ""
-    samples = by_filter[used]
-    items, because = _items([sample["doc"] for _, sample in samples], path, columns)
-    by_letter = _scores_letters(
-        [(sample, item) for (_, sample), item in zip(samples, items, strict=True)]
-    )
+            raise FormatError("this is not a sample: it has no 'doc'", *place[:3])
+        if not isinstance(_replies(sample), list):
+            raise FormatError("this is not a sample: it has no 'filtered_resps'", *place[:3])
+        by_filter[str(sample.get("filter", ""))].append((place, sample))
+    (used,), log = choose_entries(file, [*by_filter])
+    places, samples = zip(*by_filter[used], strict=True)
+    items, because = _items([sample["doc"] for sample in samples], file.columns)
+    by_letter = _scores_letters(samples, items)
     rows = [
-        _row(line, sample, item, path, by_letter=by_letter)
-        for (line, sample), item in zip(samples, items, strict=True)
+        _row(place, sample, item, by_letter=by_letter)
+        for place, sample, item in zip(places, samples, items, strict=True)
     ]
-    several = len(names) > 1
-    log = Log(
-        filter=used if several else None,
-        filters=names if several else (),
-        reported=mean_by_name((sample for _, sample in samples), _METRICS),
-    )
-    solver = path.absolute().parent.name
-    return read_rows(rows, dataset, path, solver, log, problem_with_rows=because)
+    log = replace(log, reported=_means(samples))
+    model = Path(file.path).absolute().parent.name
+    return [read_rows(rows, file, model, log, problem_with_rows=because)]
+
+
+def _replies(sample: Record) -> Any:
+    return sample.get("filtered_resps", sample.get("resps"))
+
+
+def _means(samples: Sequence[Record]) -> dict[str, float]:
+    """Return the mean of each accuracy that all samples have."""
+    return {
+        name: sum(float(one[name]) for one in samples) / len(samples)
+        for name in _METRICS
+        if all(isinstance(one.get(name), int | float) for one in samples)
+    }
 
 
 def _items(
-    docs: Sequence[Mapping[str, Any]], path: Path, columns: formats.Columns | None
+    docs: Sequence[Record], columns: formats.Columns | None
 ) -> tuple[list[Problem | None], str]:
     """Return the item of each record of a task, and why records can't be read as items."""
-    raw = "".join(canonical(doc) + "\n" for doc in docs).encode("utf-8", "surrogatepass")
     named = columns if columns and {*columns.question} <= docs[0].keys() else None
+    found: list[Problem | None] = [None] * len(docs)
     try:
-        contents = formats.scan(formats.Source(path, raw), columns=named, as_written=True)
+        contents = formats.scan([*docs], columns=named, as_written=True)
     except InputError as error:
         why = error.reason if isinstance(error, FormatError) else str(error)
-        return [None] * len(docs), f" Their 'doc' can't be read as items: {why}"
-    found: list[Problem | None] = [None] * len(docs)
-    for line, item in zip(contents.lines, contents.items, strict=True):
-        found[line - 1] = item if isinstance(item, Problem) else None
+        return found, f" Their 'doc' can't be read as items: {why}"
+    for number, item in zip(contents.lines, contents.items, strict=True):
+        found[number - 1] = item if isinstance(item, Problem) else None
     bad = f" A 'doc' can't be read as an item: {contents.bad[0].reason}" if contents.bad else ""
     return found, bad
 
 
-def _ends(sample: Mapping[str, Any]) -> list[str]:
+def _ends(sample: Record) -> list[str]:
     """Return the continuations that a sample scores, in order."""
     requests = _requests(sample.get("arguments") or {})
     return [end for one in requests if isinstance(end := one.get("arg_1"), str)]
 
 
-def _scores_letters(samples: Sequence[tuple[Mapping[str, Any], Problem | None]]) -> bool:
+def _scores_letters(samples: Sequence[Record], items: Sequence[Problem | None]) -> bool:
     """Return whether a log scores letters and not the options' texts, which may be letters, too."""
     letters = texts = 0
-    for sample, item in samples:
+    for sample, item in zip(samples, items, strict=True):
         if item is not None:
             ends = [tidy(end) for end in _ends(sample)[: len(item.options)]]
             letters += {end.strip("(). :") for end in ends} == {*ascii_lowercase[: len(ends)]}
@@ -105,28 +107,25 @@ def _scores_letters(samples: Sequence[tuple[Mapping[str, Any], Problem | None]])
     return letters > texts
 
 
-def _row(
-    line: int, sample: Mapping[str, Any], item: Problem | None, path: Path, *, by_letter: bool
-) -> Row:
-    given = sample.get("filtered_resps", sample.get("resps"))
+def _row(place: Place, sample: Record, item: Problem | None, *, by_letter: bool) -> Row:
+    given = _replies(sample)
     requests = _requests(sample.get("arguments") or {})
-    ends = _ends(sample)
     doc, target = sample["doc"], str(sample.get("target", ""))
-    scores = [_score(one, path, line) for one in given]
+    scores = [_score(one, place) for one in given]
     reply: str | None = ""
     placed: tuple[float, ...] = ()
     if any(score is not None for score in scores):
         reply = None
         known = [math.nan if score is None else score for score in scores]
-        placed = _placed(known, ends, item, target, by_letter=by_letter)
+        placed = _placed(known, _ends(sample), item, target, by_letter=by_letter)
     elif len(replies := [*_texts(given)]) > 1:
         what = f"{len(replies)} replies per item: add a filter that takes one, such as take_first"
-        raise FormatError(what, path, line)
+        raise FormatError(what, *place[:3])
     elif replies:
         reply = replies[0]
-    verdicts = [sample[name] for name in ("acc", "exact_match") if name in sample]
+    verdict = next((sample[name] for name in ("acc", "exact_match") if name in sample), None)
     return Row(
-        line,
+        place,
         next((str(doc[key]) for key in _IDS if key in doc), ""),
         item.sentence if item else "",
         item.options if item else (),
@@ -135,7 +134,7 @@ def _row(
         placed,
         target if item else _index(target),
         item.answer if item else None,
-        bool(verdicts[0]) if verdicts and verdicts[0] in (0, 1) else None,
+        bool(verdict) if verdict in (0, 1) else None,
     )
 
 
@@ -155,7 +154,7 @@ def _requests(arguments: Any) -> list[Mapping[str, Any]]:
     return [{f"arg_{at}": part for at, part in enumerate(one)} for one in parts]
 
 
-def _score(given: Any, path: Path, line: int) -> float | None:
+def _score(given: Any, place: Place) -> float | None:
     """Return a log-likelihood, which the harness writes before whether it is the greedy one."""
     while isinstance(given, list) and len(given) == 1:
         given = given[0]
@@ -164,13 +163,13 @@ def _score(given: Any, path: Path, line: int) -> float | None:
     try:
         return float(given[0])
     except (TypeError, ValueError):
-        raise FormatError(f"{given[0]!r} is not a log-likelihood", path, line) from None
+        raise FormatError(f"{given[0]!r} is not a log-likelihood", *place[:3]) from None
 
 
 def _texts(given: Any) -> Iterator[str]:
     """Yield the replies, however deep their lists are."""
     for one in given if isinstance(given, list) else ():
-        yield from _texts(one) if isinstance(one, list) else (str(one),)
+        yield from _texts(one) if isinstance(one, list) else ("" if one is None else str(one),)
 
 
 def _placed(

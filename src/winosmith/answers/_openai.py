@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 from winosmith.answers._answers import Answers, Log
+from winosmith.answers._file import AnswerFile
 from winosmith.answers._items import Items, Row, look_up, options_in_order
-from winosmith.answers._rules import read_rows
-from winosmith.dataset import Dataset
-from winosmith.errors import FormatError
+from winosmith.answers._rules import read_rows, repeated
 
 
-def read_events(
-    path: Path, records: Sequence[tuple[int, Mapping[str, Any]]], dataset: Dataset
-) -> Answers:
+def recognise(file: AnswerFile) -> bool:
+    """Return whether a file's records are a run's specification, report or events."""
+    keys = file.rows.first.keys()
+    return bool(keys & {"spec", "final_report"}) or {"sample_id", "type", "data"} <= keys
+
+
+def read(file: AnswerFile) -> list[Answers]:
     """Return the answers of a run: what was sampled for each sample, by its `match` event.
 
     An item is found in the prompt, which has its question and its options. The model is the first
@@ -24,37 +26,29 @@ def read_events(
     Raises:
         FormatError: the log has no `match` events; see also `read_rows`.
     """
-    spec: Mapping[str, Any] = {}
-    report: Mapping[str, Any] | None = None
+    run: dict[str, Any] = {}
     events: dict[str, dict[str, Any]] = {}
-    for line, record in records:
-        if isinstance(record.get("spec"), dict):
-            spec = record["spec"]
-        if isinstance(record.get("final_report"), dict):
-            report = record["final_report"]
+    for place, record in file.records():
+        run |= {key: record[key] for key in ("spec", "final_report") if record.get(key)}
         data, kind = record.get("data"), record.get("type")
         if isinstance(data, dict) and kind in ("match", "sampling"):
-            own = events.setdefault(str(record.get("sample_id")), {})
+            name = str(record.get("sample_id"))
+            own = events.setdefault(name, {})
             if kind == "match" and "match" in own:
-                raise FormatError(
-                    f"2 rows per item, such as {record.get('sample_id')!r}: write a log of one "
-                    "attempt for each sample",
-                    path,
-                    line,
-                )
-            own[kind] = data
-            own["line"] = line
-    items = Items(dataset)
+                raise repeated(file, 2, name, [own["place"], place])
+            own |= {kind: data, "place": place}
+    items = Items(file.dataset)
     rows = [_row(name, own, items) for name, own in events.items()]
     if not any("match" in own for own in events.values()):
-        raise FormatError("the log has no events of the type 'match', which state answers", path)
-    accuracy = look_up(report, "accuracy")
+        raise file.error("the log has no events of the type 'match', which state answers")
+    accuracy = look_up(run, "final_report", "accuracy")
+    ended = "final_report" in run
     log = Log(
-        status=None if report else f"the run ended without a report, after {len(rows):,} samples",
+        status=None if ended else f"the run ended without a report, after {len(rows):,} samples",
         reported={"accuracy": float(accuracy)} if isinstance(accuracy, int | float) else {},
     )
-    model = str(look_up(spec, "completion_fns", 0) or path.stem)
-    return read_rows(rows, dataset, path, model, log)
+    model = str(look_up(run, "spec", "completion_fns", 0) or file.rows.name)
+    return [read_rows(rows, file, model, log)]
 
 
 def _row(name: str, events: Mapping[str, Any], items: Items) -> Row:
@@ -68,7 +62,7 @@ def _row(name: str, events: Mapping[str, Any], items: Items) -> Row:
     expected = expected[0] if isinstance(expected, list) and expected else expected
     correct = match.get("correct")
     return Row(
-        events["line"],
+        events["place"],
         name,
         problem.sentence if problem else "",
         options_in_order(str(prompt), problem) if problem else (),

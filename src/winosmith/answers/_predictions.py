@@ -15,20 +15,22 @@ published with a test set, and it fits whether the reader has the answers or not
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypeVar
 
-from winosmith import formats
+from pydantic import BaseModel, Field, ValidationError
+
+from winosmith import data
 from winosmith._version import __version__
 from winosmith.answers._answers import Answers
+from winosmith.answers._file import AnswerFile
+from winosmith.data import Place, Record
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, ProblemError
 from winosmith.outputs import write_aside
 from winosmith.prediction import Prediction, best_of
-from winosmith.records import canonical, parsed
-
-_KEYS = {"id", "choice", "scores", "tied"}
+from winosmith.records import canonical
 
 
 def prediction_header(dataset: Dataset, solver: str, parameters: Mapping[str, Any]) -> str:
@@ -80,6 +82,43 @@ def write_predictions(
         file.writelines(f"{line}\n" for line in (header, *map(prediction_record, aligned)))
 
 
+def recognise(file: AnswerFile) -> bool:
+    """Return whether a file has JSON records that begin with a header or a prediction."""
+    keys = file.rows.first.keys()
+    is_ours = bool(keys & {"predictions", "choice"}) or {"id", "scores"} <= keys
+    return is_ours and not file.rows.is_tabular
+
+
+def read(file: AnswerFile) -> list[Answers]:
+    """Return the predictions of a file.
+
+    Raises:
+        FormatError: a record is not a prediction, an id occurs twice, or the file was cut short.
+    """
+    records = file.records()
+    has_header = bool(records) and "predictions" in records[0][1]
+    head = _checked(_Header, "header", *records.pop(0)) if has_header else _Header()
+    found: dict[str, Prediction] = {}
+    for place, record in records:
+        line = _checked(_Line, "prediction", place, record)
+        if line.id in found:
+            raise file.error(f"the id {line.id!r} already has a prediction", place)
+        if "choice" not in record and not line.scores:
+            raise file.error("the prediction has no 'choice'", place)
+        choice = line.choice if "choice" in record else best_of(line.scores)[0]
+        try:
+            found[line.id] = Prediction(line.id, choice, line.scores, line.tied)
+        except ProblemError as error:
+            raise file.error(str(error), place) from None
+    if len(found) < head.n:
+        raise file.error(
+            f"the header announces {head.n:,} predictions, and {len(found):,} follow: the file was "
+            "cut short; write it again with winosmith solve"
+        )
+    name = head.predictions or file.rows.name
+    return [Answers(tuple(found.values()), name, head.parameters, head.data)]
+
+
 def read_predictions(path: str | Path, dataset: Dataset | None = None) -> Answers:
     """Read a file of predictions in winosmith's own format, with or without its header.
 
@@ -92,93 +131,36 @@ def read_predictions(path: str | Path, dataset: Dataset | None = None) -> Answer
         FormatError: a line that is not a prediction, with its number; an id that occurs twice.
         DataError: the predictions don't fit the data set; see `Answers.of`.
     """
-    source = formats.Source(path)
-    found = predictions_of(source.path, json_lines(source))
+    (found,) = read(AnswerFile(data.read(path), dataset or Dataset([])))
     return found if dataset is None else found.of(dataset)
 
 
-def predictions_of(path: Path, records: Sequence[tuple[int, Mapping[str, Any]]]) -> Answers:
-    """Return the predictions of the records of a file.
-
-    Raises:
-        FormatError: a record is not a prediction, an id occurs twice, or the file was cut short.
-    """
-    first = records[0][1] if records else {}
-    header = first if "predictions" in first else {}
-    _check_header(header, path)
-    found: dict[str, Prediction] = {}
-    for number, record in records[1:] if header else records:
-        prediction = _prediction(record, path, number)
-        if prediction.problem_id in found:
-            raise FormatError(
-                f"the id {prediction.problem_id!r} already has a prediction", path, number
-            )
-        found[prediction.problem_id] = prediction
-    if len(found) < header.get("n", 0):
-        raise FormatError(
-            f"the header announces {header['n']:,} predictions, and {len(found):,} follow: the "
-            "file was cut short; write it again with winosmith solve",
-            path,
-        )
-    return Answers(
-        tuple(found.values()),
-        str(header.get("predictions", path.stem)),
-        header.get("parameters", {}),
-        header.get("data"),
-        header.get("version"),
-    )
+class _Header(BaseModel, strict=True):
+    predictions: str = ""
+    parameters: dict[str, Any] = Field(default_factory=dict)
+    data: str | None = None
+    n: int = 0
 
 
-def _check_header(header: Mapping[str, Any], path: Path) -> None:
-    kinds: dict[str, type | tuple[type, ...]] = {
-        "predictions": str, "parameters": dict, "data": str, "n": int, "version": str
-    }  # fmt: skip
-    for key, kind in kinds.items():
-        if key in header and not isinstance(header[key], kind):
-            raise FormatError(f"the header's {key!r} can't be {header[key]!r}", path, 1)
+class _Line(BaseModel, strict=True, extra="forbid"):
+    id: Annotated[str, Field(pattern=r"\S")]
+    choice: Annotated[int, Field(ge=0)] | None = None
+    scores: Annotated[tuple[float, ...], Field(strict=False)] = ()
+    tied: Annotated[tuple[int, ...], Field(strict=False)] = ()
 
 
-def _prediction(record: Mapping[str, Any], path: Path, number: int) -> Prediction:
-    if "id" not in record or not ("choice" in record or record.get("scores")):
-        missing = "id" if "id" not in record else "choice"
-        raise FormatError(f"the prediction has no {missing!r}", path, number)
-    unknown = sorted(record.keys() - _KEYS)
-    if unknown:
-        raise FormatError(f"the prediction has an unknown key {unknown[0]!r}", path, number)
-    name, scores, tied = record["id"], record.get("scores", []), record.get("tied", [])
-    if not isinstance(name, str) or not name.strip():
-        raise FormatError(f"the id must be text, not {name!r}", path, number)
-    if not isinstance(scores, list) or not all(map(_is_number, scores)):
-        raise FormatError(f"the scores must be a list of numbers, not {scores!r}", path, number)
-    if not isinstance(tied, list) or not all(type(option) is int for option in tied):
-        raise FormatError(f"the tied options must be a list of indices, not {tied!r}", path, number)
+_Model = TypeVar("_Model", bound=BaseModel)
+
+
+def _checked(model: type[_Model], what: str, place: Place, record: Record) -> _Model:
+    """Return a record as a model; raise FormatError if it does not fit."""
     try:
-        values = tuple(map(float, scores))
-        choice = record["choice"] if "choice" in record or not values else best_of(values)[0]
-        if choice is not None and type(choice) is not int:
-            raise ProblemError(f"the choice must be an index of 0 or more, or null, not {choice!r}")
-        return Prediction(name, choice, values, tuple(tied))
-    except (ProblemError, OverflowError) as error:
-        raise FormatError(str(error), path, number) from None
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def json_lines(source: formats.Source) -> list[tuple[int, dict[str, Any]]]:
-    """Return the JSON object of each line, with its number.
-
-    Raises:
-        FormatError: a line is not a JSON object.
-    """
-    found = []
-    for number, line in source.lines():
-        try:
-            record = parsed(line)
-        except ValueError as error:
-            raise FormatError(f"the line is not JSON ({error})", source.path, number) from None
-        if not isinstance(record, dict):
-            raise FormatError(f"{line[:40]!r} is not a JSON object", source.path, number)
-        found.append((number, record))
-    return found
+        return model.model_validate(record)
+    except ValidationError as error:
+        found = error.errors(include_url=False)[0]
+        key, value = found["loc"][0], found["input"]
+        reason = {
+            "missing": f"the {what} has no {key!r}",
+            "extra_forbidden": f"the {what} has an unknown key {key!r}",
+        }.get(found["type"], f"the {what}'s {key!r} can't have {value!r}: {found['msg']}")
+        raise FormatError(reason, *place[:3]) from None

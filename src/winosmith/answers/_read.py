@@ -2,42 +2,32 @@
 
 from __future__ import annotations
 
-import json
 import warnings
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
-from typing import Any
 
-from winosmith import formats
+from winosmith import data, formats
+from winosmith.answers import (
+    _helm,
+    _inspect,
+    _labels,
+    _lm_eval,
+    _openai,
+    _predictions,
+    _tables,
+)
 from winosmith.answers._answers import Answers
-from winosmith.answers._by_id import read_by_id
-from winosmith.answers._helm import read_scenario
-from winosmith.answers._inspect import read_archive, read_log
-from winosmith.answers._labels import LABEL, SUBMITTED, read_list
-from winosmith.answers._lm_eval import read_samples
-from winosmith.answers._openai import read_events
-from winosmith.answers._predictions import json_lines, predictions_of
-from winosmith.answers._tables import read_table
-from winosmith.data import line_records
+from winosmith.answers._file import AnswerFile
+from winosmith.answers._rules import SOURCES
 from winosmith.dataset import Dataset
-from winosmith.errors import FormatError
-from winosmith.records import parsed
+from winosmith.errors import FormatError, require
 
 _LOGS = ("samples_*.jsonl", "*.eval", "scenario_state.json")
 """The files of answers in a folder."""
 
-_SOURCES = (
-    'answers are read from a table of ids and letters, a list of labels, an object such as {"q1": '
-    '"A"}, predictions of winosmith solve, samples of lm-evaluation-harness, or a log of '
-    "inspect_ai, HELM or OpenAI evals: of another log make a table, a row for each item with its "
-    "id, and a column for each model with the letters it chose"
-)
-
-
-_LOOK = 20
-"""Number of lines that are searched for a first good record."""
+_SOURCES = (_labels, _helm, _lm_eval, _openai, _predictions, _tables)
+"""The sources, each before those that would recognise its files, too; inspect_ai is the first."""
 
 
 def read(
@@ -48,15 +38,9 @@ def read(
 ) -> dict[str, Answers]:
     """Read models' answers to the items of a data set, from any source.
 
-    - Predictions of `winosmith solve`, by their ids.
-    - Lists of labels in the order of the data set: letters, or numbers from 1.
-    - Tables whose column `id`, or first column, has the items' ids; every other column has a
-      model's answers, or `choice` and `score1`, `score2`, … those of one model.
-    - A JSON object of one model's answers by the items' ids, `{"q1": "A"}`.
-    - Samples of lm-evaluation-harness (`samples_TASK_DATE.jsonl` of `--log_samples`). The model is
-      the folder's name, as the harness writes it.
-    - Logs of inspect_ai (`.eval` or `.json`), scenario states of HELM (`scenario_state.json`), and
-      logs of OpenAI evals (JSON Lines).
+    These are predictions of `winosmith solve`; lists of labels in the order of the data set; tables
+    of ids and labels, or an object of labels by ids; samples of lm-evaluation-harness; logs of
+    inspect_ai (`.eval` or `.json`), HELM (`scenario_state.json`) and OpenAI evals.
 
     A row of a log belongs to the item with its question and its options, in whatever order they
     are; its id only decides between copies. Rows of no item are omitted with a
@@ -78,7 +62,7 @@ def read(
 
     Raises:
         FormatError: none of these, or of another data set; or a model answers an item in two files.
-        MissingExtraError: an `.eval` log is read, and inspect_ai is not installed.
+        MissingExtraError: an `.eval` log is read, and zipfile-zstd is not installed.
     """
     paths = [path] if isinstance(path, str | Path) else path
     found: dict[str, Answers] = {}
@@ -137,47 +121,26 @@ def _read_file(
     path: Path, dataset: Dataset, columns: formats.Columns | None, filters: Collection[str]
 ) -> list[Answers]:
     try:
-        with path.open("rb") as file:
-            is_archive = file.read(2) == b"PK"
-    except OSError as error:
-        raise FormatError(error.strerror or str(error), path) from error
-    if is_archive:
-        return [read_archive(path, dataset, filters)]
-    source = formats.Source(path)
-    first = source.start.split("\n", 1)[0].strip()
-    if first.startswith("[") or LABEL.fullmatch(first) or SUBMITTED.fullmatch(first):
-        return [read_list(source, dataset)]
-    if not first.startswith("{"):
-        return read_table(source, dataset)
-    keys = _first_record(source).keys()
-    if keys & {"resps", "filtered_resps"}:
-        return [read_samples(path, json_lines(source), dataset, columns, filters)]
-    if keys & {"spec", "final_report"} or {"sample_id", "type", "data"} <= keys:
-        return [read_events(path, json_lines(source), dataset)]
-    if "predictions" in keys or ("id" in keys and keys & {"choice", "scores"}) or "choice" in keys:
-        return [predictions_of(path, json_lines(source))]
-    return [_read_document(source, dataset, filters)]
+        rows = data.read(path)
+    except NotImplementedError:  # Zstandard in a zip archive, which Python reads from 3.14 on
+        require("zipfile_zstd", "inspect")
+        rows = data.read(path)
+    whole = AnswerFile(rows, dataset, columns, filters)
+    if _inspect.recognise(whole):
+        return _inspect.read(whole)
+    found = []
+    for part in rows.parts or (rows,):
+        file = replace(whole, rows=part)
+        source = next((one for one in _SOURCES if one.recognise(file)), None)
+        if source is None:
+            raise _not_answers(file)
+        found += source.read(file)
+    return found
 
 
-def _first_record(source: formats.Source) -> Mapping[str, Any]:
-    """Return the first of the first lines that is a JSON object; empty if there is none."""
-    some = (row.values for row in islice(line_records(source), _LOOK))
-    return next((values for values in some if values is not None), {})
-
-
-def _read_document(source: formats.Source, dataset: Dataset, filters: Collection[str]) -> Answers:
-    """Return the answers of a file that is one JSON object."""
-    path = source.path
-    try:
-        document: Any = json.loads(source.text)  # with NaN, which is usual in logs
-        if not {"eval", "configs", "request_states"} & document.keys():
-            document = parsed(source.text)
-    except (ValueError, RecursionError) as error:
-        lines = bool(_first_record(source))
-        wrong = "these are not answers" if lines else f"this is not JSON ({error})"
-        raise FormatError(f"{wrong}; {_SOURCES}", path, 1 if lines else None) from None
-    if {"eval", "configs"} & document.keys():
-        return read_log(document, path, dataset, filters)
-    if "request_states" in document:
-        return read_scenario(document, path, dataset, filters)
-    return read_by_id(document, path, dataset, _SOURCES)
+def _not_answers(file: AnswerFile) -> FormatError:
+    """Return the error of a file that is none of the sources."""
+    if file.rows.first:
+        return FormatError(f"these are not answers; {SOURCES}", file.path, 1)
+    reason = next((row.reason for row in file.rows), None)
+    return file.error(f"this can't be read ({reason}); {SOURCES}" if reason else SOURCES)

@@ -8,18 +8,18 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from math import isfinite, isnan
-from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from winosmith import formats
 from winosmith.answers._answers import Answers, Log
+from winosmith.answers._file import AnswerFile
 from winosmith.answers._items import Items, Row
+from winosmith.data import Place
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError
 from winosmith.prediction import Prediction, best_of, first_ids
@@ -27,7 +27,13 @@ from winosmith.problem import Problem
 
 NO_LETTER = "none is the letter of an option; write A for the first one, B for the second"
 
-_LETTER = re.compile(r"\s*\(?[A-Za-z][).:]?\s*")
+SOURCES = (
+    'answers are read from a table of ids and letters, a list of labels, an object such as {"q1": '
+    '"A"}, predictions of winosmith solve, samples of lm-evaluation-harness, or a log of '
+    "inspect_ai, HELM or OpenAI evals: of another log make a table, a row for each item with its "
+    "id, and a column for each model with the letters it chose"
+)
+
 _LABELS = ("letter", "1", "text")
 """The kinds of labels that users write; numbers count from 1."""
 
@@ -35,71 +41,92 @@ _REPLIES = ("letter", "0", "text", "1")
 """The kinds of answers in logs, those preferred first that fit as many targets and keys."""
 
 
+class Kind(NamedTuple):
+    """The kind of the answers in a source.
+
+    Attributes:
+        name: the kind, one of those of `formats.readings`; None if no answer is an option.
+        scripts: the scripts of its letters, if they are letters.
+    """
+
+    name: str | None
+    scripts: frozenset[str] = frozenset()
+
+
 def option_kind(
-    readings: Sequence[Mapping[str, int]], kinds: Sequence[str], keys: Sequence[int | None] = ()
-) -> str | None:
+    values: Sequence[Any],
+    readings: Sequence[Mapping[str, int]],
+    kinds: Sequence[str],
+    keys: Sequence[int | None] = (),
+) -> Kind:
     """Return the kind that reads most answers, and of several the one that agrees with most keys.
 
     Args:
-        readings: the option of each answer, or target, by kind.
+        values: the answers, or targets.
+        readings: the option of each of them by kind.
         kinds: the kinds to choose from, in the order that decides if both numbers are equal.
         keys: the key of each item in the same log, if known.
 
-    >>> option_kind([{"letter": 0, "text": 1}, {"letter": 1}], ("text", "letter"))
-    'letter'
+    >>> option_kind(["A", "b"], [{"letter": 0, "text": 1}, {"letter": 1}], ("text", "letter"))
+    Kind(name='letter', scripts=frozenset({'Latin'}))
     """
     fits, agree = Counter[str](), Counter[str]()
     for at, found in enumerate(readings):
         fits.update(found.keys())
         agree.update(kind for kind, option in found.items() if keys and option == keys[at])
-    if not any(fits[kind] for kind in kinds):
-        return None
-    return max(kinds, key=lambda kind: (fits[kind], agree[kind], -kinds.index(kind)))
+    name = max(kinds, key=lambda kind: (fits[kind], agree[kind], -kinds.index(kind)))
+    if not fits[name]:
+        return Kind(None)
+    letters = [formats.letter_of(value) for value in values] if name == "letter" else []
+    return Kind(name, frozenset(letter[0] for letter in letters if letter))
 
 
 def read_option(
-    value: Any, readings: Mapping[str, int], kind: str | None, kinds: Sequence[str]
+    value: Any, readings: Mapping[str, int], kind: Kind, kinds: Sequence[str]
 ) -> int | None:
     """Return the option that an answer is; None if it is invalid.
 
     An answer of another kind than the source's is read if it fits one of `kinds`. A letter of a
-    source that uses letters is always a letter.
+    source that uses letters of its script is always a letter.
     """
-    if kind == "letter" and isinstance(value, str) and _LETTER.fullmatch(value):
+    if (letter := formats.letter_of(value)) and letter[0] in kind.scripts:
         return readings.get("letter")
-    return next((readings[one] for one in (kind, *kinds) if one and one in readings), None)
+    return next((readings[one] for one in (kind.name, *kinds) if one and one in readings), None)
+
+
+def is_missing(label: Any) -> bool:
+    """Return whether a label is empty, null or NaN: the model was not asked."""
+    return label is None or str(label).strip().casefold() in ("", "nan", "<na>")
 
 
 def read_choices(
-    labels: Mapping[str, Any], dataset: Dataset, path: Path, lines: Mapping[str, int]
+    labels: Mapping[str, Any], file: AnswerFile, places: Mapping[str, Place]
 ) -> dict[str, int | None]:
     """Return the options of labels that users wrote, by the items' ids; None for an invalid one.
 
-    Empty cells, null and NaN are omitted: the model was not asked. Labels of unknown ids are
+    Missing labels are omitted. Labels of unknown ids, and values that are not texts or numbers, are
     invalid.
 
     Args:
         labels: letters, numbers from 1 or texts of options, by the items' ids.
-        dataset: the items.
-        path: the file.
-        lines: the 1-based line of each label, if known.
+        file: the file.
+        places: the place of each label, if known.
 
     Raises:
         FormatError: a label counts from 0, or is both a number and the text of another option.
     """
+    dataset = file.dataset
     known = {*dataset.ids}
-    given = {
-        name: label
-        for name, label in labels.items()
-        if label is not None and str(label).strip().casefold() not in ("", "nan", "<na>")
-    }
+    given = {name: label for name, label in labels.items() if not is_missing(label)}
     readings = {
-        name: formats.readings(label, dataset[dataset.row(name)].options) if name in known else {}
+        name: formats.readings(label, dataset[dataset.row(name)].options)
+        if name in known and not isinstance(label, bool | dict | list)
+        else {}
         for name, label in given.items()
     }
-    kind = option_kind([*readings.values()], _LABELS)
+    kind = option_kind([*given.values()], [*readings.values()], _LABELS)
     for name, fits in readings.items():
-        if kind == "text" or "letter" in fits:
+        if kind.name == "text" or "letter" in fits:
             continue
         why = ""
         if "0" in fits and "1" not in fits and "text" not in fits:
@@ -108,45 +135,70 @@ def read_choices(
             why = f"options are counted from 1, and {given[name]!r} is the text of another"
         if why:
             what = f"{name!r}: {given[name]} is no label: {why}; write A for the first"
-            raise FormatError(what, path, lines.get(name))
+            raise file.error(what, places.get(name))
     return {name: read_option(given[name], fits, kind, _LABELS) for name, fits in readings.items()}
 
 
-def check_known(
-    names: Collection[str], dataset: Dataset, path: Path, what: str, hint: str = ""
-) -> None:
+def check_known(names: Collection[str], file: AnswerFile, what: str, hint: str = "") -> None:
     """Raise FormatError if fewer than half of the names are ids of items."""
-    known = {*dataset.ids}
+    known = {*file.dataset.ids}
     lost = [name for name in names if name not in known]
     if not names or 2 * len(lost) > len(names):
         found = len(names) - len(lost)
-        raise FormatError(
+        raise file.error(
             f"compared by their ids, {found:,} of {len(names):,} {what} are of items"
             + (f"; {first_ids(lost)} are not. Is it another data set?" if lost else "")
-            + (f" {hint}" if hint else ""),
-            path,
+            + (f" {hint}" if hint else "")
         )
 
 
-def choose(names: Sequence[str], wanted: Collection[str]) -> str | None:
-    """Return the wanted one of some names, and if none is wanted the first; None without any."""
-    return next((name for name in names if name in wanted), names[0] if names else None)
+def choose_entries(file: AnswerFile, *kinds: Sequence[str]) -> tuple[list[str], Log]:
+    """Return one name of each kind of entries, and the facts of a log that was read so.
 
+    It is the wanted one, or the first one if none is wanted; "" of a kind without names. A number
+    is short for an epoch or trial: "2" for "epoch 2".
 
-def check_wanted(names: Sequence[str], wanted: Collection[str], path: Path) -> None:
-    """Raise FormatError if a log has filters and none of them, or two, are wanted."""
-    found = [name for name in names if name in wanted]
-    if wanted and {*names} - {"", "none"} and len(found) != 1:
-        what = f"both {' and '.join(map(repr, found))}" if found else "none of the filters wanted"
-        raise FormatError(
-            f"it has {what}; name one of {', '.join(map(repr, names))} with `filters=`", path
+    Args:
+        file: with the names that are wanted.
+        kinds: the names of filters; or those of epochs, and of scorers.
+
+    Raises:
+        FormatError: none of the names is wanted though some are, or two of one kind.
+    """
+    wanted = [[name for name in kind if _is_wanted(name, file.filters)] for kind in kinds]
+    every = [name for kind in kinds for name in kind]
+    twice = next((own for own in wanted if len(own) > 1), None)
+    if twice or (file.filters and {*every} - {"", "none"} and not any(wanted)):
+        what = f"both {' and '.join(map(repr, twice))}" if twice else "none of the filters wanted"
+        raise file.error(
+            f"it has {what}; name one of {', '.join(map(repr, every))} with `filters=`"
         )
+    chosen = [next(iter([*own, *kind]), "") for own, kind in zip(wanted, kinds, strict=True)]
+    several = [at for at, kind in enumerate(kinds) if len(kind) > 1]
+    used = ", ".join(chosen[at] for at in several)
+    names = tuple(name for at in several for name in kinds[at])
+    return chosen, Log(filter=used if several else None, filters=names)
+
+
+def _is_wanted(name: str, wanted: Collection[str]) -> bool:
+    number = name.rpartition(" ")[2]
+    return name in wanted or (number.isdecimal() and number in wanted)
+
+
+def repeated(
+    file: AnswerFile, count: int, name: str, places: Sequence[Place | None] = ()
+) -> FormatError:
+    """Return the error of several rows for one item."""
+    at = ", ".join(place.inside for place in places[:3] if place) or "repeats"
+    return file.error(
+        f"{count} rows per item, without the name of a filter or epoch that differs, such as "
+        f"{name!r} ({at}): write a log of one filter"
+    )
 
 
 def read_rows(
     rows: Sequence[Row],
-    dataset: Dataset,
-    path: Path,
+    file: AnswerFile,
     solver: str,
     log: Log,
     *,
@@ -156,8 +208,7 @@ def read_rows(
 
     Args:
         rows: in the log's order.
-        dataset: the items.
-        path: the log.
+        file: the log.
         solver: the model's name.
         log: the facts that are known without the items.
         problem_with_rows: why rows may not be found, for the message.
@@ -166,7 +217,8 @@ def read_rows(
         FormatError: fewer than half of the rows are of an item, an item has several rows, or no
             answer can be read.
     """
-    of_items = _one_per_item(rows, dataset, path, problem_with_rows)
+    dataset = file.dataset
+    of_items = _one_per_item(rows, file, problem_with_rows)
     kind = _kind([rows[at] for at in of_items.values()], dataset)
     found: list[Prediction] = []
     compared, differ, contradicted = 0, [], []
@@ -185,43 +237,47 @@ def read_rows(
         if row.correct is not None and own is not None and len(prediction.chosen) < 2:
             contradicted += [name] * ((prediction.chosen == (own,)) != row.correct)
     if not any(prediction.chosen for prediction in found):
-        raise FormatError(
+        raise file.error(
             "no answer can be read: needed are log-likelihoods of all options, or an answer that "
             "is a letter or an option",
-            path,
-            rows[0].line,
+            rows[0].place,
         )
-    facts = replace(
-        log,
-        keys_differ=tuple(differ),
-        keys_compared=compared,
-        scores_differ=tuple(contradicted),
+    return Answers(
+        tuple(found),
+        solver,
+        log=replace(
+            log,
+            keys_differ=tuple(differ),
+            keys_compared=compared,
+            scores_differ=tuple(contradicted),
+        ),
     )
-    return Answers(tuple(found), solver, log=facts)
 
 
-def _kind(rows: Sequence[Row], dataset: Dataset) -> str | None:
+def _kind(rows: Sequence[Row], dataset: Dataset) -> Kind:
     """Return the kind of a log's keys; if they have none, that of its replies."""
-    texts = [row for row in rows if isinstance(row.target, str)]
     usual = dataset[0].options
-    keys = [formats.readings(row.target, row.options or usual) for row in texts]
-    said = [formats.readings(r.reply, r.options or usual) for r in rows if isinstance(r.reply, str)]
-    return option_kind(keys, _REPLIES, [row.key for row in texts]) or option_kind(
-        said, ("letter", "text")
-    )
+    keyed = [row for row in rows if isinstance(row.target, str)]
+    keys = [formats.readings(row.target, row.options or usual) for row in keyed]
+    kind = option_kind([row.target for row in keyed], keys, _REPLIES, [row.key for row in keyed])
+    if kind.name:
+        return kind
+    replied = [row for row in rows if isinstance(row.reply, str)]
+    said = [formats.readings(row.reply, row.options or usual) for row in replied]
+    return option_kind([row.reply for row in replied], said, ("letter", "text"))
 
 
-def _target(row: Row, options: Sequence[str], kind: str | None) -> int | None:
+def _target(row: Row, options: Sequence[str], kind: Kind) -> int | None:
     """Return the log's key in the order of the row's options; that of its record without one."""
     target = row.target
     if isinstance(target, str):
-        target = formats.readings(target, options).get(kind or "")
+        target = formats.readings(target, options).get(kind.name or "")
     target = row.key if target is None else target
     return target if target is not None and target < len(options) else None
 
 
 def _prediction(
-    row: Row, options: Sequence[str], kind: str | None, problem: Problem
+    row: Row, options: Sequence[str], kind: Kind, problem: Problem
 ) -> Prediction | None:
     """Return the prediction of a row, in the order of the problem's options; None if missing."""
     if (row.reply is None and not row.scores) or len(row.scores) not in (0, len(options)):
@@ -241,21 +297,17 @@ def _prediction(
         )
     reply = row.reply
     if isinstance(reply, str):
-        numbers = (kind,) if kind in ("0", "1") else ()
-        fits = formats.readings(reply, options)
-        reply = read_option(reply, fits, kind, (*numbers, "text", "letter"))
+        reply = read_option(reply, formats.readings(reply, options), kind, ("text", "letter"))
     return Prediction(problem.id, None if reply is None else places[reply])
 
 
-def _one_per_item(
-    rows: Sequence[Row], dataset: Dataset, path: Path, because: str
-) -> dict[str, int]:
+def _one_per_item(rows: Sequence[Row], file: AnswerFile, because: str) -> dict[str, int]:
     """Return the place of each item's row.
 
     If as many rows as copies of an item have its words, each is of one copy; a single row is of
     all of them.
     """
-    items = Items(dataset)
+    items = Items(file.dataset)
     of_copies: dict[tuple[str, ...], list[int]] = defaultdict(list)
     lost = []
     for at, row in enumerate(rows):
@@ -264,43 +316,25 @@ def _one_per_item(
         else:
             lost.append(row)
     if 2 * len(lost) > len(rows) or not rows:
-        raise FormatError(
+        raise file.error(
             f"compared by their texts, {len(rows) - len(lost):,} of {len(rows):,} rows have the "
             f"question and the options of an item: is it another data set?{because}",
-            path,
-            lost[0].line if lost else None,
+            lost[0].place if lost else None,
         )
     found: dict[str, int] = {}
     for names, places in of_copies.items():
         if len(places) == 1:
             places = places * len(names)
         if len(places) != len(names) or any(name in found for name in names):
-            lines = [f"line {rows[at].line}" for at in places if rows[at].line]
-            raise FormatError(
-                f"{max(2, len(places) // len(names))} rows per item, without the name of a filter "
-                f"or epoch that differs, such as {names[0]!r} ({', '.join(lines[:3]) or 'repeats'})"
-                ": write a log of one filter",
-                path,
-            )
+            count = max(2, len(places) // len(names))
+            raise repeated(file, count, names[0], [rows[at].place for at in places])
         found |= zip(names, places, strict=True)
     if lost:
-        first = f"line {lost[0].line}" if lost[0].line else repr(lost[0].id)
+        first = lost[0].place.inside if lost[0].place else repr(lost[0].id)
         warnings.warn(
-            f"{path}: {len(lost):,} of {len(rows):,} rows are of no item ({first}, …); they are "
-            "omitted",
+            f"{file.path}: {len(lost):,} of {len(rows):,} rows are of no item ({first}, …); they "
+            "are omitted",
             formats.ReadingNote,
             stacklevel=3,
         )
     return found
-
-
-def mean_by_name(records: Iterable[Mapping[str, Any]], names: Sequence[str]) -> dict[str, float]:
-    """Return the mean of each metric that all records have as a number."""
-    columns: dict[str, list[float]] = {name: [] for name in names}
-    count = 0
-    for record in records:
-        count += 1
-        for name in names:
-            if isinstance(record.get(name), int | float):
-                columns[name].append(float(record[name]))
-    return {name: sum(own) / count for name, own in columns.items() if count and len(own) == count}

@@ -3,150 +3,154 @@
 A column named `choice` or `prediction` makes the table that of one model, whose options' scores are
 in `score1`, `score2`, … Without such a column, the option with the best score was chosen. A cell is
 a letter, a number from 1 or an option's text. An empty cell is of an item that the model was not
-asked; any other cell is an invalid answer.
+asked; any other cell is an invalid answer. A column without a name, as pandas writes an index, is
+omitted. Records with an id, in any container, are a table, too, and so is a JSON object of one
+model's answers by the ids: `{"q1": "A", "q2": 2}`.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from winosmith import formats
 from winosmith.answers._answers import Answers
-from winosmith.answers._rules import NO_LETTER, check_known, read_choices
-from winosmith.data import Delimited
-from winosmith.dataset import Dataset
+from winosmith.answers._file import AnswerFile
+from winosmith.answers._rules import (
+    NO_LETTER,
+    SOURCES,
+    check_known,
+    is_missing,
+    read_choices,
+)
+from winosmith.data import Place, Record
 from winosmith.errors import FormatError, ProblemError
-from winosmith.prediction import Prediction
+from winosmith.prediction import Prediction, best_of
 
 _IDS = ("id", "problem_id", "qid", "sentid")
 _CHOICES = ("choice", "prediction")
 _SCORE = re.compile(r"score_?([1-9]\d?)")
 
 
-def read_table(source: formats.Source, dataset: Dataset) -> list[Answers]:
+def recognise(file: AnswerFile) -> bool:
+    """Return whether a file is a table or one JSON object, or has records with ids."""
+    has_ids = not {key.lower() for key in file.rows.first}.isdisjoint(_IDS)
+    return file.rows.kind in ("table", "delimited", "object") or has_ids
+
+
+def read(file: AnswerFile) -> list[Answers]:
     """Return the answers of each model of a table.
 
     A column without any answer, and one that is named like keys next to models' answers, is omitted
     with a note.
 
     Raises:
-        FormatError: a column or an id occurs twice, a row is longer than the header, fewer than
-            half of the ids are of items, or no cell is an answer.
+        FormatError: a column or an id occurs twice, a row has more or fewer cells than the header,
+            fewer than half of the ids are of items, or no cell is an answer.
     """
-    head, rows = _cells(source)
-    names = [name.lower() for name in head]
-    ids = next((names.index(name) for name in _IDS if name in names), None)
-    choice = next((names.index(name) for name in _CHOICES if name in names), None)
-    if choice is not None and ids is None:
-        raise FormatError(f"the table has no column {', '.join(map(repr, _IDS))}", source.path, 1)
-    at = ids or 0
-    models = [choice] if choice is not None else [n for n in range(len(head)) if n != at]
-    rows = [(line, row) for line, row in rows if any(row[n] for n in (at, *models))]
-    _check_ids([(line, row[at]) for line, row in rows], source)
-    check_known([row[at] for _, row in rows], dataset, source.path, "rows")
-    if choice is None and any(map(_SCORE.fullmatch, names)):
-        own = [
-            _prediction(row[at], None, _scores(head, row), source, line, choose=True)
-            for line, row in rows
-            if any(_scores(head, row))
-        ]
-        return [Answers(tuple(own), source.path.stem)]
-    lines = {row[at]: line for line, row in rows}
+    if file.rows.kind == "object":
+        return [_by_id(file)]
+    records = file.records()
+    names = [*dict.fromkeys(name for _, row in records for name in row)] or [*file.rows.names]
+    by_lower = {name.lower(): name for name in reversed(names)}
+    ids = next((by_lower[name] for name in _IDS if name in by_lower), None)
+    choice = next((by_lower[name] for name in _CHOICES if name in by_lower), None)
+    if len(names) < 2 or (choice is not None and ids is None):
+        raise FormatError(
+            f"the table has no column {', '.join(map(repr, _IDS))}"
+            if choice
+            else "needed is a table with ids and a column for each model",
+            file.path,
+            1,
+        )
+    at = names[0] if ids is None else ids
+    models = [choice] if choice is not None else [name for name in names if name not in (at, "")]
+    rows = _with_ids(records, [at, *models])
+    check_known(rows, file, "rows")
+    numbers = {name: int(one[1]) for name in names if (one := _SCORE.fullmatch(name.lower()))}
+    scored = sorted(numbers, key=lambda name: numbers[name])
+    places = {name: place for name, (place, _) in rows.items()}
+    scores = {name: _scores(row, scored, place) for name, (place, row) in rows.items()}
+    if choice is None and scored:
+        best = {name: best_of(own)[0] for name, own in scores.items() if own}
+        return [Answers(_predictions(best, scores, places), file.rows.name)]
     found = {}
     for column in models:
-        name = source.path.stem if column == choice else head[column]
-        labels = {row[at]: row[column] for _, row in rows}
-        choices = read_choices(labels, dataset, source.path, lines)
-        found[name] = [
-            _prediction(row[at], choices[row[at]], _scores(head, row), source, line)
-            for line, row in rows
-            if row[at] in choices
-        ]
-    return [Answers(tuple(own), name) for name, own in _of_models(found, source).items()]
+        labels = {name: row.get(column) for name, (_, row) in rows.items()}
+        model = file.rows.name if column == choice else column
+        found[model] = _predictions(read_choices(labels, file, places), scores, places)
+    return [Answers(own, name) for name, own in _of_models(found, file).items()]
 
 
-def _cells(source: formats.Source) -> tuple[list[str], list[tuple[int, list[str]]]]:
-    """Return the header, and the other rows with their lines, as long as the header."""
-    try:
-        separator = Delimited(source).separator
-        reader = csv.reader(io.StringIO(source.text, newline=""), delimiter=separator)
-        rows = [(reader.line_num, [cell.strip() for cell in row]) for row in reader]
-    except csv.Error as error:
-        raise FormatError(f"this is not a table: {error}", source.path) from None
-    head = rows[0][1]
-    twice = next((name for name in head if head.count(name) > 1), None)
-    if twice is not None:
-        raise FormatError(f"two columns are named {twice!r}", source.path, 1)
-    if len(head) < 2:
-        what = "needed is a table with ids and a column for each model"
-        raise FormatError(what, source.path, 1)
-    for line, row in rows:
-        if any(row[len(head) :]):
-            what = f"{len(row)} cells; the header has {len(head)}"
-            raise FormatError(what, source.path, line)
-    return head, [(line, (row + [""] * len(head))[: len(head)]) for line, row in rows[1:]]
+def _by_id(file: AnswerFile) -> Answers:
+    """Return the answers of an object."""
+    labels = file.rows.first
+    check_known(labels, file, "keys of this object", SOURCES)
+    choices = read_choices(labels, file, {})
+    if all(choice is None for choice in choices.values()):
+        raise file.error(NO_LETTER)
+    own = tuple(Prediction(name, choice) for name, choice in choices.items())
+    return Answers(own, file.rows.name)
 
 
-def _check_ids(ids: Sequence[tuple[int, str]], source: formats.Source) -> None:
-    seen: set[str] = set()
-    for line, name in ids:
-        if name in seen:
+def _with_ids(
+    records: Sequence[tuple[Place, Record]], columns: Sequence[str]
+) -> dict[str, tuple[Place, Record]]:
+    """Return the rows with a cell in one of the columns, by the id in the first one."""
+    found: dict[str, tuple[Place, Record]] = {}
+    for place, row in records:
+        if all(is_missing(row.get(column)) for column in columns):
+            continue
+        name = "" if is_missing(row.get(columns[0])) else str(row[columns[0]]).strip()
+        if name in found:
             raise FormatError(
                 f"the id {name!r} occurs twice; a row has all answers to an item, those of each "
                 "model in a column of its name",
-                source.path,
-                line,
+                *place[:3],
             )
-        seen.add(name)
+        found[name] = place, row
+    return found
 
 
-def _scores(head: Sequence[str], row: Sequence[str]) -> list[str]:
-    """Return the cells of the columns score1, score2, … in the order of their numbers."""
-    numbered = [
-        (int(match[1]), cell)
-        for name, cell in zip(head, row, strict=True)
-        if cell and (match := _SCORE.fullmatch(name.lower()))
-    ]
-    return [cell for _, cell in sorted(numbered)]
-
-
-def _prediction(
-    name: str,
-    choice: int | None,
-    scores: Sequence[str],
-    source: formats.Source,
-    line: int,
-    *,
-    choose: bool = False,
-) -> Prediction:
-    """Return a prediction; with `choose`, the option with the best score is the choice."""
+def _scores(row: Record, columns: Sequence[str], place: Place) -> tuple[float, ...]:
+    """Return the cells of the columns score1, score2, …; empty ones are of fewer options."""
     try:
-        values = tuple(map(float, scores)) if choose or choice is not None else ()
-        return Prediction(name, values.index(max(values)) if choose else choice, values)
-    except (ProblemError, ValueError) as error:
-        raise FormatError(str(error), source.path, line) from None
+        return tuple(float(row[name]) for name in columns if not is_missing(row.get(name)))
+    except ValueError as error:
+        raise FormatError(str(error), *place[:3]) from None
+
+
+def _predictions(
+    choices: Mapping[str, int | None],
+    scores: Mapping[str, tuple[float, ...]],
+    places: Mapping[str, Place],
+) -> tuple[Prediction, ...]:
+    found = []
+    for name, choice in choices.items():
+        try:
+            found.append(Prediction(name, choice, () if choice is None else scores[name]))
+        except ProblemError as error:
+            raise FormatError(str(error), *places[name][:3]) from None
+    return tuple(found)
 
 
 def _of_models(
-    found: dict[str, list[Prediction]], source: formats.Source
-) -> dict[str, list[Prediction]]:
-    """Return the columns that are models' answers; say which are omitted, and why."""
+    found: Mapping[str, tuple[Prediction, ...]], file: AnswerFile
+) -> dict[str, tuple[Prediction, ...]]:
+    """Return the columns that are models' answers; report which are omitted, and why."""
     omitted = {
         name: "has no letter of an option"
         for name, own in found.items()
         if not any(prediction.chosen for prediction in own)
     }
     if len(omitted) == len(found):
-        raise FormatError(NO_LETTER, source.path)
+        raise file.error(NO_LETTER)
     if len(found) > len(omitted) + 1:
         omitted |= {n: "has keys" for n in found.keys() - omitted if formats.of_answers(n)}
     for name, why in omitted.items():
         warnings.warn(
-            f"{source.path}: the column {name!r} {why}, not a model's answers; it is omitted",
+            f"{file.path}: the column {name!r} {why}, not a model's answers; it is omitted",
             formats.ReadingNote,
             stacklevel=5,
         )

@@ -15,7 +15,7 @@ from winosmith.audit._repair import Repair
 from winosmith.audit._repaired import DRAWN, repair_sections
 from winosmith.audit._review import leaked, shared
 from winosmith.dataset import Dataset
-from winosmith.metrics import null_interval_label
+from winosmith.metrics import below_chance_sentence, null_interval_label
 
 _LONG = 400
 """So many characters of an example's question are shown, the last."""
@@ -524,17 +524,20 @@ def _models(part: Part) -> report.Section:
             report.Table(
                 f"Accuracy of models on {part.name}",
                 ["model", report.Column("right", numeric=True),
-                 report.Column("invalid", numeric=True),
+                 report.Column("missing", numeric=True), report.Column("invalid", numeric=True),
                  report.Column("accuracy", numeric=True), report.Column("95 %", numeric=True)],
                 [
-                    [name, of.in_words, found.invalid[name], _percent(of.value),
-                     report.span(of.interval)]
+                    [name, of.in_words, found.missing[name], found.invalid[name],
+                     _percent(of.value), report.span(of.interval)]
                     for name, of in found.accuracies.items()
                 ],
                 note=" ".join(
                     f"{report.shown(name)}: {note}."
                     for name in found.accuracies
-                    for note in found.logs[name].notes()
+                    for note in (
+                        *(below_chance_sentence(of) for of in [found.below_chance.get(name)] if of),
+                        *found.logs[name].notes(),
+                    )
                 ),
                 most=8,
             ),

@@ -13,7 +13,16 @@ from winosmith.answers import Answers, Log
 from winosmith.audit._items import Bools, Floats, Ints, Items
 from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import DataError
-from winosmith.metrics import Proportion, clusters, compare_pair, detectable, holm, proportion
+from winosmith.metrics import (
+    Proportion,
+    below_chance,
+    clusters,
+    compare_pair,
+    detectable,
+    grade,
+    holm,
+    proportion,
+)
 from winosmith.problem import BLANK, Extra
 
 FEWEST = 3
@@ -77,7 +86,9 @@ class Triage:
         missed: items that none gets right.
         pairs: each model next to the next best.
         invalid: number of invalid answers of each model.
+        missing: number of items that each model was not asked.
         logs: the facts that the models' logs state, by the models' names.
+        below_chance: by its name, each model whose valid answers are below chance.
     """
 
     accuracies: Mapping[str, Proportion]
@@ -86,7 +97,9 @@ class Triage:
     missed: tuple[str, ...]
     pairs: tuple[Against, ...]
     invalid: Mapping[str, int]
+    missing: Mapping[str, int]
     logs: Mapping[str, Log]
+    below_chance: Mapping[str, Proportion]
 
     @property
     def right(self) -> dict[str, float]:
@@ -107,7 +120,13 @@ class Triage:
                     "interval": list(of.interval),
                     "answered": of.n,
                     "invalid": self.invalid[name],
+                    "missing": self.missing[name],
                     **({"log": log} if (log := self.logs[name].record()) else {}),
+                    **(
+                        {"below_chance": self.below_chance[name].record()}
+                        if name in self.below_chance
+                        else {}
+                    ),
                 }
                 for name, of in self.accuracies.items()
             },
@@ -140,7 +159,8 @@ def triage(items: Items, answers: Mapping[str, Answers]) -> Triage:
     names = list(answers)
     asked = there.any(axis=0)
     ids = [problem.id for problem in items.problems]
-    labels = clusters(Dataset(items.problems))
+    dataset = Dataset(items.problems)
+    labels = clusters(dataset)
     pairs = [
         _against(items, labels, names[one], names[other], right[one], right[other],
                  there[one] & there[other])
@@ -148,6 +168,12 @@ def triage(items: Items, answers: Mapping[str, Answers]) -> Triage:
         if (there[one] & there[other]).any()
     ]  # fmt: skip
     adjusted = holm([pair.p_value for pair in pairs])
+    models = [model for model in order if there[model].any()]
+    below = {}
+    for model in models:
+        given, own = answers[names[model]].shared(dataset)
+        graded = grade(given, own.predictions, labels[there[model]])
+        below[names[model]] = below_chance(graded)
     return Triage(
         {
             names[model]: proportion(
@@ -155,19 +181,16 @@ def triage(items: Items, answers: Mapping[str, Answers]) -> Triage:
                 labels[there[model]],
                 ties=int(((right > 0) & (right < 1))[model].sum()),
             )
-            for model in order
-            if there[model].any()
+            for model in models
         },
         suspects(items, votes),
         tuple(ids[at] for at in np.flatnonzero(((right == 1) | ~there).all(axis=0) & asked)),
         tuple(ids[at] for at in np.flatnonzero(~(right > 0).any(axis=0) & asked)),
         tuple(replace(pair, adjusted=p) for pair, p in zip(pairs, adjusted, strict=True)),
-        {
-            names[model]: int((there[model] & ~votes.valid[model]).sum())
-            for model in order
-            if there[model].any()
-        },
+        {names[model]: int((there[model] & ~votes.valid[model]).sum()) for model in models},
+        {names[model]: int((~there[model]).sum()) for model in models},
         {name: given.log for name, given in answers.items()},
+        {name: found for name, found in below.items() if found},
     )
 
 

@@ -131,6 +131,7 @@ def build(
     step: Step | None = None,
     vectors_from: str | Path | None = None,
     last: str | Path | None = None,
+    skip_bad: str | Path | None = None,
 ) -> Built:
     """Build a benchmark from raw twins.
 
@@ -148,6 +149,8 @@ def build(
             encoder is needed then.
         last: the folder of the build before. What it, or one before it, had in train, dev or test
             stays there, with all that belongs to it; so no answer that was published is in test.
+        skip_bad: the file that gets the bad records of the data, which are omitted and reported;
+            None to refuse them.
 
     Raises:
         InputError: data, votes, vectors, parameters or a last build that can't be used, with the
@@ -157,7 +160,7 @@ def build(
     started = time.monotonic()
     show = step or silent
     with show("reading", None):
-        job = _taken(recipe, out, force, show, last)
+        job = _taken(recipe, out, force, show, last, skip_bad)
         if force and _publish.is_finished(job.folder, LAST):
             job.folder.clear()
     if vectors_from is not None:
@@ -183,13 +186,19 @@ def _take_vectors(job: _Job, place: Path) -> None:
                 file.write((place / name).read_bytes())
 
 
-def finished_build(recipe: Recipe, out: str | Path, last: str | Path | None = None) -> bool:
+def finished_build(
+    recipe: Recipe,
+    out: str | Path,
+    last: str | Path | None = None,
+    skip_bad: str | Path | None = None,
+) -> bool:
     """Tell whether a folder holds the finished build of this recipe, every file as it was written.
 
     Args:
         recipe: as for `build`.
         out: the folder.
         last: the folder of the build before, as for `build`.
+        skip_bad: the file that gets bad records, as for `build`.
 
     Raises:
         InputError: data, votes or a last build that can't be read.
@@ -197,18 +206,23 @@ def finished_build(recipe: Recipe, out: str | Path, last: str | Path | None = No
     """
     if not (Path(out) / LAST).is_file():
         return False
-    return _publish.is_finished(_taken(recipe, out, False, silent, last).folder, LAST)
+    return _publish.is_finished(_taken(recipe, out, False, silent, last, skip_bad).folder, LAST)
 
 
 def _taken(
-    recipe: Recipe, out: str | Path, force: bool, step: Step, last: str | Path | None
+    recipe: Recipe,
+    out: str | Path,
+    force: bool,
+    step: Step,
+    last: str | Path | None,
+    skip_bad: str | Path | None,
 ) -> _Job:
     """Read what the recipe names, and take the folder."""
     if last is not None and Path(last).resolve() == Path(out).resolve():
         raise InputError(f"{out} is to be written, and is the last build, too; choose a new folder")
     refuse_unturned(recipe.embed, recipe.filter)
     before = None if last is None else _publish.read_last(last)
-    inputs = _pool.read_inputs(recipe)
+    inputs = _pool.read_inputs(recipe, skip_bad)
     collected, order = shuffled(inputs.collected, recipe.seed)
     renamed = _publish.with_new_ids(collected, recipe.name)
     shown = _publish.public_recipe(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import warnings
 import zipfile
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -48,14 +49,18 @@ class Inputs:
     notes: tuple[str, ...] = ()
 
 
-def read_inputs(recipe: Recipe) -> Inputs:
+def read_inputs(recipe: Recipe, skip_bad: str | Path | None = None) -> Inputs:
     """Read the files that a recipe names.
+
+    Args:
+        recipe: names the files.
+        skip_bad: the file that gets the bad records, which are omitted; None to refuse them.
 
     Raises:
         FormatError: one can't be read; file, line and reason.
         RecipeError: the file of planted artifacts does not map ids to kinds.
     """
-    collected, notes = _read_files(recipe)
+    collected, notes = _read_files(recipe, skip_bad)
     return Inputs(
         collected,
         votes=read_pool_votes(recipe),
@@ -86,10 +91,13 @@ def read_pool(recipe: Recipe) -> Dataset:
     return _read_files(recipe)[0]
 
 
-def _read_files(recipe: Recipe) -> tuple[Dataset, tuple[str, ...]]:
+def _read_files(
+    recipe: Recipe, skip_bad: str | Path | None = None
+) -> tuple[Dataset, tuple[str, ...]]:
     """Return the problems of a recipe, and what the reader did beyond what the files say."""
     held: dict[str, tuple[Problem, str]] = {}
     names, told = [], []
+    bad: list[formats.Entry] = []
     for path in paths_of(recipe.data):
         try:
             contents = formats.scan(
@@ -98,7 +106,10 @@ def _read_files(recipe: Recipe) -> tuple[Dataset, tuple[str, ...]]:
                 pair_by=recipe.pair_by,
                 columns=_columns(recipe),
             )
-            contents.refuse()
+            if skip_bad and contents.bad:
+                bad += contents.bad
+                formats.set_aside(bad, skip_bad)
+            contents.refuse(skip_bad=skip_bad is not None)
             problems = formats.problems_of(contents)
         except FormatError as error:
             raise error.because(_in_recipe(error.reason)) from None
@@ -107,8 +118,26 @@ def _read_files(recipe: Recipe) -> tuple[Dataset, tuple[str, ...]]:
             held.setdefault(problem.id, (problem, path))
         names.append(problems.name)
         contents.tell()
-        told += [f"{Path(path).name}: {note}" for note in contents.notes]
+        if omitted := _omitted(contents):
+            warnings.warn(f"{path}: {omitted}", formats.ReadingNote, stacklevel=4)
+        notes = (*filter(None, [omitted]), *contents.notes)
+        told += [f"{Path(path).name}: {note}" for note in notes]
     return Dataset((problem for problem, _ in held.values()), names[0]), tuple(told)
+
+
+def _omitted(contents: formats.Contents) -> str:
+    """Return a sentence on the omitted records, with the first places and reasons; "" of none."""
+    bad = contents.bad
+    if not bad:
+        return ""
+    some = "; ".join(f"{one.place.inside}: {one.reason}" for one in bad[:_LISTED])
+    more = f"; and {len(bad) - _LISTED:,} more" if len(bad) > _LISTED else ""
+    count = f"{len(bad):,} of {len(bad) + len(contents.items):,} records"
+    return f"{count} can't be read and are omitted ({some}{more})"
+
+
+_LISTED = 10
+"""Number of omitted records that the report lists; the file of `--skip-bad` has all."""
 
 
 def _columns(recipe: Recipe) -> formats.Columns | None:

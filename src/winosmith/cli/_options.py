@@ -146,22 +146,28 @@ def format_option(function: Any) -> Any:
 
     The command gets `format_name`; click's context keeps the others for `read_contents`.
     """
-    for name, (value, text) in reversed(_READING.items()):
-        function = click.option(
-            "--" + name.replace("_", "-"),
-            f"of_{name}",
-            metavar=value,
-            type=_Output('{"file": ', "a list of omitted records") if value == "FILE" else str,
-            expose_value=False,
-            callback=_kept(name),
-            help=text,
-        )(function)
+    for name in reversed(_READING):
+        function = reading_option(name)(function)
     return click.option(
         "--from",
         "format_name",
         metavar="FORMAT",
         help="Format of the data; found from its content by default.",
     )(function)
+
+
+def reading_option(name: str) -> Callable[[Any], Any]:
+    """Add one option of `_READING`, which is kept in click's context."""
+    value, text = _READING[name]
+    return click.option(
+        "--" + name.replace("_", "-"),
+        f"of_{name}",
+        metavar=value,
+        type=_Output('{"file": ', "a list of omitted records") if value == "FILE" else str,
+        expose_value=False,
+        callback=_kept(name),
+        help=text,
+    )
 
 
 def _kept(name: str) -> Callable[[click.Context, click.Parameter, Any], Any]:

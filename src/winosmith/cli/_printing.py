@@ -373,6 +373,8 @@ class Result:
         )
 
 
+INVALID = "Invalid answers are none of the options; they are incorrect"
+
 TIES = (
     "A tie counts as 1 / (options tied) where the right one is among them, as a fair draw would on "
     "average"

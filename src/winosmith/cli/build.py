@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from winosmith.cli._options import FILE, FOLDER, json_option
+from winosmith.cli._options import FILE, FOLDER, bad_records_file, json_option, reading_option
 from winosmith.cli._printing import echo, log_shown, print_json_text, progress, say
 from winosmith.records import parsed
 
@@ -22,6 +22,7 @@ from winosmith.records import parsed
 @click.option("--last", metavar="DIR", type=FOLDER,
               help="The folder of the build before: what it had in train, dev or test stays "
               "there, and only what is new is drawn.")  # fmt: skip
+@reading_option("skip_bad")
 @json_option
 @click.pass_context
 def command(
@@ -54,10 +55,11 @@ def command(
 
     with log_shown():
         read = read_recipe(recipe)
-    if not force and finished_build(read, out, last):
+    skip_bad = bad_records_file()
+    if not force and finished_build(read, out, last, skip_bad):
         say(f"{out} holds the finished build of this recipe; add --force to build it again")
     else:
-        build(read, out, force=force, step=progress, last=last)
+        build(read, out, force=force, step=progress, last=last, skip_bad=skip_bad)
     tell_build(Path(out), as_json)
     if is_blind(Path(out)):
         ctx.exit(1)

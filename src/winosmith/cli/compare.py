@@ -11,11 +11,11 @@ from winosmith import report
 from winosmith.cli import _predictions
 from winosmith.cli._options import PAGE, data_argument, format_option, json_option
 from winosmith.cli._printing import (
+    INVALID,
     TIES,
     Result,
     Rows,
     fail_gate,
-    of_each,
     off_scores,
     rate,
     say,
@@ -189,21 +189,23 @@ def compare_tables(
     letter = dict(zip(found.accuracies, LETTERS, strict=False))
     problems = found.signature.n
     blocks = next(iter(found.accuracies.values())).clusters
+    counted = {"missing": found.missing, "invalid": found.invalid}
+    counted = {what: counts for what, counts in counted.items() if counts}
     accuracies: Rows = [
-        [letter[solver], solver, own.right, rate(own), span(own.interval)]
+        [letter[solver], solver, *(counts.get(solver, 0) for counts in counted.values()),
+         own.right, rate(own), span(own.interval)]
         for solver, own in found.accuracies.items()
-    ]
+    ]  # fmt: skip
     notes = [TIES] * any(own.ties for own in found.accuracies.values())
     notes += off_scores(found.against_scores)
-    for what, counts in (("invalid, so incorrect", found.invalid), ("missing", found.missing)):
-        if counts:
-            notes.append(
-                f"Answers that are {what}: {of_each({n: str(c) for n, c in counts.items()})}"
-            )
+    if found.missing:
+        notes.append("Only problems that all were asked are compared; the others are missing")
+    if found.invalid:
+        notes.append(INVALID)
     notes += log_notes
     yield report.Table(
         f"{name}: {number_of(problems, 'problem')} in {number_of(blocks, 'block')}",
-        ["", "solver", "right", "accuracy", "95 %"],
+        ["", "solver", *counted, "right", "accuracy", "95 %"],
         accuracies,
         " ".join(f"{note}." for note in notes),
     )

@@ -79,8 +79,9 @@ def perturber_options(function: Any) -> Any:
               help="The folder to write.")  # fmt: skip
 @click.option("--roots", type=click.IntRange(min=1), multiple=True, metavar="N",
               help="Draw so many roots from each DATA; once for all, or for each.")  # fmt: skip
-@click.option("--right", multiple=True, metavar="PREDICTIONS", type=_options.FILE,
-              help="Draw only what this solver gets right; may be given again.")  # fmt: skip
+@click.option("--right", multiple=True, metavar="PREDICTIONS", type=click.Path(exists=True),
+              help="Draw only problems that this solver gets right, by its answers in any source "
+              "that `winosmith score` reads; may be repeated.")  # fmt: skip
 @click.option("--sets", is_flag=True, help="Write small, medium and large, split by root; the "
               "first --with makes medium, the second large.")  # fmt: skip
 @click.option("--people", metavar="FILE", type=_options.FILE, help="Of --sets: what people made "
@@ -479,22 +480,34 @@ def _wrong(datasets: Sequence[Dataset], paths: Sequence[str]) -> list[frozenset[
     """Return for each data set what its solvers do not get right; each has some files, or none."""
     solvers: list[list[Sequence[Prediction]]] = [[] for _ in datasets]
     for path in paths:
-        at = _of_which(datasets, path)
-        solvers[at].append(answers.read_predictions(path, datasets[at]).predictions)
+        at, found = _solvers(datasets, path)
+        solvers[at] += found
     return [
         not_solved(dataset, own) if own else frozenset()
         for dataset, own in zip(datasets, solvers, strict=True)
     ]
 
 
-def _of_which(datasets: Sequence[Dataset], path: str) -> int:
-    """Return which data set a file of predictions is for: by its digest, or else by its ids."""
-    found = answers.read_predictions(path)
-    ids = {prediction.problem_id for prediction in found.predictions}
+def _solvers(datasets: Sequence[Dataset], path: str) -> tuple[int, list[tuple[Prediction, ...]]]:
+    """Return which data set the answers of a file are for, and the answers of each model.
+
+    Raises:
+        DataError: they are not all the answers to one of the data sets.
+    """
+    fits: dict[int, list[answers.Answers]] = {}
+    errors: list[InputError] = []
     for at, dataset in enumerate(datasets):
-        if found.data == dataset.blind().digest:
-            return at
-    for at, dataset in enumerate(datasets):
-        if ids == set(dataset.ids):
-            return at
-    raise DataError(f"{path} has predictions for none of the data sets: their ids differ")
+        try:
+            read = answers.read(path, dataset, _options.named_columns())
+            fits[at] = [own.of(dataset) for own in read.values()]
+        except InputError as error:
+            errors.append(error)
+    made_for = [
+        at for at, own in fits.items() if {one.data for one in own} == {datasets[at].blind().digest}
+    ]
+    among = made_for or [*fits]
+    if len(among) != 1:
+        names = ", ".join(datasets[at].name for at in among)
+        why = f"several data sets ({names}); give answers with ids" if among else "no data set: "
+        raise DataError(f"{path} has answers to {why}{'; '.join(map(str, errors)) * (not among)}")
+    return among[0], [own.predictions for own in fits[among[0]]]

@@ -18,6 +18,7 @@ from winosmith import formats, metrics, report
 from winosmith.cli import _predictions
 from winosmith.cli._options import FILE, PAGE, data_argument, format_option, json_option
 from winosmith.cli._printing import (
+    INVALID,
     TIES,
     Result,
     Rows,
@@ -210,17 +211,12 @@ class ExtraInputs:
         """Read the files that the options name.
 
         Raises:
-            InputError: switched predictions without their data, or not one for each solver.
+            InputError: switched predictions without their data.
         """
         from winosmith.validate import read_votes
 
         if bool(options["switched"]) != bool(options["switched_data"]):
             raise InputError("--switched and --switched-data belong together; give both or none")
-        if options["switched"] and len(options["switched"]) != len(options["predictions"]):
-            raise InputError(
-                f"there are {len(options['switched'])} files of --switched for "
-                f"{len(options['predictions'])} of PREDICTIONS; give one for each, in their order"
-            )
         return cls(
             read_votes(options["people"]) if options["people"] else None,
             [_records(path) for path in options["marks"]],
@@ -309,11 +305,16 @@ def _consistency(more: ExtraInputs, solvers: Mapping[str, Graded]) -> dict[str, 
     if more.switched_data is None:
         return {}
     dataset = _predictions.answered(more.switched_data, None)
-    found = {}
-    for (name, before), path in zip(solvers.items(), more.switched, strict=True):
-        (after,) = _predictions.graded(dataset, _predictions.read(dataset, [path])).values()
-        found[name] = metrics.consistency(before, after)
-    return found
+    switched = _predictions.graded(dataset, _predictions.read(dataset, more.switched))
+    if len(switched) != len(solvers):
+        raise InputError(
+            f"there are {number_of(len(switched), 'solver')} in the files of --switched for "
+            f"{len(solvers)} in PREDICTIONS; give one for each, in their order"
+        )
+    return {
+        name: metrics.consistency(before, after)
+        for (name, before), after in zip(solvers.items(), switched.values(), strict=True)
+    }
 
 
 def _gaps(
@@ -432,22 +433,25 @@ def _main(
         title += f", {number_of(next(iter(whole.values())).n, 'twin')}"
         guessing = {name: percent(found.chance or 0) for name, found in whole.items()}
         notes[0] += f", and {of_each(guessing)} of twins with both halves right"
-    if len(set(counts.values())) > 1:
-        title = report.shown(name)
-        header.insert(1, "problems")
-        for row in rows:
-            row.insert(1, counts.get(str(row[0])))
-    for count, column in (("invalid", header), ("missing", header)):
-        own = {solver: getattr(found, count) for solver, found in scores.items()}
-        if any(own.values()):
-            column.insert(1, count)
+    added = {"problems": counts if len(set(counts.values())) > 1 else {}}
+    for what in ("invalid", "missing"):
+        added[what] = {solver: getattr(found, what) for solver, found in scores.items()}
+    for what, numbers in added.items():
+        if any(numbers.values()):
+            header.insert(1, what)
             for row in rows:
-                row.insert(1, own.get(str(row[0])))
-    possible = {n: f"{span(found.possible)} %" for n, found in scores.items() if found.possible}
-    if possible:
-        notes.append(f"With the missing answers, an accuracy of {of_each(possible)} is possible")
+                row.insert(1, numbers.get(str(row[0])))
+    if added["problems"]:
+        title = report.shown(name)
+    for solver, found in scores.items():
+        if found.possible:
+            which = f"{span(found.possible)} % are possible"
+            notes.append(f"{report.shown(solver)}: with the missing answers, {which}")
+        if found.below_chance:
+            sentence = metrics.below_chance_sentence(found.below_chance)
+            notes.append(f"{report.shown(solver)}: {sentence}")
     if any(found.invalid for found in scores.values()):
-        notes.append("Invalid answers are none of the options; they are incorrect")
+        notes.append(INVALID)
     if any(found.accuracy.ties for found in scores.values()):
         notes.append(TIES)
     if extra.person and extra.person.people == 1:

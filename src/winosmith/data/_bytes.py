@@ -28,7 +28,7 @@ _FREE, _TIMES, _AT_ONCE = 1 << 26, 300, 1 << 20
 records pack to a fiftieth, and what packs to a thousandth is made to fill the memory."""
 
 _PIECE = 1 << 12
-"""Bytes of Zstandard that are unpacked at once: they give 128 MiB at most."""
+"""Bytes of Zstandard, or of a zip archive, that are unpacked at once: they give 128 MiB at most."""
 
 _OPENERS: dict[bytes, Any] = {
     b"\x1f\x8b": gzip.open,
@@ -162,7 +162,7 @@ def _of_archive(file: File, most: int) -> list[File]:
             if member.flag_bits & 1:
                 raise FormatError("it is encrypted; unpack it first", path)
             with archive.open(member) as stream:
-                raw = _joined(_pieces(stream), most, file.path)
+                raw = _joined(_pieces(stream, _PIECE), most, file.path)
             inside = _unpacked(File(path, raw), most)
             most -= sum(len(one.raw) for one in inside)
             found += inside
@@ -171,8 +171,8 @@ def _of_archive(file: File, most: int) -> list[File]:
     return [File(file.path, found[0].raw)] if len(found) == 1 else found
 
 
-def _pieces(stream: IO[bytes]) -> Iterable[bytes]:
-    while piece := stream.read(_AT_ONCE):
+def _pieces(stream: IO[bytes], size: int = _AT_ONCE) -> Iterable[bytes]:
+    while piece := stream.read(size):
         yield piece
 
 

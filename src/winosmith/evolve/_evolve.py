@@ -250,7 +250,7 @@ def not_solved(dataset: Dataset, solvers: Sequence[Sequence[Prediction]]) -> fro
 
     A solver that can't decide between options is neither right nor wrong, wherever the answer
     stands: it says nothing of the problem. Were the option that is written first called its choice,
-    roots would be drawn by where it stands.
+    roots would be drawn by where it stands. An invalid answer is wrong.
 
     Args:
         dataset: with answers.
@@ -262,12 +262,14 @@ def not_solved(dataset: Dataset, solvers: Sequence[Sequence[Prediction]]) -> fro
     >>> two = [Prediction(str(n), 0, (1, n)) for n in range(3)] + [Prediction("3", 0, (2, 1))]
     >>> sorted(not_solved(data, [one])), sorted(not_solved(data, [one, two]))
     (['1', '2', '3'], ['1', '2'])
+    >>> sorted(not_solved(data, [two, [Prediction(str(n), None) for n in range(4)]]))
+    ['0', '1', '2', '3']
     """
     said = zip(*solvers, strict=True) if solvers else [()] * len(dataset)
     return frozenset(
         problem.id
         for problem, given in zip(dataset, said, strict=True)
-        if not (decided := [one for one in given if len(one.chosen) == 1])
+        if not (decided := [one for one in given if len(one.chosen) < 2])
         or any(one.credit(problem.answer) < 1 for one in decided)
     )
 

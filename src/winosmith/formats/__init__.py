@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from winosmith.data import Readable, Source, content, stem
-from winosmith.formats._answers import option_of_text, readings
+from winosmith.formats._answers import letter_of, option_of_text, readings
 from winosmith.formats._base import Entry, Format, Item, Writer
 from winosmith.formats._columns import AnswerIs, Columns
 from winosmith.formats._detect import FORMATS, format_named, writer_named
@@ -54,6 +54,7 @@ __all__ = [
     "dataset_of",
     "format_named",
     "frame",
+    "letter_of",
     "lines",
     "losses",
     "of_answers",

@@ -19,7 +19,7 @@ from winosmith.metrics._proportion import Proportion, proportion
 from winosmith.prediction import Prediction, best_of
 from winosmith.problem import Scalar
 from winosmith.records import Recorded
-from winosmith.report import Signature, sign
+from winosmith.report import Signature, percent, sign
 
 MOST_GROUPS = 30
 """A field with more values than this has no table of its own."""
@@ -46,6 +46,7 @@ class Score(Recorded):
         possible: the least and the greatest possible accuracy on all problems, if any is missing:
             with every missing answer incorrect, or correct; None otherwise.
         signature: of the data and the predictions.
+        below_chance: the accuracy of the valid answers if it is below chance; see `below_chance`.
     """
 
     accuracy: Proportion
@@ -62,6 +63,37 @@ class Score(Recorded):
     signature: Signature
     refused: Mapping[str, str] = field(default_factory=dict)
     notes: Mapping[str, str] = field(default_factory=dict)
+    below_chance: Proportion | None = None
+
+
+def below_chance(graded: Graded) -> Proportion | None:
+    """Return the accuracy of the valid answers if guessing is as bad with p ≤ 0.05; None otherwise.
+
+    Invalid answers are incorrect without any choice, so they are not compared with guessing.
+    """
+    valid = [row for row, one in enumerate(graded.predictions) if one.chosen]
+    if not valid:
+        return None
+    predictions = tuple(graded.predictions[row] for row in valid)
+    some = Graded(graded.dataset.select(valid), predictions, graded.clusters[valid])
+    rare = guessing_p_value(some, as_badly=True) <= _RARE
+    return some.share(chance=guessing_level(some)) if rare else None
+
+
+def below_chance_sentence(found: Proportion) -> str:
+    """Return what `below_chance` found and its usual reasons, without a full stop.
+
+    >>> below_chance_sentence(proportion([0] * 8, range(8), chance=0.5))[:69]
+    'below chance: 0 of 8 valid answers are correct, and guessing gives 50'
+    """
+    return (
+        f"below chance: {found.in_words} valid answers are correct, and guessing gives "
+        f"{percent(found.chance or 0)}; its options may be in another order, or counted from "
+        "another number"
+    )
+
+
+_RARE = 0.05
 
 
 def score(graded: Graded, *, by: Sequence[str] = (), seed: int = 0) -> Score:
@@ -102,6 +134,7 @@ def score(graded: Graded, *, by: Sequence[str] = (), seed: int = 0) -> Score:
         sign(graded.dataset, seed, predictions=graded.digest[:12]),
         refused,
         notes,
+        below_chance(graded),
     )
 
 
@@ -227,8 +260,8 @@ def guessing_level(graded: Graded) -> float:
     return float(np.mean([1 / len(problem.options) for problem in graded.dataset]))
 
 
-def guessing_p_value(graded: Graded) -> float:
-    """Return the probability that guessing has as many right, or more.
+def guessing_p_value(graded: Graded, *, as_badly: bool = False) -> float:
+    """Return the probability that guessing has as many right, or more; or fewer, if `as_badly`.
 
     The null turns the labels of a cluster's problems all together: the options of each stand in a
     circle, sorted by their text, and every answer of the cluster moves on by the same number of
@@ -265,13 +298,15 @@ def guessing_p_value(graded: Graded) -> float:
         drawn = np.zeros(_TURNS, np.int64)
         for step in steps:
             drawn += step[rng.integers(0, len(step), _TURNS)]
-        return (1 + int((drawn >= seen).sum())) / (1 + _TURNS)
+        reached = (drawn <= seen) if as_badly else (drawn >= seen)
+        return (1 + int(reached.sum())) / (1 + _TURNS)
     distribution = np.ones(1)
     for step in steps:
         before, distribution = distribution, np.zeros(len(distribution) + int(step.max()))
         for place, count in zip(*np.unique(step, return_counts=True), strict=True):
             distribution[place:][: len(before)] += count / len(step) * before
-    return float(min(1.0, distribution[max(seen, 0) :].sum()))
+    tail = distribution[: seen + 1] if as_badly else distribution[max(seen, 0) :]
+    return float(min(1.0, tail.sum()))
 
 
 _LONGEST, _TURNS = 2_000_000, 20_000

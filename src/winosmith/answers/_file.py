@@ -1,0 +1,64 @@
+"""`AnswerFile`: a file of answers, and the items that it is read for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from winosmith import formats
+from winosmith.data import Place, Record, Rows
+from winosmith.dataset import Dataset
+from winosmith.errors import FormatError
+
+
+@dataclass(frozen=True)
+class AnswerFile:
+    """A file of answers, and the items that it is read for.
+
+    Attributes:
+        rows: the file's records.
+        dataset: the items.
+        columns: the columns of question and choices in a log's records, if they are named.
+        filters: names of filters, scorers or epochs that are wanted.
+    """
+
+    rows: Rows
+    dataset: Dataset
+    columns: formats.Columns | None = None
+    filters: Collection[str] = ()
+
+    @property
+    def path(self) -> str:
+        """The path of the file."""
+        return self.rows.path
+
+    @cached_property
+    def document(self) -> Mapping[str, Any]:
+        """The file as one JSON object, with NaN as logs have it; empty if it is something else."""
+        source = self.rows.source
+        if source is None or not source.start.startswith("{"):
+            return {}
+        try:
+            return dict(json.loads(source.text))
+        except (ValueError, RecursionError):
+            return {}
+
+    def records(self) -> list[tuple[Place, Record]]:
+        """Return the records with their places.
+
+        Raises:
+            FormatError: a record can't be read.
+        """
+        found = []
+        for row in self.rows:
+            if row.values is None:
+                raise self.error(str(row.reason), row.place)
+            found.append((row.place, row.values))
+        return found
+
+    def error(self, reason: str, place: Place | None = None) -> FormatError:
+        """Return an error of the file, or of one of its records."""
+        return FormatError(reason, *(place[:3] if place else (self.path,)))
