@@ -1,4 +1,4 @@
-"""Write the pages of reference that come from the code: the commands' help and the recipe's keys.
+"""Write the pages of reference that come from the code: commands, keys of a recipe, settings.
 
 `python docs/make.py` runs this; `tests/test_docs.py` fails when a page is not what it writes.
 """
@@ -16,6 +16,7 @@ import click
 from winosmith.build import Recipe
 from winosmith.cli._main import group
 from winosmith.options import schema, words
+from winosmith.web._rules import GROUPS, Mail, hint, settings_of
 
 HERE = Path(__file__).resolve().parent / "reference"
 
@@ -43,6 +44,24 @@ known one.
 Everything that determines the result is in the recipe and the files that it names. It is published
 with the benchmark, every default written out, and a build in the same folder with another recipe is
 refused.
+"""
+
+
+SETTINGS = """\
+# Settings of a site
+
+An admin changes most settings in the browser, under *Settings*. Each is also a key of `site.toml`,
+a [TOML](https://toml.io) file in the site's folder, which `winosmith serve` reads when it starts;
+a key of the file can't be changed in the browser. An unknown key, or a value out of its range, is
+an error that names the file, the key and the nearest known key.
+"""
+
+MODELS = """\
+## `[[models]]`
+
+The models that predict perturbed sentences, one table each. Without a table, the site has
+`association` and `hunting`, which need no download; `models = []` switches them off. A table has
+`name`, `solver` and that solver's options: [live models](../how-to/live-models.md).
 """
 
 
@@ -130,7 +149,24 @@ def _assigned(name: str, key: dict[str, Any]) -> str:
     return f"# {name} =" if key["default"] is None else f"{name} = {json.dumps(key['default'])}"
 
 
-PAGES = {HERE / "cli.md": cli_page, HERE / "recipe.md": recipe_page}
+def settings_page() -> str:
+    """Return the page of a site's settings."""
+    parts = [SETTINGS]
+    for part in GROUPS:
+        keys = settings_of(part).items()
+        labelled = {
+            name: {**key, "description": f"{key['title']}. {hint(key)}"} if part.chosen else key
+            for name, key in keys
+        }
+        parts.append(table_section(part.title, {"description": part.lead, "properties": labelled}))
+    return "\n".join([*parts, MODELS, table_section("`[mail]`", schema(Mail))])
+
+
+PAGES = {
+    HERE / "cli.md": cli_page,
+    HERE / "recipe.md": recipe_page,
+    HERE / "settings.md": settings_page,
+}
 """The pages, and what makes each."""
 
 

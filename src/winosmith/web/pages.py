@@ -32,7 +32,7 @@ from django.views.decorators.http import require_http_methods
 
 from winosmith import __version__, report
 from winosmith.errors import RecipeError
-from winosmith.web._site import CHOSEN
+from winosmith.web._rules import CHOSEN
 
 
 def site(request: HttpRequest) -> dict[str, Any]:

@@ -15,8 +15,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from winosmith.errors import InputError, WinosmithError
-from winosmith.web._site import Unfit
+from winosmith.errors import InputError, RecipeError, WinosmithError
 from winosmith.web.market.models import Study
 from winosmith.web.market.providers import study_link
 from winosmith.web.market.studies import progress as how_far
@@ -145,7 +144,7 @@ def piece(request: HttpRequest, mark: str) -> HttpResponse:
 
 
 def _tell(form: Form, field: str | None, error: WinosmithError) -> None:
-    if isinstance(error, Unfit) and isinstance(form, Choices):
+    if isinstance(error, RecipeError) and isinstance(form, Choices):
         form.refuse(error)
         return
     for line in str(error).splitlines():
