@@ -83,7 +83,7 @@ def test_a_large_file_is_sent_in_pieces(
     page.goto("/admin/import/")
     page.check("[value=published]")
     page.set_input_files("[name=file]", path)
-    look, pieces = "button:has-text('Look at the file')", "**/admin/files/**"
+    look, pieces = "button:has-text('Preview')", "**/admin/files/**"
 
     page.route(pieces, lambda route: route.fulfill(status=422, body="No room."))
     page.click(look)

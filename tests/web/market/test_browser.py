@@ -65,7 +65,7 @@ def test_from_the_link_to_the_code(
     _checked(page, axe_source)
     page.get_by_role("button", name="Begin").click()
     page.check("#agree")
-    page.get_by_role("button", name="Agree and go on").click()
+    page.get_by_role("button", name="Agree and continue").click()
     page.wait_for_url("**/study/")
     _checked(page, axe_source)
     page.get_by_role("button", name="Start").click()

@@ -62,7 +62,7 @@ def testing(
 
 def _begin(page: Any) -> None:
     page.goto("/tests/round/spring/")
-    page.get_by_label("I have read this").check()
+    page.get_by_label("I have read").check()
     page.get_by_role("button", name="Agree and begin").click()
     page.get_by_role("heading", name="An example").wait_for()
 
@@ -129,7 +129,7 @@ def test_what_is_chosen_is_kept_when_the_page_is_closed(testing: Any) -> None:
     until(lambda: site.do(ANSWERS)["answers"].get("2", [""])[0] == "X")
     other = testing.come(site)
     with other.expect_navigation():
-        other.get_by_role("link", name="Go on with it").click()
+        other.get_by_role("link", name="Continue").click()
     assert _heading(other) == "Question 2 of 10"
     assert other.locator("input[name=letter]:checked").get_attribute("value") == "X"
     found = site.do(ANSWERS)["answers"]
@@ -200,7 +200,7 @@ def test_two_tabs_are_one_sheet(testing: Any) -> None:
     second = page.context.new_page()
     for tab in (page, second):
         tab.goto("/tests/round/spring/")
-        tab.get_by_label("I have read this").check()
+        tab.get_by_label("I have read").check()
     for tab in (page, second):
         tab.get_by_role("button", name="Agree and begin").click()
         _first(tab)

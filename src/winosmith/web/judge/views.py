@@ -18,7 +18,7 @@ from winosmith.web.judge import trust, turns, votes
 from winosmith.web.judge.models import Contest, Judge, Skip, Slot
 from winosmith.web.pages import beside, is_number, percent
 from winosmith.web.people.addresses import address
-from winosmith.web.people.gates import agreed, form_once, judges_only, new_key, rate_limit
+from winosmith.web.people.gates import agreed_to_judge, form_once, judges_only, new_key, rate_limit
 from winosmith.web.people.models import Person
 
 Done = tuple[dict[str, Any], Slot | None]
@@ -27,7 +27,7 @@ Done = tuple[dict[str, Any], Slot | None]
 
 @require_safe
 @judges_only
-@agreed
+@agreed_to_judge
 def turn(request: HttpRequest) -> HttpResponse:
     """Show what the judge holds; else the way to the next problem, or why there is none."""
     person = _person(request)
@@ -56,7 +56,7 @@ def _turn(request: HttpRequest, person: Person, slot: Slot | None) -> HttpRespon
 
 @require_POST
 @judges_only
-@agreed
+@agreed_to_judge
 def take(request: HttpRequest) -> HttpResponse:
     """Take the next problem."""
     return _act(request, lambda person: ({}, turns.go_on(person)))
@@ -64,7 +64,7 @@ def take(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 @judges_only
-@agreed
+@agreed_to_judge
 def local(request: HttpRequest) -> HttpResponse:
     """Keep the answer from the local context."""
 
@@ -77,7 +77,7 @@ def local(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 @judges_only
-@agreed
+@agreed_to_judge
 def whole(request: HttpRequest) -> HttpResponse:
     """Keep the answer to the whole problem, and take the next one."""
 
@@ -101,7 +101,7 @@ def whole(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 @judges_only
-@agreed
+@agreed_to_judge
 def pass_on(request: HttpRequest) -> HttpResponse:
     """Pass the problem on, and take the next one."""
 
@@ -116,7 +116,7 @@ def pass_on(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 @judges_only
-@agreed
+@agreed_to_judge
 def take_back(request: HttpRequest) -> HttpResponse:
     """Take the last answer back; the problem is shown again."""
 
@@ -128,7 +128,7 @@ def take_back(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 @judges_only
-@agreed
+@agreed_to_judge
 def checked(request: HttpRequest, ref: str) -> HttpResponse:
     """Tell at once how a gold question went, why, and that one may contest it."""
     slot = _gold_answered(request, ref)
@@ -137,7 +137,7 @@ def checked(request: HttpRequest, ref: str) -> HttpResponse:
 
 @require_POST
 @judges_only
-@agreed
+@agreed_to_judge
 def contest(request: HttpRequest, ref: str) -> HttpResponse:
     """Let a judge say that the known answer is wrong."""
     slot = _gold_answered(request, ref)

@@ -120,7 +120,7 @@ def _begin(request: HttpRequest, study: Study, arrival: workers.Arrival) -> Http
         if before is not None and before.anonymous:
             adopt(part.person, before)
         begin_session(request, part.person)
-    if missing(part.person):
+    if missing(part.person, judging=True):
         return redirect(f"{reverse('people:consent')}?next={reverse('market:work')}")
     return redirect("market:work")
 
@@ -169,7 +169,7 @@ def _show(
         "study": part.study,
         "provider": providers.PROVIDERS[part.study.provider],
         "workload": workers.workload(part),
-        "consent": bool(missing(part.person)),
+        "consent": bool(missing(part.person, judging=True)),
         "code": code,
         "way_back": providers.PROVIDERS[part.study.provider].way_back(code) if code else "",
         "turned_away": part.verdict in TURNED_AWAY,
