@@ -16,7 +16,7 @@ import click
 from winosmith.build import Recipe
 from winosmith.cli._main import group
 from winosmith.options import schema, words
-from winosmith.web._rules import GROUPS, Mail, hint, settings_of
+from winosmith.web._rules import GROUPS, SERVER, Mail, settings_of
 
 HERE = Path(__file__).resolve().parent / "reference"
 
@@ -152,13 +152,9 @@ def _assigned(name: str, key: dict[str, Any]) -> str:
 def settings_page() -> str:
     """Return the page of a site's settings."""
     parts = [SETTINGS]
-    for part in GROUPS:
-        keys = settings_of(part).items()
-        labelled = {
-            name: {**key, "description": f"{key['title']}. {hint(key)}"} if part.chosen else key
-            for name, key in keys
-        }
-        parts.append(table_section(part.title, {"description": part.lead, "properties": labelled}))
+    for part in (*GROUPS, SERVER):
+        table = {"description": part.lead, "properties": settings_of(part)}
+        parts.append(table_section(part.title, table))
     return "\n".join([*parts, MODELS, table_section("`[mail]`", schema(Mail))])
 
 

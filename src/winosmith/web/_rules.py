@@ -12,7 +12,7 @@ import os
 import re
 import textwrap
 import tomllib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from ipaddress import ip_network
 from pathlib import Path
@@ -52,21 +52,15 @@ class Group:
         name: the anchor of the group on the page.
         title: its heading.
         lead: what the settings decide, in one sentence.
-        chosen: admins may change the settings in the browser.
     """
 
     name: str
     title: str
     lead: str
-    chosen: bool = True
 
 
 GROUPS = (
-    Group(
-        "name",
-        _("Name and contact"),
-        _("People see these on the pages of the site."),
-    ),
+    Group("name", _("Name and contact"), _("People see these on the pages of the site.")),
     Group(
         "people",
         _("Who takes part"),
@@ -87,40 +81,39 @@ GROUPS = (
         _("Limits"),
         _("How much one person may send in an hour, and which words moderators read first."),
     ),
-    Group(
-        "server",
-        _("On the server"),
-        _(
-            "Only site.toml sets these: they name files, addresses and programs, or change what "
-            "people agreed to."
-        ),
-        chosen=False,
-    ),
 )
+"""The groups of the form."""
+
+SERVER = Group(
+    "server",
+    "On the server",
+    "Only site.toml sets these: they name files, addresses and programs, or change what people "
+    "agreed to.",
+)
+"""The settings that no admin changes in the browser."""
 
 
-def _setting(
-    group: str,
-    label: str = "",
-    *,
-    more: bool = False,
-    choices: Mapping[str, str] | None = None,
-    example: Any = None,
-    **limits: Any,
-) -> Any:
+def _setting(group: str, **about: Any) -> Any:
     """Return what a setting has in addition to its type, default and meaning.
+
+    The first sentence of its docstring is its label in the form, the rest a hint.
 
     Args:
         group: the name of its group.
-        label: its label in the form.
-        more: the form shows it only behind "More".
-        choices: the label of each of its words.
-        example: a value for `site.toml` in place of no default.
-        limits: its range, as pydantic names it.
+        about: `more` if the form shows it only behind "More"; `choices`, the label of each of its
+            words; `example`, a value for `site.toml` if there is no default; and its range, as
+            pydantic names it.
     """
-    shown = {"group": group, "more": more, "choices": dict(choices or {}), "example": example}
-    return Field(title=label or None, json_schema_extra=shown, **limits)
+    shown = {name: about.pop(name, None) for name in ("more", "choices", "example")}
+    return Field(json_schema_extra={"group": group, **shown}, **about)
 
+
+_SIGNUP = {"open": _("everyone"), "invited": _("only people with an invitation")}
+_REVIEW = {
+    "none": _("nothing"),
+    "flagged": _("anonymous or unusual sentences"),
+    "all": _("everything"),
+}
 
 LONGEST = 100
 """Characters of a name, an address, or a word."""
@@ -129,17 +122,46 @@ MOST_WORDS = 1000
 """Words that send a sentence to the moderators."""
 
 
-def _check_odd(value: int) -> int:
-    if value % 2 == 0:
-        raise ValueError(_("it must be odd, so that a majority exists"))
-    return value
+def _must(holds: Callable[[Any], object], wanted: str) -> AfterValidator:
+    """Return a validator of values, and what it says of another value."""
+
+    def check(value: Any) -> Any:
+        if not holds(value):
+            raise ValueError(wanted)
+        return value
+
+    return AfterValidator(check)
 
 
-def _check_language(value: str) -> str:
-    # The forms of BCP 47 (RFC 5646, section 2.1) that name a living language.
-    if not re.fullmatch(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*", value):
-        raise ValueError(_("it must be a language tag, such as en, de or pt-BR"))
-    return value
+_ODD = _must(lambda number: number % 2, _("it must be odd, so that a majority exists"))
+_NOT_ONE = _must(lambda number: number != 1, _("it must be 2 or more, or 0 for never"))
+_MAIL_ADDRESS = _must(
+    lambda text: "@" in text, "it must be a mail address, such as twins@example.org"
+)
+# The forms of BCP 47 (RFC 5646, section 2.1) that name a living language.
+_LANGUAGE_TAG = _must(
+    re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*").fullmatch,
+    _("it must be a language tag, such as en, de or pt-BR"),
+)
+_SHORT_LIST = _must(
+    lambda texts: len(texts) <= MOST_WORDS and all(1 <= len(text) <= LONGEST for text in texts),
+    _("it must be at most 1,000 words of 1 to 100 characters"),
+)
+
+
+def _are_proxies(value: int | tuple[str, ...]) -> bool:
+    """Return whether a value is a number, or names addresses and networks, and not everybody."""
+    try:
+        return isinstance(value, int) or all(
+            ip_network(name, strict=False).prefixlen for name in value
+        )
+    except ValueError:
+        return False
+
+
+_PROXIES = _must(
+    _are_proxies, 'it must list addresses and networks, like ["127.0.0.1", "10.0.0.0/24"]'
+)
 
 
 def _check_pass_mark(value: int, info: ValidationInfo) -> int:
@@ -147,43 +169,6 @@ def _check_pass_mark(value: int, info: ValidationInfo) -> int:
         raise ValueError(
             _("it must be at most the number of questions; otherwise nobody could pass")
         )
-    return value
-
-
-def _check_accounts(value: int) -> int:
-    if value == 1:
-        raise ValueError(_("it must be 2 or more, or 0 for never"))
-    return value
-
-
-def _check_words(value: tuple[str, ...]) -> tuple[str, ...]:
-    if len(value) > MOST_WORDS or any(not 1 <= len(word) <= LONGEST for word in value):
-        raise ValueError(_("it must be at most 1,000 words of 1 to 100 characters"))
-    return value
-
-
-def _check_proxies(value: int | tuple[str, ...]) -> int | tuple[str, ...]:
-    try:
-        known = isinstance(value, int) or all(
-            ip_network(name, strict=False).prefixlen for name in value
-        )
-    except ValueError:
-        known = False
-    if not known:
-        raise ValueError('it must list addresses and networks, like ["127.0.0.1", "10.0.0.0/24"]')
-    return value
-
-
-def _check_models(value: tuple[SolverRule, ...]) -> tuple[SolverRule, ...]:
-    names = [rule.name for rule in value]
-    if twice := {name for name in names if names.count(name) > 1}:
-        raise ValueError(f"two models are named {min(twice)!r}; each needs its own name")
-    return value
-
-
-def _check_address(value: str) -> str:
-    if "@" not in value:
-        raise ValueError("it must be a mail address, such as twins@example.org")
     return value
 
 
@@ -197,7 +182,7 @@ class Mail:
 
     host: Annotated[str, Field(min_length=1, examples=["mail.example.org"])]
     """Name of the server."""
-    sender: Annotated[str, AfterValidator(_check_address), Field(examples=["twins@example.org"])]
+    sender: Annotated[str, _MAIL_ADDRESS, Field(examples=["twins@example.org"])]
     """Address that the mails come from."""
     port: Annotated[int, Field(ge=1, le=65535)] = 587
     """Port: usually 587 for "starttls" and 465 for "tls"."""
@@ -224,6 +209,7 @@ class Mail:
             raise InputError(f"{path}: {error}; [mail] password_file names it") from None
 
 
+Proxies = Annotated[int, Field(ge=0, le=9)] | Texts
 Short = Annotated[str, AfterValidator(lambda text: text.strip().removeprefix("mailto:"))]
 
 
@@ -231,185 +217,79 @@ Short = Annotated[str, AfterValidator(lambda text: text.strip().removeprefix("ma
 class SiteRules:
     """The settings of a site; the numbers are WinoGrande's if its section 2 states them."""
 
-    title: Annotated[
-        str, _setting("name", _("Name of the site"), min_length=1, max_length=LONGEST)
-    ] = "Winosmith"
-    """Shown at the top of each page."""
-    contact: Annotated[Short, _setting("name", _("How to reach you"), max_length=LONGEST)] = ""
-    """A mail address or the address of a page; shown with the consent text and below each page."""
-    goal: Annotated[
-        int, _setting("name", _("Number of valid problems that you want"), ge=0, le=1_000_000_000)
-    ] = 0
-    """Shown to contributors; 0 for no goal."""
+    title: Annotated[str, _setting("name", min_length=1, max_length=LONGEST)] = "Winosmith"
+    """Name of the site. Shown at the top of each page."""
+    contact: Annotated[Short, _setting("name", max_length=LONGEST)] = ""
+    """How to reach you. A mail address or the address of a page; shown with the consent text and
+    below each page."""
+    goal: Annotated[int, _setting("name", ge=0, le=1_000_000_000)] = 0
+    """Number of valid problems that you want. Shown to contributors; 0 for no goal."""
     language: Annotated[
-        str,
-        _setting(
-            "name", _("Language of the sentences"), more=True, min_length=1, max_length=LONGEST
-        ),
-        AfterValidator(_check_language),
+        str, _setting("name", more=True, min_length=1, max_length=LONGEST), _LANGUAGE_TAG
     ] = "en"
-    """The tag that browsers use, such as en, de or pt-BR. Screen readers and spelling checks go by
-    it."""
+    """Language of the sentences. The tag that browsers use, such as en, de or pt-BR. Screen readers
+    and spelling checks go by it."""
 
-    signup: Annotated[
-        Literal["open", "invited"],
-        _setting(
-            "people",
-            _("Who may sign up"),
-            choices={"open": _("everyone"), "invited": _("only people with an invitation")},
-        ),
-    ] = "open"
-    """An invitation is a link that you send."""
-    open_judging: Annotated[bool, _setting("people", _("Everyone with an account may judge"))] = (
-        True
+    signup: Annotated[Literal["open", "invited"], _setting("people", choices=_SIGNUP)] = "open"
+    """Who may sign up. An invitation is a link that you send."""
+    open_judging: Annotated[bool, _setting("people")] = True
+    """Everyone with an account may judge. If this is off, moderators make people judges."""
+    anonymous: Annotated[bool, _setting("people")] = True
+    """People without an account may write. They never judge."""
+    review: Annotated[Literal["none", "flagged", "all"], _setting("people", choices=_REVIEW)] = (
+        "flagged"
     )
-    """If this is off, moderators make people judges."""
-    anonymous: Annotated[bool, _setting("people", _("People without an account may write"))] = True
-    """They never judge."""
-    review: Annotated[
-        Literal["none", "flagged", "all"],
-        _setting(
-            "people",
-            _("What a moderator approves before it is judged"),
-            choices={
-                "none": _("nothing"),
-                "flagged": _("anonymous or unusual sentences"),
-                "all": _("everything"),
-            },
-        ),
-    ] = "flagged"
-    """A sentence is unusual if a hint says so, or if it contains one of your words (see Limits)."""
+    """What a moderator approves before it is judged. A sentence is unusual if a hint says so, or if
+    it contains one of your words (see Limits)."""
 
-    judges: Annotated[
-        int,
-        _setting("judging", _("Judges of a problem"), ge=1, le=99),
-        AfterValidator(_check_odd),
-    ] = 3
-    """Number of people who judge each problem; odd, so that a majority exists."""
-    local_first: Annotated[
-        bool, _setting("judging", _("Judges answer from the words around the blank first"))
-    ] = True
-    """Then they read the whole sentence. This shows what word association gives away."""
-    local_before: Annotated[
-        int,
-        _setting(
-            "judging", _("Words before the blank that they see first"), more=True, ge=0, le=50
-        ),
-    ] = 2
-    """Number of words of the local context before the blank."""
-    both_halves: Annotated[
-        bool, _setting("judging", _("One person may judge both halves of a twin"), more=True)
-    ] = False
-    """A person who has seen one half reads the other as its opposite."""
-    lease_minutes: Annotated[
-        int,
-        _setting(
-            "judging", _("Minutes that a problem waits for its judge"), more=True, ge=1, le=24 * 60
-        ),
-    ] = 20
-    """Afterwards another judge gets the problem."""
-    wait_days: Annotated[
-        int,
-        _setting(
-            "judging",
-            _("Days that a valid half waits for the other half"),
-            more=True,
-            ge=0,
-            le=3650,
-        ),
-    ] = 14
-    """The halves then become public together, since the answer of one reveals that of the other; 0
-    for no wait."""
+    judges: Annotated[int, _setting("judging", ge=1, le=99), _ODD] = 3
+    """Judges of a problem. Number of people who judge each problem; odd, so that a majority
+    exists."""
+    local_first: Annotated[bool, _setting("judging")] = True
+    """Judges answer from the words around the blank first. Then they read the whole sentence. This
+    shows what word association gives away."""
+    local_before: Annotated[int, _setting("judging", more=True, ge=0, le=50)] = 2
+    """Words before the blank that they see first. Number of words of the local context before the
+    blank."""
+    both_halves: Annotated[bool, _setting("judging", more=True)] = False
+    """One person may judge both halves of a twin. A person who has seen one half reads the other as
+    its opposite."""
+    lease_minutes: Annotated[int, _setting("judging", more=True, ge=1, le=24 * 60)] = 20
+    """Minutes that a problem waits for its judge. Afterwards another judge gets the problem."""
+    wait_days: Annotated[int, _setting("judging", more=True, ge=0, le=3650)] = 14
+    """Days that a valid half waits for the other half. The halves then become public together,
+    since the answer of one reveals that of the other; 0 for no wait."""
 
-    training_questions: Annotated[
-        int, _setting("trust", _("Questions of the training"), ge=0, le=50)
-    ] = 5
-    """Number of gold questions before a judge's first vote; 0 for no training."""
+    training_questions: Annotated[int, _setting("trust", ge=0, le=50)] = 5
+    """Questions of the training. Number of gold questions before a judge's first vote; 0 for no
+    training."""
     training_right: Annotated[
-        int,
-        _setting("trust", _("Correct answers that pass the training"), ge=0, le=50),
-        AfterValidator(_check_pass_mark),
+        int, _setting("trust", ge=0, le=50), AfterValidator(_check_pass_mark)
     ] = 4
-    """At most the number of questions."""
-    gold_every: Annotated[
-        int, _setting("trust", _("One problem in this many is a gold question"), ge=0, le=1000)
-    ] = 10
-    """Judges don't see which; 0 for none."""
-    hold_pace_seconds: Annotated[
-        int,
-        _setting(
-            "trust",
-            _("Seconds for a problem below which a judge’s votes wait"),
-            more=True,
-            ge=0,
-            le=60,
-        ),
-    ] = 3
-    """A judge's votes wait for a moderator if half of the last answers took less; 0 for never."""
-    hold_gold_percent: Annotated[
-        int,
-        _setting(
-            "trust",
-            _("Percent of gold questions correct below which votes wait"),
-            more=True,
-            ge=0,
-            le=100,
-        ),
-    ] = 70
-    """Taken over a judge's last gold questions; 0 for never."""
-    hold_accounts: Annotated[
-        int,
-        _setting(
-            "trust",
-            _("Accounts of one address on one problem from which votes wait"),
-            more=True,
-            ge=0,
-            le=1000,
-        ),
-        AfterValidator(_check_accounts),
-    ] = 3
-    """Within an hour; fewer accounts of one address are never a majority of a problem's votes. 2 or
-    more; 0 for never, as for a class in one building."""
+    """Correct answers that pass the training. At most the number of questions."""
+    gold_every: Annotated[int, _setting("trust", ge=0, le=1000)] = 10
+    """One problem in this many is a gold question. Judges don't see which; 0 for none."""
+    hold_pace_seconds: Annotated[int, _setting("trust", more=True, ge=0, le=60)] = 3
+    """Seconds for a problem below which a judge’s votes wait. They wait for a moderator if half of
+    the judge's last answers took less; 0 for never."""
+    hold_gold_percent: Annotated[int, _setting("trust", more=True, ge=0, le=100)] = 70
+    """Percent of gold questions correct below which votes wait. Taken over a judge's last gold
+    questions; 0 for never."""
+    hold_accounts: Annotated[int, _setting("trust", more=True, ge=0, le=1000), _NOT_ONE] = 3
+    """Accounts of one address on one problem from which votes wait. Within an hour; fewer accounts
+    of one address are never a majority of a problem's votes. 2 or more; 0 for never, as for a class
+    in one building."""
 
-    writes_per_hour: Annotated[
-        int,
-        _setting(
-            "limits",
-            _("Twins that one person may write in an hour"),
-            more=True,
-            ge=1,
-            le=1_000_000,
-        ),
-    ] = 60
-    """Without an account, the limit is for the whole network."""
-    answers_per_hour: Annotated[
-        int,
-        _setting(
-            "limits",
-            _("Judgements that one person may give in an hour"),
-            more=True,
-            ge=1,
-            le=1_000_000,
-        ),
-    ] = 600
-    """For each account."""
-    perturbs_per_hour: Annotated[
-        int,
-        _setting(
-            "limits",
-            _("Perturbations that one person may send in an hour"),
-            more=True,
-            ge=1,
-            le=1_000_000,
-        ),
-    ] = 120
-    """Without an account, the limit is for the whole network."""
-    words_to_flag: Annotated[
-        Texts,
-        _setting("limits", _("Words that send a sentence to the moderators")),
-        AfterValidator(_check_words),
-    ] = ()
-    """One on each line."""
+    writes_per_hour: Annotated[int, _setting("limits", more=True, ge=1, le=1_000_000)] = 60
+    """Twins that one person may write in an hour. Without an account, the limit is for the whole
+    network."""
+    answers_per_hour: Annotated[int, _setting("limits", more=True, ge=1, le=1_000_000)] = 600
+    """Judgements that one person may give in an hour."""
+    perturbs_per_hour: Annotated[int, _setting("limits", more=True, ge=1, le=1_000_000)] = 120
+    """Perturbations that one person may send in an hour. Without an account, the limit is for the
+    whole network."""
+    words_to_flag: Annotated[Texts, _setting("limits"), _SHORT_LIST] = ()
+    """Words that send a sentence to the moderators. One on each line."""
 
     licence: Annotated[str, _setting("server")] = "CC-BY-4.0"
     """The licence under which contributors give their sentences. If it changes, everybody is asked
@@ -417,29 +297,25 @@ class SiteRules:
     retention_days: Annotated[int, _setting("server", ge=1, le=36_500)] = 90
     """Number of days for which network digests, drafts and timings are kept."""
     topics: Annotated[OrFalse[str], _setting("server", example="/path/to/texts")] = None
-    """A folder of texts, a JSON Lines file or an https address; by default the articles that ship
+    """A folder of texts, a JSON Lines file or an https address. By default the articles that ship
     with winosmith."""
     hold_pace_over: Annotated[int, _setting("server", ge=5, le=1000)] = 20
     """Number of a judge's last answers that `hold_pace_seconds` is taken over."""
     hold_gold_over: Annotated[int, _setting("server", ge=5, le=1000)] = 10
     """Number of a judge's last gold questions that `hold_gold_percent` is taken over."""
     held_most: Annotated[int, _setting("server", ge=0, le=1_000_000)] = 50
-    """Number of one judge's votes that may wait for a moderator; beyond that the judge gets no
+    """Number of one judge's votes that may wait for a moderator. Beyond that the judge gets no
     further problem."""
     model_seconds: Annotated[int, _setting("server", ge=1, le=3600)] = 20
     """Number of seconds that a model may take for one problem before it is shown as too slow."""
     upload_mb: Annotated[int, _setting("server", ge=1, le=10_000)] = 20
-    """Size in megabytes of a file that an admin sends in the browser, at most; commands read any
+    """Size in megabytes of a file that an admin sends in the browser, at most. Commands read any
     size."""
-    proxies: Annotated[
-        Annotated[int, Field(ge=0, le=9)] | Texts,
-        _setting("server"),
-        AfterValidator(_check_proxies),
-    ] = 1
+    proxies: Annotated[Proxies, _setting("server"), _PROXIES] = 1
     """The proxies in front of a site with a public address: their number, or a list of their
     addresses and networks, like ["127.0.0.1", "10.0.0.0/24"]. Each adds the address that it sees to
     X-Forwarded-For; a judge's address is the first one from the right that is not a proxy's."""
-    models: Annotated[tuple[SolverRule, ...], AfterValidator(_check_models)] = BUILT_IN
+    models: tuple[SolverRule, ...] = BUILT_IN
     """The models that predict perturbed sentences."""
     mail: Mail | None = None
     """The server that sends the site's mail."""
@@ -494,6 +370,9 @@ def _models(tables: Any) -> tuple[SolverRule, ...]:
                 f"the solver {rule.name}: sentences on a site have a blank and no pronoun; "
                 "remove sees"
             )
+    names = [rule.name for rule in rules]
+    if twice := {name for name in names if names.count(name) > 1}:
+        raise RecipeError(f"two models are named {min(twice)!r}; each needs its own name")
     return rules
 
 
@@ -517,19 +396,23 @@ def choosable(kind: type = SiteRules) -> dict[str, dict[str, Any]]:
 
     None names a file, an address or a program, or changes what people agreed to.
     """
-    groups = [settings_of(group, kind) for group in GROUPS if group.chosen]
-    return {name: key for found in groups for name, key in found.items()}
+    return {name: key for group in GROUPS for name, key in settings_of(group, kind).items()}
+
+
+def label_and_hint(key: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the label of a setting, and the rest of its meaning, each in one line."""
+    label, _stop, rest = meaning(key).partition(". ")
+    return label.removesuffix("."), rest
+
+
+def meaning(key: Mapping[str, Any]) -> str:
+    """Return the meaning of a setting in one line."""
+    return " ".join(key["description"].split())
 
 
 def texts() -> Iterator[str]:
-    """Yield the texts of the form that come from the docstrings of settings, for the catalogues."""
-    for key in choosable().values():
-        yield hint(key)
-
-
-def hint(key: Mapping[str, Any]) -> str:
-    """Return the meaning of a setting in one line."""
-    return " ".join(key["description"].split())
+    """Yield the texts of the form that come from docstrings, for the catalogues."""
+    return (text for key in choosable().values() for text in label_and_hint(key) if text)
 
 
 def read_settings(path: Path) -> dict[str, Any]:
@@ -572,12 +455,11 @@ def first_file(kind: type = SiteRules) -> str:
         "# The settings of this site, with their defaults. Remove the # before a setting to\n"
         "# change it, and start the server again. Then the browser can't change it.\n"
     ]
-    for group in GROUPS:
+    for group in (*GROUPS, SERVER):
         parts.append(f"# {group.title}\n# {'-' * len(group.title)}\n{_comment(group.lead)}")
         for name, key in settings_of(group, kind).items():
-            label = f"{key['title']}. " if group.chosen else ""
             value = key["example"] if key["default"] is None else key["default"]
-            parts.append(f"{_comment(label + hint(key))}# {name} = {json.dumps(value)}\n")
+            parts.append(f"{_comment(meaning(key))}# {name} = {json.dumps(value)}\n")
     parts.append(
         "# The models that predict perturbed sentences. If the file has any, the site has only\n"
         "# these. Tables are at the end of the file.\n"
@@ -588,7 +470,7 @@ def first_file(kind: type = SiteRules) -> str:
     )
     mail = schema(Mail)
     parts.append(
-        _comment("T" + hint(mail).removeprefix("`[mail]`: t"))
+        _comment("T" + meaning(mail).removeprefix("`[mail]`: t"))
         + "# [mail]\n"
         + "".join(
             f"# {name} = {json.dumps(key.get('examples', [key.get('default')])[0])}\n"

@@ -21,7 +21,13 @@ from django.core.exceptions import SuspiciousOperation
 from django.core.paginator import Page
 from django.db import InterfaceError, OperationalError
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
+from django.http import (
+    HttpRequest,
+    HttpResponse,
+    HttpResponseBase,
+    HttpResponseRedirect,
+    StreamingHttpResponse,
+)
 from django.shortcuts import render, resolve_url
 from django.template.loader import render_to_string
 from django.utils.formats import date_format, number_format
@@ -152,12 +158,24 @@ def newest(rows: QuerySet[Any], before: str, size: int) -> tuple[list[Any], str]
     return found[:size], str(found[size - 1].pk) if len(found) > size else ""
 
 
-def csv_lines(rows: Iterable[Iterable[object]]) -> Iterator[str]:
-    """Yield rows as lines of CSV; whoever gives a text of people's sees to `outputs.guarded`."""
-    for row in rows:
-        written = io.StringIO()
-        csv.writer(written).writerow(row)
-        yield written.getvalue()
+BOM = "\ufeff"
+"""The first character of a table: by it Excel reads UTF-8, and shows umlauts as they are."""
+
+
+def csv_file(rows: Iterable[Iterable[object]], name: str) -> StreamingHttpResponse:
+    """Return a response that streams rows as a table of that name.
+
+    The caller passes every text of people through `outputs.guarded`.
+    """
+
+    def lines() -> Iterator[str]:
+        yield BOM
+        for row in rows:
+            written = io.StringIO()
+            csv.writer(written).writerow(row)
+            yield written.getvalue()
+
+    return attached(StreamingHttpResponse(lines(), content_type="text/csv; charset=utf-8"), name)
 
 
 Sent = TypeVar("Sent", bound=HttpResponseBase)

@@ -135,8 +135,8 @@ def test_what_does_not_go_together_comes_back_filled(
 class Longer(SiteRules):
     """The settings with one more."""
 
-    colour: Annotated[str, _setting("name", "Colour of the pages", more=True, max_length=9)] = "red"
-    """A word that browsers know."""
+    colour: Annotated[str, _setting("name", more=True, max_length=9)] = "red"
+    """Colour of the pages. A word that browsers know."""
 
 
 def test_a_setting_is_added_in_one_place(

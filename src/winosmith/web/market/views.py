@@ -8,7 +8,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.db.models import Q
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -23,7 +23,7 @@ from winosmith.web.market import providers, workers
 from winosmith.web.market.ledger import COLUMNS, Ledger, ledger, planned_wage
 from winosmith.web.market.models import TURNED_AWAY, WORKING, WRITE, Participation, Study
 from winosmith.web.market.studies import find_study, is_replaced, progress
-from winosmith.web.pages import attached, csv_lines
+from winosmith.web.pages import csv_file
 from winosmith.web.people.accounts import adopt
 from winosmith.web.people.gates import (
     admins_only,
@@ -198,12 +198,10 @@ def one(request: HttpRequest, name: str) -> HttpResponse:
 
 @require_safe
 @admins_only
-def table(request: HttpRequest, name: str) -> HttpResponse:
+def table(request: HttpRequest, name: str) -> StreamingHttpResponse:
     """Send the ledger as a table; workers are pseudonyms."""
     rows = ([guarded(cell) for cell in entry.row()] for entry in _ledger(name).entries)
-    text = "".join(csv_lines(chain([COLUMNS], rows)))
-    response = HttpResponse(text, content_type="text/csv; charset=utf-8")
-    return attached(response, f"{name}-ledger.csv")
+    return csv_file(chain([COLUMNS], rows), f"{name}-ledger.csv")
 
 
 def _ledger(name: str) -> Ledger:

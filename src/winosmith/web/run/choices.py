@@ -21,7 +21,7 @@ from winosmith.errors import RecipeError
 from winosmith.locks import wait_for_lock
 from winosmith.outputs import write_aside
 from winosmith.web._lock import writing
-from winosmith.web._rules import CHOSEN, GROUPS, choosable, hint, read_chosen, settings_of
+from winosmith.web._rules import CHOSEN, GROUPS, choosable, label_and_hint, read_chosen, settings_of
 from winosmith.web.pages import renew_rules
 from winosmith.web.people.models import Person
 from winosmith.web.run.deeds import note
@@ -37,19 +37,20 @@ def _declared() -> dict[str, dict[str, Any]]:
 
 def label(name: str) -> str:
     """Return the label of a setting, in the reader's language."""
-    return _(_declared()[name]["title"])
+    return _(label_and_hint(_declared()[name])[0])
 
 
 def word(name: str, value: str) -> str:
     """Return the label of a setting's word, in the reader's language; other texts unchanged."""
-    choices: Mapping[str, str] = _declared()[name]["choices"]
+    choices: Mapping[str, str] = _declared()[name]["choices"] or {}
     return _(choices[value]) if value in choices else value
 
 
 def _field(name: str, key: Mapping[str, Any]) -> forms.Field:
     # What the form showed travels with it: of two admins neither takes back what the other chose.
-    words: dict[str, Any] = {"label": label(name), "show_hidden_initial": True}
-    words["help_text"] = _(hint(key))
+    hint = label_and_hint(key)[1]
+    words: dict[str, Any] = {"label": label(name), "help_text": hint and _(hint)}
+    words["show_hidden_initial"] = True
     if "enum" in key:
         choices = [(one, word(name, one)) for one in key["enum"]]
         return forms.ChoiceField(choices=choices, **words)
@@ -116,7 +117,7 @@ class Choices(forms.Form):
     def sections(self) -> list[Section]:
         """Return the groups of the form."""
         found = []
-        for group in (one for one in GROUPS if one.chosen):
+        for group in GROUPS:
             keys = settings_of(group, type(settings.RULES))
             fields = [self[name] for name, key in keys.items() if not key["more"]]
             more = [self[name] for name, key in keys.items() if key["more"]]

@@ -126,8 +126,8 @@ class DataForm(FileForm):
     new_ids = forms.BooleanField(
         label=gettext_lazy("Give them new ids"),
         help_text=gettext_lazy(
-            "The ids in a file may reveal the answer, or be taken here. The same file gets the same "
-            "new ids again."
+            "The ids in a file may reveal the answer, or be taken here. The same file gets the "
+            "same new ids again."
         ),
         required=False,
         initial=True,
