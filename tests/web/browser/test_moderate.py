@@ -81,7 +81,7 @@ def test_keys_alone_moderate(moderated: Any, open_page: Callable[..., Any]) -> N
     page = open_page(moderated)
     key = page.keyboard.press
     key("j")
-    key("l")
+    key("y")
     page.wait_for_url("**/moderate/ask/**")
     page.locator(":focus").wait_for()  # the page gives the focus to its button a moment later
     key("Enter")

@@ -176,7 +176,7 @@ def test_a_site_is_set_up_in_a_browser_alone(
               "code": "DONE1"}  # fmt: skip
     for name, value in values.items():
         page.fill(f"[name={name}]", value)
-    press(page, "button:has-text('Make the study')")
+    press(page, "button:has-text('Create the study')")
     expect(page.locator("#link")).to_have_value(re.compile(r"/study/\S+PROLIFIC_PID"))
     look("studies")
     press(page, "a:has-text('Close')")

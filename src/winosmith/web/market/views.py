@@ -22,7 +22,7 @@ from winosmith.web.judge.models import Slot
 from winosmith.web.market import providers, workers
 from winosmith.web.market.ledger import COLUMNS, Ledger, ledger, planned_wage
 from winosmith.web.market.models import TURNED_AWAY, WORKING, WRITE, Participation, Study
-from winosmith.web.market.studies import find_study, is_replaced, progress
+from winosmith.web.market.studies import find_study, is_replaced
 from winosmith.web.pages import csv_file
 from winosmith.web.people.accounts import adopt
 from winosmith.web.people.gates import (
@@ -179,14 +179,6 @@ def _show(
         "error": error,
     }
     return render(request, "market/work.html", page, status=status)
-
-
-@require_safe
-@admins_only
-def studies(request: HttpRequest) -> HttpResponse:
-    """Show all studies, and how far each is."""
-    rows = [progress(study) for study in Study.objects.order_by("-pk")]
-    return render(request, "market/studies.html", {"rows": rows})
 
 
 @require_safe

@@ -356,13 +356,9 @@ def may_judge(person: Person | None) -> bool:
     return settings.RULES.open_judging or person.is_judge
 
 
-def _has_account(person: Person) -> bool:
-    return person.is_active and not person.anonymous
-
-
 def accounts_only(view: View[P]) -> View[P]:
     """Let only people with an account through; others come to the log-in page first."""
-    return _gate(view, _has_account)
+    return _gate(view, lambda person: person.is_active and not person.anonymous)
 
 
 def judges_only(view: View[P]) -> View[P]:

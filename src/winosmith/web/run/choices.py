@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from django import forms
@@ -81,27 +81,6 @@ class Lines(forms.CharField):
         return self.to_python(initial) != self.to_python(data)
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
-    """A group of settings on the page.
-
-    Attributes:
-        name: its anchor.
-        title: its heading.
-        lead: what the settings decide.
-        fields: those that are shown at once.
-        more: those behind "More".
-        opened: a setting behind "More" is wrong, or differs from its default.
-    """
-
-    name: str
-    title: str
-    lead: str
-    fields: list[forms.BoundField]
-    more: list[forms.BoundField]
-    opened: bool
-
-
 class Choices(forms.Form):
     """The settings that may be chosen; those of `site.toml` can only be read."""
 
@@ -114,18 +93,28 @@ class Choices(forms.Form):
                 field.disabled = True
                 field.help_text = _("It is set in site.toml, on the server.")
 
-    def sections(self) -> list[Section]:
-        """Return the groups of the form."""
+    def sections(self) -> list[dict[str, Any]]:
+        """Return the groups of the form, each with its fields and those behind "More".
+
+        A group is opened if a setting behind "More" is wrong, or differs from its default.
+        """
         found = []
         for group in GROUPS:
             keys = settings_of(group, type(settings.RULES))
-            fields = [self[name] for name, key in keys.items() if not key["more"]]
             more = [self[name] for name, key in keys.items() if key["more"]]
-            opened = any(
-                field.errors or _plain(field.initial) != keys[field.name]["default"]
-                for field in more
+            found.append(
+                {
+                    "name": group.name,
+                    "title": _(group.title),
+                    "lead": _(group.lead),
+                    "fields": [self[name] for name, key in keys.items() if not key["more"]],
+                    "more": more,
+                    "opened": any(
+                        field.errors or _plain(field.initial) != keys[field.name]["default"]
+                        for field in more
+                    ),
+                }
             )
-            found.append(Section(group.name, _(group.title), _(group.lead), fields, more, opened))
         return found
 
     def clean(self) -> dict[str, Any]:

@@ -264,7 +264,10 @@ def look(deed: Deed, reading: Reading) -> None:
         "notes": list(found.notes),
         "refused": len(found.refused),
         "told": told(asked, found),
-        "examples": [_example(problem) for problem in found.dataset[:EXAMPLES]],
+        "examples": [
+            {"sentence": one.sentence, "options": list(one.options), "answer": one.answer}
+            for one in found.dataset[:EXAMPLES]
+        ],
     }
 
 
@@ -289,11 +292,6 @@ def there(deed: Deed) -> Path:
 def told(asked: dict[str, Any], found: Look) -> list[str]:
     """Return the first of what can't come in, as "file:line: reason"."""
     return [f"{asked['file']}:{line}: {reason}" for line, reason in found.refused[:TOLD]]
-
-
-def _example(problem: Problem) -> dict[str, Any]:
-    options = list(problem.options)
-    return {"sentence": problem.sentence, "options": options, "answer": problem.answer}
 
 
 def _as(asked: dict[str, Any]) -> As | None:
