@@ -243,14 +243,13 @@ class SiteRules:
     it contains one of your words (see Limits)."""
 
     judges: Annotated[int, _setting("judging", ge=1, le=99), _ODD] = 3
-    """Judges of a problem. Number of people who judge each problem; odd, so that a majority
-    exists."""
+    """Judges of a problem. An odd number, so that a majority exists."""
     local_first: Annotated[bool, _setting("judging")] = True
     """Judges answer from the words around the blank first. Then they read the whole sentence. This
     shows what word association gives away."""
     local_before: Annotated[int, _setting("judging", more=True, ge=0, le=50)] = 2
-    """Words before the blank that they see first. Number of words of the local context before the
-    blank."""
+    """Words before the blank that judges see first. Used if they answer from the words around it
+    first."""
     both_halves: Annotated[bool, _setting("judging", more=True)] = False
     """One person may judge both halves of a twin. A person who has seen one half reads the other as
     its opposite."""
@@ -261,8 +260,7 @@ class SiteRules:
     since the answer of one reveals that of the other; 0 for no wait."""
 
     training_questions: Annotated[int, _setting("trust", ge=0, le=50)] = 5
-    """Questions of the training. Number of gold questions before a judge's first vote; 0 for no
-    training."""
+    """Gold questions of the training. Before a judge's first vote; 0 for no training."""
     training_right: Annotated[
         int, _setting("trust", ge=0, le=50), AfterValidator(_check_pass_mark)
     ] = 4
@@ -270,7 +268,7 @@ class SiteRules:
     gold_every: Annotated[int, _setting("trust", ge=0, le=1000)] = 10
     """One problem in this many is a gold question. Judges don't see which; 0 for none."""
     hold_pace_seconds: Annotated[int, _setting("trust", more=True, ge=0, le=60)] = 3
-    """Seconds for a problem below which a judge’s votes wait. They wait for a moderator if half of
+    """Seconds for a problem below which a judge's votes wait. They wait for a moderator if half of
     the judge's last answers took less; 0 for never."""
     hold_gold_percent: Annotated[int, _setting("trust", more=True, ge=0, le=100)] = 70
     """Percent of gold questions correct below which votes wait. Taken over a judge's last gold
