@@ -259,14 +259,9 @@ def site_files(folder: Path) -> Iterator[str]:
     for name in (CHOSEN, ERASURES):
         if (folder / name).is_file():
             yield name
-    for place in (folder / RECIPES, *_finished(folder / ROUNDS)):
+    rounds = (place for place in sorted((folder / ROUNDS).glob("*")) if (place / DONE).is_file())
+    for place in (folder / RECIPES, *rounds):
         for path in sorted(place.rglob("*")):
             name = path.relative_to(folder).as_posix()
             if path.is_file() and not path.is_symlink() and is_site_file(name):
                 yield name
-
-
-def _finished(rounds: Path) -> Iterator[Path]:
-    for place in sorted(rounds.glob("*")):
-        if (place / DONE).is_file():
-            yield place

@@ -92,7 +92,9 @@ def _about(request: HttpRequest, study: Study, before: Participation | None) -> 
     part = workers.part_of(existing_writer(request))
     account = request.user.is_authenticated and part is None
     busy = part is not None and part.state == WORKING
-    left = before is not None or study.kind == WRITE or _something_is_left()
+    free = Q(lease_until=None) | Q(lease_until__lte=timezone.now())
+    slots = Slot.objects.filter(free, open=True, gold=False)
+    left = before is not None or study.kind == WRITE or slots.exists()
     return {
         "study": study,
         "provider": providers.PROVIDERS[study.provider],
@@ -103,12 +105,6 @@ def _about(request: HttpRequest, study: Study, before: Participation | None) -> 
         "left": left,
         "may_begin": not (account or busy) and left,
     }
-
-
-def _something_is_left() -> bool:
-    rows = Slot.objects.filter(open=True, gold=False)
-    free = Q(lease_until=None) | Q(lease_until__lte=timezone.now())
-    return rows.filter(free).exists()
 
 
 def _begin(request: HttpRequest, study: Study, arrival: workers.Arrival) -> HttpResponse:
