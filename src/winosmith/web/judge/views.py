@@ -124,7 +124,7 @@ def whole(request: HttpRequest, person: Person) -> Done:
 
 @_acting
 def pass_on(request: HttpRequest, person: Person) -> Done:
-    """Pass the problem on, and take the next one."""
+    """Skip the problem, and take the next one."""
     rate_limit(person, "judge", settings.RULES.answers_per_hour)
     reason, comment = request.POST.get("reason", ""), request.POST.get("comment", "")
     turns.skip(person, _ref(request), reason, comment)
