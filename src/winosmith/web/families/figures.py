@@ -19,9 +19,8 @@ from django.utils.translation import gettext as _
 
 from winosmith.metrics import DepthKind, counted, error_depth
 from winosmith.prediction import Prediction
-from winosmith.web._bars import drawn
 from winosmith.web.families.trees import DEPTHS, Bools, Floats, Ints, Tree
-from winosmith.web.pages import fixed
+from winosmith.web.pages import drawn, fixed
 from winosmith.web.predict.models import Model, Prediction as Row, Stand
 from winosmith.web.problems.models import Problem
 
