@@ -25,6 +25,8 @@ import django
 import polib
 from django.utils.translation.template import templatize
 
+from winosmith.web import _rules
+
 WEB = Path(__file__).resolve().parents[1] / "src/winosmith/web"
 LOCALE = WEB / "locale"
 
@@ -89,6 +91,8 @@ def texts(web: Path = WEB) -> list[Text]:
 def _in_file(path: Path) -> Iterator[tuple[str, str]]:
     if path.suffix == ".py":
         yield from calls(path.read_text("utf-8"))
+        if path.samefile(_rules.__file__):  # the hints of its settings are docstrings
+            yield from ((text, "") for text in _rules.texts())
     elif path.suffix in (".html", ".md", ".txt") and "templates" in path.parts:
         # In parentheses line ends and indents mean nothing to Python's tokenizer.
         yield from calls(f"({templatize(path.read_text('utf-8'))})")

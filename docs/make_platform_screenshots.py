@@ -276,8 +276,8 @@ def write(page: Page) -> None:
 
 def begin_test(page: Page) -> None:
     """Agree to the text of a human test, and answer its first question."""
-    page.get_by_label("I have read this").check()
-    page.get_by_role("button", name="Agree and begin").click()
+    page.get_by_label("I have read").check()
+    page.get_by_role("button", name="Agree and start").click()
     page.get_by_role("link", name="First question").click()
     page.wait_for_selector("form .choice")
     page.keyboard.press("A")

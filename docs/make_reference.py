@@ -1,4 +1,4 @@
-"""Write the pages of reference that come from the code: commands, recipe, solvers and formats.
+"""Write the pages of reference that come from the code: commands, keys, solvers, formats.
 
 `python docs/make.py` runs this; `tests/test_docs.py` fails when a page is not what it writes.
 """
@@ -22,6 +22,7 @@ from winosmith.formats import FORMATS, Writer
 from winosmith.options import schema, words
 from winosmith.problem import Claim, Problem
 from winosmith.solver_rule import KINDS, LEARNERS, SolverRule
+from winosmith.web._rules import GROUPS, SERVER, Mail, settings_of
 
 HERE = Path(__file__).resolve().parent / "reference"
 
@@ -60,6 +61,24 @@ A `[[solvers]]` table of a [round](../how-to/rounds.md) and a `[[models]]` table
 except for `revision`, `trained_on`, `threads` and `memory_gb`.
 
 Rounds can teach {", ".join(LEARNERS[:-1])} and {LEARNERS[-1]} (`learn = true`).
+"""
+
+
+SETTINGS = """\
+# Settings of a site
+
+An admin changes most settings in the browser, under *Settings*. Each is also a key of `site.toml`,
+a [TOML](https://toml.io) file in the site's folder, which `winosmith serve` reads when it starts;
+a key of the file can't be changed in the browser. An unknown key, or a value out of its range, is
+an error that names the file, the key and the nearest known key.
+"""
+
+MODELS = """\
+## `[[models]]`
+
+The models that predict perturbed sentences, one table each. Without a table, the site has
+`association` and `hunting`, which need no download; `models = []` switches them off. A table has
+`name`, `solver` and that solver's options: [solvers](solvers.md).
 """
 
 
@@ -215,11 +234,22 @@ CONTAINERS = dict.fromkeys(
 )
 """The modules of containers, in the order of the page; their docstrings have titles."""
 
+
+def settings_page() -> str:
+    """Return the page of a site's settings."""
+    parts = [SETTINGS]
+    for part in (*GROUPS, SERVER):
+        table = {"description": part.lead, "properties": settings_of(part)}
+        parts.append(table_section(part.title, table))
+    return "\n".join([*parts, MODELS, table_section("`[mail]`", schema(Mail))])
+
+
 PAGES = {
     HERE / "cli.md": cli_page,
     HERE / "recipe.md": recipe_page,
     HERE / "solvers.md": solvers_page,
     HERE / "formats.md": formats_page,
+    HERE / "settings.md": settings_page,
 }
 """The pages, and what makes each."""
 

@@ -85,7 +85,15 @@ class FormatError(InputError):
 
 
 class RecipeError(InputError):
-    """A recipe with an unknown key, or a value that is out of range."""
+    """A recipe with an unknown key, or a value that is out of range.
+
+    Attributes:
+        key: the key whose value a declaration refuses; otherwise "".
+        wanted: what the value must be, in words.
+    """
+
+    key = ""
+    wanted = ""
 
 
 class OutputError(InputError):

@@ -62,27 +62,29 @@ def declaration(kind: type[T]) -> type[T]:
             check(self, *args, **values)
         except ValidationError as error:
             given = dict(zip(schema(made)["properties"], args, strict=False)) | values
-            raise RecipeError(_reason(made, given, error)) from None
+            raise _refusal(made, given, error) from None
 
     made.__init__ = checked  # type: ignore[method-assign]
     return typing.cast("type[T]", made)
 
 
-def _reason(kind: type, given: Mapping[str, Any], error: ValidationError) -> str:
-    """Return the first thing that is wrong with the values, in words."""
+def _refusal(kind: type, given: Mapping[str, Any], error: ValidationError) -> RecipeError:
+    """Return the error for the first value that is wrong."""
     found = error.errors(include_url=False)[0]
     message = str(found.get("ctx", {}).get("error", found["msg"]))
     if not found["loc"]:
-        return message
+        return RecipeError(message)
     key = str(found["loc"][0])
     properties = schema(kind)["properties"]
     if found["type"] == "missing":
-        return f"the key {key!r} is missing"
+        return RecipeError(f"the key {key!r} is missing")
     if key not in properties:
-        return _unknown(key, kind, kind)
+        return RecipeError(_unknown(key, kind, kind))
     wanted = message if found["type"] == "value_error" else f"it must be {words(properties[key])}"
     value = "not valid" if properties[key].get("writeOnly") else repr(given[key])
-    return f"{key} is {value}; {wanted}"
+    refusal = RecipeError(f"{key} is {value}; {wanted}")
+    refusal.key, refusal.wanted = key, wanted
+    return refusal
 
 
 def from_table(kind: type[T], table: Mapping[str, Any], top: type | None = None) -> T:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,7 +24,7 @@ from tests.web.market import visits as market
 from tests.web.rounds import visits as rounds
 from tests.web.run import visits as run
 from tests.web.take import visits as take
-from tests.web.visits import routes
+from tests.web.visits import addresses, routes
 from winosmith.web.judge.turns import answer, answer_local
 from winosmith.web.people.models import Document, Person
 from winosmith.web.predict.asking import announce
@@ -267,6 +268,34 @@ def test_every_route_has_a_row(site: Any) -> None:
     """A route that nobody thought about here is a fault; so is a row without its route."""
     known = {name for name, _ in routes() if not name.startswith("admin:")}
     assert known == {name for name, *_ in ROUTES}
+
+
+def _table() -> str:
+    """Return a line for each address, method and object: what it comes to for each role.
+
+    Of Django's own pages below /admin/tables/ there is one line for each table.
+    """
+    where = {name: address for name, address, _ in addresses()}
+    rows = [
+        (
+            where[name],
+            method.upper(),
+            " ".join(arg for arg in args if isinstance(arg, str)),
+            letters,
+        )
+        for name, method, args, _, letters in ROUTES
+    ]
+    rows += [(address, "", "", "") for name, address, _ in addresses() if "_changelist" in name]
+    lines = dict.fromkeys("\t".join(row).rstrip() for row in sorted(rows))
+    return "\n".join(["address\tmethod\tobject\t" + " ".join(w.ROLES), *lines, ""])
+
+
+def test_the_table_of_addresses_is_the_one_that_was_agreed(site: Any) -> None:
+    """An address, a method or a right that changes is a change of `addresses.tsv`, line by line.
+
+    The letters are those of `world.outcome`, checked against the site by the tests below.
+    """
+    assert _table() == Path(__file__).with_name("addresses.tsv").read_text("utf-8")
 
 
 @pytest.mark.parametrize("row", ROUTES, ids=lambda row: f"{row[1]} {row[0]}")

@@ -370,14 +370,20 @@ def _agreeing(people: list[Any]) -> None:
 
 def routes() -> Iterator[tuple[str, Any]]:
     """Yield every route of the site: its name, "" where it has none, and its pattern."""
+    return ((name, pattern) for name, _address, pattern in addresses())
+
+
+def addresses() -> Iterator[tuple[str, str, Any]]:
+    """Yield every route of the site: its name, its address with placeholders, and its pattern."""
     from django.urls import get_resolver
 
-    def walk(resolver: Any, spaces: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
+    def walk(resolver: Any, spaces: tuple[str, ...], start: str) -> Iterator[tuple[str, str, Any]]:
         for pattern in resolver.url_patterns:
+            address = f"{start}{pattern.pattern}"
             if hasattr(pattern, "url_patterns"):
                 inside = (*spaces, pattern.namespace) if pattern.namespace else spaces
-                yield from walk(pattern, inside)
+                yield from walk(pattern, inside, address)
             else:
-                yield ":".join((*spaces, pattern.name or "")), pattern
+                yield ":".join((*spaces, pattern.name or "")), address, pattern
 
-    return walk(get_resolver(), ())
+    return walk(get_resolver(), (), "/")

@@ -12,6 +12,7 @@ that runs Django goes through `site.activate()`, which needs the extra `web`.
 
 from __future__ import annotations
 
-from winosmith.web._site import Site, SiteRules
+from winosmith.web._rules import SiteRules
+from winosmith.web._site import Site
 
 __all__ = ["Site", "SiteRules"]

@@ -29,6 +29,7 @@ from winosmith.errors import InputError, Interrupted, OutputError, require
 from winosmith.locks import FileLock, look
 from winosmith.outputs import write_aside
 from winosmith.web._backup import Contents, backup, restore
+from winosmith.web._rules import first_file
 from winosmith.web._site import Site
 
 if TYPE_CHECKING:
@@ -67,9 +68,6 @@ __all__ = [
     "with_new_ids",
     "workers_for",
 ]
-
-SETTINGS = Path(__file__).with_name("first_site.toml")
-"""The settings as they are built in, each with what it means, all commented out."""
 
 GATHERED = "gathered.txt"
 """In the folder of static files: a digest of what they were gathered from."""
@@ -144,11 +142,11 @@ def _check_key(site: Site, *, first: bool = False) -> None:
 
 
 def write_settings(folder: Path) -> None:
-    """Write a `site.toml` in which every setting stands commented, unless there is one."""
+    """Write a `site.toml` with every setting commented out, unless there is one."""
     path = folder / "site.toml"
     if not path.exists():
         with write_aside(path) as file:
-            file.write(SETTINGS.read_text("utf-8"))
+            file.write(first_file())
 
 
 @contextmanager

@@ -8,7 +8,7 @@ import logging
 import re
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date, datetime
 from functools import cache
 from itertools import chain
@@ -21,7 +21,13 @@ from django.core.exceptions import SuspiciousOperation
 from django.core.paginator import Page
 from django.db import InterfaceError, OperationalError
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
+from django.http import (
+    HttpRequest,
+    HttpResponse,
+    HttpResponseBase,
+    HttpResponseRedirect,
+    StreamingHttpResponse,
+)
 from django.shortcuts import render, resolve_url
 from django.template.loader import render_to_string
 from django.utils.formats import date_format, number_format
@@ -32,7 +38,7 @@ from django.views.decorators.http import require_http_methods
 
 from winosmith import __version__, report
 from winosmith.errors import RecipeError
-from winosmith.web._site import CHOSEN
+from winosmith.web._rules import CHOSEN
 
 
 def site(request: HttpRequest) -> dict[str, Any]:
@@ -152,12 +158,24 @@ def newest(rows: QuerySet[Any], before: str, size: int) -> tuple[list[Any], str]
     return found[:size], str(found[size - 1].pk) if len(found) > size else ""
 
 
-def csv_lines(rows: Iterable[Iterable[object]]) -> Iterator[str]:
-    """Yield rows as lines of CSV; whoever gives a text of people's sees to `outputs.guarded`."""
-    for row in rows:
-        written = io.StringIO()
-        csv.writer(written).writerow(row)
-        yield written.getvalue()
+BOM = "\ufeff"
+"""The first character of a table: by it Excel reads UTF-8, and shows umlauts as they are."""
+
+
+def csv_file(rows: Iterable[Iterable[object]], name: str) -> StreamingHttpResponse:
+    """Return a response that streams rows as a table of that name.
+
+    The caller passes every text of people through `outputs.guarded`.
+    """
+
+    def lines() -> Iterator[str]:
+        yield BOM
+        for row in rows:
+            written = io.StringIO()
+            csv.writer(written).writerow(row)
+            yield written.getvalue()
+
+    return attached(StreamingHttpResponse(lines(), content_type="text/csv; charset=utf-8"), name)
 
 
 Sent = TypeVar("Sent", bound=HttpResponseBase)
@@ -220,6 +238,68 @@ def _time(at: date | None, how: str, form: str = "") -> str:
     if not form:
         return format_html('<time datetime="{}">{}</time>', exact, text)
     return format_html('<time datetime="{}" data-form="{}">{} UTC</time>', exact, form, text)
+
+
+WIDTH, HEIGHT = 480, 190
+"""Of a drawing of bars; it shrinks to the screen."""
+
+_LEFT, _RIGHT, _TOP, _BOTTOM = 46, 6, 10, 36
+"""Around the bars, for the axes."""
+
+_WIDEST = 34
+
+
+def drawn(
+    stacks: Sequence[Sequence[tuple[float, bool]]],
+    labels: Sequence[str],
+    told: str,
+    *,
+    top: float,
+    unit: str = "",
+    line: float | None = None,
+    axis: str = "",
+) -> dict[str, Any]:
+    """Return the drawing of bars, which `partials/bars.html` renders.
+
+    Args:
+        stacks: the parts of each bar from below: how high, and whether it is pale.
+        labels: the text under each bar; "" for nothing.
+        told: the drawing in words, for people who do not see it.
+        top: the number of the highest line across.
+        unit: what follows its number.
+        line: the number of a dashed line; None without one.
+        axis: the text under the labels.
+    """
+    scale = (HEIGHT - _TOP - _BOTTOM) / top
+    slot = (WIDTH - _LEFT - _RIGHT) / max(1, len(stacks))
+    width = round(min(0.74 * slot, _WIDEST), 2)
+    middles = [_LEFT + slot * (at + 0.5) for at in range(len(stacks))]
+    bars = []
+    for middle, stack in zip(middles, stacks, strict=True):
+        foot, x = 0.0, round(middle - width / 2, 2)
+        for value, pale in stack:
+            foot += value
+            height = round(value * scale, 2)
+            bar = {"x": x, "y": _y(foot * scale), "width": width, "height": height, "pale": pale}
+            bars.append(bar)
+    return {
+        "bars": bars,
+        "ticks": [(_y(share * top * scale), f"{share * top:g}{unit}") for share in (0, 0.5, 1)],
+        "labels": [(round(x, 2), name) for x, name in zip(middles, labels, strict=True) if name],
+        "line": None if line is None else _y(line * scale),
+        "told": told,
+        "axis": axis,
+        "width": WIDTH,
+        "height": HEIGHT,
+        "left": _LEFT,
+        "end": WIDTH - _RIGHT,
+        "base": HEIGHT - _BOTTOM,
+        "middle": (WIDTH - _RIGHT + _LEFT) / 2,
+    }
+
+
+def _y(height: float) -> float:
+    return round(HEIGHT - _BOTTOM - height, 2)
 
 
 AGAIN = 5

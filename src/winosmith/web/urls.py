@@ -173,7 +173,6 @@ AREAS: dict[str, tuple[str, list[URLPattern]]] = {
             path("welcome/", market.welcome, name="welcome"),
             path("finish/", market.end_it, name="finish"),
             path("leave/", market.give_up, name="leave"),
-            path("ledger/", market.studies, name="studies"),
             path("ledger/<slug:name>/", market.one, name="ledger"),
             path("ledger/<slug:name>/ledger.csv", market.table, name="table"),
             path("<str:token>/", market.enter, name="enter"),

@@ -185,8 +185,8 @@ def test_judging_works_without_scripts(judging: Any) -> None:
     assert found[4:6] == [True, False]
     sentence = page.locator("main .sentence")
     before = sentence.inner_text()
-    page.locator("summary", has_text="Pass it on").click()
-    page.get_by_role("button", name="Pass it on").click()
+    page.locator("summary", has_text="Skip").click()
+    page.get_by_role("button", name="Skip").click()
     expect(sentence).not_to_have_text(before)
     page.get_by_text("Step 1 of 2").wait_for()
 
@@ -236,7 +236,7 @@ def test_a_problem_of_thirty_words_is_judged_without_scrolling(
     for told in (0, 1):  # the second time with what takes the first answer back
         for step, button in ((1, "Show the whole sentence"), (2, "Send")):
             page.get_by_text(f"Step {step} of 2").wait_for()
-            assert page.get_by_text("Take it back").count() == told
+            assert page.get_by_text("Undo").count() == told
             assert page.evaluate(OUT_OF_REACH) == []
             assert wrong_with(page, axe_source, 360) == []
             page.set_viewport_size(phone["viewport"])

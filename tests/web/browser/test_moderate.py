@@ -81,7 +81,7 @@ def test_keys_alone_moderate(moderated: Any, open_page: Callable[..., Any]) -> N
     page = open_page(moderated)
     key = page.keyboard.press
     key("j")
-    key("l")
+    key("y")
     page.wait_for_url("**/moderate/ask/**")
     page.locator(":focus").wait_for()  # the page gives the focus to its button a moment later
     key("Enter")
@@ -159,7 +159,7 @@ def test_two_tabs_and_the_back_button_do_nothing_twice(
     first.wait_for_url("**done=**")
     press(second, ".reason button")
     assert "Somebody was quicker" in second.inner_text("h1")
-    assert "let through to judging by eva" in second.inner_text("main")
+    assert "approved for judging by eva" in second.inner_text("main")
     assert second.input_value("#why-text") == "A copy of another one."
     assert moderated.do(STATES)["p00"] == "judging"
     first.go_back()
@@ -178,7 +178,7 @@ def test_without_scripts_everything_works(moderated: Any, open_page: Callable[..
     page.locator("input[name=pick]").first.check()
     press(page, "button[value=let-through]")
     press(page, ".reason button")
-    assert "let through to judging" in page.inner_text(".done")
+    assert "approved for judging" in page.inner_text(".done")
     assert "judging" in moderated.do(STATES).values()
     press(page, ".done button")
     assert set(moderated.do(STATES).values()) == {"held"}

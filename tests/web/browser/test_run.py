@@ -61,7 +61,7 @@ def test_a_first_admin_is_led_to_the_settings_and_they_hold(
     page.fill("[name=title]", "Twins of Graz")
     page.fill("[name=judges]", "2")
     press(page, "main form.settings button")
-    expect(page.locator(".field.wrong")).to_contain_text("An odd number of judges")
+    expect(page.locator(".field.wrong")).to_contain_text("It must be odd")
     expect(page.locator("[name=title]")).to_have_value("Twins of Graz")
     page.fill("[name=judges]", "1")
     press(page, "main form.settings button")
@@ -83,7 +83,7 @@ def test_a_large_file_is_sent_in_pieces(
     page.goto("/admin/import/")
     page.check("[value=published]")
     page.set_input_files("[name=file]", path)
-    look, pieces = "button:has-text('Look at the file')", "**/admin/files/**"
+    look, pieces = "button:has-text('Preview')", "**/admin/files/**"
 
     page.route(pieces, lambda route: route.fulfill(status=422, body="No room."))
     page.click(look)
@@ -137,7 +137,7 @@ def test_a_site_is_set_up_in_a_browser_alone(
     page.fill("[name=contact]", "twins@example.org")
     page.fill("[name=judges]", "2")
     press(page, "main form.settings button")
-    expect(page.locator(".field.wrong")).to_contain_text("An odd number of judges")
+    expect(page.locator(".field.wrong")).to_contain_text("It must be odd")
     expect(page.locator("[name=title]")).to_have_value("Twins of Graz")
     look("settings that are refused")
     page.fill("[name=judges]", "1")
@@ -176,7 +176,7 @@ def test_a_site_is_set_up_in_a_browser_alone(
               "code": "DONE1"}  # fmt: skip
     for name, value in values.items():
         page.fill(f"[name={name}]", value)
-    press(page, "button:has-text('Make the study')")
+    press(page, "button:has-text('Create the study')")
     expect(page.locator("#link")).to_have_value(re.compile(r"/study/\S+PROLIFIC_PID"))
     look("studies")
     press(page, "a:has-text('Close')")

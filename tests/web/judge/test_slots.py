@@ -240,7 +240,7 @@ def test_a_reason_is_one_of_those_offered(db: Any, rules: Any, person: Maker) ->
     ann = person("ann")
     twin()
     slot = go_on(ann)
-    with pytest.raises(InputError, match="why you pass it on"):
+    with pytest.raises(InputError, match="why you skip it"):
         skip(ann, slot.ref, "bored")
     assert current(ann) == slot
 

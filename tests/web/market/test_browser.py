@@ -33,6 +33,14 @@ result = sorted(Problem.objects.values_list("state", flat=True))
 """
 
 
+ONE_SCREEN = """() => {
+    const [mark] = [...document.querySelectorAll(".mark")].slice(-1);
+    const [low, bar] = [mark, document.querySelector(".send")].map(x => x.getBoundingClientRect());
+    return scrollY === 0 && low.bottom <= bar.top && bar.bottom <= innerHeight;
+}"""
+"""The last mark is above the bar with Send, and both are on the screen without scrolling."""
+
+
 def _checked(page: Any, source: str) -> None:
     """Fail where axe finds something, or the page is wider than a phone."""
     assert axe_faults(page, source) == []
@@ -65,14 +73,17 @@ def test_from_the_link_to_the_code(
     _checked(page, axe_source)
     page.get_by_role("button", name="Begin").click()
     page.check("#agree")
-    page.get_by_role("button", name="Agree and go on").click()
+    page.get_by_role("button", name="Agree and continue").click()
     page.wait_for_url("**/study/")
     _checked(page, axe_source)
     page.get_by_role("button", name="Start").click()
     for n in range(2):
         page.wait_for_url("**/judge/")
-        page.locator("main").get_by_text(f"{n} of 2 are stored").wait_for()
+        page.locator("main").get_by_text(f"{n} of 2 stored").wait_for()
         _checked(page, axe_source)
+        page.set_viewport_size({"width": 360, "height": 640})
+        assert page.evaluate(ONE_SCREEN)
+        page.set_viewport_size({"width": 320, "height": 640})
         page.locator("label.choice", has_text="cup").click()
         page.get_by_role("button", name="Send").click()
     page.wait_for_url("**/study/")

@@ -33,7 +33,6 @@ VISITS: tuple[tuple[str, str, tuple[Any, ...], dict[str, Any]], ...] = (
     ("unpaid worker", "market:work", (), {}),
     ("returned worker", "market:work", (), {}),
     ("worker", "market:leave", (), {"form": {"key": KEY.format(1002)}}),
-    ("admin", "market:studies", (), {}),
     ("admin", "market:ledger", ("judging",), {}),
     ("admin", "market:ledger", ("writing",), {}),
     ("moderator", "market:ledger", ("judging",), {"status": 403}),
@@ -59,7 +58,6 @@ ROUTES: list[tuple[str, str, tuple[Any, ...], Callable[[Any], dict[str, Any]], s
     ("market:leave", "get", (), none, "mmmmmmm"),
     ("market:leave", "post", (), form(), "ddddddd"),
     ("market:enter", "get", (_token,), none, "ddddddd"),
-    ("market:studies", "get", (), none, "llffffo"),
     ("market:ledger", "get", ("judging",), none, "llffffo"),
     ("market:table", "get", ("judging",), none, "llffffo"),
 ]

@@ -159,7 +159,7 @@ def test_the_log_downloads_without_formulas(
     half = twin()[0]
     do(moderator("eva"), "withdraw", half, reason='=HYPERLINK("http://evil.example")')
     answer = visit(moderator("max")).get("/moderate/log.csv?what=withdraw")
-    rows = list(csv.DictReader(io.StringIO(b"".join(answer.streaming_content).decode())))
+    rows = list(csv.DictReader(io.StringIO(answer.getvalue().decode("utf-8-sig"))))
     assert answer["Content-Disposition"] == 'attachment; filename="audit-log.csv"'
     assert [(r["who"], r["what"], r["problem"], r["before"], r["after"]) for r in rows] == [
         ("eva", "withdraw", half.ref, "held", "withdrawn")

@@ -14,7 +14,7 @@ from django.utils import timezone
 from tests.web import growing
 from winosmith.errors import InputError
 from winosmith.web.people.gates import new_key
-from winosmith.web.people.models import Agreement, Person
+from winosmith.web.people.models import Agreement, Document, Person
 from winosmith.web.people.privacy import (
     agree,
     current_documents,
@@ -67,6 +67,22 @@ def test_htmx_is_led_to_the_consent_page_as_a_whole(db: Any, visit: Any) -> None
         204,
         "/people/consent/?next=%2Fwrite%2F",
     )
+
+
+def test_a_paid_judge_agrees_to_the_text_of_judges_first(db: Any, visit: Any, person: Any) -> None:
+    """It is a third as long, and opens judging; who writes as well agrees to the other texts."""
+    browser = visit(person("worker", hired=True, is_judge=True))
+    lengths = []
+    for path, kinds in (("/judge/", {"study"}), ("/write/", {"consent", "licence"})):
+        to = browser.get(path).headers["Location"]
+        assert to.startswith("/people/consent/")
+        page = browser.get(to)
+        shown = Document.objects.filter(pk__in=_shown(page))
+        assert {document.kind for document in shown} == kinds
+        lengths.append(sum(len(document.text.split()) for document in shown))
+        browser.post("/people/consent/", {"agree": "yes", "shown": _shown(page), "next": path})
+        assert "consent" not in browser.get(path).headers.get("Location", "")
+    assert 3 * lengths[0] < lengths[1]
 
 
 def test_an_unticked_box_agrees_to_nothing(db: Any, visit: Any) -> None:

@@ -23,7 +23,7 @@ from django.test import override_settings
 from tests.waiting import until
 from tests.web.serving import PASSWORD
 from winosmith.errors import InputError, RecipeError
-from winosmith.web._site import MAIL_PASSWORD, Mail, SiteRules
+from winosmith.web._rules import MAIL_PASSWORD, Mail, SiteRules
 from winosmith.web.people import news, news as mail
 from winosmith.web.people.accounts import close_doors, invitation_of, new_password, way_in
 from winosmith.web.people.models import Person

@@ -87,7 +87,7 @@ def test_two_models_of_one_name_are_refused(tmp_path: Path) -> None:
 
 def test_a_site_has_no_pronoun_to_see(tmp_path: Path) -> None:
     """`sees = "pronoun"` is refused, since people write blanks; the blank may be named."""
-    with pytest.raises(RecipeError, match="has a blank and no pronoun"):
+    with pytest.raises(RecipeError, match="have a blank and no pronoun"):
         _read(tmp_path, 'solver = "association"\nsees = "pronoun"')
     _read(tmp_path, 'solver = "association"\nsees = "blank"')
 
@@ -97,5 +97,5 @@ def test_models_that_are_no_list_are_told(tmp_path: Path, text: str) -> None:
     """A number or a table in place of the list is an error with the file."""
     path = tmp_path / "site.toml"
     path.write_text(text)
-    with pytest.raises(RecipeError, match="models is a list of tables"):
+    with pytest.raises(RecipeError, match="it must be tables"):
         SiteRules.read(path)

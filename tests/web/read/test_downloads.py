@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import hashlib
 import os
@@ -65,7 +66,10 @@ FILES = {
 def test_each_format_is_what_the_library_writes(
     handmade: Any, visit: Any, tmp_path: Path, file: str
 ) -> None:
-    """A file, of none too, is as `winosmith.formats.write` has it; what does not fit is shown."""
+    """A file, of none too, is as `winosmith.formats.write` has it; what does not fit is shown.
+
+    Before a table comes the mark by which Excel reads UTF-8.
+    """
     assert {name: known.name for name, known in downloads.FILES.items()} == FILES
     third = Problem.objects.order_by("pk").last()
     third.options = [*third.options, "the third"]
@@ -81,7 +85,8 @@ def test_each_format_is_what_the_library_writes(
         answer = visit().get(f"/download/{file}?fitting=1")
     for some, got in ((fitting, answer), ([], visit().get(f"/download/{file}?q=nowhere"))):
         formats.write(some, tmp_path / "expected", FILES[file])
-        assert _body(got) == (tmp_path / "expected").read_bytes()
+        mark = codecs.BOM_UTF8 if file.endswith(".csv") else b""
+        assert _body(got) == mark + (tmp_path / "expected").read_bytes()
 
 
 def test_a_program_that_is_refused_gets_no_page(handmade: Any, visit: Any) -> None:
@@ -117,7 +122,7 @@ def test_tables_of_many_chunks_have_one_header(
     monkeypatch.setattr(records, "CHUNK", 10)
     formats.write(list(data), tmp_path / "whole.csv", "csv")
     body = _body(visit().get("/download/problems.csv"))
-    assert body == (tmp_path / "whole.csv").read_bytes()
+    assert body == codecs.BOM_UTF8 + (tmp_path / "whole.csv").read_bytes()
 
 
 def test_gzip_and_checksum(handmade: Any, visit: Any) -> None:

@@ -20,7 +20,7 @@ def kept(ready_site: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     from django.conf import settings
 
     from winosmith.web import pages
-    from winosmith.web._site import CHOSEN
+    from winosmith.web._rules import CHOSEN
     from winosmith.web.run.deeds import THREAD
 
     folder, before = ready_site.folder, settings.RULES

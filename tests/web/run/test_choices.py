@@ -7,19 +7,21 @@ import re
 from collections.abc import Callable
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 from django.conf import settings
 
 from tests.web.run.visits import choices
 from winosmith.errors import RecipeError
+from winosmith.options import declaration
 from winosmith.web import Site, SiteRules
 from winosmith.web._background import hourly
-from winosmith.web._site import CHOOSABLE, CHOSEN, Unfit, is_site_file, site_files
+from winosmith.web._rules import CHOSEN, _setting, choosable, first_file
+from winosmith.web._site import is_site_file, site_files
 from winosmith.web.pages import renew_rules
 from winosmith.web.people.gates import new_key
-from winosmith.web.run.choices import COMING, GROUPS, REFUSED, WORDS
+from winosmith.web.run.choices import COMING
 from winosmith.web.run.log import told
 from winosmith.web.run.models import Deed
 
@@ -95,7 +97,7 @@ def test_what_site_toml_sets_cannot_be_sent(
 
 def test_no_file_address_or_program_is_chosen_in_a_browser() -> None:
     """Licence, keeping, topics, models and mail are no choices; nor is what is not named."""
-    left = {field.name for field in fields(SiteRules)} - set(CHOOSABLE)
+    left = {field.name for field in fields(SiteRules)} - choosable().keys()
     assert left == {
         "licence", "retention_days", "topics", "models", "model_seconds", "mail", "upload_mb",
         "hold_pace_over", "hold_gold_over", "held_most", "proxies",
@@ -105,12 +107,12 @@ def test_no_file_address_or_program_is_chosen_in_a_browser() -> None:
 @pytest.mark.parametrize(
     ("typed", "told"),
     [
-        ({"judges": 2, "title": "Kept"}, "An odd number of judges is needed"),
+        ({"judges": 2, "title": "Kept"}, "It must be odd, so that a majority exists."),
         ({"training_right": 9, "title": "Kept"}, "nobody could pass"),
-        ({"hold_accounts": 1, "title": "Kept"}, "Give 2 or more"),
-        ({"language": "English!", "title": "Kept"}, "Write it like en, de or pt-BR"),
+        ({"hold_accounts": 1, "title": "Kept"}, "It must be 2 or more"),
+        ({"language": "English!", "title": "Kept"}, "such as en, de or pt-BR"),
         ({"judges": 101, "title": "Kept"}, "less than or equal to 99"),
-        ({"words_to_flag": "x" * 101, "title": "Kept"}, "at most 1000 words"),
+        ({"words_to_flag": "x" * 101, "title": "Kept"}, "at most 1,000 words"),
     ],
 )
 def test_what_does_not_go_together_comes_back_filled(
@@ -129,11 +131,39 @@ def test_what_does_not_go_together_comes_back_filled(
     assert not Deed.objects.exists()
 
 
-def test_each_setting_stands_in_one_part_of_the_form() -> None:
-    """The parts hold what may be chosen, each once, in the order in which it is kept."""
-    names = tuple(name for _at, _heading, names in GROUPS for name in names)
-    assert names == CHOOSABLE
-    assert set(WORDS) == set(CHOOSABLE) >= set(REFUSED)
+@declaration
+class Longer(SiteRules):
+    """The settings with one more."""
+
+    colour: Annotated[str, _setting("name", more=True, max_length=9)] = "red"
+    """Colour of the pages. A word that browsers know."""
+
+
+def test_a_setting_is_added_in_one_place(
+    database: Any, send: Callable[..., Any], kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A field of the declaration is in the form, the first file, the reference, errors and the log.
+
+    Behind "More" it is shown at once if it differs from its default.
+    """
+    monkeypatch.setattr(settings, "RULES", Longer())
+    page = send("/admin/settings/", method="get").content.decode()
+    more = page[page.index('<section id="name">') :].partition("<details>")[2]
+    assert 'name="colour" value="red" maxlength="9"' in more
+    assert "A word that browsers know." in more
+    send("/admin/settings/", **choices(colour="blue"))
+    assert _chosen(kept) == {"colour": "blue"}
+    assert settings.RULES.colour == "blue"
+    assert told(Deed.objects.get()) == [("Colour of the pages", "blue")]
+    page = send("/admin/settings/", method="get").content.decode()
+    assert page.index("<details open>") < page.index('name="colour"')
+    assert '# Colour of the pages. A word that browsers know.\n# colour = "red"' in first_file(
+        Longer
+    )
+    (kept / "other.toml").write_text('color = "blue"')
+    with pytest.raises(RecipeError, match=r"other.toml: .* 'color'; did you mean 'colour'"):
+        Longer.read(kept / "other.toml")
+    (kept / "other.toml").unlink()
 
 
 def test_what_is_as_built_in_is_not_kept(
@@ -222,5 +252,3 @@ def test_a_contact_is_shown_as_people_know_it() -> None:
     """A mail address that is given as a link stands on pages without the link's scheme."""
     assert SiteRules(contact=" mailto:ada@example.org").contact == "ada@example.org"
     assert SiteRules(contact="https://example.org").contact == "https://example.org"
-    with pytest.raises(Unfit, match="contact is a text, not 5"):
-        SiteRules(contact=5)

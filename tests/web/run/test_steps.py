@@ -184,8 +184,9 @@ def test_every_plot_has_its_table_and_its_words(
         assert len(plot["rows"]) == 30
         assert all(len(numbers) == len(plot["parts"]) for _day, numbers in plot["rows"])
         drawn = plot["drawing"]
-        assert all(bar.y >= 0 and bar.y + bar.height <= drawn.base + 0.1 for bar in drawn.bars)
-    told = {plot["key"]: plot["drawing"].told for plot in shown}
+        ends = [(bar["y"], bar["y"] + bar["height"]) for bar in drawn["bars"]]
+        assert all(high >= 0 and low <= drawn["base"] + 0.1 for high, low in ends)
+    told = {plot["key"]: plot["drawing"]["told"] for plot in shown}
     assert told["came"] == "What came in: 20 Mar 2026: 1"
     page = visit(adam).get("/admin/dashboard/").content.decode()
     assert page.count("<svg") == page.count('role="img"') == 6

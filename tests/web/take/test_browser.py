@@ -62,8 +62,8 @@ def testing(
 
 def _begin(page: Any) -> None:
     page.goto("/tests/round/spring/")
-    page.get_by_label("I have read this").check()
-    page.get_by_role("button", name="Agree and begin").click()
+    page.get_by_label("I have read").check()
+    page.get_by_role("button", name="Agree and start").click()
     page.get_by_role("heading", name="An example").wait_for()
 
 
@@ -103,7 +103,7 @@ def test_a_whole_test_by_keys_alone(testing: Any) -> None:
         page.keyboard.press("q")  # no letter of any question
         _press(page, letter)
     assert _heading(page) == "After the last question"
-    page.get_by_role("button", name="Hand the sheet in").focus()
+    page.get_by_role("button", name="Submit").focus()
     with page.expect_navigation():
         page.keyboard.press("Enter")
     assert _heading(page) == "Thank you"
@@ -129,7 +129,7 @@ def test_what_is_chosen_is_kept_when_the_page_is_closed(testing: Any) -> None:
     until(lambda: site.do(ANSWERS)["answers"].get("2", [""])[0] == "X")
     other = testing.come(site)
     with other.expect_navigation():
-        other.get_by_role("link", name="Go on with it").click()
+        other.get_by_role("link", name="Continue").click()
     assert _heading(other) == "Question 2 of 10"
     assert other.locator("input[name=letter]:checked").get_attribute("value") == "X"
     found = site.do(ANSWERS)["answers"]
@@ -170,7 +170,7 @@ def test_nothing_typed_is_emptied(testing: Any) -> None:
     page.reload()
     assert page.is_checked("#t-native-1")
     with page.expect_navigation():
-        page.get_by_role("button", name="Agree and begin").click()
+        page.get_by_role("button", name="Agree and start").click()
     _first(page)
     page.get_by_text("Note something").click()
     page.fill("#word", "to mow")
@@ -200,15 +200,15 @@ def test_two_tabs_are_one_sheet(testing: Any) -> None:
     second = page.context.new_page()
     for tab in (page, second):
         tab.goto("/tests/round/spring/")
-        tab.get_by_label("I have read this").check()
+        tab.get_by_label("I have read").check()
     for tab in (page, second):
-        tab.get_by_role("button", name="Agree and begin").click()
+        tab.get_by_role("button", name="Agree and start").click()
         _first(tab)
     _press(page, "a")
     _press(second, "b")
     assert site.do(ANSWERS)["answers"]["1"][0] == "B"
     page.goto(re.sub(r"\d+/$", "end/", page.url))
-    page.get_by_role("button", name="Hand the sheet in").click()
+    page.get_by_role("button", name="Submit").click()
     page.get_by_role("heading", name="Thank you").wait_for()
     second.keyboard.press("a")
     second.keyboard.press("Enter")
@@ -254,7 +254,7 @@ def test_without_scripts_a_test_is_taken_by_its_buttons(testing: Any) -> None:
     page.get_by_label("Where is it from?").fill("A novel")
     page.get_by_role("button", name="Add").first.click()
     page.locator("bdi", has_text="A novel").wait_for()
-    page.get_by_role("button", name="Hand the sheet in").click()
+    page.get_by_role("button", name="Submit").click()
     page.get_by_role("heading", name="Thank you").wait_for()
     found = site.do(ANSWERS)
     assert [letter for letter, _ in found["answers"].values()] == ["A"] * 10

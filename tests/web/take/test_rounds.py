@@ -245,7 +245,7 @@ def test_a_sheet_filled_in_no_time_is_in_no_figures_until_it_may(
     path = f"/tests/progress/{made.name}/"
     assert "1 sheet is held" in eva.get(path).content.decode()
     shown = visit(ann).get(path).content.decode()
-    assert ("Let it count" in shown, "other moderators" in shown) == (False, True)
+    assert ("Approve" in shown, "Another moderator" in shown) == (False, True)
     own = visit(ann).post(f"{path}count/", {"sheet": sitting.ref})
     assert (own.status_code, "other moderators" in own.content.decode()) == (422, True)
     sent = eva.post(f"{path}count/", {"sheet": sitting.ref})

@@ -153,7 +153,9 @@ def list_versions(request: HttpRequest, ref: Ref, wanted: Query[VersionsWanted])
                 "parent": above[int(tree.parents[at])].ref if at else None,
                 **{kind: _depth(tree, kind, at) for kind in DEPTHS},
                 "predictions": [
-                    made.get((rows[at].pk, model.pk)) or _unasked(model) for model in models
+                    made.get((rows[at].pk, model.pk))
+                    or {"model": model.name, "choice": None, "right": None, "tie": False}
+                    for model in models
                 ],
             }
             for at in here
@@ -192,10 +194,6 @@ def _predictions(keys: list[int]) -> dict[tuple[int, int], dict[str, Any]]:
         }
         for row in rows
     }
-
-
-def _unasked(model: ModelRow) -> dict[str, Any]:
-    return {"model": model.name, "choice": None, "right": None, "tie": False}
 
 
 Name = Annotated[str, Field(pattern=r"^[-A-Za-z0-9_]{1,30}$")]

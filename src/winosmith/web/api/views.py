@@ -123,12 +123,12 @@ def tokens(request: HttpRequest) -> HttpResponseBase:
     if request.method != "POST":
         return _shown(request, person)
     made: list[str] = []
+    days = request.POST.get("days", "")
 
     def act() -> dict[str, Any]:
+        # No token works for 0 days: the form is refused.
         token, text = rules.make(
-            person,
-            request.POST.get("name", ""),
-            _days(request.POST.get("days", "")),
+            person, request.POST.get("name", ""), int(days) if is_number(days, 5) else 0
         )
         made.append(text)  # of the text itself nothing is kept, not even with the form's key
         return {"token": token.pk}
@@ -165,11 +165,6 @@ def revoke_all(request: HttpRequest) -> HttpResponseBase:
     said = ngettext("%d token works no more.", "%d tokens work no more.", count)
     messages.success(request, said % count)
     return redirect("tokens:mine")
-
-
-def _days(text: str) -> int:
-    """Return how many days a form asks for; 0, which no token works for, where it is no number."""
-    return int(text) if is_number(text, 5) else 0
 
 
 def _shown(

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,9 +19,8 @@ from django.utils.translation import gettext as _
 
 from winosmith.metrics import DepthKind, counted, error_depth
 from winosmith.prediction import Prediction
-from winosmith.web._bars import Bars, drawn
 from winosmith.web.families.trees import DEPTHS, Bools, Floats, Ints, Tree
-from winosmith.web.pages import fixed
+from winosmith.web.pages import drawn, fixed
 from winosmith.web.predict.models import Model, Prediction as Row, Stand
 from winosmith.web.problems.models import Problem
 
@@ -320,7 +320,7 @@ FEW = 5
 """Fewer versions than this say little: their bars are pale."""
 
 
-def chart(name: str, rows: Sequence[AtDepth], chance: float | None) -> Bars | None:
+def chart(name: str, rows: Sequence[AtDepth], chance: float | None) -> dict[str, Any] | None:
     """Return the drawing of a model's accuracies by depth; None where there is nothing to draw.
 
     Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 
 from winosmith.metrics import DepthKind
 from winosmith.report import LEAST_P
-from winosmith.text import Change, changes
+from winosmith.text import changes
 from winosmith.web.families.figures import Answers
 from winosmith.web.families.trees import DEPTHS, Shown, Tree
 from winosmith.web.pages import fixed, percent
@@ -84,13 +84,12 @@ def root_of(ref: str, person: Person | None) -> Problem:
         Http404: there is none that this person may see, and no public version of it.
     """
     found = Problem.objects.select_related("twin", "version__root__twin").filter(ref=ref).first()
-    if found is None or not (visible_to(person, found) or _has_public_versions(found)):
+    if found is None:
+        raise Http404
+    versions = public_problems().filter(version__root=found).exclude(pk=found.pk)
+    if not (visible_to(person, found) or versions.exists()):
         raise Http404
     return found
-
-
-def _has_public_versions(root: Problem) -> bool:
-    return bool(public_problems().filter(version__root=root).exclude(pk=root.pk).exists())
 
 
 def place_of(tree: Tree, ref: str) -> int:
@@ -161,47 +160,6 @@ class Verdict:
     words: Text
 
 
-@dataclass(slots=True)
-class Node:
-    """One version on a page.
-
-    Attributes:
-        problem: the row.
-        hidden: it is a root that who looks may not see: nothing is told but that there is one.
-        pieces: its sentence beside its parent's.
-        answer: the right option; "" where it is withheld.
-        options: all of them, where they are others than the parent's; else none.
-        depths: (name, depth or None).
-        verdicts: of the models that are looked at.
-        note: why it is not public; "" where it is.
-        children: the versions under it that are shown.
-        wrong: how many versions under it are answered wrongly; None with several models.
-        shown: its place on the page: what is folded, left and skipped.
-        focus: it is the one that is looked at.
-        page: the address of the tree around it; `perturb` and `details` lead on from it.
-        fragment: the address of what is under it, for an open page.
-        more: the addresses of its next children: a page, and what is put into an open one.
-    """
-
-    problem: Problem
-    hidden: bool
-    pieces: list[Change]
-    answer: str
-    options: list[str]
-    depths: list[tuple[Text, int | None]]
-    verdicts: list[Verdict]
-    note: Text
-    shown: Shown
-    wrong: int | None
-    focus: bool
-    page: str
-    fragment: str
-    perturb: str
-    details: str
-    more: tuple[str, str]
-    children: list[Node] = field(default_factory=list)
-
-
 NOTES: Mapping[Any, Text] = {
     State.REJECTED: _("yours, not found valid"),
     State.VALID: _("yours, not published yet"),
@@ -226,8 +184,13 @@ def nodes(
     focus: int | None = None,
     *,
     hidden_root: bool = False,
-) -> Node:
-    """Return what is shown of the top of a page, and under it.
+) -> dict[str, Any]:
+    """Return what is shown of the top of a page, and under it as its `children`.
+
+    `options` has them if they differ from the parent's; `note` says why a version is not public,
+    and `wrong` how many versions in a folded branch are answered wrongly. `page` and `fragment`
+    are the addresses of the tree around it and of what is under it, `more` those of its next
+    children.
 
     Args:
         tree: the family.
@@ -242,7 +205,7 @@ def nodes(
     verdicts = _verdicts(problems, [model for model, _all in answers])
     whole = answers[0][1] if len(answers) == 1 else None
 
-    def made(shown: Shown) -> Node:
+    def made(shown: Shown) -> dict[str, Any]:
         problem = problems[int(tree.rows[shown.number])]
         above = int(tree.parents[shown.number])
         parent = (
@@ -252,25 +215,28 @@ def nodes(
         )
         if hidden_root and not shown.number:
             problem = Problem(ref=problem.ref, options=[])
-        return Node(
-            problem,
-            hidden_root and not shown.number,
-            changes(parent.sentence if parent else problem.sentence, problem.sentence),
-            "" if problem.answer is None else str(problem.options[problem.answer]),
-            [] if parent and parent.options == problem.options else problem.options,
-            _depths(tree, shown.number),
-            verdicts.get(problem.pk, []),
-            "" if tree.public[shown.number] else NOTES.get(problem.state, NOT_JUDGED),
-            shown,
-            whole.wrong_below[shown.number] if whole and shown.folded else None,
-            shown.number == focus,
-            links.page(problem.ref),
-            links.fragment(problem.ref),
-            links.perturb(problem.ref),
-            links.details(problem.ref),
-            (links.page(problem.ref, shown.after), links.fragment(problem.ref, shown.after)),
-            [made(child) for child in shown.children],
-        )
+        return {
+            "problem": problem,
+            "hidden": hidden_root and not shown.number,
+            "pieces": changes(parent.sentence if parent else problem.sentence, problem.sentence),
+            "answer": "" if problem.answer is None else str(problem.options[problem.answer]),
+            "options": [] if parent and parent.options == problem.options else problem.options,
+            "depths": _depths(tree, shown.number),
+            "verdicts": verdicts.get(problem.pk, []),
+            "note": "" if tree.public[shown.number] else NOTES.get(problem.state, NOT_JUDGED),
+            "shown": shown,
+            "wrong": whole.wrong_below[shown.number] if whole and shown.folded else None,
+            "focus": shown.number == focus,
+            "page": links.page(problem.ref),
+            "fragment": links.fragment(problem.ref),
+            "perturb": links.perturb(problem.ref),
+            "details": links.details(problem.ref),
+            "more": (
+                links.page(problem.ref, shown.after),
+                links.fragment(problem.ref, shown.after),
+            ),
+            "children": [made(child) for child in shown.children],
+        }
 
     return made(top)
 

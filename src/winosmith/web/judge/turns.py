@@ -368,7 +368,7 @@ def skip(person: Person, ref: str, reason: str, comment: str = "") -> None:
         judge_of(person)
         slot = _held(person, ref)
         if reason not in Skip.Reason.values:
-            raise InputError(_("Choose why you pass it on."))
+            raise InputError(_("Choose why you skip it."))
         if len(comment := comment.strip()) > LONGEST:
             raise InputError(_("Shorten the comment to %d characters.") % LONGEST)
         Skip.objects.create(person=person, problem=slot.problem, reason=reason, comment=comment)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from functools import wraps
+from typing import Any
 
 from django.conf import settings
 from django.core.paginator import Paginator
@@ -18,7 +19,7 @@ from winosmith.web.judge import trust, turns, votes
 from winosmith.web.judge.models import Contest, Judge, Skip, Slot
 from winosmith.web.pages import beside, is_number, percent
 from winosmith.web.people.addresses import address
-from winosmith.web.people.gates import agreed, form_once, judges_only, new_key, rate_limit
+from winosmith.web.people.gates import agreed_to_judge, form_once, judges_only, new_key, rate_limit
 from winosmith.web.people.models import Person
 
 Done = tuple[dict[str, Any], Slot | None]
@@ -27,10 +28,10 @@ Done = tuple[dict[str, Any], Slot | None]
 
 @require_safe
 @judges_only
-@agreed
+@agreed_to_judge
 def turn(request: HttpRequest) -> HttpResponse:
     """Show what the judge holds; else the way to the next problem, or why there is none."""
-    person = _person(request)
+    person: Person = request.user
     return _turn(request, person, turns.current(person))
 
 
@@ -54,81 +55,91 @@ def _turn(request: HttpRequest, person: Person, slot: Slot | None) -> HttpRespon
     return render(request, "judge/start.html", page)
 
 
-@require_POST
-@judges_only
-@agreed
-def take(request: HttpRequest) -> HttpResponse:
+def _acting(act: Callable[[HttpRequest, Person], Done]) -> Callable[[HttpRequest], HttpResponse]:
+    """Make a view of what a form asks for, which it does once; errors are shown with the form.
+
+    A page with scripts sends its forms from where it is and gets what comes next at once, as the
+    part of the page that changes; without them, a redirect leads there.
+    """
+
+    @require_POST
+    @judges_only
+    @agreed_to_judge
+    @wraps(act)
+    def view(request: HttpRequest) -> HttpResponse:
+        person, held = request.user, []
+
+        def acted() -> dict[str, Any]:
+            result, slot = act(request, person)
+            held.append(slot)
+            return result
+
+        try:
+            result = form_once(request, person, acted, _ref(request))
+        except InputError as error:
+            slot = None if isinstance(error, turns.Gone) else turns.current(person)
+            if slot is None or slot.ref != _ref(request):
+                page = {"reason": str(error), "comment": request.POST.get("comment", "")}
+                return render(request, "judge/gone.html", page, status=409)
+            return _show(request, slot, error=str(error), typed=request.POST, status=422)
+        if "to" in result or not request.htmx:
+            return _go(request, result.get("to", "judge:turn"))
+        shown = _turn(request, person, held[0] if held else turns.current(person))
+        shown.headers.setdefault("HX-Replace-Url", reverse("judge:turn"))
+        return shown
+
+    return view
+
+
+@_acting
+def take(_request: HttpRequest, person: Person) -> Done:
     """Take the next problem."""
-    return _act(request, lambda person: ({}, turns.go_on(person)))
+    return {}, turns.go_on(person)
 
 
-@require_POST
-@judges_only
-@agreed
-def local(request: HttpRequest) -> HttpResponse:
+@_acting
+def local(request: HttpRequest, person: Person) -> Done:
     """Keep the answer from the local context."""
-
-    def act(person: Person) -> Done:
-        choice = _number(request.POST.get("choice"))
-        return {}, turns.answer_local(person, _ref(request), -1 if choice is None else choice)
-
-    return _act(request, act)
+    choice = _number(request.POST.get("choice"))
+    return {}, turns.answer_local(person, _ref(request), -1 if choice is None else choice)
 
 
-@require_POST
-@judges_only
-@agreed
-def whole(request: HttpRequest) -> HttpResponse:
+@_acting
+def whole(request: HttpRequest, person: Person) -> Done:
     """Keep the answer to the whole problem, and take the next one."""
-
-    def act(person: Person) -> Done:
-        rate_limit(person, "judge", settings.RULES.answers_per_hour)
-        slot = turns.answer(
-            person,
-            _ref(request),
-            _number(request.POST.get("choice")),
-            ambiguous="ambiguous" in request.POST,
-            associative="associative" in request.POST,
-            comment=request.POST.get("comment", ""),
-            address=address(request),
-        )
-        if slot.gold:  # which is talked about before the next problem comes
-            return {"to": reverse("judge:checked", args=[slot.ref])}, None
-        return {}, turns.go_on(person)
-
-    return _act(request, act)
+    rate_limit(person, "judge", settings.RULES.answers_per_hour)
+    slot = turns.answer(
+        person,
+        _ref(request),
+        _number(request.POST.get("choice")),
+        ambiguous="ambiguous" in request.POST,
+        associative="associative" in request.POST,
+        comment=request.POST.get("comment", ""),
+        address=address(request),
+    )
+    if slot.gold:  # which is talked about before the next problem comes
+        return {"to": reverse("judge:checked", args=[slot.ref])}, None
+    return {}, turns.go_on(person)
 
 
-@require_POST
-@judges_only
-@agreed
-def pass_on(request: HttpRequest) -> HttpResponse:
-    """Pass the problem on, and take the next one."""
-
-    def act(person: Person) -> Done:
-        rate_limit(person, "judge", settings.RULES.answers_per_hour)
-        reason, comment = request.POST.get("reason", ""), request.POST.get("comment", "")
-        turns.skip(person, _ref(request), reason, comment)
-        return {}, turns.go_on(person)
-
-    return _act(request, act)
+@_acting
+def pass_on(request: HttpRequest, person: Person) -> Done:
+    """Skip the problem, and take the next one."""
+    rate_limit(person, "judge", settings.RULES.answers_per_hour)
+    reason, comment = request.POST.get("reason", ""), request.POST.get("comment", "")
+    turns.skip(person, _ref(request), reason, comment)
+    return {}, turns.go_on(person)
 
 
-@require_POST
-@judges_only
-@agreed
-def take_back(request: HttpRequest) -> HttpResponse:
+@_acting
+def take_back(request: HttpRequest, person: Person) -> Done:
     """Take the last answer back; the problem is shown again."""
-
-    def act(person: Person) -> Done:
-        return {}, turns.undo(person, _ref(request))
-
-    return _act(request, act)
+    return {}, turns.undo(person, _ref(request))
 
 
 @require_safe
 @judges_only
-@agreed
+@agreed_to_judge
 def checked(request: HttpRequest, ref: str) -> HttpResponse:
     """Tell at once how a gold question went, why, and that one may contest it."""
     slot = _gold_answered(request, ref)
@@ -137,47 +148,16 @@ def checked(request: HttpRequest, ref: str) -> HttpResponse:
 
 @require_POST
 @judges_only
-@agreed
+@agreed_to_judge
 def contest(request: HttpRequest, ref: str) -> HttpResponse:
     """Let a judge say that the known answer is wrong."""
     slot = _gold_answered(request, ref)
-    person, text = _person(request), request.POST.get("text", "")
+    person, text = request.user, request.POST.get("text", "")
     try:
         form_once(request, person, lambda: trust.contest(person, ref, text))
     except InputError as error:
         return _checked(request, slot, text=text, error=str(error), status=422)
     return redirect("judge:checked", ref=ref)
-
-
-def _act(request: HttpRequest, act: Callable[[Person], Done]) -> HttpResponse:
-    """Do what a form asks, once, and go on; what can't be done is said where it was typed.
-
-    A page with scripts sends its forms from where it is and gets what comes next at once, as the
-    part of the page that changes; without them, a redirect leads there.
-    """
-    person, held = _person(request), []
-
-    def acted() -> dict[str, Any]:
-        result, slot = act(person)
-        held.append(slot)
-        return result
-
-    try:
-        result = form_once(request, person, acted, _ref(request))
-    except turns.Gone as error:
-        page = {"reason": str(error), "comment": request.POST.get("comment", "")}
-        return render(request, "judge/gone.html", page, status=409)
-    except InputError as error:
-        slot = turns.current(person)
-        if slot is None or slot.ref != _ref(request):
-            page = {"reason": str(error), "comment": request.POST.get("comment", "")}
-            return render(request, "judge/gone.html", page, status=409)
-        return _show(request, slot, error=str(error), typed=request.POST, status=422)
-    if "to" in result or not request.htmx:
-        return _go(request, result.get("to", "judge:turn"))
-    page = _turn(request, person, held[0] if held else turns.current(person))
-    page.headers.setdefault("HX-Replace-Url", reverse("judge:turn"))
-    return page
 
 
 def _go(request: HttpRequest, to: str) -> HttpResponse:
@@ -191,8 +171,8 @@ def _show(
     request: HttpRequest, slot: Slot, *, error: str = "", typed: Any = None, status: int = 200
 ) -> HttpResponse:
     page = {
-        **_around(_person(request)),
-        "held": trust.held(_person(request)),
+        **_around(request.user),
+        "held": trust.held(request.user),
         **turns.shown(slot, typed or {}),
         "error": error,
         "reasons": Skip.Reason.choices,
@@ -216,7 +196,7 @@ def _around(person: Person) -> dict[str, Any]:
 
 
 def _gold_answered(request: HttpRequest, ref: str) -> Slot:
-    slot = trust.answered_gold(_person(request), ref)
+    slot = trust.answered_gold(request.user, ref)
     if slot is None:
         raise Http404
     return slot
@@ -258,10 +238,6 @@ def _training_over(judge: Judge | None, slot: Slot) -> str:
     return "again" if trust.training(judge) is not None else ""
 
 
-def _person(request: HttpRequest) -> Person:
-    return cast(Person, request.user)
-
-
 def _ref(request: HttpRequest) -> str:
     return request.POST.get("problem", "")
 
@@ -283,7 +259,7 @@ def _number(text: str | None) -> int | None:
 @judges_only
 def judged(request: HttpRequest) -> HttpResponse:
     """Show what somebody judged, the last first."""
-    person = _person(request)
+    person: Person = request.user
     page = Paginator(turns.answers_of(person), turns.SIZE).get_page(request.GET.get("page"))
     context = {
         "rows": list(map(turns.told, page.object_list)),

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.db.models import Q
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -22,8 +22,8 @@ from winosmith.web.judge.models import Slot
 from winosmith.web.market import providers, workers
 from winosmith.web.market.ledger import COLUMNS, Ledger, ledger, planned_wage
 from winosmith.web.market.models import TURNED_AWAY, WORKING, WRITE, Participation, Study
-from winosmith.web.market.studies import find_study, is_replaced, progress
-from winosmith.web.pages import attached, csv_lines
+from winosmith.web.market.studies import find_study, is_replaced
+from winosmith.web.pages import csv_file
 from winosmith.web.people.accounts import adopt
 from winosmith.web.people.gates import (
     admins_only,
@@ -92,7 +92,9 @@ def _about(request: HttpRequest, study: Study, before: Participation | None) -> 
     part = workers.part_of(existing_writer(request))
     account = request.user.is_authenticated and part is None
     busy = part is not None and part.state == WORKING
-    left = before is not None or study.kind == WRITE or _something_is_left()
+    free = Q(lease_until=None) | Q(lease_until__lte=timezone.now())
+    slots = Slot.objects.filter(free, open=True, gold=False)
+    left = before is not None or study.kind == WRITE or slots.exists()
     return {
         "study": study,
         "provider": providers.PROVIDERS[study.provider],
@@ -105,12 +107,6 @@ def _about(request: HttpRequest, study: Study, before: Participation | None) -> 
     }
 
 
-def _something_is_left() -> bool:
-    rows = Slot.objects.filter(open=True, gold=False)
-    free = Q(lease_until=None) | Q(lease_until__lte=timezone.now())
-    return rows.filter(free).exists()
-
-
 def _begin(request: HttpRequest, study: Study, arrival: workers.Arrival) -> HttpResponse:
     """Begin the study, and a session for it; what was written here before joins it."""
     rate_limit(request, "study", BEGINS)
@@ -120,7 +116,7 @@ def _begin(request: HttpRequest, study: Study, arrival: workers.Arrival) -> Http
         if before is not None and before.anonymous:
             adopt(part.person, before)
         begin_session(request, part.person)
-    if missing(part.person):
+    if missing(part.person, judging=True):
         return redirect(f"{reverse('people:consent')}?next={reverse('market:work')}")
     return redirect("market:work")
 
@@ -169,7 +165,7 @@ def _show(
         "study": part.study,
         "provider": providers.PROVIDERS[part.study.provider],
         "workload": workers.workload(part),
-        "consent": bool(missing(part.person)),
+        "consent": bool(missing(part.person, judging=True)),
         "code": code,
         "way_back": providers.PROVIDERS[part.study.provider].way_back(code) if code else "",
         "turned_away": part.verdict in TURNED_AWAY,
@@ -183,14 +179,6 @@ def _show(
 
 @require_safe
 @admins_only
-def studies(request: HttpRequest) -> HttpResponse:
-    """Show all studies, and how far each is."""
-    rows = [progress(study) for study in Study.objects.order_by("-pk")]
-    return render(request, "market/studies.html", {"rows": rows})
-
-
-@require_safe
-@admins_only
 def one(request: HttpRequest, name: str) -> HttpResponse:
     """Show the ledger of a study."""
     return render(request, "market/ledger.html", {"ledger": _ledger(name)})
@@ -198,12 +186,10 @@ def one(request: HttpRequest, name: str) -> HttpResponse:
 
 @require_safe
 @admins_only
-def table(request: HttpRequest, name: str) -> HttpResponse:
+def table(request: HttpRequest, name: str) -> StreamingHttpResponse:
     """Send the ledger as a table; workers are pseudonyms."""
     rows = ([guarded(cell) for cell in entry.row()] for entry in _ledger(name).entries)
-    text = "".join(csv_lines(chain([COLUMNS], rows)))
-    response = HttpResponse(text, content_type="text/csv; charset=utf-8")
-    return attached(response, f"{name}-ledger.csv")
+    return csv_file(chain([COLUMNS], rows), f"{name}-ledger.csv")
 
 
 def _ledger(name: str) -> Ledger:

@@ -18,7 +18,6 @@ from winosmith.metrics import wilson_interval
 from winosmith.outputs import guarded
 from winosmith.web._background import Kept, cached
 from winosmith.web.judge.models import Slot
-from winosmith.web.pages import csv_lines
 from winosmith.web.people.models import Person, pseudonym
 
 LEAST = 20
@@ -110,13 +109,13 @@ COLUMNS = (
 """Of the CSV. Shares are 0-1; `waiting` counts the problems on which a vote waits."""
 
 
-def lines(pairs: Sequence[tuple[str, str, Pair]]) -> Iterator[str]:
-    """Yield the pairs as CSV; no cell is a formula to a spreadsheet."""
-    yield from csv_lines([COLUMNS])
+def rows(pairs: Sequence[tuple[str, str, Pair]]) -> Iterator[Sequence[object]]:
+    """Yield the columns and the pairs of the CSV; no cell is a formula to a spreadsheet."""
+    yield COLUMNS
     for one, other, pair in pairs:
         ends = pair.kappa_interval or (None, None)
         numbers = (pair.share, *pair.interval, pair.chance, pair.kappa, *ends)
-        row = (
+        yield (
             guarded(one),
             guarded(other),
             pair.n,
@@ -124,7 +123,6 @@ def lines(pairs: Sequence[tuple[str, str, Pair]]) -> Iterator[str]:
             *("" if number is None else f"{number:.4f}" for number in numbers),
             pair.waits,
         )
-        yield from csv_lines([row])
 
 
 def _votes() -> QuerySet[Slot]:

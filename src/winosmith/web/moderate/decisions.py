@@ -44,7 +44,7 @@ class Action:
         label: on its button.
         letter: the key that asks for it.
         meaning: what becomes of the problem, in a sentence.
-        past: what was done, for the log ("let through").
+        past: what was done, for the log ("approved for judging").
         starts: the states in which a problem can have it done.
         to: the state afterwards; None where it stays, or goes back to an earlier one.
         reasons: what is often said to the contributor; the first is chosen unless another is, or
@@ -72,10 +72,10 @@ LIVE = frozenset((State.HELD, State.JUDGING, State.VALID, State.REJECTED))
 _ALL = (
     Action(
         "let-through",
-        _("Let through"),
-        "l",
+        _("Approve"),
+        "y",
         _("Judges get it."),
-        _("let through to judging"),
+        _("approved for judging"),
         frozenset({State.HELD}),
         State.JUDGING,
         (
@@ -88,7 +88,7 @@ _ALL = (
         "hold",
         _("Hold"),
         "h",
-        _("Judges don't get it until a moderator lets it through."),
+        _("Judges don't get it until a moderator approves it."),
         _("held"),
         frozenset({State.JUDGING}),
         State.HELD,

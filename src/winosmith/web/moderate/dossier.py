@@ -5,7 +5,7 @@ The audit log tells what was done to problems and to roles, by whom, when and wh
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime, time
 from typing import Any
@@ -23,7 +23,7 @@ from winosmith.web.judge.votes import skips_of, votes_of
 from winosmith.web.moderate import decisions
 from winosmith.web.moderate.models import Appeal
 from winosmith.web.moderate.people import written_by
-from winosmith.web.pages import csv_lines, whole_percent
+from winosmith.web.pages import whole_percent
 from winosmith.web.people.models import Person, person_of, pseudonym
 from winosmith.web.predict import asking
 from winosmith.web.predict.models import Prediction
@@ -241,9 +241,9 @@ def known_as(person: Person | None) -> str:
     return person.name if person.moderates else pseudonym(person)
 
 
-def lines(asked: LogFilters) -> Iterator[str]:
-    """Yield the log as CSV, line by line; no cell is a formula to a spreadsheet."""
-    yield from csv_lines([COLUMNS])
+def log_rows(asked: LogFilters) -> Iterator[Iterable[str]]:
+    """Yield the columns and the rows of the log's CSV; no cell is a formula to a spreadsheet."""
+    yield COLUMNS
     for event in logged(asked).iterator(chunk_size=1000):
         row = (
             event.pk,
@@ -257,7 +257,7 @@ def lines(asked: LogFilters) -> Iterator[str]:
             event.batch,
             event.undoes_id or "",
         )
-        yield from csv_lines([[guarded(str(cell)) for cell in row]])
+        yield [guarded(str(cell)) for cell in row]
 
 
 def what_is_done(kind: str) -> str:

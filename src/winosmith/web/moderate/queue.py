@@ -194,12 +194,17 @@ def found(where: Where) -> QuerySet[Problem]:
     if where.by:
         contributor = person_of(where.by)
         query = query.filter(twin__contributor=contributor) if contributor else query.none()
-    if where.kind:
-        query = _of_kind(query, where.kind)
+    if where.kind == "twin":
+        other = Problem.objects.filter(twin=OuterRef("twin")).exclude(pk=OuterRef("pk"))
+        query = query.filter(Exists(other))
+    elif where.kind:
+        query = of_kind(query, where.kind)
     if where.family:
         query = of_family(query, where.family)
     if where.age:
-        query = _aged(query, where.age)
+        since = timezone.now() - _SPANS[where.age.removeprefix("over-")]
+        older = where.age.startswith("over-")
+        query = query.filter(**{"created__lt" if older else "created__gte": since})
     if where.text:
         query = matching(query, parse(where.text))
     return query
@@ -239,18 +244,6 @@ def _of_domain(query: QuerySet[Problem], domain: str) -> QuerySet[Problem]:
     if len(few) < RARE:
         return query.filter(twin__in=few)
     return query.filter(twin__domain__iexact=domain)
-
-
-def _of_kind(query: QuerySet[Problem], kind: str) -> QuerySet[Problem]:
-    if kind == "twin":
-        other = Problem.objects.filter(twin=OuterRef("twin")).exclude(pk=OuterRef("pk"))
-        return query.filter(Exists(other))
-    return of_kind(query, kind)
-
-
-def _aged(query: QuerySet[Problem], age: str) -> QuerySet[Problem]:
-    since = timezone.now() - _SPANS[age.removeprefix("over-")]
-    return query.filter(**{"created__lt" if age.startswith("over-") else "created__gte": since})
 
 
 def page(where: Where, mark: str = "", *, size: int = SIZE) -> Page:

@@ -15,11 +15,11 @@ from winosmith.errors import InputError
 from winosmith.web.judge import trust
 from winosmith.web.judge.models import Contest
 from winosmith.web.moderate import batches, dossier, people as members
-from winosmith.web.moderate.agreement import LEAST, MOST, lines, named_pairs
+from winosmith.web.moderate.agreement import LEAST, MOST, named_pairs, rows
 from winosmith.web.moderate.decisions import ACTIONS, LONGEST, UNDO, Conflict
 from winosmith.web.moderate.models import Appointment, Batch
 from winosmith.web.moderate.queue import AGES, KINDS, ONLY, TABS, Where, note_read, page, waiting
-from winosmith.web.pages import attached, is_number, newest, percent
+from winosmith.web.pages import csv_file, is_number, newest, percent
 from winosmith.web.people.gates import form_once, moderators_only, new_key
 from winosmith.web.people.models import Person, person_of, pseudonym
 from winosmith.web.problems.models import Event, Problem, State
@@ -319,10 +319,8 @@ def log(request: HttpRequest) -> HttpResponse:
 @require_safe
 @moderators_only
 def download(request: HttpRequest) -> StreamingHttpResponse:
-    """Stream what was done as CSV."""
-    lines = dossier.lines(dossier.LogFilters.read(request.GET))
-    response = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
-    return attached(response, "audit-log.csv")
+    """Stream the log as CSV."""
+    return csv_file(dossier.log_rows(dossier.LogFilters.read(request.GET)), "audit-log.csv")
 
 
 GO_ON = "go-on"
@@ -383,9 +381,7 @@ def agreement(request: HttpRequest) -> HttpResponse:
 @moderators_only
 def agreement_csv(request: HttpRequest) -> StreamingHttpResponse:
     """Send what that page shows as CSV."""
-    pairs = named_pairs(_asked(request)[1])
-    response = StreamingHttpResponse(lines(pairs), content_type="text/csv; charset=utf-8")
-    return attached(response, "agreement.csv")
+    return csv_file(rows(named_pairs(_asked(request)[1])), "agreement.csv")
 
 
 @require_safe

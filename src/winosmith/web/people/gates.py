@@ -356,13 +356,9 @@ def may_judge(person: Person | None) -> bool:
     return settings.RULES.open_judging or person.is_judge
 
 
-def _has_account(person: Person) -> bool:
-    return person.is_active and not person.anonymous
-
-
 def accounts_only(view: View[P]) -> View[P]:
     """Let only people with an account through; others come to the log-in page first."""
-    return _gate(view, _has_account)
+    return _gate(view, lambda person: person.is_active and not person.anonymous)
 
 
 def judges_only(view: View[P]) -> View[P]:
@@ -382,13 +378,21 @@ def admins_only(view: View[P]) -> View[P]:
 
 def agreed(view: View[P]) -> View[P]:
     """Ask for consent before a contribution, and come back; a new version is asked again."""
+    return _agreed(view, judging=False)
 
+
+def agreed_to_judge(view: View[P]) -> View[P]:
+    """Ask for consent before judging; people who are paid only to judge have their own text."""
+    return _agreed(view, judging=True)
+
+
+def _agreed(view: View[P], *, judging: bool) -> View[P]:
     @wraps(view)
     def gated(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         person = existing_writer(request)
         if person is None and not settings.RULES.anonymous:
             return go(request, "people:login")
-        if missing(person):
+        if missing(person, judging=judging):
             return go(request, "people:consent")
         return view(request, *args, **kwargs)
 

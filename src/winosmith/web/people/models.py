@@ -128,7 +128,7 @@ class Document(models.Model):
     """A text that people agree to; a new version is a new row, and none is ever changed.
 
     Attributes:
-        licence: the licence that a contributor licence names; empty in a consent text.
+        licence: the licence that the text names; empty in the consent of contributors.
     """
 
     class Kind(models.TextChoices):
@@ -136,6 +136,7 @@ class Document(models.Model):
 
         CONSENT = "consent", _("consent")
         LICENCE = "licence", _("contributor licence")
+        STUDY = "study", _("consent to judge in a paid study")
 
     kind = models.CharField(max_length=10, choices=Kind)
     version = models.PositiveIntegerField()

@@ -39,12 +39,23 @@ def current_documents() -> list[Document]:
     return list(_current())
 
 
-def missing(person: Person | None) -> list[Document]:
-    """Return the texts that hold now and that somebody has not agreed to."""
-    if person is None:
-        return current_documents()
+def missing(person: Person | None, *, judging: bool = False) -> list[Document]:
+    """Return the texts in force that somebody has not agreed to.
+
+    Args:
+        person: None for a visitor.
+        judging: the texts are for judging, which is less than writing for a person who is paid
+            only to judge.
+    """
+    paid_judge = judging and person is not None and person.hired and person.is_judge
+    study = Q(kind=Document.Kind.STUDY)
     agreed = Agreement.objects.filter(person=person, document=OuterRef("pk"))
-    return list(_current().filter(~Exists(agreed)))
+    return list(_current().filter(study if paid_judge else ~study).filter(~Exists(agreed)))
+
+
+def next_documents(person: Person | None) -> list[Document]:
+    """Return the texts that somebody is asked to agree to next: first those for judging."""
+    return missing(person, judging=True) or missing(person)
 
 
 def has_agreed(person: Person) -> bool:
@@ -53,7 +64,7 @@ def has_agreed(person: Person) -> bool:
 
 
 def agree(person: Person, shown: set[int] | None = None) -> None:
-    """Write down that a person agrees to every text that holds now; the time stands with it.
+    """Store that a person agrees to the texts that they are asked for next, with the time.
 
     Args:
         person: who agrees.
@@ -64,7 +75,7 @@ def agree(person: Person, shown: set[int] | None = None) -> None:
     """
     with writing():
         models.stop_if_gone(person)
-        needed = missing(person)
+        needed = next_documents(person)
         if shown is not None and not {document.pk for document in needed} <= shown:
             raise InputError(_("a text has changed meanwhile; read the new version"))
         for document in needed:
@@ -95,7 +106,7 @@ def first_documents() -> None:
     """
     with writing():
         for kind in Document.Kind.values:
-            licence = settings.RULES.licence if kind == "licence" else ""
+            licence = "" if kind == "consent" else settings.RULES.licence
             newest = Document.objects.filter(kind=kind).order_by("-version").first()
             if newest is None or newest.licence != licence:
                 publish(kind, shipped(kind, licence), licence=licence)
@@ -103,7 +114,7 @@ def first_documents() -> None:
 
 def shipped(kind: str, licence: str = "") -> str:
     """Return the text of a kind that a new site starts with; headings are lines without a stop."""
-    return LICENCE.format(licence=licence) if kind == "licence" else CONSENT
+    return {"consent": CONSENT, "licence": LICENCE, "study": STUDY}[kind].format(licence=licence)
 
 
 CONSENT = """\
@@ -168,6 +179,31 @@ Marks and answers
 
 Your judgements of sentences (answers, marks, comments) may be published under the same licence, \
 without your name.
+"""
+
+
+STUDY = """\
+What you take part in
+
+You judge sentences for research on language understanding, and are paid for it. Taking part is \
+voluntary; you can stop at any time and need not say why.
+
+What is kept about you
+
+Your id on the market’s site, encrypted, so that you are paid, and a mark in your browser’s \
+cookie. Of each sentence: your answer, when you sent it, and how long it took. A digest of a part \
+of your network address, which only this site could make again. Digests and timings are deleted \
+after the number of days that this page states.
+
+What others see
+
+Your answers, marks and comments may be published under the licence {licence}, without your id. \
+Contributors never learn who judged their sentences.
+
+What you can ask for
+
+On the page about you: all data about you as a file, and that you are erased. Copies in the \
+site’s backups are deleted with the backups.
 """
 
 

@@ -22,7 +22,7 @@ from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.pages import attached
 from winosmith.web.people import accounts, gates, news as mails, privacy
-from winosmith.web.people.models import Document, Invitation, Person, pseudonym
+from winosmith.web.people.models import Agreement, Document, Invitation, Person, pseudonym
 from winosmith.web.people.news import SHOWN, happened, heard, note_heard, works
 
 CONSENTS = 240
@@ -398,7 +398,7 @@ def me(request: HttpRequest) -> HttpResponseBase:
         "person": person,
         "pseudonym": pseudonym(person),
         "agreements": person.agreements.select_related("document").order_by("-at"),
-        "missing": privacy.missing(person),
+        "missing": privacy.missing(person, judging=True),
         "may_judge": gates.may_judge(person),
         "doors": accounts.open_doors(person),
         "key": gates.new_key(),
@@ -511,7 +511,7 @@ def consent(request: HttpRequest) -> HttpResponseBase:
     to = gates.safe_next(request)
     if person is None and not settings.RULES.anonymous:
         return gates.go(request, "people:login")
-    needed = privacy.missing(person)
+    needed = privacy.next_documents(person)
     if not needed:
         return redirect(to)
     error = ""
@@ -520,14 +520,22 @@ def consent(request: HttpRequest) -> HttpResponseBase:
         if not error:
             messages.success(request, _("Thank you. You can begin."))
             return redirect(to)
-    context = {"documents": needed, "next": to, "error": error, "again": _asked_again(request)}
+    context = {
+        "documents": needed,
+        "paid": any(document.kind == Document.Kind.STUDY for document in needed),
+        "next": to,
+        "error": error,
+        "again": Agreement.objects.filter(
+            person=person, document__kind__in=[document.kind for document in needed]
+        ).exists(),
+    }
     return render(request, "people/consent.html", context, status=422 if error else 200)
 
 
 def _agreed(request: HttpRequest) -> str:
     """Note that somebody agrees; return what is wrong with the form, or ""."""
     if not request.POST.get("agree"):
-        return _("Tick the box if you agree; without it you can read, but not write.")
+        return _("Tick the box if you agree; otherwise you can only read.")
     try:
         if gates.existing_writer(request) is None:
             gates.rate_limit(request, "consent", CONSENTS)
@@ -535,11 +543,6 @@ def _agreed(request: HttpRequest) -> str:
     except InputError as error:
         return str(error)
     return ""
-
-
-def _asked_again(request: HttpRequest) -> bool:
-    person = gates.existing_writer(request)
-    return person is not None and person.agreements.exists()
 
 
 @require_safe

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache
 from typing import Any
@@ -290,23 +289,6 @@ PACE = ((timedelta(seconds=8), 500), (timedelta(minutes=1), 2_000), (timedelta(m
 SLOWEST = 30_000
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """One option in a prediction.
-
-    Attributes:
-        option: its text.
-        percent: its probability, 0–100; None where there is no score.
-        chosen: the model's choice.
-        answer: the contributor's.
-    """
-
-    option: str
-    percent: int | None
-    chosen: bool
-    answer: bool
-
-
 VOID = (State.REJECTED, State.WITHDRAWN, State.REVISED)
 """States in which a version fools nobody, whatever the models say of it."""
 
@@ -364,12 +346,17 @@ def _shown(
     }
 
 
-def _bars(row: Prediction, problem: Problem) -> list[Bar]:
+def _bars(row: Prediction, problem: Problem) -> list[dict[str, Any]]:
     known = len(row.scores) == len(problem.options)
     shares = [whole_percent(share) for share in softmax(row.scores)] if known else None
     chosen = None if row.tie else row.choice
     return [
-        Bar(option, shares[n] if shares else None, n == chosen, n == problem.answer)
+        {
+            "option": option,
+            "percent": shares[n] if shares else None,
+            "chosen": n == chosen,
+            "answer": n == problem.answer,
+        }
         for n, option in enumerate(problem.options)
     ]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import wraps
+from functools import partial, wraps
 from typing import Concatenate, ParamSpec
 from urllib.parse import urlencode
 
@@ -98,7 +98,8 @@ def build(request: HttpRequest, ref: str) -> HttpResponse:
     place = Place.below(person, parent)
     note_read(person, [row for row in place.path if visible_to(person, row)])
     if request.method != "POST":
-        first = Typed.copied(parent, _against(request))
+        against = request.GET.get("against", "") or str(request.session.get(AGAINST, ""))
+        first = Typed.copied(parent, against)
         return _shown(request, page(place, first, new_key()))
     return _act(request, place)
 
@@ -148,9 +149,11 @@ def _act(request: HttpRequest, place: Place) -> HttpResponse:
         return _shown(request, page(place, typed, key or new_key()))
     try:
         if (place.person or settings.RULES.anonymous) and missing(place.person):
-            return _shown(request, {**page(place, typed, key), "consent": _consent(request)}, 422)
+            consent = f"{reverse('people:consent')}?{urlencode({'next': request.path})}"
+            return _shown(request, {**page(place, typed, key), "consent": consent}, 422)
         goes = replace(place, person=writer(request))
-        made = rules.write(goes, typed, key, before=_limit(request))
+        limit = partial(rate_limit, request, "perturb", settings.RULES.perturbs_per_hour)
+        made = rules.write(goes, typed, key, before=limit)
     except Refused as refused:
         return _shown(request, page(place, typed, key, faults=refused.faults), 422)
     except TooMany as many:
@@ -179,19 +182,6 @@ def _checked(request: HttpRequest, place: Place) -> HttpResponse:
 
 def _count_check(request: HttpRequest) -> None:
     rate_limit_typing(request, "check", settings.RULES.perturbs_per_hour)
-
-
-def _limit(request: HttpRequest) -> Callable[[], None]:
-    return lambda: rate_limit(request, "perturb", settings.RULES.perturbs_per_hour)
-
-
-def _against(request: HttpRequest) -> str:
-    """Return the model that is chosen first: as asked for, or as somebody chose last."""
-    return request.GET.get("against", "") or str(request.session.get(AGAINST, ""))
-
-
-def _consent(request: HttpRequest) -> str:
-    return f"{reverse('people:consent')}?{urlencode({'next': request.path})}"
 
 
 def _shown(request: HttpRequest, context: dict[str, object], status: int = 200) -> HttpResponse:

@@ -174,7 +174,10 @@ def _comparable(keys: set[int], without: int | None) -> dict[int, Remembered]:
     return {
         row.pk: row
         for row in Remembered.objects.select_related("problem__twin").filter(pk__in=asked)
-        if row.problem is None or not (row.problem.twin_id in passed or _is_gone(row.problem))
+        if row.problem is None
+        or not (
+            row.problem.twin_id in passed or row.problem.state in (State.WITHDRAWN, State.REVISED)
+        )
     }
 
 
@@ -325,10 +328,6 @@ def _line_of(twin: int | None) -> set[int]:
         line.add(twin)
         twin = Twin.objects.filter(pk=twin).values_list("revises", flat=True).first()
     return line
-
-
-def _is_gone(problem: Problem) -> bool:
-    return problem.state in (State.WITHDRAWN, State.REVISED)
 
 
 def _shown(

@@ -19,6 +19,7 @@ from array import array
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from io import StringIO
+from itertools import chain
 from pathlib import Path
 from typing import IO, Protocol
 
@@ -35,7 +36,7 @@ from winosmith.formats import Format, format_named, writer_named
 from winosmith.records import canonical, problem_record
 from winosmith.validate import write_votes
 from winosmith.web.judge.votes import responses
-from winosmith.web.pages import attached
+from winosmith.web.pages import BOM, attached
 from winosmith.web.people.gates import rate_limit_reading, wants_page
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.records import as_public, lean, numbers, rows
@@ -331,7 +332,7 @@ def file(request: HttpRequest, name: str) -> HttpResponseBase:
         if found.unfit and "fitting" not in request.GET:
             return _refused(request, plain, found)
         digest, source = found.digest, text(found)
-    parts: Iterable[bytes] = source
+    parts: Iterable[bytes] = chain([BOM.encode()], source) if plain.endswith(".csv") else source
     if wanted != plain:
         parts = gzipped(parts)
     if wanted != name:

@@ -9,10 +9,11 @@ nothing, is shown with a problem that its reader may see anyway, and tells of th
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from django import template
 from django.db import transaction
@@ -21,6 +22,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 
 from winosmith import Dataset, formats
 from winosmith.finished import BuildFiles
+from winosmith.options import Method
 from winosmith.outputs import write_aside
 from winosmith.records import canonical, parsed
 from winosmith.report import fixed, shown
@@ -39,6 +41,7 @@ def results(round_: Round) -> dict[str, Any]:
     """Return what the page of a round that is done shows."""
     record: Mapping[str, Any] = round_.record or {}
     return {
+        "work": _work(record),
         "cards": _cards(record),
         "funnel": funnel(record["build"]["funnel"]),
         "counts": record["build"]["counts"],
@@ -91,6 +94,20 @@ def _cell(change: Change, value: float | int | None) -> str:
     return "" if value is None else shown(value, change.form)
 
 
+def _work(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how many problems the checks and the filter removed, and whether that was enough."""
+    build = record["build"]
+    removed = Counter[bool]()
+    for step in build["funnel"]["steps"]:
+        removed[step["stage"] in get_args(Method)] += sum(step["dropped"].values())
+    return {
+        "collected": build["funnel"]["collected"]["problems"],
+        "by_checks": removed[False],
+        "by_filter": removed[True],
+        "verdict": record["artifacts"].get("verdict", ""),
+    }
+
+
 def _cards(record: Mapping[str, Any]) -> list[tuple[str, str]]:
     build, people, artifacts = record["build"], record["people"], record["artifacts"]
     cards = [
@@ -102,8 +119,6 @@ def _cards(record: Mapping[str, Any]) -> list[tuple[str, str]]:
             "it was %s"
         )
         cards.append((shown(artifacts["after"], ".1%"), told % shown(artifacts["before"], ".1%")))
-    elif verdict := artifacts.get("verdict"):
-        cards.append(("—", verdict))
     if people and people["agree"] is not None:
         cards.append((shown(people["agree"], ".1%"), _("of the judges’ votes are for the answer")))
     right = [own["accuracy"]["value"] for own in record["solvers"].values() if own["accuracy"]]

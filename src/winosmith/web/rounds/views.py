@@ -23,7 +23,6 @@ from winosmith.web.judge.models import note_read
 from winosmith.web.pages import attached, beside
 from winosmith.web.people import gates
 from winosmith.web.people.models import Person
-from winosmith.web.problems.models import Problem
 from winosmith.web.rounds import results, running
 from winosmith.web.rounds.models import Round
 
@@ -82,15 +81,10 @@ def _shown(request: HttpRequest, round_: Round, error: InputError | None = None)
         "key": gates.new_key(),
     }
     if round_.state == Round.State.DONE:
-        context |= {**results.results(round_), "drawn": {"roots": _roots(request, round_)}}
+        roots = results.roots_of(round_)
+        note_read(gates.existing_writer(request), roots)
+        context |= {**results.results(round_), "roots": roots}
     return render(request, "rounds/round.html", context, status=409 if error else 200)
-
-
-def _roots(request: HttpRequest, round_: Round) -> list[Problem]:
-    """Return the roots for the next round, and note that somebody reads them."""
-    roots = results.roots_of(round_)
-    note_read(gates.existing_writer(request), roots)
-    return roots
 
 
 def seen_by(request: HttpRequest, name: str) -> Round:

@@ -19,9 +19,8 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
 from winosmith.web._background import Kept, cached
-from winosmith.web._bars import drawn
 from winosmith.web.judge.models import Slot, Verdict
-from winosmith.web.pages import fixed
+from winosmith.web.pages import drawn, fixed
 from winosmith.web.problems.models import Event, Problem, State, Twin
 from winosmith.web.problems.states import DECIDED, OPEN
 

@@ -48,7 +48,21 @@ AS = (
 )
 """What becomes of the problems of a file."""
 
-FORMATS = [("", gettext_lazy("found by its content")), *((f.name, f.name) for f in formats.FORMATS)]
+OWN = {
+    "csv": gettext_lazy("a spreadsheet, saved as CSV UTF-8"),
+    "questions": gettext_lazy("questions with choices: a table or JSON"),
+    "winosmith": gettext_lazy("JSON Lines of winosmith"),
+}
+"""The formats of files that people make themselves, and what these files are."""
+
+FORMATS = [
+    ("", gettext_lazy("found by its content")),
+    (gettext_lazy("Your own file"), list(OWN.items())),
+    (
+        gettext_lazy("A published data set"),
+        [(one.name, one.title) for one in formats.FORMATS if one.name not in OWN],
+    ),
+]
 
 
 class FileForm(forms.Form):
@@ -112,9 +126,8 @@ class DataForm(FileForm):
     new_ids = forms.BooleanField(
         label=gettext_lazy("Give them new ids"),
         help_text=gettext_lazy(
-            "Ids of a file may tell the answer, or be those of others here. New ones go by the "
-            "file’s name and its own ids or rows: the same file gets the same ones again, another "
-            "file of the same name gets others."
+            "The ids in a file may reveal the answer, or be taken here. The same file gets the "
+            "same new ids again."
         ),
         required=False,
         initial=True,
@@ -123,7 +136,7 @@ class DataForm(FileForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["file"].help_text = _(
-            "CSV, JSON Lines, or any other format that winosmith reads; at most %d MB."
+            "A spreadsheet saved as CSV UTF-8, JSON Lines, or a published data set; at most %d MB."
         ) % (most() // 1_000_000)
 
 
@@ -145,7 +158,7 @@ class ImportForm(DataForm):
     )
     source = forms.CharField(
         label=gettext_lazy("Name of the published data set"),
-        help_text=gettext_lazy("Only to compare: it is shown to who writes something alike. "
+        help_text=gettext_lazy("Only to compare: people who write something similar see it. "
                                "Empty: the file’s name."),
         max_length=80,
         required=False,
@@ -251,7 +264,10 @@ def look(deed: Deed, reading: Reading) -> None:
         "notes": list(found.notes),
         "refused": len(found.refused),
         "told": told(asked, found),
-        "examples": [_example(problem) for problem in found.dataset[:EXAMPLES]],
+        "examples": [
+            {"sentence": one.sentence, "options": list(one.options), "answer": one.answer}
+            for one in found.dataset[:EXAMPLES]
+        ],
     }
 
 
@@ -276,11 +292,6 @@ def there(deed: Deed) -> Path:
 def told(asked: dict[str, Any], found: Look) -> list[str]:
     """Return the first of what can't come in, as "file:line: reason"."""
     return [f"{asked['file']}:{line}: {reason}" for line, reason in found.refused[:TOLD]]
-
-
-def _example(problem: Problem) -> dict[str, Any]:
-    options = list(problem.options)
-    return {"sentence": problem.sentence, "options": options, "answer": problem.answer}
 
 
 def _as(asked: dict[str, Any]) -> As | None:

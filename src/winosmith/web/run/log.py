@@ -7,7 +7,7 @@ from typing import Any
 from django import forms, template
 from django.utils.translation import gettext as _, gettext_lazy
 
-from winosmith.web.run.choices import OPTIONS, WORDS
+from winosmith.web.run.choices import label, word
 from winosmith.web.run.files import ImportForm
 from winosmith.web.run.human_tests import TestForm
 from winosmith.web.run.models import (
@@ -46,17 +46,17 @@ def told(deed: Deed) -> list[tuple[Any, str]]:
     Of what is not asked for, a form's empty fields, nothing is told; of settings all is.
     """
     if deed.kind == SETTINGS:
-        return [(WORDS[name][0], _chosen(value)) for name, value in deed.asked.items()]
+        return [(label(name), _chosen(name, value)) for name, value in deed.asked.items()]
     told = [(name, str(value)) for name, value in deed.asked.items() if value is not None]
     return [_of_form(deed.kind, *each) for each in told if each[1] not in ("", "False")]
 
 
-def _chosen(value: Any) -> str:
+def _chosen(name: str, value: Any) -> str:
     if isinstance(value, bool):
         return _("yes") if value else _("no")
     if isinstance(value, list):
         value = ", ".join(value)
-    return str(OPTIONS.get(value, value)) or "–"
+    return word(name, str(value)) or "–"
 
 
 def _of_form(kind: str, name: str, value: str) -> tuple[Any, str]:

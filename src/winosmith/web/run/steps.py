@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _, ngettext
 
-from winosmith.web._site import SiteRules
+from winosmith.web._rules import GROUPS, SiteRules, choosable, settings_of
 from winosmith.web.judge.trust import askable, enough_gold, judges_of_one_address
 from winosmith.web.market.models import Study
 from winosmith.web.people import addresses
@@ -21,7 +21,6 @@ from winosmith.web.people.models import Invitation, Person, pseudonym
 from winosmith.web.people.privacy import to_erase_again
 from winosmith.web.predict.asking import current_models, state_of
 from winosmith.web.problems.models import Problem
-from winosmith.web.run.choices import GROUPS
 from winosmith.web.run.models import BACKUP, SETTINGS, Deed
 from winosmith.web.take.models import Round
 
@@ -119,7 +118,7 @@ def _rules() -> Step:
         if rules.signup == "open"
         else _("accounts by invitation alone")
     )
-    others = {name for at, _heading, names in GROUPS if at != "name" for name in names}
+    others = choosable().keys() - settings_of(GROUPS[0]).keys()
     looked = bool(settings.SITE.fixed & others) or _deeds(SETTINGS).exists()
     return Step(
         _("Look at the rules"),

@@ -228,7 +228,11 @@ def look_list(deed: Deed, _reading: Reading) -> None:
     """
     study = study_named(deed.asked["name"])
     listed = study.screens.filter(allowed=_alone(deed)).count()
-    deed.came = {"people": len(_ids(deed, study)), "listed": listed, "began": _began(study)}
+    deed.came = {
+        "people": len(_ids(deed, study)),
+        "listed": listed,
+        "began": study.participations.count(),
+    }
 
 
 def let_come(deed: Deed, progress: Progress) -> dict[str, Any]:
@@ -292,7 +296,3 @@ def _required(text: str) -> list[Requirement]:
 
 def _alone(deed: Deed) -> bool:
     return bool(deed.asked["allowed"] == "only")
-
-
-def _began(study: Study) -> int:
-    return study.participations.count()

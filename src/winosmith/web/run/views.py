@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 from django.conf import settings as site_settings
 from django.contrib import messages
@@ -15,8 +15,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from winosmith.errors import InputError, WinosmithError
-from winosmith.web._site import Unfit
+from winosmith.errors import InputError, RecipeError, WinosmithError
 from winosmith.web.market.models import Study
 from winosmith.web.market.providers import study_link
 from winosmith.web.market.studies import progress as how_far
@@ -69,7 +68,7 @@ def log(request: HttpRequest) -> HttpResponse:
 @admins_only
 def settings(request: HttpRequest) -> HttpResponseBase:
     """Show the settings that may be chosen here, and let new ones hold."""
-    form, person = Choices(request.POST or None), _person(request)
+    form, person = Choices(request.POST or None), request.user
     if request.method == "POST" and form.is_valid():
         changed = form.changed()
         with turn_to_choose():
@@ -108,7 +107,7 @@ def _shown(request: HttpRequest, form: Any, part: str = "", **beside: str) -> st
     if sent and _deeds().filter(mark=sent).exists():
         return str(sent)
     try:
-        deed = form.proposed(_person(request), **beside)
+        deed = form.proposed(request.user, **beside)
     except WinosmithError as error:
         _tell(form, "file" if "file" in form.fields else None, error)
         return ""
@@ -145,7 +144,7 @@ def piece(request: HttpRequest, mark: str) -> HttpResponse:
 
 
 def _tell(form: Form, field: str | None, error: WinosmithError) -> None:
-    if isinstance(error, Unfit) and isinstance(form, Choices):
+    if isinstance(error, RecipeError) and isinstance(form, Choices):
         form.refuse(error)
         return
     for line in str(error).splitlines():
@@ -162,7 +161,7 @@ def _beside(kind: str) -> dict[str, Any]:
 @admins_only
 def close_test(request: HttpRequest, name: str) -> HttpResponseBase:
     """Let nobody take a test any more, once a form."""
-    person, given_up = _person(request), bool(request.POST.get("drop"))
+    person, given_up = request.user, bool(request.POST.get("drop"))
     done = _with_test(request, name, lambda: human_tests.close_test(person, name, drop=given_up))
     if not isinstance(done, str):
         return done
@@ -175,7 +174,7 @@ def close_test(request: HttpRequest, name: str) -> HttpResponseBase:
 @admins_only
 def publish_test(request: HttpRequest, name: str) -> HttpResponseBase:
     """Show what would become public of a closed test, for it to be confirmed."""
-    person = _person(request)
+    person: Person = request.user
 
     def proposed() -> Deed:
         deed = human_tests.propose_publishing(person, name)
@@ -190,7 +189,7 @@ def _with_test(request: HttpRequest, name: str, act: Callable[[], Deed]) -> Http
     """Do something with a test, once a form; return the deed's mark, or why not as a page."""
     get_object_or_404(Round, name=name)
     try:
-        done = form_once(request, _person(request), lambda: {"deed": act().mark})
+        done = form_once(request, request.user, lambda: {"deed": act().mark})
     except WinosmithError as error:
         deeds = _deeds().filter(kind=TEST)[:LAST]
         context = {"deeds": deeds, "error": error, **_beside(TEST)}
@@ -201,7 +200,7 @@ def _with_test(request: HttpRequest, name: str, act: Callable[[], Deed]) -> Http
 @admins_only
 def studies(request: HttpRequest) -> HttpResponseBase:
     """Show the studies, and make another one, whose link is shown this once."""
-    form, person = paid.StudyForm(request.POST or None), _person(request)
+    form, person = paid.StudyForm(request.POST or None), request.user
     made: list[tuple[Study, str]] = []
     if request.method == "POST" and form.is_valid():
 
@@ -260,7 +259,7 @@ def study(request: HttpRequest, name: str) -> HttpResponseBase:
 @admins_only
 def new_link(request: HttpRequest, name: str) -> HttpResponseBase:
     """Ask first; then make a new link of a study, which replaces the one before, and show it."""
-    person = _person(request)
+    person: Person = request.user
     made: list[tuple[Study, str]] = []
 
     def act() -> None:
@@ -273,7 +272,7 @@ def new_link(request: HttpRequest, name: str) -> HttpResponseBase:
 @admins_only
 def close_study(request: HttpRequest, name: str) -> HttpResponseBase:
     """Ask first; then let nobody new come to a study."""
-    person = _person(request)
+    person: Person = request.user
     return _with_study(request, name, lambda: paid.end_study(person, name), [])
 
 
@@ -288,7 +287,7 @@ def _with_study(
         page = {"row": how_far(study), "key": new_key()}
         return render(request, "run/ask_study.html", page)
     try:
-        form_once(request, _person(request), act)
+        form_once(request, request.user, act)
     except InputError as error:
         return _studies(request, paid.StudyForm(), error=error, status=409)
     if made:
@@ -317,7 +316,7 @@ def _studies(
 @admins_only
 def backups(request: HttpRequest) -> HttpResponseBase:
     """Show the backups that lie on the server, and make another one."""
-    person, form = _person(request), Form(request.POST or None)
+    person, form = request.user, Form(request.POST or None)
     if request.method == "POST" and form.is_valid():
 
         def act() -> str:
@@ -358,7 +357,7 @@ def progress(request: HttpRequest, mark: str) -> HttpResponse:
 @admins_only
 def confirmed(request: HttpRequest, mark: str) -> HttpResponseBase:
     """Let what was shown be carried out, drop it, or stop what goes on, once a form."""
-    found, person = _found(mark), _person(request)
+    found, person = _found(mark), request.user
     decide = {"confirm": confirm, "drop": drop, "stop": stop}.get(request.POST.get("do", ""))
     if decide is None:
         return _deed(request, found, status=422)
@@ -388,10 +387,6 @@ def _deeds() -> QuerySet[Deed]:
     return Deed.objects.select_related("actor", "decided").order_by("-pk")
 
 
-def _person(request: HttpRequest) -> Person:
-    return cast(Person, request.user)
-
-
 def _address(request: HttpRequest) -> str:
     return site_settings.SITE.public_url or request.build_absolute_uri("/")
 
@@ -406,7 +401,7 @@ def _done(request: HttpRequest, form: Form, act: Callable[[], str], part: str = 
         part: of the page, where it has several forms.
     """
     try:
-        result = form_once(request, _person(request), lambda: {"did": act()}, part)
+        result = form_once(request, request.user, lambda: {"did": act()}, part)
     except WinosmithError as error:
         _tell(form, None, error)
         return ""

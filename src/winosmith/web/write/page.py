@@ -27,7 +27,7 @@ from winosmith.web.people.models import Person
 from winosmith.web.people.news import MOST, Item, Work
 from winosmith.web.problems import checks
 from winosmith.web.problems.association import association
-from winosmith.web.problems.checks import Check, next_step, refused, text_hints
+from winosmith.web.problems.checks import next_step, refused, text_hints
 from winosmith.web.problems.family import root_of
 from winosmith.web.problems.lookalikes import lookalikes
 from winosmith.web.problems.models import Event, Problem, State, Twin, Version
@@ -126,11 +126,12 @@ def page(
         }
         for number, title in ((1, _("First half")), (2, _("Second half")))
     ]
+    labels = (_("Social: two people of the same gender"), _("Physical: two things"))
     return {
         "draft": draft,
         "typed": typed,
         "version": stored.version if stored else draft.version,
-        "domains": list(zip(DOMAINS, _domain_labels(), strict=True)),
+        "domains": list(zip(DOMAINS, labels, strict=True)),
         "domain_faults": faults.get("domain", []),
         "options": options,
         "halves": halves,
@@ -153,9 +154,12 @@ def checked(
     typed = typed.read()
     halves = typed.halves()
     meter = association(halves)
+    groups = ((0, _("First half")), (1, _("Second half")), (None, _("Both together")))
     return {
         "draft": draft,
-        "groups": _groups(checks),
+        "groups": [
+            (name, [check for check in checks if check.half == half]) for half, name in groups
+        ],
         "passed": sum(check.verdict == "pass" for check in checks),
         "failed": sum(check.verdict == "fail" for check in checks),
         "all": sum(check.verdict != "unchecked" for check in checks),
@@ -176,15 +180,6 @@ def checked(
             if reading.share is not None and typed.sentences[number - 1]
         ],
     }
-
-
-def _domain_labels() -> tuple[str, str]:
-    return _("Social: two people of the same gender"), _("Physical: two things")
-
-
-def _groups(checks: list[Check]) -> list[tuple[str, list[Check]]]:
-    names = ((0, _("First half")), (1, _("Second half")), (None, _("Both together")))
-    return [(name, [check for check in checks if check.half == half]) for half, name in names]
 
 
 def _near(draft: Draft, typed: Typed, person: Person) -> list[dict[str, Any]]:

@@ -90,7 +90,8 @@ def draft(request: HttpRequest, ref: str) -> HttpResponse:
         typed = _copied(typed)
     try:
         rules.stop_if_long(typed)
-        _stop_if_stale(request, found, typed)
+        if found.version != _version(request) and rules.Typed.of(found.typed) != typed:
+            raise rules.Stale(found)
         if do == "submit":
             return _submit(request, person, found, typed)
         saved = rules.save(found, typed, _version(request))
@@ -192,11 +193,6 @@ def _sent_already(request: HttpRequest, person: Person | None, ref: str) -> Http
         raise Http404
     messages.info(request, _("This twin was sent already; nothing was sent twice."))
     return redirect("write:twin", twin)
-
-
-def _stop_if_stale(request: HttpRequest, found: Draft, typed: rules.Typed) -> None:
-    if found.version != _version(request) and rules.Typed.of(found.typed) != typed:
-        raise rules.Stale(found)
 
 
 def _count_typing(request: HttpRequest, what: str) -> None:

@@ -116,7 +116,11 @@ class Migration(migrations.Migration):
                 (
                     "kind",
                     models.CharField(
-                        choices=[("consent", "consent"), ("licence", "contributor licence")],
+                        choices=[
+                            ("consent", "consent"),
+                            ("licence", "contributor licence"),
+                            ("study", "consent to judge in a paid study"),
+                        ],
                         max_length=10,
                     ),
                 ),
