@@ -295,12 +295,13 @@ def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 def test_the_json_of_commands_is_the_committed_one(found: dict[str, Any]) -> None:
     """Each command that prints JSON, and each JSON file, is as in the snapshot."""
-    text = json.dumps(found, indent=1, ensure_ascii=False) + "\n"
+    text = json.dumps(found, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
     text = re.sub(r"[\[{][^\[\]{}]{,150}[\]}]", lambda leaf: " ".join(leaf[0].split()), text)
     if os.environ.get("WINOSMITH_RENEW"):
         SNAPSHOT.write_text(text, "utf-8")
     before = SNAPSHOT.read_text("utf-8").splitlines()
-    assert list(difflib.unified_diff(before, text.splitlines(), n=9)) == []
+    changes = "\n".join(difflib.unified_diff(before, text.splitlines(), n=9, lineterm=""))
+    assert not changes, changes
 
 
 def test_every_command_with_json_is_run_or_excused() -> None:

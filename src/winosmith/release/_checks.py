@@ -22,7 +22,7 @@ from winosmith.errors import FormatError, RecipeError
 from winosmith.humans import CANARY
 from winosmith.outputs import sha256
 from winosmith.problem import Problem
-from winosmith.records import Recorded, canonical, json_lines, parsed
+from winosmith.records import canonical, json_lines, parsed
 from winosmith.release import _content, _interchange
 from winosmith.release._about import about_of
 from winosmith.release._content import KINDS, RECORD, TEST, Content
@@ -30,13 +30,14 @@ from winosmith.release._documents import DOCUMENTS
 from winosmith.release._gather import Secrets, leaked, licence_faults
 from winosmith.release._source import OWN_KEYS
 from winosmith.release._write import labels_of
+from winosmith.results import Result
 
 AGAIN = "download it again, or release again"
 REMOVE = "take it out and release again"
 
 
 @dataclass(frozen=True, slots=True)
-class Fault(Recorded):
+class Fault(Result):
     """One thing that is wrong with a release.
 
     Attributes:
