@@ -11,9 +11,9 @@ import math
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import fields
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from winosmith.errors import FormatError, ProblemError, RecipeError
 from winosmith.problem import (
@@ -31,7 +31,6 @@ from winosmith.problem import (
 
 __all__ = [
     "DECODER",
-    "Recorded",
     "canonical",
     "claim_of",
     "claim_record",
@@ -182,43 +181,6 @@ def canonical(record: Any) -> str:
     '{"id":"a","options":["é","b"]}'
     """
     return json.dumps(record, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-
-
-class Recorded:
-    """A result whose record is its fields, in their order, then its `_computed` properties.
-
-    Fields in `_hidden` are left out.
-
-    >>> from dataclasses import dataclass
-    >>> @dataclass(frozen=True)
-    ... class Share(Recorded):
-    ...     right: int
-    ...     interval: tuple[float, float]
-    >>> Share(3, (0.1, 0.7)).record()
-    {'right': 3, 'interval': [0.1, 0.7]}
-    """
-
-    __slots__ = ()
-    _computed: ClassVar[tuple[str, ...]] = ()
-    _hidden: ClassVar[tuple[str, ...]] = ()
-
-    def record(self) -> Record:
-        """Return it as JSON can hold it."""
-        names = [field.name for field in fields(self) if field.name not in self._hidden]  # type: ignore[arg-type]
-        return {name: _recorded(getattr(self, name)) for name in (*names, *self._computed)}
-
-
-def _recorded(value: Any) -> Any:
-    """Return a field's value as JSON can hold it."""
-    if hasattr(value, "record"):
-        return value.record()
-    if is_dataclass(value):
-        return {field.name: _recorded(getattr(value, field.name)) for field in fields(value)}
-    if isinstance(value, Mapping):
-        return {str(key): _recorded(of) for key, of in value.items()}
-    if isinstance(value, list | tuple):
-        return [_recorded(of) for of in value]
-    return value
 
 
 def problem_record(problem: Problem) -> Record:

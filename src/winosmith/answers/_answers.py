@@ -9,12 +9,12 @@ from typing import Any
 
 from winosmith.dataset import Dataset
 from winosmith.prediction import Prediction, align, first_ids
-from winosmith.records import Recorded
 from winosmith.report import percent
+from winosmith.results import Result
 
 
 @dataclass(frozen=True)
-class Log(Recorded):
+class Log(Result):
     """The facts that a harness's log states about its answers.
 
     Attributes:

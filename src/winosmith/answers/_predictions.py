@@ -86,7 +86,7 @@ def recognise(file: AnswerFile) -> bool:
     """Return whether a file has JSON records that begin with a header or a prediction."""
     keys = file.rows.first.keys()
     is_ours = bool(keys & {"predictions", "choice"}) or {"id", "scores"} <= keys
-    return is_ours and not file.rows.is_tabular
+    return is_ours and file.rows.kind not in ("table", "delimited")
 
 
 def read(file: AnswerFile) -> list[Answers]:

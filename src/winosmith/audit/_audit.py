@@ -26,11 +26,12 @@ from winosmith.embed import TextEmbedder
 from winosmith.errors import DataError, InputError
 from winosmith.metrics import detectable_by_share
 from winosmith.report import percent
+from winosmith.results import HIDDEN, Result, computed
 from winosmith.text import pieces
 
 
 @dataclass(frozen=True)
-class Part:
+class Part(Result):
     """The audit of one split.
 
     Attributes:
@@ -47,15 +48,17 @@ class Part:
         declared: its licence and its canary; None where no file is known.
     """
 
-    name: str
-    dataset: Dataset
-    items: Items
-    battery: Battery
+    name: str = field(metadata=HIDDEN)
+    dataset: Dataset = field(metadata={"key": "items", "json": len})
+    items: Items = field(metadata={"key": "with_key", "json": len})
+    battery: Battery = field(metadata={"json": "flat"})
     probes: tuple[Probe, ...]
     review: Review
-    refused: tuple[str, ...] = ()
-    triage: Triage | None = None
-    overlap: Overlap | None = None
+    refused: tuple[str, ...] = field(
+        default=(), metadata={"json": lambda left: {"count": len(left), "examples": left[:5]}}
+    )
+    triage: Triage | None = field(default=None, metadata={"key": "answers"})
+    overlap: Overlap | None = field(default=None, metadata={"key": "texts"})
     declared: Declared | None = None
 
     @property
@@ -64,6 +67,19 @@ class Part:
         return learnable(self.items)
 
     @property
+    @computed()
+    def chance(self) -> float:
+        """The fraction of items that guessing gets right."""
+        return self.items.chance
+
+    @property
+    @computed()
+    def digest(self) -> str:
+        """The digest of the items."""
+        return self.dataset.digest
+
+    @property
+    @computed(json=lambda of: [{"differ": psi, "difference": least} for psi, least in of])
     def detectable(self) -> tuple[tuple[float, float | None], ...]:
         """The least difference between two models that the items find, by the share that differ."""
         return detectable_by_share(Dataset(self.items.problems))
@@ -78,32 +94,18 @@ class Part:
         """The probes that guess better than their null, at 0.05 over all of them."""
         return tuple(probe for probe in self.probes if probe.p <= 0.05 / len(self.probes))
 
-    def record(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
-        return {
-            "items": len(self.dataset),
-            "with_key": len(self.items),
-            "chance": self.items.chance,
-            "digest": self.dataset.digest,
-            "named": [found.cue for found in self.battery.named],
-            "borderline": [found.cue for found in self.battery.borderline],
-            "cues": [found.record() for found in self.battery.found],
-            "not_checked": list(self.battery.unchecked),
-            "positions": list(self.battery.positions),
-            "positions_p": self.battery.positions_p,
-            "draws": self.battery.draws,
-            "probes": [probe.record() for probe in self.probes],
-            "review": self.review.record(),
-            "detectable": [{"differ": psi, "difference": least} for psi, least in self.detectable],
-            "answers": self.triage and self.triage.record(),
-            "texts": self.overlap and self.overlap.record(),
-            "declared": self.declared and self.declared.record(),
-            "refused": {"count": len(self.refused), "examples": list(self.refused[:5])},
-        }
+
+def _shared_record(
+    of: Mapping[tuple[str, str], tuple[tuple[str, str], ...]],
+) -> list[dict[str, Any]]:
+    return [
+        {"splits": names, "count": shared(pairs), "examples": pairs[:5]}
+        for names, pairs in of.items()
+    ]
 
 
 @dataclass(frozen=True)
-class Audit:
+class Audit(Result):
     """What gives the answers of a set away.
 
     Attributes:
@@ -111,31 +113,26 @@ class Audit:
         shared: for two splits, the pairs of ids that are copies of each other or nearly so.
         seed: of all draws.
         embedder: what determines the vectors that were probed; empty where none were.
+        version: of winosmith.
     """
 
-    parts: tuple[Part, ...]
-    shared: Mapping[tuple[str, str], tuple[tuple[str, str], ...]]
+    parts: tuple[Part, ...] = field(
+        metadata={"key": "splits", "json": lambda parts: {part.name: part for part in parts}}
+    )
+    shared: Mapping[tuple[str, str], tuple[tuple[str, str], ...]] = field(
+        metadata={"json": _shared_record}
+    )
     seed: int
-    embedder: Mapping[str, Any] = field(default_factory=dict)
+    embedder: Mapping[str, Any] = field(
+        default_factory=dict, metadata={"json": lambda known: known or None}
+    )
+    version: str = __version__
 
     @property
+    @computed()
     def line(self) -> str:
         """One line for a README: what can be guessed of each split, and by what."""
         return f"Audited by winosmith {__version__}: " + "; ".join(map(_in_short, self.parts))
-
-    def record(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
-        return {
-            "line": self.line,
-            "splits": {part.name: part.record() for part in self.parts},
-            "shared": [
-                {"splits": list(names), "count": shared(pairs), "examples": [*map(list, pairs[:5])]}
-                for names, pairs in self.shared.items()
-            ],
-            "seed": self.seed,
-            "embedder": dict(self.embedder) or None,
-            "version": __version__,
-        }
 
     def failures(self, rules: str) -> list[str]:
         """Return what breaks rules, a sentence each.

@@ -14,7 +14,7 @@ that another seed decides otherwise). A cue still undecided after `MAX_DRAWS` is
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -23,7 +23,8 @@ from winosmith.audit._items import Bools, Floats, Ints, Items
 from winosmith.audit._null import DealtKeys, UniformKeys, observed_scores, possible_positions
 from winosmith.errors import InputError
 from winosmith.metrics import nth_greatest
-from winosmith.records import Recorded
+from winosmith.report import percent, probability
+from winosmith.results import Result, computed, shown
 
 LEVEL = 0.05
 """The largest probability that any cue of a set without artifacts is flagged."""
@@ -42,7 +43,7 @@ _DIGITS = 9
 
 
 @dataclass(frozen=True, slots=True)
-class Found(Recorded):
+class Found(Result):
     """The score of a cue.
 
     Attributes:
@@ -65,15 +66,15 @@ class Found(Recorded):
         draws_given: for a flagged cue, the number of these draws.
     """
 
-    cue: str
+    cue: str = field(metadata=shown("cue"))
     about: str
-    right: float
-    expected: float
+    right: float = field(metadata=shown("right", percent))
+    expected: float = field(metadata=shown("expected", percent))
     spread: float
     high: float
     z: float
-    p: float
-    speaks: float
+    p: float = field(metadata=shown("p", probability))
+    speaks: float = field(metadata=shown("distinguishes", percent))
     named: int | None = None
     borderline: bool = False
     p_given: float | None = None
@@ -81,8 +82,12 @@ class Found(Recorded):
     draws_given: int | None = None
 
 
+def _names(found: Sequence[Found]) -> list[str]:
+    return [one.cue for one in found]
+
+
 @dataclass(frozen=True, slots=True)
-class Battery:
+class Battery(Result):
     """The scores of all cues.
 
     Attributes:
@@ -94,18 +99,20 @@ class Battery:
         draws: number of draws for all p-values but `p_given`.
     """
 
-    found: tuple[Found, ...]
-    unchecked: tuple[str, ...]
+    found: tuple[Found, ...] = field(metadata={"key": "cues"})
+    unchecked: tuple[str, ...] = field(metadata={"key": "not_checked"})
     positions: tuple[int, ...]
     positions_p: float
     draws: int
 
     @property
+    @computed(json=_names)
     def named(self) -> tuple[Found, ...]:
         """The flagged cues, in order."""
         return tuple(one for one in self.found if one.named is not None)
 
     @property
+    @computed(json=_names)
     def borderline(self) -> tuple[Found, ...]:
         """The cues that the draws can't decide about."""
         return tuple(one for one in self.found if one.borderline)

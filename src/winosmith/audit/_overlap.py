@@ -21,6 +21,7 @@ from winosmith.dataset import Dataset
 from winosmith.errors import FormatError
 from winosmith.problem import Problem
 from winosmith.records import parsed
+from winosmith.results import HIDDEN, Result
 from winosmith.text import writing
 
 SPAN = 8
@@ -36,8 +37,13 @@ _PIECE = 2_000
 _SHOWN = 5
 
 
+def _examples(asked: Mapping[str, str]) -> dict[str, Any]:
+    examples = [{"id": name, "words": words} for name, words in asked.items()]
+    return {"count": len(asked), "examples": examples[:_SHOWN]}
+
+
 @dataclass(frozen=True, slots=True)
-class Overlap:
+class Overlap(Result):
     """What of a split stands in the texts.
 
     Attributes:
@@ -51,14 +57,14 @@ class Overlap:
         together: the same, of pieces in which words of its question stand too.
     """
 
-    pieces: int
+    pieces: int = field(metadata={"key": "texts"})
     words: int
-    checked: int
-    unread: frozenset[str]
-    asked: Mapping[str, str]
-    options: Mapping[str, tuple[int, ...]]
-    together: Mapping[str, tuple[int, ...]]
-    items: Mapping[tuple[str, tuple[str, ...]], str] = field(repr=False)
+    checked: int = field(metadata={"key": "questions_checked"})
+    unread: frozenset[str] = field(metadata={"key": "items_unread", "json": len})
+    asked: Mapping[str, str] = field(metadata={"key": "questions_found", "json": _examples})
+    options: Mapping[str, tuple[int, ...]] = field(metadata=HIDDEN)
+    together: Mapping[str, tuple[int, ...]] = field(metadata=HIDDEN)
+    items: Mapping[tuple[str, tuple[str, ...]], str] = field(metadata=HIDDEN)
 
     @property
     def cues(self) -> tuple[Cue, ...]:
@@ -91,17 +97,6 @@ class Overlap:
                 if View.cut(problem.options[at]):
                     (keys if at == problem.answer else others).append(count > 0)
         return (sum(keys), len(keys)), (sum(others), len(others))
-
-    def record(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
-        examples = [{"id": name, "words": words} for name, words in self.asked.items()]
-        return {
-            "texts": self.pieces,
-            "words": self.words,
-            "questions_checked": self.checked,
-            "items_unread": len(self.unread),
-            "questions_found": {"count": len(self.asked), "examples": examples[:_SHOWN]},
-        }
 
 
 def overlap(

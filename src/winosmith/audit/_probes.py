@@ -14,7 +14,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,8 @@ from winosmith.embed import TextEmbedder
 from winosmith.errors import DataError
 from winosmith.metrics import null_interval, null_interval_label
 from winosmith.parallel import one_thread
+from winosmith.report import percent, probability, span
+from winosmith.results import HIDDEN, Result, computed, shown
 from winosmith.text import FUNCTION_WORDS, pieces
 
 if TYPE_CHECKING:
@@ -71,7 +73,7 @@ _TOLD, _EXAMPLES = 12, 8
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class Word(Result):
     """A feature that tells the right option.
 
     Attributes:
@@ -83,11 +85,11 @@ class Word:
         z: how many standard deviations apart these are.
     """
 
-    text: str
-    options: int
-    right: float
-    expected: float
-    z: float
+    text: str = field(metadata=shown("word"))
+    options: int = field(metadata=shown("options with it"))
+    right: float = field(metadata=shown("of them right", ".1%"))
+    expected: float = field(metadata=shown("expected", ".1%"))
+    z: float = field(metadata=HIDDEN)
 
 
 Singles = NDArray[np.float32]
@@ -96,7 +98,7 @@ Examples = tuple[tuple[int, tuple[str, ...]], ...]
 
 
 @dataclass(frozen=True)
-class Probe:
+class Probe(Result):
     """What a probe guesses.
 
     Attributes:
@@ -113,36 +115,30 @@ class Probe:
         scores: each option's, in the order of `Items`; larger is likelier.
     """
 
-    by: str
-    sees: str
-    right: float
-    expected: float
-    low: float
-    high: float
-    p: float
+    by: str = field(metadata=shown("by"))
+    sees: str = field(metadata=shown("sees"))
+    right: float = field(metadata=shown("right", percent))
+    expected: float = field(metadata=shown("expected", percent))
+    low: float = field(metadata=HIDDEN)
+    high: float = field(metadata=HIDDEN)
+    p: float = field(metadata=shown("p", probability))
     draws: int
     words: Words
-    solved: tuple[int, ...]
-    examples: Examples
-    scores: Floats = field(repr=False)
+    solved: tuple[int, ...] = field(metadata={"json": len})
+    examples: Examples = field(metadata=HIDDEN)
+    scores: Floats = field(metadata=HIDDEN)
 
-    def record(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
-        return {
-            "by": self.by,
-            "sees": self.sees,
-            "right": self.right,
-            "expected": self.expected,
-            "interval": [self.low, self.high],
-            "interval_label": null_interval_label(self.draws),
-            "p": self.p,
-            "draws": self.draws,
-            "words": [
-                {"text": w.text, "options": w.options, "right": w.right, "expected": w.expected}
-                for w in self.words
-            ],
-            "solved": len(self.solved),
-        }
+    @property
+    @computed(**shown("null", span))
+    def interval(self) -> tuple[float, float]:
+        """The interval of the draws."""
+        return self.low, self.high
+
+    @property
+    @computed()
+    def interval_label(self) -> str:
+        """The name of the interval."""
+        return null_interval_label(self.draws)
 
 
 def probes(

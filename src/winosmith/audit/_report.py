@@ -16,6 +16,7 @@ from winosmith.audit._repaired import DRAWN, repair_sections
 from winosmith.audit._review import leaked, shared
 from winosmith.dataset import Dataset
 from winosmith.metrics import below_chance_sentence, null_interval_label
+from winosmith.results import table
 
 _LONG = 400
 """So many characters of an example's question are shown, the last."""
@@ -353,16 +354,8 @@ def _probes(audit: Audit) -> Iterator[report.Block]:
     for part in audit.parts:
         for probe in _different(part):
             if probe.words:
-                yield report.Table(
-                    f"Words that tell in {part.name}, from {SEEN[probe.sees]}",
-                    [
-                        "word",
-                        "options with it",
-                        report.Column("of them right", ".1%"),
-                        report.Column("expected", ".1%"),
-                    ],
-                    [[word.text, word.options, word.right, word.expected] for word in probe.words],
-                    most=6,
+                yield table(
+                    f"Words that tell in {part.name}, from {SEEN[probe.sees]}", probe.words, most=6
                 )
             yield report.OnPage(lambda part=part, probe=probe: [_solved(part, probe)])  # type: ignore[misc]
 
@@ -541,22 +534,10 @@ def _models(part: Part) -> report.Section:
                 ),
                 most=8,
             ),
-            report.Table(
+            table(
                 f"Models on {part.name}, each with the next best",
-                ["models", report.Column("difference", numeric=True),
-                 report.Column("differ on", numeric=True), report.Column("p", numeric=True),
-                 report.Column("Holm", numeric=True), report.Column("detectable", numeric=True)],
-                [
-                    [
-                        f"{one.better} − {one.worse}",
-                        _percent(one.difference),
-                        _percent(one.psi),
-                        report.probability(one.p_value),
-                        report.probability(one.adjusted),
-                        None if one.detectable is None else _percent(one.detectable),
-                    ]
-                    for one in found.pairs
-                ],
+                {f"{one.better} − {one.worse}": one for one in found.pairs},
+                head="models",
                 note="p: the exact test of `winosmith compare`, which keeps twins, families and "
                 "copies together. Holm: p, corrected for all pairs here. Detectable is the "
                 "difference that four of five such sets would find at 0.05.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from sys import intern
@@ -20,6 +20,7 @@ from winosmith.formats import content
 from winosmith.lookalikes import Partners, find, of_both
 from winosmith.metrics import Copies, Leak, columns, copies, leaks
 from winosmith.problem import Problem
+from winosmith.results import Result
 from winosmith.text import pieces, visible
 
 ALIKE = 0.8
@@ -114,8 +115,13 @@ def _licence(texts: Mapping[str, str]) -> tuple[str, str] | None:
     return None
 
 
+def _listed(key: str) -> dict[str, Any]:
+    """Return the metadata of ids, of which the record has the number and the first few."""
+    return {"key": key, "json": lambda ids: {"count": len(ids), "examples": ids[:SHOWN]}}
+
+
 @dataclass(frozen=True, slots=True)
-class Review:
+class Review(Result):
     """What is found in one split; all ids in its order.
 
     Attributes:
@@ -131,35 +137,15 @@ class Review:
         withheld: how many items have no key.
     """
 
-    equal: tuple[str, ...]
-    uneven: tuple[str, ...]
-    unfilled: tuple[str, ...]
-    copies: Copies
-    alike: tuple[tuple[str, str], ...]
-    differing: tuple[tuple[str, str], ...]
+    equal: tuple[str, ...] = field(metadata=_listed("equal_options"))
+    uneven: tuple[str, ...] = field(metadata=_listed("other_number_of_options"))
+    unfilled: tuple[str, ...] = field(metadata=_listed("unfilled_fields"))
+    copies: Copies = field(metadata={"json": "flat"})
+    alike: tuple[tuple[str, str], ...] = field(metadata=_listed("near_duplicates"))
+    differing: tuple[tuple[str, str], ...] = field(metadata=_listed("near_duplicates_that_differ"))
     leaks: tuple[Leak, ...] | None
-    unlicensed: int
-    withheld: int
-
-    def record(self) -> dict[str, Any]:
-        """Return it as JSON can hold it: how many of each kind, and the first few ids."""
-        kinds: dict[str, Sequence[Any]] = {
-            "equal_options": self.equal,
-            "other_number_of_options": self.uneven,
-            "unfilled_fields": self.unfilled,
-            "near_duplicates": self.alike,
-            "near_duplicates_that_differ": self.differing,
-        }
-        return {
-            **{
-                name: {"count": len(found), "examples": [*found[:SHOWN]]}
-                for name, found in kinds.items()
-            },
-            **self.copies.record(),
-            "leaks": None if self.leaks is None else [leak.record() for leak in self.leaks],
-            "without_licence": self.unlicensed,
-            "without_key": self.withheld,
-        }
+    unlicensed: int = field(metadata={"key": "without_licence"})
+    withheld: int = field(metadata={"key": "without_key"})
 
 
 def review(dataset: Dataset, seed: int = 0, step: Step = lambda _: None) -> Review:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
@@ -24,6 +24,8 @@ from winosmith.metrics import (
     proportion,
 )
 from winosmith.problem import BLANK, Extra
+from winosmith.report import percent, probability
+from winosmith.results import Result, shown
 
 FEWEST = 3
 """So many models at least must agree for an item to be a suspect."""
@@ -32,7 +34,7 @@ _LISTED = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Suspect:
+class Suspect(Result):
     """An item whose key may be wrong.
 
     Attributes:
@@ -49,7 +51,7 @@ class Suspect:
 
 
 @dataclass(frozen=True, slots=True)
-class Against:
+class Against(Result):
     """Two models beside each other.
 
     Attributes:
@@ -66,16 +68,16 @@ class Against:
 
     better: str
     worse: str
-    difference: float
-    psi: float
-    p_value: float
-    adjusted: float
-    detectable: float | None
+    difference: float = field(metadata=shown("difference", percent))
+    psi: float = field(metadata=shown("differ on", percent))
+    p_value: float = field(metadata=shown("p", probability))
+    adjusted: float = field(metadata=shown("Holm", probability))
+    detectable: float | None = field(metadata=shown("detectable", percent))
     design: float
 
 
 @dataclass(frozen=True, slots=True)
-class Triage:
+class Triage(Result):
     """What models' answers tell.
 
     Attributes:
@@ -130,10 +132,10 @@ class Triage:
                 }
                 for name, of in self.accuracies.items()
             },
-            "suspects": [asdict(suspect) for suspect in self.suspects],
+            "suspects": [suspect.record() for suspect in self.suspects],
             "saturated": len(self.saturated),
             "missed": list(self.missed),
-            "pairs": [asdict(pair) for pair in self.pairs],
+            "pairs": [pair.record() for pair in self.pairs],
         }
 
 

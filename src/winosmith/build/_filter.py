@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from winosmith.options import FilterRecipe
 from winosmith.outputs import OutputFolder
 from winosmith.parallel import Advance, Step
 from winosmith.report import Signature, percent
+from winosmith.results import IF_ANY, Result, computed
 
 Rows = NDArray[np.intp]
 
@@ -448,7 +449,7 @@ FOLDS = 5
 
 
 @dataclass(frozen=True, eq=False)
-class Measures:
+class Measures(Result):
     """The figures of a filter and its baselines.
 
     Attributes:
@@ -469,20 +470,15 @@ class Measures:
     before: debias.Probe | None
     excess: debias.Null | None
     found: Mapping[str, practice.Found] | None
-    verified: debias.Verification | str
+    verified: debias.Verification | str = field(
+        metadata={"json": lambda of: None if isinstance(of, str) else of}
+    )
 
-    def record(self) -> dict[str, Any]:
-        """Return the figures as JSON can hold them, unrounded."""
-        known = isinstance(self.verified, debias.Verification)
-        return {
-            "signature": str(self.signature),
-            "assessment": self.assessment and asdict(self.assessment),
-            "before": self.before and asdict(self.before),
-            "verified": asdict(self.verified) if known else None,  # type: ignore[arg-type]
-            **({} if known else {"not_verified": self.verified}),
-            "excess": self.excess and asdict(self.excess),
-            "found": self.found and {name: asdict(found) for name, found in self.found.items()},
-        }
+    @property
+    @computed(**IF_ANY)
+    def not_verified(self) -> str:
+        """Why it is not known what is guessed after the filter; empty if it is known."""
+        return self.verified if isinstance(self.verified, str) else ""
 
 
 STRANGER = "stranger"

@@ -10,13 +10,14 @@ import click
 
 from winosmith import humans, report
 from winosmith.cli._options import FILE, PAGE, data_argument, format_option, json_option, read_data
-from winosmith.cli._printing import Result, Rows
+from winosmith.cli._printing import Output, Rows
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError
 from winosmith.humans import Groups, ItemRow, Remark, Results, Slope, Subject, TestResult
 from winosmith.metrics import Reliability
 from winosmith.report import Signature, fixed, percent, points, points_span, probability, sign, span
 from winosmith.response import Response
+from winosmith.results import table
 from winosmith.text import number_of
 
 
@@ -55,7 +56,7 @@ def tell_results(**options: Any) -> None:
     )  # fmt: skip
     signature = _signature(dataset, said, subjects, options)
     share = percent(found.right / found.answers)
-    Result(
+    Output(
         f"Human tests: {dataset.name or 'problems'}",
         {"data": dataset.name, **found.record(), "signature": str(signature)},
         _sections(dataset, found, signature),
@@ -187,15 +188,6 @@ def _caution(test: TestResult) -> str:
     return " ".join(filter(None, notes))
 
 
-def _native(native: bool | None) -> str:
-    return "" if native is None else "yes" if native else "no"
-
-
-def _item(item: ItemRow) -> list[report.Value]:
-    return [report.shown(item.problem), item.right, item.same, item.ambiguous, item.asked,
-            item.reading]  # fmt: skip
-
-
 _BAR = 0.9
 """Where the bar for "near human" was set (Davis et al. 2016, section 7)."""
 
@@ -249,13 +241,10 @@ def _near_human(share: float) -> Iterator[report.Block]:
 
 def _section(dataset: Dataset, test: TestResult, signature: report.Signature) -> report.Section:
     name = f"Test {test.name}"
-    scores = report.Table(
+    scores = table(
         f"{name}: scores of the subjects",
-        ["subject", "native", "right", "of", "score", "X", "empty"],
-        [
-            [p.subject, _native(p.native), p.right, p.asked, percent(p.share), p.ambiguous, p.empty]
-            for p in test.people
-        ],
+        test.people,
+        "subject native right asked share ambiguous empty".split(),
     )
     items = report.Table(
         f"{name}: items by people who gave the intended answer",
@@ -328,12 +317,12 @@ def _badly_built(dataset: Dataset, test: TestResult) -> Iterator[report.Block]:
     """Yield the badly built items: as a table, and on a page as they stand in the data."""
     flagged = [item for item in test.items if item.flagged]
     if flagged:
-        yield report.Table(
+        yield table(
             f"Test {test.name}: badly built items",
-            ["item", "intended", "same", "X", "of", "people read"],
-            [_item(item) for item in flagged],
-            "Fewer than half gave the intended answer. Same: the most frequent answer, intended or "
-            "not.",
+            flagged,
+            "problem right same ambiguous asked reading".split(),
+            note="Fewer than half gave the intended answer. Same: the most frequent answer, "
+            "intended or not.",
             most=_ITEMS,
         )
         passages = report.Passages(
@@ -386,20 +375,16 @@ def _over_all(found: Results) -> Iterator[report.Table]:
             [[_of(a), _of(b), n] for (a, b), n in found.halves.levels.items()],
             f"{found.halves.schemas} schemas have answers to both halves, by different people.",
         ),
-        report.Table(
+        table(
             "Time a question",
-            ["subject", "seconds", "times the median", "pace"],
-            [
-                [p.subject, f"{p.seconds:.1f}", f"{p.times_median:.2f}", p.odd]
-                for p in found.pace
-                if p.odd
-            ],
-            "Half the median or less is fast, twice or more slow.",
+            [pace for pace in found.pace if pace.odd],
+            "subject seconds times_median odd".split(),
+            note="Half the median or less is fast, twice or more slow.",
         ),
         _said("Texts recognised", found.recognised),
         _said("Words asked about", found.words),
     ]
-    yield from (table for table in tables if table.rows)
+    yield from (one for one in tables if one.rows)
 
 
 def _said(title: str, said: Sequence[tuple[str, Remark]]) -> report.Table:
@@ -412,11 +397,9 @@ def _of(pair: tuple[int, int]) -> str:
 
 
 def _paces(found: Results) -> report.Table:
-    return report.Table(
+    return table(
         "Time a question, the fastest first",
-        ["subject", report.Column("seconds", ".1f"), "questions",
-         report.Column("times the median", ".2f"), "pace"],
-        [[p.subject, p.seconds, p.questions, p.times_median, p.odd or None] for p in found.pace],
-        "Fast: half the median or less; slow: twice or more. In 2016 an hour made 18.3 s a "
+        found.pace,
+        note="Fast: half the median or less; slow: twice or more. In 2016 an hour made 18.3 s a "
         "question, and one subject took 7.6 s.",
-    )  # fmt: skip
+    )

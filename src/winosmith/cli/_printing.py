@@ -193,7 +193,9 @@ def print_table(
         return
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, show_header=any(header))
     for at, name in enumerate(header):
-        numeric = all(isinstance(row[at], int | float | None) for row in body)
+        numeric = all(
+            type(row[at]) is not bool and isinstance(row[at], int | float | None) for row in body
+        )
         table.add_column(
             Text(for_terminal(name)), justify="right" if numeric else "left", overflow="fold"
         )
@@ -304,7 +306,7 @@ def _print_text(text: report.Text) -> None:
 
 
 @dataclass(frozen=True)
-class Result:
+class Output:
     """What a command found, told once: a terminal, a page and JSON render it.
 
     Attributes:
@@ -394,14 +396,6 @@ def of_each(values: Mapping[str, str]) -> str:
     return ", ".join(f"{value} ({shown(name)})" for name, value in values.items())
 
 
-def rate(found: Proportion) -> str:
-    """Return a share in percent, with the number of ties in it where there are some."""
-    from winosmith.report import percent
-    from winosmith.text import number_of
-
-    return percent(found.value) + (f" ({number_of(found.ties, 'tie')})" if found.ties else "")
-
-
 def off_scores(counts: Mapping[str, int]) -> list[str]:
     """Return a sentence for each solver whose choices are not all its best scores.
 
@@ -419,6 +413,7 @@ def off_scores(counts: Mapping[str, int]) -> list[str]:
 
 def share(found: Proportion | None) -> list[report.Value]:
     """Return a share and its interval as two cells; two empty ones for None."""
+    from winosmith.metrics import rate
     from winosmith.report import span
 
     return [None, None] if found is None else [rate(found), span(found.interval)]

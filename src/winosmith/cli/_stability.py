@@ -6,17 +6,19 @@ Error depths, kinds of edits, what perturbation costs, and how people do.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from winosmith import metrics, report
-from winosmith.cli._printing import Rows, of_each, progress, rate, share
+from winosmith.cli._printing import Rows, of_each, progress, share
 from winosmith.dataset import Dataset
 from winosmith.errors import MissingExtraError
 from winosmith.lineage import depths
+from winosmith.metrics import rate
 from winosmith.problem import Problem
 from winosmith.report import Signature, fixed, percent, points, points_span, probability
 from winosmith.response import Response
+from winosmith.results import table
 from winosmith.text import changes, tokens
 
 
@@ -290,17 +292,12 @@ def _share_at(depths: Sequence[int], shares: Sequence[float], depth: int) -> flo
 
 
 def _against_roots(field: str, solver: str, found: Sequence[metrics.AgainstRoot]) -> report.Table:
-    rows: Rows = [
-        [one.value, one.accuracy.n, rate(one.accuracy).replace(" %", "", 1), points(one.difference),
-         points_span(one.interval), probability(one.mcnemar), probability(one.adjusted),
-         _points(one.consistent.value)]
-        for one in found
-    ]  # fmt: skip
-    return report.Table(
+    return table(
         f"{report.shown(solver)} beside its answers to the roots, by {field}",
-        [field.rpartition(".")[2], "n", "right", "points", "95 %", "McNemar", "Holm", "same"],
-        rows,
-        "Right, in percent, and points more than on the same roots. McNemar takes pairs for "
+        {one.value: one for one in found},
+        "accuracy difference interval mcnemar adjusted consistent".split(),
+        head=field.rpartition(".")[2],
+        note="Right, in percent, and points more than on the same roots. McNemar takes pairs for "
         "independent; Holm: p by families, for so many tests. Same: both right or both wrong."
         + _unchanged(found)
         + _all_right(found),
@@ -375,34 +372,16 @@ def _rate(kind: metrics.EditKind) -> list[report.Value]:
 
 
 def _people(found: metrics.Annotators, depth: str) -> Iterator[report.Table]:
-    rows: Rows = [
-        [one.participant, one.accuracy.n, *share(one.accuracy), one.errors, _number(one.mean),
-         _number(one.first), _number(one.coin)]
-        for one in found.people
-    ]  # fmt: skip
-    rows.append(["mean", None, percent(found.accuracy), *[None] * 5])
-    yield report.Table(
+    people = table(
         f"Annotators, and their error depth ({depth})",
-        ["person", "answers", "accuracy", "95 %", "errors", "mean", "first", "coin"],
-        rows,
-        "Errors: on perturbed problems of a known depth.",
+        found.people,
+        note="Errors: on perturbed problems of a known depth.",
     )
+    mean = ["mean", None, percent(found.accuracy), *[None] * 5]
+    yield replace(people, rows=[*people.rows, mean])
     named = (("Fleiss' kappa", found.kappa), ("Krippendorff alpha", found.alpha))
     reasons = [f"{name} is not defined: {one.reason}." for name, one in named if one.reason]
-    yield report.Table(
-        "Agreement of the annotators",
-        ["", "value", "95 %", "problems", "answers"],
-        [[name, *_agreement(one)] for name, one in named],
-        " ".join(reasons),
-    )
-
-
-def _agreement(found: metrics.Reliability) -> list[report.Value]:
-    value = None if found.value is None else fixed(found.value, ".3f")
-    low_high = (
-        None if found.interval is None else " to ".join(fixed(end, ".3f") for end in found.interval)
-    )
-    return [value, low_high, found.items, found.answers]
+    yield table("Agreement of the annotators", dict(named), note=" ".join(reasons))
 
 
 def _number(value: float | None) -> str | None:
@@ -411,10 +390,6 @@ def _number(value: float | None) -> str | None:
 
 def _between(interval: tuple[float, float] | None) -> str | None:
     return None if interval is None else "–".join(fixed(end, ".2f") for end in interval)
-
-
-def _points(value: float) -> str:
-    return fixed(100 * value)
 
 
 Verdicts = Mapping[str, bool | None]

@@ -12,7 +12,7 @@ import click
 
 from winosmith.cli._options import PAGE, format_option, json_option, named_columns, read_contents
 from winosmith.cli._predictions import filter_option
-from winosmith.cli._printing import Result, echo, fail_gate, say
+from winosmith.cli._printing import Output, echo, fail_gate, say
 from winosmith.cli.admin import database_option, existing_site
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, InputError
@@ -181,7 +181,7 @@ def command(
     )
     broken = found.failures(rules)
     record = found.record() | {"verdict": audit.verdict(found), "broken": broken}
-    Result(
+    Output(
         f"Audit of {' + '.join(splits)}",
         record | _mended(mended),
         audit.sections(found, [*mended.values()]),

@@ -13,7 +13,7 @@ import click
 from winosmith import formats, report, validate
 from winosmith.cli import _options
 from winosmith.cli._declared import declared_options
-from winosmith.cli._printing import Result, Rows, fail_gate, say
+from winosmith.cli._printing import Output, Rows, fail_gate, say
 from winosmith.dataset import Dataset, Dropped
 from winosmith.errors import DataError
 from winosmith.metrics import HumanAccuracy, copies, human_accuracy
@@ -97,7 +97,7 @@ def command(
         say(f"{advice}.")
     responses = validate.read_votes(votes_path) if votes_path else None
     checked = validate.check(dataset, responses, structure, votes)
-    result = Result(
+    result = Output(
         f"{dataset.name}: checked",
         check_record(data, checked, responses, examples),
         list(_sections(data, checked, responses, examples)),
@@ -136,7 +136,7 @@ def _say_what_is_gone(dataset: Dataset, path: str) -> None:
         )
 
 
-def _write(checked: Checked, result: Result, out: str, force: bool) -> None:
+def _write(checked: Checked, result: Output, out: str, force: bool) -> None:
     """Write what was kept and what was dropped, as JSON Lines, and the report."""
     folder = OutputFolder.open(
         Path(out), {"command": "check", "signature": str(checked.signature)}, force=force

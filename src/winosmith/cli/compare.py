@@ -13,15 +13,16 @@ from winosmith.cli._options import PAGE, data_argument, format_option, json_opti
 from winosmith.cli._printing import (
     INVALID,
     TIES,
-    Result,
+    Output,
     Rows,
     fail_gate,
     off_scores,
-    rate,
     say,
 )
 from winosmith.errors import InputError
-from winosmith.report import percent, points, points_span, probability, shown, span
+from winosmith.metrics import rate
+from winosmith.report import probability, span
+from winosmith.results import table
 from winosmith.text import number_of
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def command(**options: Any) -> None:
     ]
     tables = list(compare_tables(dataset.name, found, lasting, _predictions.log_notes(answers)))
     logs = {name: log for name, own in answers.items() if (log := own.log.record())}
-    Result(
+    Output(
         f"{dataset.name}: which solver is better",
         {
             "data": dataset.name,
@@ -209,42 +210,28 @@ def compare_tables(
         accuracies,
         " ".join(f"{note}." for note in notes),
     )
-    pairs = [(letters(found, pair), pair) for pair in found.pairs]
-    differences: Rows = [
-        [label, points(pair.difference), points_span(pair.interval),
-         pair.only_first, pair.only_second, probability(pair.mcnemar),
-         probability(pair.p_value), probability(pair.adjusted)]
-        for label, pair in pairs
-    ]  # fmt: skip
-    yield report.Table(
+    pairs = {letters(found, pair): pair for pair in found.pairs}
+    yield table(
         "Differences of accuracy, in points",
-        ["pair", "points", "95 %", *_counts("1st", "2nd"), "McNemar", "p", "Holm"],
-        differences,
-        "1st, 2nd: what only the one got right. p keeps blocks together, which are twins, families "
-        "and copies; McNemar's takes problems for independent. Holm: p, for so many tests.",
+        pairs,
+        "difference interval only_first only_second mcnemar p_value adjusted".split(),
+        head="pair",
+        note="1st, 2nd: what only the one got right. p keeps blocks together, which are twins, "
+        "families and copies; McNemar's takes problems for independent. Holm: p, for so many "
+        "tests.",
     )
-    shared: Rows = [
-        [label, percent(pair.agreement.share),
-         shown(pair.agreement.kappa, ".2f"),
-         " to ".join(shown(end, ".2f") for end in pair.agreement.kappa_interval),
-         pair.both, pair.neither, pair.agreement.same_wrong]
-        for label, pair in pairs
-    ]  # fmt: skip
-    yield report.Table(
+    agreement = ("agreement.share", "agreement.kappa", "agreement.kappa_interval")
+    yield table(
         "How often they choose the same",
-        ["pair", "same", "kappa", "95 %", *_counts("both right", "both wrong", "alike")],
-        shared,
-        "Kappa: 0 as by chance, 1 always the same (Brennan and Prediger). Alike: of both wrong, "
-        "the same option.",
+        pairs,
+        [*agreement, "both", "neither", "agreement.same_wrong"],
+        head="pair",
+        note="Kappa: 0 as by chance, 1 always the same (Brennan and Prediger). Alike: of both "
+        "wrong, the same option.",
     )
 
     if lasting:
         yield _survival(found, lasting)
-
-
-def _counts(*titles: str) -> list[report.Column]:
-    """Return columns of problems, of which a tie leaves a part: 57.5."""
-    return [report.Column(title, ",.7g") for title in titles]
 
 
 def _survival(found: Comparison, lasting: Sequence[SurvivalComparison]) -> report.Table:

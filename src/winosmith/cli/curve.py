@@ -13,10 +13,11 @@ import numpy as np
 
 from winosmith import metrics, report
 from winosmith.cli._options import FILE, PAGE, json_option
-from winosmith.cli._printing import Result, Rows
+from winosmith.cli._printing import Output, Rows
 from winosmith.errors import FormatError, InputError
-from winosmith.metrics import FORMS, Extrapolation, LearningCurve, Proportion
+from winosmith.metrics import FORMS, LearningCurve, Proportion, size_or_never
 from winosmith.report import fixed, percent, points, probability, span
+from winosmith.results import table
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -64,7 +65,7 @@ def command(
     signature = report.Signature(digest, len(runs), {"human": human, "take": take})
     guesses = _at_chance(runs, problems) if problems else []
     at_chance = [{"line": line, "size": s, "accuracy": a, "p": p} for line, s, a, p in guesses]
-    Result(
+    Output(
         f"{Path(file).stem}: the learning curve",
         {
             "file": file,
@@ -175,23 +176,17 @@ def _sections(
     file: str, curve: LearningCurve, guesses: Sequence[AtChance], signature: report.Signature
 ) -> list[report.Section]:
     """Return what was measured, and how far it goes on."""
-    runs: Rows = [
-        [point.size, len(point.accuracies), percent(point.taken), percent(point.mean),
-         None if point.spread is None else fixed(100 * point.spread)]
-        for point in curve.points
-    ]  # fmt: skip
     last = curve.points[-1].taken
     forms: Rows = [
-        [found.form.name, _size(found.reaches), _span(found), fixed(100 * found.error),
+        [found.form.name, size_or_never(found.reaches),
+         " to ".join(map(size_or_never, found.interval)), fixed(100 * found.error),
          None if found.last is None
          else f"{fixed(100 * found.last)} ({points(found.last - last)})"]
         for found in curve.extrapolations
     ]  # fmt: skip
-    formulas: Rows = [
-        [found.form.name, found.form.formula, ", ".join(f"{p:.4g}" for p in found.parameters)]
-        for found in curve.extrapolations
-    ]
-    fitted = report.Table("The forms, as fitted", ["form", "formula", "parameters"], formulas)
+    fitted = table(
+        "The forms, as fitted", curve.extrapolations, ["form.name", "form.formula", "parameters"]
+    )
     told = [
         f"Area under the curve: {curve.area:.4f}",
         f"{taken(curve)} {not_fitted(curve)}".strip(),
@@ -206,8 +201,10 @@ def _sections(
         report.Section(
             "What was measured",
             [
-                report.Table(
-                    "Accuracy by training size", ["size", "runs", curve.take, "mean", "sd"], runs
+                table(
+                    "Accuracy by training size",
+                    curve.points,
+                    "size accuracies taken mean spread".split(),
                 ),
                 report.OnPage(lambda: [fitted]),
             ],
@@ -246,15 +243,6 @@ def taken(curve: LearningCurve) -> str:
         f"The curve goes through the mean of up to {most} runs a size; runs that fell to chance "
         "pull it down."
     )
-
-
-def _size(size: float | None) -> str:
-    return "never" if size is None else report.short_size(size)
-
-
-def _span(found: Extrapolation) -> str:
-    low, high = found.interval
-    return f"{_size(low)} to {_size(high)}"
 
 
 @click.command()
@@ -296,7 +284,7 @@ def leaderboard(predictions: str, labels: str | None, data: str | None, **option
     known = {"twins": data is not None}
     signature = report.Signature(digest, rows, known, options["seed"])
     sizes = dict(zip(found, metrics.LEADERBOARD_SIZES, strict=True))
-    Result(
+    Output(
         "A leaderboard submission",
         {
             "file": predictions,

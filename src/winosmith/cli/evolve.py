@@ -18,7 +18,7 @@ import click
 
 from winosmith import answers, evolve, formats, report
 from winosmith.cli import _options
-from winosmith.cli._printing import Result, Rows, progress, say
+from winosmith.cli._printing import Output, Rows, progress, say
 from winosmith.dataset import Dataset, Dropped
 from winosmith.errors import DataError, InputError
 from winosmith.evolve import Evolved, Perturber, Roots, Sets, draw_roots, not_solved
@@ -124,7 +124,7 @@ def command(**options: Any) -> None:
     _result(run(settled(options))).tell(as_json=options["as_json"], out=None)
 
 
-def _result(found: Mapping[str, Any]) -> Result:
+def _result(found: Mapping[str, Any]) -> Output:
     """Return what is told of a folder of families."""
     made, perturbed = found["made"], found["perturbed"]
     told = f"{number_of(made, 'child', 'children')} of {number_of(perturbed, 'problem')}"
@@ -143,7 +143,7 @@ def _result(found: Mapping[str, Any]) -> Result:
             )
         )
     sections = [report.Section("What came about", blocks)]
-    return Result(told, found, sections, signature=found["signature"])
+    return Output(told, found, sections, signature=found["signature"])
 
 
 def _sets_table(title: str, parts: Mapping[str, Mapping[str, Any]]) -> report.Table:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +20,10 @@ from winosmith.cli._options import FILE, PAGE, data_argument, format_option, jso
 from winosmith.cli._printing import (
     INVALID,
     TIES,
-    Result,
+    Output,
     Rows,
     of_each,
     off_scores,
-    rate,
     share,
 )
 from winosmith.cli._stability import Stabilities, stabilities, stability_sections
@@ -40,10 +39,12 @@ from winosmith.metrics import (
     Proportion,
     Score,
     overlap_sentences,
+    rate,
 )
 from winosmith.records import parsed
 from winosmith.report import percent, points, points_span, probability, span
 from winosmith.response import Response
+from winosmith.results import IF_ANY, Result, table
 from winosmith.text import number_of
 
 
@@ -113,7 +114,7 @@ def command(**options: Any) -> None:
         if log := answers[name].log.record():
             found["log"] = log
     hidden = {name: {"withheld": found.record()} for name, found in withheld.items()}
-    Result(
+    Output(
         f"{dataset.name}: what the predictions are worth",
         {
             "data": dataset.name,
@@ -233,52 +234,29 @@ class ExtraInputs:
 
 
 @dataclass(frozen=True)
-class ExtraFigures:
+class ExtraFigures(Result):
     """What was measured with the extra inputs.
 
     Attributes:
-        majority, person: how well people do.
-        consistency: of each solver, by its name.
-        gaps: of each solver, by its name: the gender gap by column and reading.
-        refused: solvers, by their names, that can have none, and why.
+        people_majority, people_single: how well people do.
+        switched: of each solver, by its name.
+        gender_gap: of each solver, by its name: the gender gap by column and reading.
+        gender_gap_refused: solvers, by their names, that can have none, and why.
     """
 
-    majority: HumanAccuracy | None = None
-    person: PersonAccuracy | None = None
-    consistency: Mapping[str, Consistency] = field(default_factory=dict)
-    gaps: Mapping[str, Mapping[str, GenderGap]] = field(default_factory=dict)
-    refused: Mapping[str, str] = field(default_factory=dict)
+    people_majority: HumanAccuracy | None = field(default=None, metadata=IF_ANY)
+    people_single: PersonAccuracy | None = field(default=None, metadata=IF_ANY)
+    switched: Mapping[str, Consistency] = field(default_factory=dict, metadata=IF_ANY)
+    gender_gap: Mapping[str, Mapping[str, GenderGap]] = field(default_factory=dict, metadata=IF_ANY)
+    gender_gap_refused: Mapping[str, str] = field(default_factory=dict, metadata=IF_ANY)
 
     def without(self, solvers: Collection[str]) -> ExtraFigures:
-        """Return it without what tells how well these solvers do."""
+        """Return it without the measurements of these solvers."""
         return replace(
             self,
-            consistency={n: of for n, of in self.consistency.items() if n not in solvers},
-            gaps={n: of for n, of in self.gaps.items() if n not in solvers},
+            switched={n: of for n, of in self.switched.items() if n not in solvers},
+            gender_gap={n: of for n, of in self.gender_gap.items() if n not in solvers},
         )
-
-    def record(self) -> dict[str, Any]:
-        """Return it as JSON can hold it; nothing of what was not asked for."""
-        record: dict[str, Any] = {}
-        if self.majority:
-            record["people_majority"] = asdict(self.majority)
-        if self.person:
-            record["people_single"] = {
-                **self.person.accuracy.record(),
-                "people": self.person.people,
-                "problems": self.person.problems,
-                "spread": self.person.spread,
-            }
-        if self.consistency:
-            record["switched"] = {name: c.record() for name, c in self.consistency.items()}
-        if self.gaps:
-            record["gender_gap"] = {
-                name: {what: gap.record() for what, gap in of.items()}
-                for name, of in self.gaps.items()
-            }
-        if self.refused:
-            record["gender_gap_refused"] = dict(self.refused)
-        return record
 
 
 def extra_figures(
@@ -393,8 +371,8 @@ def score_tables(
     yield from _groups(scores)
     if any(found.calibration for found in scores.values()):
         yield _calibration(scores)
-    if extra.consistency:
-        yield _switched(extra)
+    if extra.switched:
+        yield table("The options switched in the sentence", extra.switched, head="solver")
     yield from _gap_tables(extra)
 
 
@@ -417,11 +395,11 @@ def _main(
         row: list[report.Value] = [solver, *share(found.accuracy), probability(found.p_value)]
         rows.append([*row, *(_whole(found.twins) if twins else ())])
     empty: list[report.Value] = [None, None] if twins else []
-    if extra.majority:
-        people = extra.majority
+    if extra.people_majority:
+        people = extra.people_majority
         rows.append([MAJORITY, percent(people.accuracy), span(people.interval), None, *empty])
-    if extra.person:
-        rows.append([PERSON, *share(extra.person.accuracy), None, *empty])
+    if extra.people_single:
+        rows.append([PERSON, *share(extra.people_single.accuracy), None, *empty])
     problems = next(iter(counts.values()))
     title = f"{report.shown(name)}: {number_of(problems, 'problem')}"
     notes = []
@@ -454,7 +432,7 @@ def _main(
         notes.append(INVALID)
     if any(found.accuracy.ties for found in scores.values()):
         notes.append(TIES)
-    if extra.person and extra.person.people == 1:
+    if extra.people_single and extra.people_single.people == 1:
         notes.append("One person answered: that interval holds for other problems alone")
     notes += off_scores({solver: found.against_scores for solver, found in scores.items()})
     notes += log_notes
@@ -515,42 +493,22 @@ def _values(scores: Mapping[str, Score], field: str) -> dict[str, None]:
 
 
 def _calibration(scores: Mapping[str, Score]) -> report.Table:
-    rows: Rows = []
-    for solver, found in scores.items():
-        if found.calibration and found.margins:
-            own, margins = found.calibration, found.margins
-            rows.append(
-                [solver, percent(own.confidence), f"{own.ece:.3f}", f"{own.ece_null[2]:.3f}",
-                 f"{own.brier:.3f}", f"{own.log_loss:.2f}",
-                 None if margins.ranking is None else f"{margins.ranking:.2f}"]
-            )  # fmt: skip
-    return report.Table(
+    of_calibration = ("confidence", "ece", "ece_null", "brier", "log_loss")
+    return table(
         "Calibration of the softmax of the scores",
-        ["solver", "stated", "ECE", "null", "Brier", "log loss", "ranking"],
-        rows,
-        "ECE: calibration error; null: what 97.5 % of perfectly calibrated solvers stay "
+        {solver: found for solver, found in scores.items() if found.calibration},
+        [*(f"calibration.{name}" for name in of_calibration), "margins.ranking"],
+        head="solver",
+        note="ECE: calibration error; null: what 97.5 % of perfectly calibrated solvers stay "
         "below. Ranking: how often a right answer leads by more than a wrong one.",
     )
 
 
-def _switched(extra: ExtraFigures) -> report.Table:
-    rows: Rows = [
-        [solver, found.consistent.n, *share(found.consistent), rate(found.original),
-         rate(found.switched), percent(found.both.value)]
-        for solver, found in extra.consistency.items()
-    ]  # fmt: skip
-    return report.Table(
-        "The options switched in the sentence",
-        ["solver", "problems", "consistent", "95 %", "before", "switched", "both right"],
-        rows,
-    )
-
-
 def _gap_tables(extra: ExtraFigures) -> Iterator[report.Table]:
-    for what in dict.fromkeys(what for of in extra.gaps.values() for what in of):
+    for what in dict.fromkeys(what for of in extra.gender_gap.values() for what in of):
         rows: Rows = []
         sizes: dict[str, str] = {}
-        for solver, of in extra.gaps.items():
+        for solver, of in extra.gender_gap.items():
             female, male = of[what].female, of[what].male
             sizes[solver] = f"{female.plain.n}, {male.plain.n} / {female.gotcha.n}, {male.gotcha.n}"
             rows.append([solver, "no", _points(female.plain), _points(male.plain),
@@ -571,8 +529,8 @@ def _gap_tables(extra: ExtraFigures) -> Iterator[report.Table]:
 
 def _gap_notes(extra: ExtraFigures, what: str) -> str:
     """Return of which solvers there is no gap, and what is to be known of the others'."""
-    notes = list(extra.refused.items())
-    for name, of in extra.gaps.items():
+    notes = list(extra.gender_gap_refused.items())
+    for name, of in extra.gender_gap.items():
         notes += [(name, note) for note in (of[what].of_pronoun, of[what].note) if note]
     return "".join(f"{report.shown(name)}: {note}. " for name, note in notes)
 
@@ -589,11 +547,11 @@ def _drawn(scores: Mapping[str, Score], extra: ExtraFigures) -> list[report.Draw
     ]
     if not rows:
         return []
-    if extra.majority:
-        people = extra.majority
+    if extra.people_majority:
+        people = extra.people_majority
         rows.append(report.Measured(MAJORITY, people.accuracy, *people.interval, marked=True))
-    if extra.person:
-        one = extra.person.accuracy
+    if extra.people_single:
+        one = extra.people_single.accuracy
         rows.append(report.Measured(PERSON, one.value, *one.interval, marked=True))
     chance = next(iter(scores.values())).accuracy.chance
     return [

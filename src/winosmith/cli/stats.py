@@ -9,12 +9,13 @@ import click
 
 from winosmith import metrics, report
 from winosmith.cli import _options
-from winosmith.cli._printing import Result, Rows
+from winosmith.cli._printing import Output, Rows
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError
 from winosmith.metrics import ClaimStatistics, LineageStatistics, Statistics
 from winosmith.problem import Claim, Problem
 from winosmith.report import fixed, percent, shown
+from winosmith.results import table
 from winosmith.text import number_of
 
 
@@ -84,13 +85,13 @@ def _counts(found: Statistics | ClaimStatistics) -> Rows:
     ]
 
 
-def _of_claims(name: str, found: ClaimStatistics) -> Result:
+def _of_claims(name: str, found: ClaimStatistics) -> Output:
     """Return what is told of true-or-false claims."""
     words = ("true", "false", "withheld")
     counts = found.true, found.false, found.withheld
     holds = [f"{word}: {n:,}" for word, n in zip(words, counts, strict=True) if n]
     rows: Rows = [["claims", f"{found.claims:,}"], *_counts(found), ["they hold", ", ".join(holds)]]
-    return Result(
+    return Output(
         f"{name}: counted",
         {"data": name, **found.record()},
         [report.Section("Counts", [report.Table(shown(name), ["", ""], rows), *_table5(found)])],
@@ -98,11 +99,11 @@ def _of_claims(name: str, found: ClaimStatistics) -> Result:
     )
 
 
-def _of_problems(dataset: Dataset, seed: int) -> Result:
+def _of_problems(dataset: Dataset, seed: int) -> Output:
     """Return what is told of problems: counts, copies, families, fields that give answers away."""
     found, families = metrics.statistics(dataset, seed), metrics.lineage_statistics(dataset)
     pairs, advice = _options.unmarked_twins(dataset)
-    return Result(
+    return Output(
         f"{dataset.name}: counted",
         {
             "data": dataset.name,
@@ -141,7 +142,6 @@ def _rows(found: Statistics) -> Rows:
     more = f", {found.comparisons:,} comparisons" if found.comparisons > found.problems else ""
     marked, labelled = found.associative
     blanks = found.problems - found.questions
-    share = percent(missing / max(1, blanks))
     by_options = [f"{n} in {number_of(of, 'problem')}" for n, of in found.options.items()]
     rows: Rows = [
         ["problems", f"{found.problems:,}{more}"],
@@ -156,7 +156,12 @@ def _rows(found: Statistics) -> Rows:
         rows.insert(1, ["questions", f"{found.questions:,}, which have no blank"])
     if blanks or not found.questions:
         example = f", as {found.missing_options[0]}" if missing else ""
-        rows.append(["option missing", f"{number_of(missing, 'problem')} ({share}){example}"])
+        rows.append(
+            [
+                "option missing",
+                f"{number_of(missing, 'problem')} ({percent(found.missing_share)}){example}",
+            ]
+        )
     if labelled:
         told = f"{marked:,} of {labelled:,} ({percent(marked / labelled)})"
         rows.append(["associative", told])
@@ -167,10 +172,10 @@ def _lineages(found: LineageStatistics, uncounted: int) -> Iterator[report.Block
     """Yield the families and their three depths, and why those of one problem differ."""
     families = number_of(found.families, "family", "families")
     unvalidated = f", {found.unvalidated:,} of them unvalidated" if found.unvalidated else ""
-    yield report.Table(
+    yield table(
         f"{number_of(found.perturbed, 'perturbed problem')} in {families}{unvalidated}",
-        ["depth", "known", "mean", "greatest", "as edit depth"],
-        [[name, of.known, of.mean, of.greatest, of.equal] for name, of in found.depths.items()],
+        found.depths,
+        head="depth",
     )
     if found.example is not None:
         yield report.Text([f"The depths of {shown(found.example)!r} differ most:"])

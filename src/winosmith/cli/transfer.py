@@ -16,7 +16,7 @@ from click.core import ParameterSource
 from winosmith.cli import solve as solve_command
 from winosmith.cli._options import FILE, format_option, how_read, json_option, read_train
 from winosmith.cli._predictions import overlaps, trained_option
-from winosmith.cli._printing import Result, echo, progress, say
+from winosmith.cli._printing import Output, echo, progress, say
 from winosmith.cli._solvers import OPTIONS, check_options, made, sees
 from winosmith.cli.score import women_by_occupation
 from winosmith.errors import DataError, InputError
@@ -360,11 +360,11 @@ def record(found: Found, withheld: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _result(found: Found, withheld: Mapping[str, str]) -> Result:
+def _result(found: Found, withheld: Mapping[str, str]) -> Output:
     """Return a table for each data set, with the user's rows marked, and what to know of them."""
     from winosmith import study
 
-    return Result(
+    return Output(
         "Transfer",
         record(found, withheld),
         study.transfer_sections(found, tuple(withheld.values())),

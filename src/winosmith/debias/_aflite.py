@@ -33,6 +33,7 @@ from winosmith.debias._solver import Start
 from winosmith.errors import DataError, InputError, OutputError
 from winosmith.outputs import write_aside
 from winosmith.records import parsed
+from winosmith.results import HIDDEN, Result, computed
 
 Stopped = Literal["train size", "cutoff", "one class", "target size"]
 """Why AFLite stopped: no more rows than the training size were left (Algorithm 1, line 2), fewer
@@ -41,7 +42,7 @@ reached (only then)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Phase:
+class Phase(Result):
     """What happened in one filtering phase.
 
     Attributes:
@@ -85,19 +86,11 @@ class Phase:
     passes: int
     chance: Null | None
     by_chance: float | None
-    seconds: float = field(compare=False)
-
-    def record(self) -> dict[str, Any]:
-        """Return the phase as JSON can hold it, without the seconds."""
-        record = asdict(self)
-        del record["seconds"]
-        if self.chance is not None:
-            record["chance"]["draws"] = list(self.chance.draws)
-        return {**record, "histogram": list(self.histogram)}
+    seconds: float = field(compare=False, metadata=HIDDEN)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AfliteResult:
+class AfliteResult(Result):
     """What AFLite kept and removed.
 
     Attributes:
@@ -112,12 +105,14 @@ class AfliteResult:
         parameters: everything that the result depends on beside the arrays.
     """
 
-    kept: NDArray[np.intp]
-    removed: tuple[NDArray[np.intp], ...]
+    kept: NDArray[np.intp] = field(metadata={"json": len})
+    removed: tuple[NDArray[np.intp], ...] = field(
+        metadata={"json": lambda phases: sum(map(len, phases))}
+    )
     phases: tuple[Phase, ...]
-    scores: NDArray[np.float64]
-    votes: NDArray[np.int32]
-    removed_in: NDArray[np.int32]
+    scores: NDArray[np.float64] = field(metadata=HIDDEN)
+    votes: NDArray[np.int32] = field(metadata=HIDDEN)
+    removed_in: NDArray[np.int32] = field(metadata=HIDDEN)
     stopped: Stopped
     parameters: Mapping[str, Any]
 
@@ -138,6 +133,7 @@ class AfliteResult:
         return sum(phase.seconds for phase in self.phases)
 
     @property
+    @computed()
     def by_chance(self) -> float | None:
         """About how many of the rows removed went by chance; None without a null.
 
@@ -146,17 +142,11 @@ class AfliteResult:
         known = [phase.by_chance for phase in self.phases if phase.by_chance is not None]
         return sum(known) if known else None
 
-    def record(self) -> dict[str, Any]:
-        """Return everything but the rows as JSON can hold it; the same for the same run."""
-        return {
-            "parameters": dict(self.parameters),
-            "stopped": self.stopped,
-            "rows": len(self.scores),
-            "kept": len(self.kept),
-            "removed": len(self.scores) - len(self.kept),
-            "by_chance": self.by_chance,
-            "phases": [phase.record() for phase in self.phases],
-        }
+    @property
+    @computed()
+    def rows(self) -> int:
+        """The number of rows of the input."""
+        return len(self.scores)
 
 
 def aflite(

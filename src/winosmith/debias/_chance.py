@@ -20,7 +20,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -37,7 +37,7 @@ from winosmith.debias._rows import (
 from winosmith.debias._selection import Counts, Selection, at_threshold, pooled, scores
 from winosmith.errors import InputError
 from winosmith.metrics import null_interval, null_interval_label
-from winosmith.records import Recorded
+from winosmith.results import Result, computed
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +273,7 @@ another machine in an encoder."""
 
 
 @dataclass(frozen=True, slots=True)
-class Again(Recorded):
+class Again(Result):
     """Of the problems that a filter removed, how many another run of it removes too.
 
     Attributes:
@@ -282,18 +282,18 @@ class Again(Recorded):
         both: those that both removed.
     """
 
-    _computed: ClassVar = ("share", "jaccard")
-
     removed: int
     other: int
     both: int
 
     @property
+    @computed()
     def share(self) -> float | None:
         """The share of the removed that the other run removes too, 0–1; None without any."""
         return self.both / self.removed if self.removed else None
 
     @property
+    @computed()
     def jaccard(self) -> float | None:
         """Those that both removed over those that either did, 0–1; None when neither did."""
         either = self.removed + self.other - self.both
@@ -312,7 +312,7 @@ def again(kept: ArrayLike, other: ArrayLike, rows: int) -> Again:
         InputError: a row that there is not.
 
     >>> again([0, 1], [0, 2], 5)
-    Again(removed=3, other=3, both=2)
+    Again(share=0.6667, jaccard=0.5, removed=3, other=3, both=2)
     """
     gone = np.ones((2, rows), np.bool_)
     for run, left in enumerate((kept, other)):

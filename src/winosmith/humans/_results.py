@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -32,8 +32,9 @@ from winosmith.humans._tally import (
 )
 from winosmith.metrics import Proportion, Reliability
 from winosmith.problem import MAX_OPTIONS, Problem
-from winosmith.records import Recorded
+from winosmith.report import percent
 from winosmith.response import Response
+from winosmith.results import HIDDEN, Result, computed, shown
 
 Sheets = Mapping[str, tuple[str, ...]]
 """Subject → the problems in the order in which they were asked."""
@@ -61,8 +62,14 @@ class Halves:
         ]
 
 
+def _remarks(said: Sequence[tuple[str, Remark]]) -> list[dict[str, Any]]:
+    return [
+        {"subject": who, "problem": remark.problem, "text": remark.text} for who, remark in said
+    ]
+
+
 @dataclass(frozen=True)
-class Results:
+class Results(Result):
     """All tests of a round.
 
     Attributes:
@@ -76,16 +83,18 @@ class Results:
     tests: tuple[TestResult, ...]
     halves: Halves
     pace: Sequence[Pace]
-    recognised: tuple[tuple[str, Remark], ...]
-    words: tuple[tuple[str, Remark], ...]
+    recognised: tuple[tuple[str, Remark], ...] = field(metadata={"json": _remarks})
+    words: tuple[tuple[str, Remark], ...] = field(metadata={"json": _remarks})
     subjects: int
 
     @property
+    @computed()
     def right(self) -> int:
         """Intended answers over all tests."""
         return int(sum(test.share.right for test in self.tests))
 
     @property
+    @computed()
     def answers(self) -> int:
         """Questions asked over all tests, times the people who were asked."""
         return sum(test.share.n for test in self.tests)
@@ -94,23 +103,6 @@ class Results:
     def flagged(self) -> tuple[ItemRow, ...]:
         """The badly built items of all tests: fewer than half gave the intended answer."""
         return tuple(item for test in self.tests for item in test.items if item.flagged)
-
-    def record(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
-        return {
-            "subjects": self.subjects,
-            "right": self.right,
-            "answers": self.answers,
-            "tests": [test.record() for test in self.tests],
-            "halves": self.halves.record(),
-            "pace": [pace.record() for pace in self.pace],
-            "recognised": [_remark(who, remark) for who, remark in self.recognised],
-            "words": [_remark(who, remark) for who, remark in self.words],
-        }
-
-
-def _remark(who: str, remark: Remark) -> dict[str, Any]:
-    return {"subject": who, "problem": remark.problem, "text": remark.text}
 
 
 def results(
@@ -253,7 +245,7 @@ def _times(
 
 
 @dataclass(frozen=True)
-class TestResult(Recorded):
+class TestResult(Result):
     """One test and everybody who took it.
 
     Attributes:
@@ -271,9 +263,6 @@ class TestResult(Recorded):
         course: from the first question to the last; None for a single question.
     """
 
-    _computed: ClassVar = ("above_chance", "same", "ambiguous", "levels")
-    _hidden: ClassVar = ("histogram",)
-
     __test__ = False  # pytest: a result, not a test
 
     name: str
@@ -281,7 +270,7 @@ class TestResult(Recorded):
     items: tuple[ItemRow, ...]
     share: Proportion
     deviation: float | None
-    histogram: Mapping[Level, int]
+    histogram: Mapping[Level, int] = field(metadata={"json": levels_record})
     chance: Chance
     groups: Groups | None
     without: Without | None
@@ -290,24 +279,22 @@ class TestResult(Recorded):
     course: Course | None
 
     @property
+    @computed()
     def above_chance(self) -> float:
         """How far the share is above guessing, of the way from guessing to 1."""
         return (self.share.value - self.chance.share) / (1 - self.chance.share)
 
     @property
+    @computed()
     def same(self) -> float:
         """The share of answers that were the most frequent one of their item, 0–1."""
         return sum(item.same for item in self.items) / sum(item.asked for item in self.items)
 
     @property
+    @computed()
     def ambiguous(self) -> int:
         """How many answers are X."""
         return sum(item.ambiguous for item in self.items)
-
-    @property
-    def levels(self) -> list[dict[str, int]]:
-        """The histogram as JSON can hold it."""
-        return levels_record(self.histogram)
 
 
 def result_of_test(
@@ -418,7 +405,7 @@ def _item(
 
 
 @dataclass(frozen=True, slots=True)
-class SubjectRow(Recorded):
+class SubjectRow(Result):
     """How one subject did on one test.
 
     Attributes:
@@ -430,22 +417,22 @@ class SubjectRow(Recorded):
         native: whether English is their first language; None when not declared.
     """
 
-    _computed: ClassVar = ("share",)
-    subject: str
-    right: int
-    asked: int
-    ambiguous: int
-    empty: int
-    native: bool | None
+    subject: str = field(metadata=shown("subject"))
+    right: int = field(metadata=shown("right"))
+    asked: int = field(metadata=shown("of"))
+    ambiguous: int = field(metadata=shown("X"))
+    empty: int = field(metadata=shown("empty"))
+    native: bool | None = field(metadata=shown("native"))
 
     @property
+    @computed(**shown("score", percent))
     def share(self) -> float:
         """The share right, 0–1."""
         return self.right / self.asked
 
 
 @dataclass(frozen=True, slots=True)
-class ItemRow(Recorded):
+class ItemRow(Result):
     """How people did on one item.
 
     Attributes:
@@ -458,23 +445,22 @@ class ItemRow(Recorded):
         asked: how many were asked.
     """
 
-    _computed: ClassVar = ("right", "same", "flagged", "reading")
-    _hidden: ClassVar = ("row", "options", "answer")
-
-    row: int
-    problem: str
-    options: tuple[str, ...]
-    answer: int
+    row: int = field(metadata=HIDDEN)
+    problem: str = field(metadata=shown("item"))
+    options: tuple[str, ...] = field(metadata=HIDDEN)
+    answer: int = field(metadata=HIDDEN)
     choices: Sequence[int]
-    ambiguous: int
-    asked: int
+    ambiguous: int = field(metadata=shown("X"))
+    asked: int = field(metadata=shown("of"))
 
     @property
+    @computed(**shown("intended"))
     def right(self) -> int:
         """How many gave the intended answer."""
         return self.choices[self.answer]
 
     @property
+    @computed(**shown("same"))
     def same(self) -> int:
         """How many gave the most frequent answer, intended or not; X is one, too."""
         return max(*self.choices, self.ambiguous)
@@ -488,11 +474,13 @@ class ItemRow(Recorded):
         return list(self.choices).index(ranked[0])
 
     @property
+    @computed()
     def flagged(self) -> bool:
         """Whether it is badly built: fewer than half gave the intended answer (section 4.2)."""
         return 2 * self.right < self.asked
 
     @property
+    @computed(**shown("people read", lambda reading: reading or None))
     def reading(self) -> str:
         """What people read instead of the intended answer, in words; empty where nothing is."""
         if self.majority == self.answer:

@@ -34,6 +34,7 @@ from winosmith.metrics import Proportion, clusters
 from winosmith.problem import Extra, Problem
 from winosmith.report import percent
 from winosmith.response import Response
+from winosmith.results import Result
 
 Floats = npt.NDArray[np.float64]
 Chosen = npt.NDArray[np.bool_]
@@ -451,7 +452,7 @@ FEWEST = 4
 
 
 @dataclass(frozen=True, slots=True)
-class CrossFit:
+class CrossFit(Result):
     """The agreement of people who had no part in the choice.
 
     Attributes:
@@ -463,19 +464,10 @@ class CrossFit:
             choice hangs on who was asked.
     """
 
-    agreement: Proportion
+    agreement: Proportion = field(metadata={"json": "flat"})
     folds: int
     sizes: tuple[int, ...]
     kept: float
-
-    def record(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
-        return {
-            **self.agreement.record(),
-            "folds": self.folds,
-            "sizes": list(self.sizes),
-            "kept": self.kept,
-        }
 
 
 def cross_fit(

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import combinations
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,8 @@ import numpy.typing as npt
 from winosmith.errors import DataError, FormatError
 from winosmith.humans._answers import Noted, Sitting
 from winosmith.humans._tally import Level, histogram_of, levels_record
-from winosmith.records import Recorded, json_lines, read_text
+from winosmith.records import json_lines, read_text
+from winosmith.results import Result, computed
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,7 +319,7 @@ _DRAWS = 9_999
 
 
 @dataclass(frozen=True, slots=True)
-class Groups(Recorded):
+class Groups(Result):
     """Two groups of subjects on one test.
 
     Attributes:
@@ -330,7 +331,6 @@ class Groups(Recorded):
         interval: of the difference, 95 %, by Welch; None as `welch`.
     """
 
-    _computed: ClassVar = ("difference", "caution")
     native: int
     others: int
     means: tuple[float, float]
@@ -339,11 +339,13 @@ class Groups(Recorded):
     interval: tuple[float, float] | None
 
     @property
+    @computed()
     def difference(self) -> float:
         """By how much natives score higher."""
         return self.means[0] - self.means[1]
 
     @property
+    @computed()
     def caution(self) -> str:
         """What small groups can't tell; empty for groups of 10 or more."""
         if min(self.native, self.others) >= FEW:
@@ -417,7 +419,7 @@ def _welch(a: Floats, b: Floats) -> tuple[float | None, tuple[float, float] | No
 
 
 @dataclass(frozen=True, slots=True)
-class Without(Recorded):
+class Without(Result):
     """The same test without its weakest subjects.
 
     Attributes:
@@ -429,19 +431,11 @@ class Without(Recorded):
             that only the weakest were asked are not counted.
     """
 
-    _computed: ClassVar = ("levels",)
-    _hidden: ClassVar = ("histogram",)
-
     left_out: tuple[str, ...]
     subjects: int
     mean: float
     groups: Groups | None
-    histogram: Mapping[Level, int]
-
-    @property
-    def levels(self) -> list[dict[str, int]]:
-        """The histogram as JSON can hold it."""
-        return levels_record(self.histogram)
+    histogram: Mapping[Level, int] = field(metadata={"json": levels_record})
 
 
 def without_weakest(

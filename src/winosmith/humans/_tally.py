@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -20,8 +20,8 @@ from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.metrics import Proportion, crossed_proportion, possible_counts
 from winosmith.problem import MAX_OPTIONS
-from winosmith.records import Recorded
 from winosmith.response import Response
+from winosmith.results import Result, recorded, shown
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -296,17 +296,10 @@ class Course:
                 {"first": first, "last": last, **share.record(), "seconds": seconds}
                 for (first, last, share), seconds in zip(self.parts, self.seconds, strict=True)
             ],
-            "right": _slope_record(self.right),
-            "seconds": _slope_record(self.time),
+            "right": recorded(self.right),
+            "seconds": recorded(self.time),
             "items_set_aside": self.adjusted,
         }
-
-
-def _slope_record(slope: Slope | None) -> dict[str, Any] | None:
-    if slope is None:
-        return None
-    interval = None if slope.interval is None else list(slope.interval)
-    return {"change": slope.change, "interval": interval, "subjects": slope.subjects}
 
 
 def course(
@@ -424,7 +417,7 @@ def _slope(values: Floats, along: Floats, there: npt.NDArray[np.bool_]) -> Slope
 
 
 @dataclass(frozen=True, slots=True)
-class Pace(Recorded):
+class Pace(Result):
     """How long a subject took a question.
 
     Attributes:
@@ -435,11 +428,11 @@ class Pace(Recorded):
         odd: "fast" (half the median or less), "slow" (twice it or more), or "".
     """
 
-    subject: str
-    seconds: float
-    questions: int
-    times_median: float
-    odd: str
+    subject: str = field(metadata=shown("subject"))
+    seconds: float = field(metadata=shown("seconds", ".1f"))
+    questions: int = field(metadata=shown("questions"))
+    times_median: float = field(metadata=shown("times the median", ".2f"))
+    odd: str = field(metadata=shown("pace", lambda odd: odd or None))
 
 
 def paces(taken: Mapping[str, tuple[float, int]]) -> Sequence[Pace]:

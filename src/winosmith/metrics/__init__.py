@@ -33,6 +33,7 @@ from winosmith.metrics._curve import (
     LearningCurve,
     area_under_curve,
     learning_curve,
+    size_or_never,
 )
 from winosmith.metrics._depth import (
     DepthKind,
@@ -44,7 +45,6 @@ from winosmith.metrics._depth import (
     edit_kinds,
     error_depth,
 )
-from winosmith.metrics._draws import nth_greatest, null_interval, null_interval_label
 from winosmith.metrics._gate import parsed_rules, regressions
 from winosmith.metrics._graded import Carried, Graded, carried, clusters, columns, grade
 from winosmith.metrics._leaks import LEAST_GROUPS, Leak, Overlap, leaks, overlap, overlap_sentences
@@ -75,9 +75,13 @@ from winosmith.metrics._proportion import (
     bootstrap_interval,
     counted,
     crossed_proportion,
+    nth_greatest,
+    null_interval,
+    null_interval_label,
     possible_counts,
     possible_sums,
     proportion,
+    rate,
     wilson_interval,
 )
 from winosmith.metrics._score import (
@@ -233,8 +237,10 @@ __all__ = [
     "possible_counts",
     "possible_sums",
     "proportion",
+    "rate",
     "regressions",
     "score",
+    "size_or_never",
     "stability",
     "stability_drawings",
     "statistics",

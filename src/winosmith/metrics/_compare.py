@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import combinations
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from winosmith import report
 from winosmith.blocks import copies
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, SameInputError
@@ -21,18 +23,20 @@ from winosmith.metrics._graded import Graded, columns_with, seen_by
 from winosmith.metrics._proportion import (
     DRAWS,
     IN_HALVES,
+    SIZE,
     Proportion,
     cluster_totals,
     counted,
     joining,
     percentiles,
     proportion,
+    rate,
     resampled,
 )
 from winosmith.prediction import Prediction
 from winosmith.problem import MAX_OPTIONS, Scalar
-from winosmith.records import Recorded
-from winosmith.report import Signature, sign
+from winosmith.report import Signature, fixed, percent, points, points_span, probability, sign
+from winosmith.results import Result, computed, shown
 from winosmith.seen import inputs
 
 Tested = TypeVar("Tested", "Pair", "AgainstRoot")
@@ -45,8 +49,12 @@ CREDITS = math.lcm(*range(1, MAX_OPTIONS + 1))
 """Every credit, and every difference of two, is a whole number of its parts."""
 
 
+COUNT = ",.7g"
+"""The format of a count, of which a tie leaves a part: 57.5."""
+
+
 @dataclass(frozen=True, slots=True)
-class Pair(Recorded):
+class Pair(Result):
     """Two solvers on the same problems.
 
     Attributes:
@@ -63,22 +71,22 @@ class Pair(Recorded):
         agreement: how often they choose the same option.
     """
 
-    first: str
-    second: str
-    both: float
-    only_first: float
-    only_second: float
-    neither: float
-    difference: float
-    interval: tuple[float, float]
-    mcnemar: float
-    p_value: float
-    adjusted: float
+    first: str = field(metadata=shown("1st solver"))
+    second: str = field(metadata=shown("2nd solver"))
+    both: float = field(metadata=shown("both right", COUNT))
+    only_first: float = field(metadata=shown("1st", COUNT))
+    only_second: float = field(metadata=shown("2nd", COUNT))
+    neither: float = field(metadata=shown("both wrong", COUNT))
+    difference: float = field(metadata=shown("points", points))
+    interval: tuple[float, float] = field(metadata=shown("95 %", points_span))
+    mcnemar: float = field(metadata=shown("McNemar", probability))
+    p_value: float = field(metadata=shown("p", probability))
+    adjusted: float = field(metadata=shown("Holm", probability))
     agreement: Agreement
 
 
 @dataclass(frozen=True)
-class Comparison(Recorded):
+class Comparison(Result):
     """Two solvers or more on the same problems.
 
     Attributes:
@@ -312,7 +320,7 @@ def _adjusted(found: Sequence[Tested]) -> tuple[Tested, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
+class Agreement(Result):
     """How much two sets of predictions agree.
 
     Attributes:
@@ -330,11 +338,14 @@ class Agreement:
 
     equal: float
     n: int
-    kappa: float
-    kappa_interval: tuple[float, float]
-    same_wrong: float
+    kappa: float = field(metadata=shown("kappa", partial(report.shown, form=".2f")))
+    kappa_interval: tuple[float, float] = field(
+        metadata=shown("95 %", lambda ends: " to ".join(report.shown(end, ".2f") for end in ends))
+    )
+    same_wrong: float = field(metadata=shown("alike", COUNT))
 
     @property
+    @computed(**shown("same", percent, json=False))
     def share(self) -> float:
         """The share of problems with the same choice, 0–1."""
         return self.equal / self.n
@@ -379,7 +390,7 @@ def probability_same(first: Prediction, second: Prediction) -> float:
 
 
 @dataclass(frozen=True)
-class Forgetting(Recorded):
+class Forgetting(Result):
     """Accuracy on one data set before and after further training (EvoGrad, table 4).
 
     Attributes:
@@ -442,8 +453,12 @@ Pairs = list[tuple[int, int]]
 """The rows of a perturbed problem and of its root."""
 
 
+def _in_percent(found: Proportion) -> str:
+    return rate(found).replace(" %", "", 1)
+
+
 @dataclass(frozen=True, slots=True)
-class AgainstRoot(Recorded):
+class AgainstRoot(Result):
     """A solver on perturbed problems of one kind, and on their roots.
 
     Attributes:
@@ -465,17 +480,17 @@ class AgainstRoot(Recorded):
             saw. Where its file does not tell, those that are the same with their pronouns.
     """
 
-    value: str
-    accuracy: Proportion
+    value: str = field(metadata=shown("value"))
+    accuracy: Proportion = field(metadata=shown("n", SIZE, ("right", _in_percent)))
     roots: Proportion
-    difference: float
-    interval: tuple[float, float]
+    difference: float = field(metadata=shown("points", points))
+    interval: tuple[float, float] = field(metadata=shown("95 %", points_span))
     lost: float
     won: float
-    mcnemar: float
+    mcnemar: float = field(metadata=shown("McNemar", probability))
     p_value: float
-    adjusted: float
-    consistent: Proportion
+    adjusted: float = field(metadata=shown("Holm", probability))
+    consistent: Proportion = field(metadata=shown("same", lambda found: fixed(100 * found.value)))
     kept: Proportion | None
     unchanged: int = 0
 

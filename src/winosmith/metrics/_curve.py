@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from winosmith.errors import DataError
-from winosmith.records import Recorded
+from winosmith.report import fixed, percent, short_size
+from winosmith.results import HIDDEN, Result, computed, shown
 
 Floats = npt.NDArray[np.float64]
 Take = Literal["best", "mean"]
 
 
 @dataclass(frozen=True, slots=True)
-class CurvePoint(Recorded):
+class CurvePoint(Result):
     """The runs of one training size.
 
     Attributes:
@@ -27,25 +28,25 @@ class CurvePoint(Recorded):
         taken: the one that the curve goes through.
     """
 
-    _computed: ClassVar = ("mean", "spread")
-
-    size: int
-    accuracies: tuple[float, ...]
-    taken: float
+    size: int = field(metadata=shown("size"))
+    accuracies: tuple[float, ...] = field(metadata=shown("runs", len))
+    taken: float = field(metadata=shown("taken", percent))
 
     @property
+    @computed(**shown("mean", percent))
     def mean(self) -> float:
         """The mean over the runs, 0–1."""
         return float(np.mean(self.accuracies))
 
     @property
+    @computed(**shown("sd", lambda spread: fixed(100 * spread)))
     def spread(self) -> float | None:
         """The standard deviation of the runs (n − 1); None for a single one."""
         return float(np.std(self.accuracies, ddof=1)) if len(self.accuracies) > 1 else None
 
 
 @dataclass(frozen=True)
-class LearningCurve(Recorded):
+class LearningCurve(Result):
     """A learning curve and its continuations.
 
     Attributes:
@@ -128,8 +129,13 @@ FARTHEST = 40.0
 """log2 of the largest size that is looked at: 10^12 problems. Beyond it is "never"."""
 
 
+def size_or_never(size: float | None) -> str:
+    """Return a training size as tables print it."""
+    return "never" if size is None else short_size(size)
+
+
 @dataclass(frozen=True, slots=True)
-class Extrapolation(Recorded):
+class Extrapolation(Result):
     """How one form continues the curve.
 
     Attributes:
@@ -145,10 +151,14 @@ class Extrapolation(Recorded):
     """
 
     form: Form
-    parameters: tuple[float, ...]
-    error: float
+    parameters: tuple[float, ...] = field(
+        metadata=shown("parameters", lambda fitted: ", ".join(f"{one:.4g}" for one in fitted))
+    )
+    error: float = field(metadata=shown("residual", lambda error: fixed(100 * error)))
     reaches: float | None
-    interval: tuple[float | None, float | None]
+    interval: tuple[float | None, float | None] = field(
+        metadata=shown("95 %", lambda ends: " to ".join(map(size_or_never, ends)))
+    )
     last: float | None
 
     def at(self, sizes: npt.ArrayLike) -> Floats:
@@ -230,7 +240,7 @@ def _first_size(x: Floats, values: Floats, level: float) -> float | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Form(Recorded):
+class Form(Result):
     """One way to continue a learning curve.
 
     Attributes:
@@ -241,13 +251,11 @@ class Form(Recorded):
         parameters: how many there are.
     """
 
-    _hidden: ClassVar = ("curve", "start", "parameters")
-
-    name: str
-    formula: str
-    curve: Callable[..., Floats]
-    start: Callable[[Floats, Floats], list[float]]
-    parameters: int
+    name: str = field(metadata=shown("form"))
+    formula: str = field(metadata=shown("formula"))
+    curve: Callable[..., Floats] = field(metadata=HIDDEN)
+    start: Callable[[Floats, Floats], list[float]] = field(metadata=HIDDEN)
+    parameters: int = field(metadata=HIDDEN)
 
 
 def _line(x: Floats, y: Floats) -> list[float]:

@@ -14,18 +14,18 @@ from rapidfuzz.distance import Levenshtein
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.lineage import Depths, depths
-from winosmith.metrics._draws import null_interval
 from winosmith.metrics._graded import Graded
 from winosmith.metrics._proportion import (
     Proportion,
     cluster_totals,
     counted,
+    null_interval,
     percentiles,
     proportion,
     resampled,
 )
 from winosmith.problem import BLANK, Problem
-from winosmith.records import Recorded
+from winosmith.results import Result
 from winosmith.text import tokens
 
 DepthKind = Literal["declared", "lineage", "edit"]
@@ -304,7 +304,7 @@ class DepthNull:
 
 
 @dataclass(frozen=True, slots=True)
-class ErrorDepth(Recorded):
+class ErrorDepth(Result):
     """One error depth.
 
     Attributes:
@@ -459,7 +459,7 @@ Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
-class EditKind(Recorded):
+class EditKind(Result):
     """One kind of token edit, such as a noun put in (`+NN`) or taken out (`-NN`).
 
     Attributes:
@@ -483,7 +483,7 @@ class EditKind(Recorded):
 
 
 @dataclass(frozen=True)
-class EditKinds(Recorded):
+class EditKinds(Result):
     """How a solver's errors fall on the kinds of edits.
 
     Attributes:

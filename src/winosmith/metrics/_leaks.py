@@ -10,7 +10,7 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 import numpy as np
@@ -21,8 +21,8 @@ from winosmith.dataset import Dataset
 from winosmith.metrics._graded import clusters, columns
 from winosmith.problem import Problem, Scalar
 from winosmith.published import Contents, traces
-from winosmith.records import Recorded
 from winosmith.report import percent, shown
+from winosmith.results import HIDDEN, Result, computed
 
 Ints = NDArray[np.intp]
 Tell = tuple[str, Sequence[Hashable]]
@@ -40,7 +40,7 @@ LEAST_GROUPS = 30
 
 
 @dataclass(frozen=True, slots=True)
-class Leak(Recorded):
+class Leak(Result):
     """A field that gives the answer away.
 
     Attributes:
@@ -107,14 +107,14 @@ def leaks(
     tried = 1
     found: dict[str, list[Leak]] = {"options": list(_skew(dataset))}
     seen: dict[str, None] = {}
-    for field, sign, of in _all_tells(dataset):
+    for name, sign, of in _all_tells(dataset):
         tried += 1
-        if field not in seen:
+        if name not in seen:
             tell(len(seen))
-        seen[field] = None
-        leak = _leak(field, sign, [of[row] for row in rows], answers, groups, folds)
+        seen[name] = None
+        leak = _leak(name, sign, [of[row] for row in rows], answers, groups, folds)
         if leak is not None and leak.accuracy >= leak.chance + FLOOR:
-            found.setdefault(field, []).append(leak)
+            found.setdefault(name, []).append(leak)
     telling = ([leak for leak in of if leak.p_value * tried < ALPHA] for of in found.values())
     return tuple(max(of, key=_gain) for of in telling if of)
 
@@ -126,9 +126,9 @@ def _gain(leak: Leak) -> float:
 def _all_tells(dataset: Dataset) -> Iterator[tuple[str, str, Sequence[Hashable]]]:
     for tell, of in _tells_of_options(dataset):
         yield "options", tell, of
-    for field, values in columns(dataset):
+    for name, values in columns(dataset):
         for tell, of in _tells(values, dataset):
-            yield field, tell, of
+            yield name, tell, of
 
 
 def _skew(dataset: Dataset) -> Iterator[Leak]:
@@ -375,7 +375,7 @@ def _blocks(values: Sequence[Any]) -> list[int | None]:
 
 
 @dataclass(frozen=True, slots=True)
-class Overlap:
+class Overlap(Result):
     """What a test set may share with what a solver was trained on.
 
     Attributes:
@@ -385,29 +385,27 @@ class Overlap:
             test there is unknown.
     """
 
-    rows: Mapping[int, str]
+    rows: Mapping[int, str] = field(metadata=HIDDEN)
     n: int
     unknown: tuple[str, ...] = ()
 
     @property
+    @computed()
     def withheld(self) -> bool:
         """Whether an accuracy would be measured on what may have been seen: it is shown as "—"."""
         return bool(self.rows)
 
     @property
+    @computed()
+    def problems(self) -> int:
+        """The number of test problems that may have been seen."""
+        return len(self.rows)
+
+    @property
+    @computed()
     def reasons(self) -> dict[str, int]:
         """The reasons, each with the number of its problems, the most frequent first."""
         return dict(Counter(self.rows.values()).most_common())
-
-    def record(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
-        return {
-            "withheld": self.withheld,
-            "problems": len(self.rows),
-            "n": self.n,
-            "reasons": self.reasons,
-            "unknown": list(self.unknown),
-        }
 
 
 def overlap_sentences(solver: str, record: Mapping[str, Any]) -> list[str]:

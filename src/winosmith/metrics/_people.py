@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -21,16 +22,17 @@ from winosmith.errors import DataError
 from winosmith.metrics import _proportion
 from winosmith.metrics._depth import error_depth
 from winosmith.metrics._graded import clusters
-from winosmith.metrics._proportion import Proportion
-from winosmith.records import Recorded
+from winosmith.metrics._proportion import INTERVAL, SIZE, Proportion, rate
+from winosmith.report import fixed
 from winosmith.response import Response
+from winosmith.results import Result, shown
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class HumanAccuracy:
+class HumanAccuracy(Result):
     """The accuracy of the majority of subjects (WinoGrande, section 4.1: 94.1 dev, 94.0 test).
 
     Attributes:
@@ -128,7 +130,7 @@ def _check_fresh(
 
 
 @dataclass(frozen=True, slots=True)
-class PersonAccuracy:
+class PersonAccuracy(Result):
     """The accuracy of single people.
 
     Attributes:
@@ -139,7 +141,7 @@ class PersonAccuracy:
         spread: the standard deviation of the subjects' own accuracies (n − 1), 0–1; None for one.
     """
 
-    accuracy: Proportion
+    accuracy: Proportion = field(metadata={"json": "flat"})
     people: int
     problems: int
     spread: float | None
@@ -194,8 +196,11 @@ Answers = dict[int, dict[str, int | None]]
 """Row → person → the option that they chose; None for none of them."""
 
 
+_DEPTH = partial(fixed, form=".2f")
+
+
 @dataclass(frozen=True, slots=True)
-class Annotator(Recorded):
+class Annotator(Result):
     """What one person made of the problems that they were given.
 
     Attributes:
@@ -207,16 +212,16 @@ class Annotator(Recorded):
             None without any.
     """
 
-    participant: str
-    accuracy: Proportion
-    errors: int
-    mean: float | None
-    first: float | None
-    coin: float | None
+    participant: str = field(metadata=shown("person"))
+    accuracy: Proportion = field(metadata=shown("answers", SIZE, ("accuracy", rate), INTERVAL))
+    errors: int = field(metadata=shown("errors"))
+    mean: float | None = field(metadata=shown("mean", _DEPTH))
+    first: float | None = field(metadata=shown("first", _DEPTH))
+    coin: float | None = field(metadata=shown("coin", _DEPTH))
 
 
 @dataclass(frozen=True)
-class Annotators(Recorded):
+class Annotators(Result):
     """Several people on the same problems.
 
     Attributes:
@@ -335,7 +340,7 @@ def _agreement(
 
 
 @dataclass(frozen=True, slots=True)
-class Reliability(Recorded):
+class Reliability(Result):
     """Agreement beyond chance, between people who answered the same items.
 
     Attributes:
@@ -348,11 +353,13 @@ class Reliability(Recorded):
         answers: how many answers they have.
     """
 
-    value: float | None
-    interval: tuple[float, float] | None
+    value: float | None = field(metadata=shown("value", partial(fixed, form=".3f")))
+    interval: tuple[float, float] | None = field(
+        metadata=shown("95 %", lambda ends: " to ".join(fixed(end, ".3f") for end in ends))
+    )
     reason: str
-    items: int
-    answers: int
+    items: int = field(metadata=shown("problems"))
+    answers: int = field(metadata=shown("answers"))
 
 
 def answer_table(answers: Iterable[Sequence[int | None]], categories: int | None = None) -> Ints:

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
+from operator import attrgetter
 from statistics import NormalDist
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from winosmith.errors import DataError
+from winosmith.report import percent, span
+from winosmith.results import IF_ANY, Result, computed, shown
+from winosmith.text import number_of
 
 Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Proportion:
+class Proportion(Result):
     """A share of cases, such as an accuracy.
 
     Attributes:
@@ -33,18 +37,23 @@ class Proportion:
         ties: how many of the cases are ties.
     """
 
-    right: float
-    n: int
-    interval: tuple[float, float]
+    right: float = field(metadata=shown("right"))
+    n: int = field(metadata=shown("n"))
+    interval: tuple[float, float] = field(metadata=shown("95 %", span))
     clusters: int
     design_effect: float
-    chance: float | None = None
-    ties: int = 0
+    chance: float | None = field(default=None, metadata=IF_ANY)
+    ties: int = field(default=0, metadata=IF_ANY)
 
     @property
+    @computed(**shown("share", percent))
     def value(self) -> float:
         """The share, 0–1."""
         return self.right / self.n
+
+    def __str__(self) -> str:
+        """Return the share in percent and its interval."""
+        return f"{percent(self.value)} ({span(self.interval)})"
 
     @property
     def in_words(self) -> str:
@@ -52,21 +61,17 @@ class Proportion:
         tied = f", {self.ties:,} {'tie' if self.ties == 1 else 'ties'}" if self.ties else ""
         return f"{self.right:,.7g} of {self.n:,}{tied}"
 
-    def record(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
-        record: dict[str, Any] = {
-            "value": self.value,
-            "interval": list(self.interval),
-            "right": self.right,
-            "n": self.n,
-            "clusters": self.clusters,
-            "design_effect": self.design_effect,
-        }
-        if self.chance is not None:
-            record["chance"] = self.chance
-        if self.ties:
-            record["ties"] = self.ties
-        return record
+
+def rate(found: Proportion) -> str:
+    """Return a share in percent, with the number of ties in it, if there are any."""
+    return percent(found.value) + (f" ({number_of(found.ties, 'tie')})" if found.ties else "")
+
+
+INTERVAL = ("95 %", lambda found: span(found.interval))
+"""The column of a share's interval."""
+
+SIZE = attrgetter("n")
+"""The cell of the number of cases of a share."""
 
 
 def counted(sum_: float) -> float:
@@ -443,3 +448,60 @@ def _wholes(
     for whole in range(first, last + 1):
         if not open_ends or abs(Fraction(scale * whole, n) - target) < unit:
             yield whole
+
+
+_FEWEST = 39
+"""Draws of which the least and the greatest have 95 % of further draws between them."""
+
+_ROUNDED = 1e-9
+"""Products such as 0.05 · 20 can be below their whole number by less."""
+
+
+def nth_greatest(drawn: npt.ArrayLike, level: float) -> float:
+    """Return the ⌊level · (B + 1)⌋-th greatest of B draws.
+
+    With the observed value exchangeable with the draws, the probability that it is greater is at
+    most the level; it is greater exactly if (1 + number of draws as great) / (1 + B) ≤ level.
+
+    Args:
+        drawn: (B,).
+        level: of the test, 0–1.
+
+    Raises:
+        ValueError: there are fewer draws than 1 / level - 1.
+
+    >>> nth_greatest(range(19), 0.05), nth_greatest(range(199), 0.05)
+    (18.0, 189.0)
+    """
+    values = np.sort(np.asarray(drawn, np.float64))
+    rank = int(level * (len(values) + 1) + _ROUNDED)
+    if rank < 1:
+        raise ValueError(f"{len(values)} draws are too few for a level of {level}")
+    return float(values[-rank])
+
+
+def null_interval(drawn: npt.ArrayLike) -> tuple[float, float]:
+    """Return the interval of the draws of a null; `null_interval_label` says what it is.
+
+    Its ends are the ⌊0.025 (B + 1)⌋-th least and greatest draws, between which a further draw is
+    with a probability of at least 95 %. (Interpolated 2.5 and 97.5 % quantiles of 20 draws have
+    86 %.) Of fewer than 39 draws they are the least and the greatest of all.
+
+    Args:
+        drawn: (B,), at least one.
+
+    >>> null_interval(range(20)), null_interval(range(1, 1000))
+    ((0.0, 19.0), (25.0, 975.0))
+    """
+    values = np.sort(np.asarray(drawn, np.float64))
+    rank = max(1, int(0.025 * (len(values) + 1) + _ROUNDED))
+    return float(values[rank - 1]), float(values[-rank])
+
+
+def null_interval_label(draws: int) -> str:
+    """Return what `null_interval` of so many draws is.
+
+    >>> null_interval_label(20), null_interval_label(39)
+    ("the draws' range", '95 % of the draws')
+    """
+    return "95 % of the draws" if draws >= _FEWEST else "the draws' range"

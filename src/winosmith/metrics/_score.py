@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,20 +14,26 @@ import numpy.typing as npt
 from winosmith.blocks import plain, whole_twins
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
-from winosmith.metrics._draws import null_interval
 from winosmith.metrics._graded import Graded, carried, columns_with
-from winosmith.metrics._proportion import Proportion, proportion
+from winosmith.metrics._proportion import (
+    INTERVAL,
+    SIZE,
+    Proportion,
+    null_interval,
+    proportion,
+    rate,
+)
 from winosmith.prediction import Prediction, best_of
 from winosmith.problem import Scalar
-from winosmith.records import Recorded
-from winosmith.report import Signature, percent, sign
+from winosmith.report import Signature, fixed, percent, probability, sign
+from winosmith.results import Result, shown
 
 MOST_GROUPS = 30
 """A field with more values than this has no table of its own."""
 
 
 @dataclass(frozen=True)
-class Score(Recorded):
+class Score(Result):
     """What a solver's predictions are worth.
 
     Attributes:
@@ -50,7 +57,7 @@ class Score(Recorded):
     """
 
     accuracy: Proportion
-    p_value: float
+    p_value: float = field(metadata=shown("p(guess)", probability))
     twins: Proportion | None
     comparisons: Proportion | None
     groups: Mapping[str, Mapping[str, Proportion]]
@@ -350,7 +357,7 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class ReliabilityBin:
+class ReliabilityBin(Result):
     """The problems whose chosen option has a probability in one bin.
 
     Attributes:
@@ -359,14 +366,14 @@ class ReliabilityBin:
         accuracy: the share that is right, with its interval.
     """
 
-    low: float
-    high: float
-    confidence: float
-    accuracy: Proportion
+    low: float = field(metadata=shown("above", percent))
+    high: float = field(metadata=shown("to", percent))
+    confidence: float = field(metadata=shown("mean", percent))
+    accuracy: Proportion = field(metadata=shown("problems", SIZE, ("right", rate), INTERVAL))
 
 
 @dataclass(frozen=True)
-class Calibration(Recorded):
+class Calibration(Result):
     """How well probabilities match what is right.
 
     The probabilities are the softmax of the scores as they are, so scores are taken for
@@ -384,11 +391,13 @@ class Calibration(Recorded):
         bins: those that hold a problem, in order.
     """
 
-    ece: float
-    ece_null: tuple[float, float, float]
-    brier: float
-    log_loss: float
-    confidence: float
+    ece: float = field(metadata=shown("ECE", partial(fixed, form=".3f")))
+    ece_null: tuple[float, float, float] = field(
+        metadata=shown("null", lambda null: fixed(null[2], ".3f"))
+    )
+    brier: float = field(metadata=shown("Brier", partial(fixed, form=".3f")))
+    log_loss: float = field(metadata=shown("log loss", partial(fixed, form=".2f")))
+    confidence: float = field(metadata=shown("stated", percent))
     bins: tuple[ReliabilityBin, ...]
 
 
@@ -469,7 +478,7 @@ def _bin(
 
 
 @dataclass(frozen=True, slots=True)
-class Margins(Recorded):
+class Margins(Result):
     """How far the right option's score lies above the best wrong one's.
 
     Attributes:
@@ -481,7 +490,7 @@ class Margins(Recorded):
     """
 
     quartiles: tuple[float, float, float]
-    ranking: float | None
+    ranking: float | None = field(metadata=shown("ranking", partial(fixed, form=".2f")))
     surest_wrong: tuple[str, ...]
 
 

@@ -17,15 +17,15 @@ from winosmith.metrics._depth import DepthKind, ErrorDepth, Family, error_depths
 from winosmith.metrics._graded import Graded
 from winosmith.metrics._leaks import Overlap
 from winosmith.metrics._proportion import DRAWS, Proportion, cluster_totals, counted, proportion
-from winosmith.records import Recorded
 from winosmith.report import Signature, sign
+from winosmith.results import Result
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Stability(Recorded):
+class Stability(Result):
     """What a solver's predictions on perturbed problems tell of its stability.
 
     Roots are no perturbed problems: they stand in `roots` and, as depth 0, in
@@ -180,7 +180,7 @@ LEVEL = 0.95
 
 
 @dataclass(frozen=True, slots=True)
-class Survival(Recorded):
+class Survival(Result):
     """The share of families without an error down to each depth (Kaplan & Meier 1958).
 
     A family's event is its first error (depth 0 when the root itself is wrong). A family without
@@ -248,7 +248,7 @@ EXACT = 14
 
 
 @dataclass(frozen=True)
-class SurvivalComparison(Recorded):
+class SurvivalComparison(Result):
     """The survival curves of two solvers on the same families, and two tests of their difference.
 
     Attributes:

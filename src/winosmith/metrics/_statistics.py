@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from winosmith import blocks, published, text
@@ -18,15 +18,19 @@ from winosmith.dataset import Dataset
 from winosmith.lineage import UNVALIDATED, Depths, depths, explain
 from winosmith.metrics._leaks import Leak, leaks
 from winosmith.problem import Claim, Problem
-from winosmith.records import Recorded
 from winosmith.report import Signature, joined, sign
+from winosmith.results import Result, computed, shown
 
 EXAMPLES = 5
-"""How many examples `Statistics.record` gives of each fault."""
+"""Number of examples in the record of `Statistics` of each fault."""
+
+
+def _listed(faults: Sequence[str]) -> dict[str, Any]:
+    return {"count": len(faults), "examples": list(faults[:EXAMPLES])}
 
 
 @dataclass(frozen=True, slots=True)
-class Statistics:
+class Statistics(Result):
     """What a data set is made of.
 
     Attributes:
@@ -68,40 +72,23 @@ class Statistics:
     withheld: int
     options: Mapping[int, int]
     questions: int
-    copies: Copies
-    missing_options: tuple[str, ...]
-    associative: tuple[int, int]
+    copies: Copies = field(metadata={"json": "flat"})
+    missing_options: tuple[str, ...] = field(metadata={"json": _listed})
+    associative: tuple[int, int] = field(
+        metadata={"json": lambda counts: dict(zip(("marked", "labelled"), counts, strict=True))}
+    )
     leaks: tuple[Leak, ...] | None
     signature: Signature
 
-    def record(self) -> dict[str, Any]:
-        """Return the statistics as JSON can hold them, with a few examples of each fault."""
-        return {
-            "problems": self.problems,
-            "average_length": self.average_length,
-            "vocabulary": self.vocabulary,
-            "without_spaces": self.without_spaces,
-            "comparisons": self.comparisons,
-            "table5": self.table5 and self.table5.record(),
-            "twins": self.twins,
-            "singles": self.singles,
-            "answers": list(self.answers),
-            "withheld": self.withheld,
-            "options": {str(number): count for number, count in self.options.items()},
-            "questions": self.questions,
-            **self.copies.record(),
-            "missing_options": {
-                **_listed(list(self.missing_options)),
-                "share": len(self.missing_options) / max(1, self.problems - self.questions),
-            },
-            "associative": {"marked": self.associative[0], "labelled": self.associative[1]},
-            "leaks": None if self.leaks is None else [leak.record() for leak in self.leaks],
-            "signature": str(self.signature),
-        }
+    @property
+    @computed()
+    def missing_share(self) -> float:
+        """The fraction of the problems with a blank that lack an option in the sentence."""
+        return len(self.missing_options) / max(1, self.problems - self.questions)
 
 
 @dataclass(frozen=True, slots=True)
-class ClaimStatistics(Recorded):
+class ClaimStatistics(Result):
     """What a file of true-or-false claims is made of.
 
     Attributes:
@@ -140,10 +127,6 @@ def claim_statistics(claims: Sequence[Claim]) -> ClaimStatistics:
         tokens.uncounted,
         row,
     )
-
-
-def _listed(faults: list[Any]) -> dict[str, Any]:
-    return {"count": len(faults), "examples": faults[:EXAMPLES]}
 
 
 def statistics(dataset: Dataset, seed: int = 0) -> Statistics:
@@ -209,8 +192,14 @@ Groups = tuple[tuple[str, ...], ...]
 """Ids, by group."""
 
 
+def _grouped(groups: Groups) -> dict[str, Any]:
+    """Return the number of groups and problems, and the first few ids."""
+    sizes = {"count": len(groups), "problems": sum(map(len, groups))}
+    return {**sizes, "examples": groups[:NAMED]}
+
+
 @dataclass(frozen=True, slots=True)
-class Copies:
+class Copies(Result):
     """Which problems of a data set are one observation, and which ids make no twin.
 
     Attributes:
@@ -220,25 +209,9 @@ class Copies:
             which two of them are a twin, so each counts as a single.
     """
 
-    groups: Groups = ()
-    contradictions: Groups = ()
-    crowded: Groups = ()
-
-    def record(self) -> dict[str, Any]:
-        """Return how many groups and problems each kind has, as JSON, with the first few ids."""
-        kinds = {
-            "copies": self.groups,
-            "contradictions": self.contradictions,
-            "crowded": self.crowded,
-        }
-        return {
-            name: {
-                "count": len(groups),
-                "problems": sum(map(len, groups)),
-                "examples": [list(ids) for ids in groups[:NAMED]],
-            }
-            for name, groups in kinds.items()
-        }
+    groups: Groups = field(default=(), metadata={"key": "copies", "json": _grouped})
+    contradictions: Groups = field(default=(), metadata={"json": _grouped})
+    crowded: Groups = field(default=(), metadata={"json": _grouped})
 
     def sentences(self) -> list[str]:
         """Return what there is to say, as sentences with the first few ids; nothing for none.
@@ -297,7 +270,7 @@ def _named(groups: Groups) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class DepthSummary:
+class DepthSummary(Result):
     """One depth of the perturbed problems.
 
     Attributes:
@@ -307,14 +280,14 @@ class DepthSummary:
         equal: for how many it is the edit depth.
     """
 
-    known: int
-    mean: float | None
-    greatest: int | None
-    equal: int
+    known: int = field(metadata=shown("known"))
+    mean: float | None = field(metadata=shown("mean"))
+    greatest: int | None = field(metadata=shown("greatest"))
+    equal: int = field(metadata=shown("as edit depth"))
 
 
 @dataclass(frozen=True)
-class LineageStatistics(Recorded):
+class LineageStatistics(Result):
     """The families of a data set.
 
     Attributes:

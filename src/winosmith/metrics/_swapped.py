@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from itertools import product
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -17,16 +17,19 @@ from winosmith.metrics._compare import probability_same
 from winosmith.metrics._graded import Graded, carried, seen_by
 from winosmith.metrics._proportion import (
     IN_HALVES,
+    INTERVAL,
+    SIZE,
     Proportion,
     cluster_totals,
     joining,
     percentiles,
     proportion,
+    rate,
     resampled,
 )
 from winosmith.problem import BLANK, Extra, Problem, Scalar
-from winosmith.records import Recorded
-from winosmith.report import Signature, fixed, points, points_span, sign
+from winosmith.report import Signature, fixed, percent, points, points_span, sign
+from winosmith.results import Result, computed, shown
 
 _MARKS = {"is_associative": "trichelair.associative", "is_switchable": "trichelair.switchable"}
 _PRONOUN = re.compile(r"\[[^\]]*\]")
@@ -92,7 +95,7 @@ def _alike(problem: Problem, sentence: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Consistency(Recorded):
+class Consistency(Result):
     """A solver on problems as they are, and on the same with the options switched in the sentence.
 
     Attributes:
@@ -102,10 +105,10 @@ class Consistency(Recorded):
             each.
     """
 
-    consistent: Proportion
-    original: Proportion
-    switched: Proportion
-    both: Proportion
+    consistent: Proportion = field(metadata=shown("problems", SIZE, ("consistent", rate), INTERVAL))
+    original: Proportion = field(metadata=shown("before", rate))
+    switched: Proportion = field(metadata=shown("switched", rate))
+    both: Proportion = field(metadata=shown("both right", lambda found: percent(found.value)))
 
 
 def switched(dataset: Dataset, sentences: Mapping[str, str] | None = None) -> Filtered:
@@ -236,7 +239,7 @@ def gap_readings(columns: Iterable[str]) -> list[tuple[str, Reading]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Gap(Recorded):
+class Gap(Result):
     """The gap of one gender: accuracy without the gotcha minus accuracy with it.
 
     Attributes:
@@ -245,20 +248,18 @@ class Gap(Recorded):
             the halves of `difference_interval`.
     """
 
-    _computed: ClassVar = (
-        "value",
-        "of_rounded",
-    )
     plain: Proportion
     gotcha: Proportion
     interval: tuple[float, float]
 
     @property
+    @computed()
     def value(self) -> float:
         """The gap from the counts, −1 to 1; the sign is kept."""
         return self.plain.value - self.gotcha.value
 
     @property
+    @computed()
     def of_rounded(self) -> float:
         """The gap of the cells as they are printed, in percent with one decimal, −100 to 100.
 
@@ -269,7 +270,7 @@ class Gap(Recorded):
 
 
 @dataclass(frozen=True, slots=True)
-class GenderGap(Recorded):
+class GenderGap(Result):
     """The gaps of a solver on Winogender.
 
     Attributes:

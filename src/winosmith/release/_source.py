@@ -23,10 +23,11 @@ from winosmith.humans import CANARY
 from winosmith.options import from_table
 from winosmith.outputs import PRIVATE, sha256
 from winosmith.problem import Extra, Problem, Scalar
-from winosmith.records import Recorded, canonical, dropped_problem, json_lines, parsed
+from winosmith.records import canonical, dropped_problem, json_lines, parsed
 from winosmith.release import _content
 from winosmith.release._about import about_of
 from winosmith.release._interchange import JUDGED_BY, JUDGES, OWN_KEYS, PHASE, REMOVED_BY
+from winosmith.results import Result
 
 _KEPT = ("signature", "funnel", "figures", "unvalidated", "recipe")
 """The keys of a build's report that go into a release."""
@@ -217,7 +218,7 @@ AGAIN = "download it again, or release again"
 
 
 @dataclass(frozen=True, slots=True)
-class Fault(Recorded):
+class Fault(Result):
     """One fault of a release.
 
     Attributes:

@@ -68,6 +68,7 @@ from winosmith.report._page import (
     Table,
     Text,
     Version,
+    fragment,
     page,
 )
 from winosmith.report._svg import Svg
@@ -121,6 +122,7 @@ __all__ = [
     "depth_accuracy",
     "dots",
     "fixed",
+    "fragment",
     "funnel",
     "histograms",
     "items_by_right",

@@ -404,7 +404,7 @@ def page(
     >>> page("A <title>", []).count("A &lt;title&gt;")
     2
     """
-    return _template().render(
+    return _template("page.html.j2").render(
         title=title,
         subtitle=subtitle,
         signature=signature,
@@ -415,8 +415,14 @@ def page(
     )
 
 
+def fragment(blocks: Sequence[Block]) -> str:
+    """Return blocks as HTML without a page around them, for a notebook."""
+    show = _template("blocks.html.j2").module.show  # type: ignore[attr-defined]
+    return "\n".join(show(block, f"-{number}") for number, block in enumerate(blocks))
+
+
 @cache
-def _template() -> Template:
+def _template(name: str) -> Template:
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
@@ -430,7 +436,7 @@ def _template() -> Template:
     )
     environment.filters["shown"] = shown
     environment.filters["inline"] = lambda svg, key: Markup(svg.inline(key))  # noqa: S704 - ours
-    return environment.get_template("page.html.j2")
+    return environment.get_template(name)
 
 
 def _anchors(titles: Sequence[str]) -> list[str]:

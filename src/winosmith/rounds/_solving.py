@@ -17,7 +17,8 @@ from winosmith.lineage import depths
 from winosmith.outputs import PRIVATE, OutputFolder
 from winosmith.prediction import Prediction
 from winosmith.problem import Problem
-from winosmith.records import Recorded, parsed
+from winosmith.records import parsed
+from winosmith.results import Result
 from winosmith.solver_rule import SolverRule
 from winosmith.study import TrainedOn, made_solver
 
@@ -131,7 +132,7 @@ Predictions = tuple[Prediction, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Measured(Recorded):
+class Measured(Result):
     """What one solver makes of one round.
 
     Attributes:

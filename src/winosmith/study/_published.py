@@ -9,8 +9,8 @@ from decimal import Decimal
 from importlib import resources
 
 from winosmith.metrics import Proportion, possible_counts, possible_sums
-from winosmith.records import Recorded
 from winosmith.report import Column, Section, Table, Text, fixed, percent, points, span
+from winosmith.results import Result
 from winosmith.study._transfer import TARGETS, Solved
 
 CELL = 120
@@ -203,7 +203,7 @@ EVOGRAD_TABLE = 4
 
 
 @dataclass(frozen=True)
-class Line(Recorded):
+class Line(Result):
     """One system on one data set.
 
     Attributes:

@@ -12,8 +12,8 @@ from winosmith.dataset import Dataset
 from winosmith.errors import DataError, FormatError, InputError, SameInputError
 from winosmith.metrics import GenderGap, Proportion, gender_gap, grade, proportion, score
 from winosmith.problem import Claim, Problem
-from winosmith.records import Recorded
 from winosmith.report import Signature, fixed
+from winosmith.results import Result
 from winosmith.solve import EncoderSolver, Solver, predict, predict_to_file
 
 TARGETS = {
@@ -163,7 +163,7 @@ def test_files(folder: str | Path) -> list[tuple[str, Path]]:
 
 
 @dataclass(frozen=True)
-class Solved(Recorded):
+class Solved(Result):
     """What a solver made of a data set.
 
     Attributes:

@@ -6,13 +6,13 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import DataError
-from winosmith.records import Recorded
 from winosmith.report import Signature, sign
 from winosmith.response import Response
+from winosmith.results import Result, computed
 from winosmith.validate import _structure, _votes
 from winosmith.validate._structure import Applied, Examined, StructureRules, examine_structure
 from winosmith.validate._votes import SetAside, VoteRules
@@ -150,13 +150,12 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Funnel(Recorded):
+class Funnel(Result):
     """What came in, and what each filter made of it.
 
     At each step the problems kept and dropped are together those of the step before.
     """
 
-    _computed: ClassVar = ("share",)
     collected: Count
     steps: tuple[Step, ...]
 
@@ -166,6 +165,7 @@ class Funnel(Recorded):
         return self.steps[-1].kept if self.steps else self.collected
 
     @property
+    @computed()
     def share(self) -> float | None:
         """The problems kept over the problems collected, 0–1; None when nothing was collected.
 

@@ -230,7 +230,7 @@ def _test(test: Mapping[str, Any], texts: Mapping[str, Problem]) -> dict[str, An
         "name": test["name"],
         "facts": _facts(test),
         "subjects": [{**row, "percent": percent(row["share"])} for row in test["people"]],
-        "histogram": test["levels"],
+        "histogram": test["histogram"],
         "items": [{**item, "row": texts.get(item["problem"])} for item in items],
         "flagged": sum(item["flagged"] for item in items),
     }

@@ -1,0 +1,295 @@
+"""Results: a measurement is one frozen dataclass, from which its JSON and its tables follow.
+
+A field states its heading and format with `shown`, a property that belongs to the result with
+`computed`. The record, the one-line repr, the view of a notebook, and the tables of commands and
+pages are made from them.
+
+>>> from dataclasses import dataclass, field
+>>> @dataclass(frozen=True)
+... class Fit(Result):
+...     error: float = field(metadata=shown("residual", ".2f"))
+...     sizes: tuple[int, ...] = field(metadata=shown("sizes", len))
+...     seed: int = field(metadata=HIDDEN)
+...
+...     @property
+...     @computed(**shown("squared", ".3f"))
+...     def squared(self) -> float:
+...         return self.error**2
+>>> found = Fit(0.5, (160, 640), 0)
+>>> found
+Fit(squared=0.25, error=0.5, sizes=(160, 640))
+>>> found.record()
+{'squared': 0.25, 'error': 0.5, 'sizes': [160, 640]}
+>>> made = table("Fits", {"line": found}, head="form")
+>>> [head.title for head in made.heads], made.rows
+(['form', 'squared', 'residual', 'sizes'], [['line', 0.25, 0.5, 2]])
+"""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from numbers import Real
+from typing import Any
+
+from winosmith import report
+
+Form = str | Callable[[Any], report.Value]
+"""A format specification, or a function that returns the cell of a value."""
+
+Json = bool | str | Callable[[Any], Any]
+"""Whether a value is in the record: True; False; "if any", unless it is None, empty or zero;
+"flat", its keys among those of the record; or a function that returns what the record has."""
+
+REPR = 200
+"""Greatest number of characters of a repr."""
+
+_T = typing.TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class Member:
+    """A field, or a property that belongs to the result.
+
+    Attributes:
+        name: of the attribute.
+        columns: (heading, form) of each cell that shows it; none if it is in no table by default.
+        json: see `Json`.
+        key: of the record; by default the name.
+    """
+
+    name: str
+    columns: tuple[tuple[str, Form], ...] = ()
+    json: Json = True
+    key: str = ""
+
+    def heads(self, *, numeric: bool = False) -> list[report.Column]:
+        """Return the headings of its cells, by default its name."""
+        columns = self.columns or ((self.name.replace("_", " "), ""),)
+        return [
+            report.Column(title, "" if callable(form) else form, numeric) for title, form in columns
+        ]
+
+    def cells(self, value: Any) -> list[report.Value]:
+        """Return its value as cells; None is None in all of them."""
+        forms = [form for _, form in self.columns] or [""]
+        return [
+            None if value is None else form(value) if callable(form) else _cell(value)
+            for form in forms
+        ]
+
+
+def shown(
+    title: str, form: Form = "", *more: tuple[str, Form], json: Json = True
+) -> dict[str, Any]:
+    """Return the metadata of a field: its heading and format, and those of further columns."""
+    return {"columns": ((title, form), *more), "json": json}
+
+
+HIDDEN = {"json": False}
+"""The metadata of a field that is in no record and no table."""
+
+IF_ANY = {"json": "if any"}
+"""The metadata of a field that the record omits if it is None, empty or zero."""
+
+
+def computed(**metadata: Any) -> Callable[[_T], _T]:
+    """Return a decorator, below `@property`, of a property that belongs to the result."""
+
+    def mark(getter: _T) -> _T:
+        getter.metadata = metadata  # type: ignore[attr-defined]
+        return getter
+
+    return mark
+
+
+def members(kind: Any) -> tuple[Member, ...]:
+    """Return the computed properties of a dataclass, then its fields, in their order."""
+    properties = [
+        Member(name, **vars(of.fget)["metadata"])
+        for base in reversed(kind.__mro__)
+        for name, of in vars(base).items()
+        if isinstance(of, property) and "metadata" in vars(of.fget)
+    ]
+    return (*properties, *(Member(one.name, **one.metadata) for one in fields(kind)))
+
+
+class Result:
+    """The base of every result; see the module."""
+
+    __slots__ = ()
+
+    def __init_subclass__(cls) -> None:
+        """Keep `dataclass` from giving the class a repr of every value."""
+        super().__init_subclass__()
+        if "__repr__" not in vars(cls):
+            cls.__repr__ = Result.__repr__  # type: ignore[method-assign]
+
+    def record(self) -> dict[str, Any]:
+        """Return it as JSON can hold it."""
+        record: dict[str, Any] = {}
+        for one in members(type(self)):
+            value = getattr(self, one.name)
+            if one.json is False or (one.json == "if any" and (is_empty(value) or value == 0)):
+                continue
+            if one.json == "flat":
+                record |= recorded(value)
+            else:
+                record[one.key or one.name] = recorded(
+                    one.json(value) if callable(one.json) else value
+                )
+        return record
+
+    def __repr__(self) -> str:
+        """Return the name and the first values that are not empty, on one line."""
+        text = f"{type(self).__name__}("
+        for one in members(type(self)):
+            value = None if one.json is False else getattr(self, one.name)
+            if is_empty(value):
+                continue
+            part = ", " * (text[-1] != "(") + f"{one.name}={brief(value)}"
+            if len(text) + len(part) > REPR - len(", …)"):
+                return f"{text}, …)"
+            text += part
+        return f"{text})"
+
+    def _repr_html_(self) -> str:
+        """Return the tables as a notebook shows them."""
+        return report.fragment(list(tables(self)))
+
+
+def is_empty(value: Any) -> bool:
+    """Return whether a value is None or has no elements."""
+    return value is None or (hasattr(value, "__len__") and not len(value))
+
+
+def _has_words(value: Any) -> bool:
+    return "__str__" in vars(type(value)) and not isinstance(value, str)
+
+
+def recorded(value: Any) -> Any:
+    """Return a value as JSON can hold it."""
+    if hasattr(value, "record"):
+        return value.record()
+    if is_dataclass(value):
+        return {of.name: recorded(getattr(value, of.name)) for of in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): recorded(of) for key, of in value.items()}
+    if isinstance(value, list | tuple):
+        return [recorded(of) for of in value]
+    return value
+
+
+def brief(value: Any, most: int = 60) -> str:
+    """Return a value in few characters.
+
+    >>> brief(1 / 3), brief([1, 2, 3, 4]), brief({"a": 1}), brief("a" * 99, most=5)
+    ('0.3333', '<4 values>', '<1 value>', "'aaa…")
+    """
+    if isinstance(value, Real) and not isinstance(value, bool):
+        return f"{value:.4g}" if isinstance(value, float) else str(value)
+    if isinstance(value, tuple) and len(value) < 4 and all(map(_is_scalar, value)):
+        text = f"({', '.join(brief(of, most // 3) for of in value)}{',' * (len(value) == 1)})"
+    elif hasattr(value, "__len__") and not isinstance(value, str | Result):
+        text = f"<{len(value)} value{'s' * (len(value) != 1)}>"
+    else:
+        text = " ".join((str if _has_words(value) else repr)(value).split())
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def _is_number(value: Any) -> bool:
+    """Return whether a value is printed as a number: one, an interval, or a share."""
+    if isinstance(value, tuple):
+        return all(map(_is_number, value))
+    return (isinstance(value, Real) and not isinstance(value, bool)) or _has_words(value)
+
+
+def _is_scalar(value: Any) -> bool:
+    return value is None or isinstance(value, str | Real)
+
+
+def _cell(value: Any) -> Any:
+    """Return a value without a format of its own as a cell."""
+    if isinstance(value, Mapping) and all(map(_is_scalar, value.values())):
+        return ", ".join(f"{key}: {report.shown(of)}" for key, of in value.items())
+    if isinstance(value, list | tuple) and len(value) < 5 and all(map(_is_scalar, value)):
+        return ", ".join(map(report.shown, value))
+    return value if _is_scalar(value) else brief(value).strip("<>")
+
+
+def table(
+    caption: str,
+    rows: Mapping[str, Any] | Sequence[Any],
+    names: Sequence[str] = (),
+    *,
+    head: str = "",
+    **more: Any,
+) -> report.Table:
+    """Return a table with a row for each result of one type.
+
+    Args:
+        caption: what it shows.
+        rows: the results by their names, which the first column has; or without names.
+        names: of the attributes to show, with dots for those of a nested result
+            ("agreement.kappa"); by default those with a heading, or all if none has one.
+        head: the heading of the first column, if rows have names.
+        more: as of `report.Table`.
+    """
+    results = list(rows.values()) if isinstance(rows, Mapping) else list(rows)
+    every = [one for one in members(type(results[0])) if one.json is not False] if results else []
+    names = names or [one.name for one in every if one.columns] or [one.name for one in every]
+    columns, cells = [report.Column(head)], [[name] for name in rows]
+    for name in names:
+        before, _, last = name.rpartition(".")
+        owners = [_value(result, before) for result in results]
+        kind = next((type(owner) for owner in owners if owner is not None), None)
+        if one := next((one for one in members(kind) if one.name == last), None) if kind else None:
+            values = [_value(owner, last) for owner in owners]
+            numeric = any(map(_is_number, values))
+            columns += one.heads(numeric=numeric)
+            for row, value in zip(cells, values, strict=True):
+                row += one.cells(value)
+    first = 0 if isinstance(rows, Mapping) else 1
+    return report.Table(caption, columns[first:], [row[first:] for row in cells], **more)
+
+
+def _value(result: Any, name: str) -> Any:
+    """Return the value of an attribute, or of one of a nested result; None if there is none."""
+    for part in filter(None, name.split(".")):
+        result = None if result is None else getattr(result, part)
+    return result
+
+
+def tables(result: Any, caption: str = "") -> Iterator[report.Table]:
+    """Yield all that a result has: a table of its single values, and one for each of the others."""
+    rows: list[list[report.Value]] = []
+    later: list[report.Table] = []
+    for one in members(type(result)):
+        value = None if one.json is False else getattr(result, one.name)
+        if is_empty(value):
+            continue
+        heads, has_form = one.heads(), bool(one.columns and one.columns[0][1])
+        if nested := [] if has_form else list(_nested(value, heads[0].title)):
+            later += nested
+        else:
+            cells = zip(heads, one.cells(value), strict=True)
+            rows += [[head.title, report.shown(cell, head.form)] for head, cell in cells]
+    if rows:
+        yield report.Table(caption or type(result).__name__, ["", ""], rows)
+    yield from later
+
+
+def _nested(value: Any, title: str) -> Iterator[report.Table]:
+    """Yield the tables of results in a result: of one, of several, or of several by name."""
+    if isinstance(value, Result) and not _has_words(value):
+        yield from tables(value, title)
+    if not isinstance(value, Mapping | tuple | list):
+        return
+    by_name = value if isinstance(value, Mapping) else dict(enumerate(value, 1))
+    every = by_name.values()
+    if all(isinstance(of, Result) and any(m.columns for m in members(type(of))) for of in every):
+        yield table(title, value)
+    elif all(isinstance(of, Result | Mapping) for of in every):
+        for name, of in by_name.items():
+            yield from _nested(of, f"{title}: {name}")
