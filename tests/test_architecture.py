@@ -382,7 +382,7 @@ def _of_one() -> list[str]:
 
 LIMITS = {
     "files": 363,
-    "lines": 106_800,
+    "lines": 105_900,
     "folders": 37,
     "imports, in percent of the lines": 5.95,
     "modules that one module beside them imports and no other": 11,
@@ -431,9 +431,12 @@ def test_importing_winosmith_loads_no_heavy_library() -> None:
 
 
 def test_importing_what_computes_loads_no_heavy_library() -> None:
-    """Filters, embedders and models load what they compute with when they compute."""
-    known = "import winosmith.debias, winosmith.embed, winosmith.models"
-    assert _loaded(known) == {"numpy"}
+    """Filters, embedders and models load what they compute with when they compute.
+
+    Models load pydantic, too, which declares the settings of training.
+    """
+    assert _loaded("import winosmith.debias, winosmith.embed") == {"numpy"}
+    assert _loaded("import winosmith.models") == {"numpy", "pydantic"}
 
 
 @pytest.mark.parametrize("option", ["--help", "--version"])

@@ -12,11 +12,7 @@
 from __future__ import annotations
 
 from winosmith.answers._answers import Answers, Log, of_choices
-from winosmith.answers._labels import (
-    read_labels,
-    read_submission,
-    write_labels,
-)
+from winosmith.answers._labels import read_labels, read_submission, write_labels
 from winosmith.answers._predictions import (
     prediction_header,
     prediction_record,

@@ -8,15 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from winosmith import data, formats
-from winosmith.answers import (
-    _helm,
-    _inspect,
-    _labels,
-    _lm_eval,
-    _openai,
-    _predictions,
-    _tables,
-)
+from winosmith.answers import _helm, _inspect, _labels, _lm_eval, _openai, _predictions, _tables
 from winosmith.answers._answers import Answers
 from winosmith.answers._file import AnswerFile
 from winosmith.answers._rules import SOURCES

@@ -17,13 +17,7 @@ from collections.abc import Mapping, Sequence
 from winosmith import formats
 from winosmith.answers._answers import Answers
 from winosmith.answers._file import AnswerFile
-from winosmith.answers._rules import (
-    NO_LETTER,
-    SOURCES,
-    check_known,
-    is_missing,
-    read_choices,
-)
+from winosmith.answers._rules import NO_LETTER, SOURCES, check_known, is_missing, read_choices
 from winosmith.data import Place, Record
 from winosmith.errors import FormatError, ProblemError
 from winosmith.prediction import Prediction, best_of

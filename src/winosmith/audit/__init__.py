@@ -19,21 +19,10 @@ from winosmith.audit._pace import paced
 from winosmith.audit._probes import Probe, Word, probes
 from winosmith.audit._proof import LIMIT, WORDS, Bound, Proof, Thin, prove
 from winosmith.audit._repair import Changed, Repair, RepairSettings, repair
-from winosmith.audit._repaired import (
-    repair_page,
-    repair_splits,
-    repair_to_folder,
-    repair_verdict,
-)
+from winosmith.audit._repaired import repair_page, repair_splits, repair_to_folder, repair_verdict
 from winosmith.audit._report import page, sections, signature, verdict
 from winosmith.audit._review import Declared, Review, across, declared, near, review
-from winosmith.audit._triage import (
-    Against,
-    Suspect,
-    Triage,
-    for_people,
-    triage,
-)
+from winosmith.audit._triage import Against, Suspect, Triage, for_people, triage
 from winosmith.audit._wrong_keys import Accuracy, Concentration, Doubts
 
 __all__ = [

@@ -18,15 +18,7 @@ from winosmith import formats, report
 from winosmith.audit._items import key_text
 from winosmith.audit._pace import Step
 from winosmith.audit._proof import LIMIT, WORDS, Bound
-from winosmith.audit._repair import (
-    Cleared,
-    Learnt,
-    Memo,
-    Repair,
-    RepairSettings,
-    repair,
-    thinned,
-)
+from winosmith.audit._repair import Cleared, Learnt, Memo, Repair, RepairSettings, repair, thinned
 from winosmith.audit._triage import Suspect
 from winosmith.audit._wrong_keys import AT_MOST, answered
 from winosmith.dataset import Dataset

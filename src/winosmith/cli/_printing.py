@@ -126,24 +126,17 @@ def progress(title: str, total: int | None = None) -> Iterator[Callable[[int, st
 
 
 def _bar(console: Any, title: str, total: int | None) -> Iterator[Callable[[int, str], None]]:
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        SpinnerColumn,
-        TextColumn,
-        TimeElapsedColumn,
-    )
+    from rich import progress as bars
 
     columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[note]}", style="dim", markup=False),
+        bars.SpinnerColumn(),
+        bars.TextColumn("{task.description}", markup=False),
+        bars.BarColumn(),
+        bars.MofNCompleteColumn(),
+        bars.TimeElapsedColumn(),
+        bars.TextColumn("{task.fields[note]}", style="dim", markup=False),
     )
-    with Progress(*columns, console=console, transient=True) as bar:
+    with bars.Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(for_terminal(title), total=total, note="")
 
         def advance(done: int, note: str = "") -> None:

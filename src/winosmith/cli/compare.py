@@ -10,15 +10,7 @@ import click
 from winosmith import report
 from winosmith.cli import _predictions
 from winosmith.cli._options import PAGE, data_argument, format_option, json_option
-from winosmith.cli._printing import (
-    INVALID,
-    TIES,
-    Output,
-    Rows,
-    fail_gate,
-    off_scores,
-    say,
-)
+from winosmith.cli._printing import INVALID, TIES, Output, Rows, fail_gate, off_scores, say
 from winosmith.errors import InputError
 from winosmith.metrics import rate
 from winosmith.report import probability, span

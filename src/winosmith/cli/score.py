@@ -17,15 +17,7 @@ import click
 from winosmith import formats, metrics, report
 from winosmith.cli import _predictions
 from winosmith.cli._options import FILE, PAGE, data_argument, format_option, json_option
-from winosmith.cli._printing import (
-    INVALID,
-    TIES,
-    Output,
-    Rows,
-    of_each,
-    off_scores,
-    share,
-)
+from winosmith.cli._printing import INVALID, TIES, Output, Rows, of_each, off_scores, share
 from winosmith.cli._stability import Stabilities, stabilities, stability_sections
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, InputError, SameInputError

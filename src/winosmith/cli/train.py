@@ -23,6 +23,7 @@ from winosmith.cli._options import (
     regularisation_options,
 )
 from winosmith.cli._printing import echo, print_json, print_table, progress, say
+from winosmith.dataset import Dataset
 from winosmith.errors import InputError
 from winosmith.models import GRIDS, Grid, TrainingSettings
 from winosmith.report import Signature, percent, probability
@@ -190,7 +191,6 @@ def _one(
 
 def _curve(parts: list[Trainable], options: Options) -> dict[str, Any]:
     from winosmith import study
-    from winosmith.dataset import Dataset
 
     only = parts[0]
     dev = options["dev"]
@@ -224,7 +224,6 @@ def _curve(parts: list[Trainable], options: Options) -> dict[str, Any]:
 def _forgetting(dev: Trainable, out: Path, options: Options) -> dict[str, Any] | None:
     """Return what of the first dev part the second training cost."""
     from winosmith import metrics, solve
-    from winosmith.dataset import Dataset
 
     if not isinstance(dev, Dataset):
         return None
@@ -242,7 +241,6 @@ def _forgetting(dev: Trainable, out: Path, options: Options) -> dict[str, Any] |
 
 def read_trainable(path: str, options: Options, as_claims: bool = False) -> Trainable:
     """Return the problems of a file, or its claims; problems as claims if asked for."""
-    from winosmith.dataset import Dataset
     from winosmith.problem import Claim, Problem
     from winosmith.recast import to_claims
 

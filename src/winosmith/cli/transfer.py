@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from winosmith import study
 from winosmith.cli import solve as solve_command
 from winosmith.cli._options import FILE, format_option, how_read, json_option, read_train
 from winosmith.cli._predictions import overlaps, trained_option
 from winosmith.cli._printing import Output, echo, progress, say
 from winosmith.cli._solvers import OPTIONS, check_options, made, sees
 from winosmith.cli.score import women_by_occupation
+from winosmith.dataset import Dataset
 from winosmith.errors import DataError, InputError
 from winosmith.metrics import gap_readings
 from winosmith.models import GRIDS
@@ -26,7 +28,6 @@ from winosmith.outputs import OutputFolder
 from winosmith.solver_rule import KINDS
 
 if TYPE_CHECKING:
-    from winosmith.dataset import Dataset
     from winosmith.metrics import Overlap
     from winosmith.seen import Sees
     from winosmith.solve import Solver
@@ -76,7 +77,6 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     options["told"] = told
     if options["tune"] and (options["solver"] != "encoder" or len(options["model"]) != 1):
         raise InputError("--tune trains an encoder; name one with --solver encoder --model")
-    from winosmith import study
 
     options["name"] = options["name"] or _name(options)
     targets, seen = _not_seen(_targets(options), options)
@@ -99,7 +99,6 @@ command.params[2:2] = [
 
 
 def _targets(options: Options) -> list[Target]:
-    from winosmith import study
 
     how = {**how_read(), "format_name": options["format_name"]}
     targets: dict[str, Target] = {}
@@ -160,7 +159,6 @@ def _told(name: str, seen: Overlap) -> str:
 
 def _problems(target: Target) -> Dataset:
     """Return what is compared with training: a claim that is alone on its text by that text."""
-    from winosmith.dataset import Dataset
     from winosmith.problem import Problem
     from winosmith.recast import to_problems
 
@@ -240,7 +238,6 @@ def _check_pronouns(targets: list[Target]) -> None:
 
 
 def _sees(target: Target, train: Dataset | None, options: Options) -> Sees | None:
-    from winosmith.dataset import Dataset
 
     problems = target.asked if isinstance(target.asked, Dataset) else ()
     return sees(options, problems, train)
@@ -257,7 +254,6 @@ def _name(options: Options) -> str:
 
 
 def _solved(targets: list[Target], solver: Solver, out: Path, options: Options) -> list[Solved]:
-    from winosmith import study
 
     out.mkdir(parents=True, exist_ok=True)
     results = []
@@ -294,7 +290,7 @@ def _women(target: Target) -> dict[str, float] | None:
 
 def _tuned(targets: list[Target], out: Path, options: Options) -> list[Solved]:
     """Fine-tune for each data set with training data, then solve it."""
-    from winosmith import models, solve, study
+    from winosmith import models, solve
 
     results = []
     by_name = {target.name: target for target in targets}
@@ -347,8 +343,6 @@ def record(found: Found, withheld: Mapping[str, str]) -> dict[str, Any]:
 
     `withheld` are data sets that were not solved, with the reason.
     """
-    from winosmith import study
-
     return {
         "systems": {name: [solved.record() for solved in own] for name, own in found.items()},
         "beside": {
@@ -362,8 +356,6 @@ def record(found: Found, withheld: Mapping[str, str]) -> dict[str, Any]:
 
 def _result(found: Found, withheld: Mapping[str, str]) -> Output:
     """Return a table for each data set, with the user's rows marked, and what to know of them."""
-    from winosmith import study
-
     return Output(
         "Transfer",
         record(found, withheld),

@@ -14,13 +14,7 @@ from xml.etree.ElementTree import Element
 
 from winosmith.data._bytes import STANDARD_INPUT, File, expanded, files, stem
 from winosmith.data._delimited import Delimited
-from winosmith.data._json import (
-    Record,
-    array_records,
-    line_records,
-    members,
-    one_record,
-)
+from winosmith.data._json import Record, array_records, line_records, members, one_record
 from winosmith.data._place import Row
 from winosmith.data._source import Source
 from winosmith.data._tables import is_stored, is_table, several_tables, stored_rows, table_rows

@@ -56,14 +56,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from winosmith.debias._rows import (
-    Rows,
-    aligned_zeros,
-    gather,
-    is_mapped,
-    scratch_matrix,
-    width_of,
-)
+from winosmith.debias._rows import Rows, aligned_zeros, gather, is_mapped, scratch_matrix, width_of
 from winosmith.errors import DataError
 from winosmith.parallel import ordered_map
 

@@ -14,13 +14,7 @@ Every embedder has `embed(problems) -> (n, d) float32` and never looks at an ans
 from __future__ import annotations
 
 from winosmith.embed._array import ArrayEmbedder, load_array, save_array
-from winosmith.embed._embedder import (
-    Combine,
-    Embedder,
-    OptionsEmbedder,
-    TextEmbedder,
-    Vectors,
-)
+from winosmith.embed._embedder import Combine, Embedder, OptionsEmbedder, TextEmbedder, Vectors
 from winosmith.embed._encoder import (
     EncoderEmbedder,
     cache_folder,

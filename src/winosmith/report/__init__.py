@@ -33,11 +33,7 @@ from winosmith.report._charts_debias import (
     phase_sizes,
     scores,
 )
-from winosmith.report._charts_humans import (
-    SheetPart,
-    items_by_right,
-    over_the_sheet,
-)
+from winosmith.report._charts_humans import SheetPart, items_by_right, over_the_sheet
 from winosmith.report._charts_models import (
     ALONG,
     Along,

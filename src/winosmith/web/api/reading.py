@@ -22,14 +22,7 @@ from winosmith.web.problems.models import Problem as Row
 from winosmith.web.problems.search import Page
 from winosmith.web.problems.states import visible_to, waits_until
 from winosmith.web.read.downloads import FILES, VOTES
-from winosmith.web.read.public import (
-    Agreement,
-    Filters,
-    agreement,
-    capped_count,
-    figures,
-    page,
-)
+from winosmith.web.read.public import Agreement, Filters, agreement, capped_count, figures, page
 from winosmith.web.read.views import Judged, family_of, judged
 
 

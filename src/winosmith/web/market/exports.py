@@ -25,18 +25,9 @@ from winosmith.web._lock import writing
 from winosmith.web.judge.exclusion import confirm, refuse
 from winosmith.web.judge.models import Slot
 from winosmith.web.judge.submissions import may_withdraw, withdraw
-from winosmith.web.market import models
+from winosmith.web.market import models, workers
 from winosmith.web.market.models import Identity, Participation, Study
 from winosmith.web.market.providers import PROVIDERS, digest_of, find_separator
-from winosmith.web.market.workers import (
-    code_of,
-    count_done,
-    end,
-    is_held,
-    lacking_told,
-    training_told,
-    twins_of,
-)
 from winosmith.web.people.models import pseudonym
 
 FAULTS = 20
@@ -457,19 +448,21 @@ def _paid(row: Row, study: Study) -> Decimal:
 
 def _notes(row: Row, part: Participation) -> list[tuple[int, str]]:
     found = []
-    given = code_of(part)
+    given = workers.code_of(part)
     if row.code and row.code != "NOCODE" and row.verdict not in models.TURNED_AWAY:
         if part.state not in (models.COMPLETE, models.SHORT):
             found.append((row.line, _("a code was entered, but the site gave none")))
         elif given and row.code != given:
             found.append((row.line, _("the code is not the one that the site gave")))
-    if is_held(part) and row.verdict not in models.TURNED_AWAY:
+    if workers.is_held(part) and row.verdict not in models.TURNED_AWAY:
         found.append((row.line, _("the votes are held: a moderator has to look at them first")))
-    if row.verdict not in models.TURNED_AWAY and (told := training_told(part)):
+    if row.verdict not in models.TURNED_AWAY and (told := workers.training_told(part)):
         found.append((row.line, told))
     if row.verdict == models.APPROVED and part.state != models.COMPLETE and not row.part:
         found.append((row.line, _("approved, but not all of the work is stored")))
-    if row.verdict not in models.TURNED_AWAY and (told := lacking_told(part, count_done(part))):
+    if row.verdict not in models.TURNED_AWAY and (
+        told := workers.lacking_told(part, workers.count_done(part))
+    ):
         found.append((row.line, told))
     return found
 
@@ -504,11 +497,11 @@ def _apply(change: Change) -> int:
         votes = confirm(part.pk, reason, refused=part.verdict in models.TURNED_AWAY)
     elif change.verdict in models.TURNED_AWAY:
         if part.state == models.WORKING:
-            end(part, models.LEFT)
+            workers.end(part, models.LEFT)
         votes = refuse(part.pk, reason)
     with writing():
         if change.verdict in models.TURNED_AWAY:
-            for twin in twins_of(part):
+            for twin in workers.twins_of(part):
                 if may_withdraw(part.person, twin):
                     withdraw(part.person, twin, reason)
         part.verdict, part.said = change.verdict, change.said

@@ -13,17 +13,8 @@ from winosmith.web.people.models import Person
 from winosmith.web.run.deeds import Progress, Reading, begun, note
 from winosmith.web.run.files import TOLD, DataForm, Look, look_at, there, told
 from winosmith.web.run.models import TEST, TEST_CLOSE, TEST_PUBLISH, Deed
+from winosmith.web.take import rounds
 from winosmith.web.take.models import Round
-from winosmith.web.take.rounds import (
-    Released,
-    end_round,
-    keep_figures,
-    open_round,
-    plan_publishing,
-    plan_round,
-    publish_round,
-    round_named,
-)
 
 MOST_ORDERS = 100
 
@@ -72,7 +63,7 @@ def look_test(deed: Deed, reading: Reading) -> None:
         InputError: it can't be read as a whole, or no test can be made of it.
     """
     found = _whole(deed, reading)
-    made = plan_round(found.dataset, deed.asked["name"], **_options(deed.asked))
+    made = rounds.plan_round(found.dataset, deed.asked["name"], **_options(deed.asked))
     deed.total = len(found.dataset)
     deed.came = {
         "format": found.format,
@@ -106,7 +97,7 @@ def open_test(deed: Deed, progress: Progress) -> dict[str, Any]:
     if opened is None:
         consent = asked["consent"].replace("\r\n", "\n").strip() or None
         data = _whole(deed).dataset
-        opened, _left = open_round(data, asked["name"], consent=consent, **_options(asked))
+        opened, _left = rounds.open_round(data, asked["name"], consent=consent, **_options(asked))
     return {"sheets": [[sheet.code, len(sheet.record["items"])] for sheet in opened.sheets.all()]}
 
 
@@ -116,13 +107,13 @@ def close_test(person: Person, name: str, *, drop: bool) -> Deed:
     Raises:
         InputError: there is none, it is closed, or sheets are out and are not to be dropped.
     """
-    end_round(name, drop=drop)
+    rounds.end_round(name, drop=drop)
     return note(person, TEST_CLOSE, {"name": name, "drop": drop})
 
 
 def find_results(name: str) -> None:
     """Find the results of a closed test: in no transaction, as it may take seconds."""
-    keep_figures(round_named(name))
+    rounds.keep_figures(rounds.round_named(name))
 
 
 def propose_publishing(person: Person, name: str) -> Deed:
@@ -137,18 +128,18 @@ def propose_publishing(person: Person, name: str) -> Deed:
         kind=TEST_PUBLISH,
         asked={"name": name},
         state=Deed.State.SHOWN,
-        came=_public(plan_publishing(name)),
+        came=_public(rounds.plan_publishing(name)),
     )
 
 
 def publish_test(deed: Deed, progress: Progress) -> dict[str, Any]:
     """Carry out the publishing of a test; called again after an interrupt, it is done."""
     name = deed.asked["name"]
-    published = round_named(name).published if begun(deed) else None
+    published = rounds.round_named(name).published if begun(deed) else None
     if published is not None and published >= deed.at:
         return dict(deed.came)
-    return _public(publish_round(name, by=deed.decided))
+    return _public(rounds.publish_round(name, by=deed.decided))
 
 
-def _public(plan: Released) -> dict[str, int]:
+def _public(plan: rounds.Released) -> dict[str, int]:
     return {"used": plan.used, "alternates": plan.alternates, "withheld": plan.withheld}
