@@ -246,6 +246,7 @@ def _values(value: Any, most: int = 4) -> Any:
         kept = list(value.items())[: most if is_map else None]
         return {key: _values(one) for key, one in kept} | ({"…": len(value)} if is_map else {})
     if isinstance(value, list):
+        most = 1 if value and isinstance(value[0], dict) else most
         more = [f"… {len(value)}"] if len(value) > most else []
         return [*map(_values, value[:most]), *more]
     if isinstance(value, str):
