@@ -58,6 +58,8 @@ def declaration(kind: type[T]) -> type[T]:
 
     @functools.wraps(check)
     def checked(self: Any, *args: Any, **values: Any) -> None:
+        args = tuple(map(_plain, args))
+        values = {name: _plain(value) for name, value in values.items()}
         try:
             check(self, *args, **values)
         except ValidationError as error:
@@ -85,6 +87,11 @@ def _refusal(kind: type, given: Mapping[str, Any], error: ValidationError) -> Re
     refusal = RecipeError(f"{key} is {value}; {wanted}")
     refusal.key, refusal.wanted = key, wanted
     return refusal
+
+
+def _plain(value: Any) -> Any:
+    """Return a scalar of numpy as one of Python; any other value as it is."""
+    return value.item() if getattr(value, "ndim", None) == 0 else value
 
 
 def from_table(kind: type[T], table: Mapping[str, Any], top: type | None = None) -> T:
@@ -153,6 +160,8 @@ def words(of: Mapping[str, Any]) -> str:
     >>> words({"anyOf": [{"enum": ["mean", "cls"]}, {"type": "null"}]})
     '"mean" or "cls" or false'
     """
+    if "$ref" in of:
+        return "a table"
     if "anyOf" in of:
         choices = [words(one) for one in of["anyOf"]]
         return (", or " if any("," in choice for choice in choices) else " or ").join(choices)

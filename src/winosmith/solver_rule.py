@@ -16,10 +16,10 @@ __all__ = ["KINDS", "LEARNERS", "SolverRule"]
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,29}")
 
-VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,60}")
+VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,60}")
 
 Text = Annotated[str, Field(min_length=1, max_length=300, pattern=r"\S")]
-Seed = Annotated[int, Field(ge=0, le=2**31)]
+Seed = Annotated[int, Field(ge=0)]
 
 
 def _check_name(name: str) -> str:
@@ -56,7 +56,7 @@ class _Seeded:
 
 @declaration
 class _Shots(_Seeded):
-    shots: Annotated[int, Field(ge=0, le=100)] = 0
+    shots: Annotated[int, Field(ge=0)] = 0
     """Number of solved problems in the prompt."""
 
 
@@ -143,19 +143,19 @@ class _Chat(_Common, _Shots, _Sees, _Address, _Model):
         OrFalse[Annotated[str, AfterValidator(_check_variable)]],
         Field(json_schema_extra={"writeOnly": True}),
     ] = None
-    """Name of the environment variable that holds the server's key; the key itself is never in a
-    file."""
+    """Name of the environment variable that holds the server's key; by default OPENAI_API_KEY, for
+    https on another machine. The key itself is never in a file."""
     temperature: Annotated[float, Field(ge=0, le=10)] = 0.0
     """Temperature of the replies."""
     max_tokens: Annotated[int, Field(ge=1, le=100_000)] = 256
     """Number of tokens of a reply, at most."""
-    draws: Annotated[int, Field(ge=1, le=100)] = 1
+    draws: Annotated[int, Field(ge=1)] = 1
     """Number of times that the solved problems are drawn; the replies are votes."""
     swap: bool = False
     """Ask also with the options in other places, and measure the preference for a place."""
     scoring: Literal["reply", "logprobs"] = "reply"
     """What is scored: the reply, or the probabilities of its first token."""
-    concurrency: Annotated[int, Field(ge=1, le=64)] = 8
+    concurrency: Annotated[int, Field(ge=1, le=1000)] = 8
     """Number of requests at the same time."""
 
 

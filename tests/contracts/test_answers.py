@@ -313,7 +313,57 @@ def test_each_model_is_named_with_its_own_counts(data: Path, tmp_path: Path) -> 
     more = ["--switched", path, "--switched-data", data]
     whole = _text(tmp_path / "m.lst", "A\n" * 12)
     path.write_text(path.read_text("utf-8").replace(",\n", ",E\n"), "utf-8")
-    assert "2 solvers in the files of --switched for 1" in _run("score", data, whole, *more)
+    other = "the files of --switched have 'a', 'b', and PREDICTIONS 'm'"
+    assert other in _run("score", data, whole, *more)
+
+
+def test_switched_predictions_are_paired_by_name(tmp_path: Path) -> None:
+    """Of two tables with their models in another order, each model is compared with itself."""
+    data, switched = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    items = [
+        Problem(f"q{at}", f"After rain the _ on map {at} was wet.", ("road", "roof"), at % 2)
+        for at in range(8)
+    ]
+    formats.write(items, data)
+    formats.write([replace(p, answer=1 - (p.answer or 0)) for p in items], switched)
+    one = _text(tmp_path / "1.csv", "id,x,y\n" + "".join(
+        f"{p.id},{LETTERS[p.answer or 0]},A\n" for p in items))  # fmt: skip
+    two = _text(tmp_path / "2.csv", "id,y,x\n" + "".join(
+        f"{p.id},A,{LETTERS[1 - (p.answer or 0)]}\n" for p in items))  # fmt: skip
+    found = _run("score", data, one, "--switched", two, "--switched-data", switched)
+    assert isinstance(found, dict), found
+    shares = {name: of["consistent"]["value"] for name, of in found["switched"].items()}
+    assert shares == {"x": 1.0, "y": 0.0}
+
+
+def test_a_table_with_the_data_in_it_has_only_the_models(data: Path, tmp_path: Path) -> None:
+    """The columns of options are no models; a column that can't be read is named."""
+    rows = [[p.id, *p.options, LETTERS[key]] for p, key in zip(DATA, KEYS, strict=True)]
+    path = tmp_path / "t.csv"
+    pd.DataFrame(rows, columns=["id", "A", "B", "C", "D", "m"]).to_csv(path, index=False)
+    assert [*answers.read(path, DATA)] == ["m"]
+    folds = [[p.id, at % 3, "A"] for at, p in enumerate(DATA)]
+    pd.DataFrame(folds, columns=["id", "fold", "m"]).to_csv(path, index=False)
+    with pytest.raises(FormatError, match="the column 'fold': 'q0': 0 is no label"):
+        answers.read(path, DATA)
+
+
+def test_a_filter_that_finds_no_answer_makes_all_invalid(tmp_path: Path) -> None:
+    """A model whose replies are all "[invalid]" has 0 %, and is not refused."""
+    rows = [_sample(p, ["[invalid]"]) for p in DATA]
+    (found,) = answers.read(_jsonl(tmp_path / "m" / "samples_quiz_1.jsonl", rows), DATA).values()
+    assert [one.choice for one in found.predictions] == [None] * 12
+
+
+def test_true_and_false_are_options_and_a_choice_may_be_a_letter(tmp_path: Path) -> None:
+    """JSON's true is the option "True"; records with `choice` may have letters as tables do."""
+    items = Dataset(
+        Problem(f"q{at}", f"Is {at} odd?", ("True", "False"), 0, blank=None) for at in range(3)
+    )
+    path = _text(tmp_path / "m.json", '{"q0": true, "q1": false, "q2": true}')
+    assert [p.choice for p in answers.read(path, items)["m"].predictions] == [0, 1, 0]
+    path = _jsonl(tmp_path / "m.jsonl", [{"id": f"q{at}", "choice": "B"} for at in range(3)])
+    assert [p.choice for p in answers.read(path, items)["m"].predictions] == [1, 1, 1]
 
 
 def test_a_tie_is_worth_its_share_whatever_the_source(data: Path, tmp_path: Path) -> None:

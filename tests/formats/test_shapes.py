@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from winosmith import Problem, formats
@@ -679,3 +680,62 @@ def test_a_text_in_windows_encoding_is_read_if_it_is_named(tmp_path: Path) -> No
     assert note.startswith(
         "1 record has control characters (U+0080 to U+009F), the first at line 2"
     )
+
+
+ITEM = '{"question": "q%d", "choices": ["a", "b"], "answer": "%s"%s}'
+"""A question as JSON, with a number, a letter and further keys."""
+
+
+@pytest.mark.parametrize(
+    ("text", "read", "fault"),
+    [
+        ("[{}]\n[{}]\n", 1, "the array has ended, and more text follows"),
+        ("[{}, {}]\n trailing", 2, "the array has ended, and more text follows"),
+        ("[{}, {NaN}, {}]", 2, "NaN is no JSON number"),
+    ],
+)
+def test_what_is_lost_in_an_array_is_a_bad_record(
+    tmp_path: Path, text: str, read: int, fault: str
+) -> None:
+    """Text after an array is reported; a value that JSON does not have loses its record alone."""
+    path = tmp_path / "quiz.json"
+    for at, sign in enumerate(("{}", "{NaN}", "{}", "{}")):
+        text = text.replace(sign, ITEM % (at, "AB"[at % 2], ', "x": NaN' * (sign != "{}")), 1)
+    path.write_text(text, "utf-8")
+    found = formats.scan(path)
+    assert len(found.items) == read
+    assert [fault in one.reason for one in found.bad] == [True]
+
+
+def test_a_column_that_comes_late_is_read(tmp_path: Path) -> None:
+    """A fifth choice that only the last rows have is an option of theirs."""
+    rows = [
+        {"question": f"q{at}", **dict.fromkeys("ABCD", "x"), "answer": "A"} | {"B": f"b{at}"}
+        | ({"E": "y"} if at >= 1200 else {})
+        for at in range(1300)
+    ]  # fmt: skip
+    for row in rows:
+        row |= {name: f"{name}{row['question']}" for name in "ABCDE" if name in row}
+    path = tmp_path / "late.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    assert [len(p.options) for p in formats.read(path)][1199:1201] == [4, 5]
+
+
+def test_a_header_may_have_lines_in_a_cell(tmp_path: Path) -> None:
+    """A line break in the name of a column, or a row of commas above, changes no format."""
+    header = 'id,"notes\n(internal)",embargo,sentence,option1,option2,answer\n'
+    row = "q1,n,true,The cup fell since the _ was heavy.,cup,jug,1\n"
+    for above in ("", ",,,,,,\n"):
+        path = tmp_path / "twins.csv"
+        path.write_text(above + header + row, "utf-8")
+        (found,) = formats.read(path)
+        assert (found.embargo, found.extra["csv.notes (internal)"]) == (True, "n")
+
+
+def test_columns_of_one_name_are_refused_in_memory() -> None:
+    """Of two columns of a DataFrame with one name, neither is chosen silently."""
+    table = pd.DataFrame([["q", "a", "b", "c", "A"]], columns=["question", "A", "A", "B", "answer"])
+    with pytest.raises(FormatError, match="the column 'A' occurs twice"):
+        formats.read(table)
+    named = pd.DataFrame({"id": ["x"], "question": ["q"], "A": ["a"], "B": ["b"], "answer": ["A"]})
+    assert formats.read(named.set_index("id", drop=False)).ids == ("x",)

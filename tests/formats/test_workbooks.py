@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import shutil
 import zipfile
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -14,6 +15,8 @@ import pytest
 
 from tests.conftest import needed
 from winosmith import formats
+from winosmith.build import read_recipe
+from winosmith.cli import main
 from winosmith.errors import FormatError
 
 openpyxl = needed("openpyxl")
@@ -109,6 +112,12 @@ def test_one_of_several_sheets_is_named(tmp_path: Path) -> None:
     assert formats.read(f"{path}#Lists").name == "quiz"
     with pytest.raises(FormatError, match="there is no sheet 'x'; the sheets are Sheet, Level 2,"):
         formats.read(f"{path}#x")
+    shutil.copy(path, other := tmp_path / "quiz #1.xlsx")
+    assert formats.read(f"{other}#Level 2").ids == ("q2",)
+    recipe = tmp_path / "r.toml"
+    recipe.write_text('name = "a"\ndata = "quiz.xlsx#Level 2"\n', "utf-8")
+    assert read_recipe(recipe).data == f"{path}#Level 2"
+    assert main(["audit", f"{path}#Level 2", "--no-probes", "--json"]) == 0
 
 
 def test_a_workbook_without_data_is_refused(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from tests.web.market import visits as market
 from tests.web.rounds import visits as rounds
 from tests.web.run import visits as run
 from tests.web.take import visits as take
+from winosmith.web._rules import Mail
 
 LONG = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft" * 2
 """A word that is wider than a phone."""
@@ -114,7 +115,7 @@ from winosmith.web.predict.asking import announce
 announce(settings.RULES.models)
 """
 
-MAILING = {"mail": {"host": "127.0.0.1", "sender": "site@example.org", "security": "none"}}
+MAILING = {"mail": Mail("127.0.0.1", "site@example.org", security="none")}
 
 VISITS: tuple[Visit, ...] = (
     V("visitor", "read:home"),

@@ -85,8 +85,9 @@ def write_predictions(
 def recognise(file: AnswerFile) -> bool:
     """Return whether a file has JSON records that begin with a header or a prediction."""
     keys = file.rows.first.keys()
+    is_letter = isinstance(file.rows.first.get("choice"), str)
     is_ours = bool(keys & {"predictions", "choice"}) or {"id", "scores"} <= keys
-    return is_ours and file.rows.kind not in ("table", "delimited")
+    return is_ours and not is_letter and file.rows.kind not in ("table", "delimited")
 
 
 def read(file: AnswerFile) -> list[Answers]:

@@ -34,6 +34,9 @@ SOURCES = (
     "id, and a column for each model with the letters it chose"
 )
 
+_INVALID = "[invalid]"
+"""What filters of lm-evaluation-harness write in place of a reply in which they find no answer."""
+
 _LABELS = ("letter", "1", "text")
 """The kinds of labels that users write; numbers count from 1."""
 
@@ -119,8 +122,10 @@ def read_choices(
     known = {*dataset.ids}
     given = {name: label for name, label in labels.items() if not is_missing(label)}
     readings = {
-        name: formats.readings(label, dataset[dataset.row(name)].options)
-        if name in known and not isinstance(label, bool | dict | list)
+        name: formats.readings(
+            str(label) if isinstance(label, bool) else label, dataset[dataset.row(name)].options
+        )
+        if name in known and not isinstance(label, dict | list)
         else {}
         for name, label in given.items()
     }
@@ -236,7 +241,8 @@ def read_rows(
         found.append(prediction)
         if row.correct is not None and own is not None and len(prediction.chosen) < 2:
             contradicted += [name] * ((prediction.chosen == (own,)) != row.correct)
-    if not any(prediction.chosen for prediction in found):
+    are_marked = all(rows[at].reply == _INVALID for at in of_items.values())
+    if not are_marked and not any(prediction.chosen for prediction in found):
         raise file.error(
             "no answer can be read: needed are log-likelihoods of all options, or an answer that "
             "is a letter or an option",

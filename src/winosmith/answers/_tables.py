@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from winosmith import formats
 from winosmith.answers._answers import Answers
@@ -37,7 +38,7 @@ def read(file: AnswerFile) -> list[Answers]:
     """Return the answers of each model of a table.
 
     A column without any answer, and one that is named like keys next to models' answers, is omitted
-    with a note.
+    with a note; so is one with the texts of one option of all items, without a note.
 
     Raises:
         FormatError: a column or an id occurs twice, a row has more or fewer cells than the header,
@@ -73,8 +74,31 @@ def read(file: AnswerFile) -> list[Answers]:
     for column in models:
         labels = {name: row.get(column) for name, (_, row) in rows.items()}
         model = file.rows.name if column == choice else column
-        found[model] = _predictions(read_choices(labels, file, places), scores, places)
+        try:
+            choices = read_choices(labels, file, places)
+        except FormatError as error:
+            if len(models) == 1:
+                raise
+            raise error.because(
+                f"the column {column!r}: {error.reason}; remove it if it is not a model's answers"
+            ) from None
+        if column == choice or not _has_texts_of_one(labels, choices, file):
+            found[model] = _predictions(choices, scores, places)
+    if not found:
+        raise file.error(NO_LETTER)
     return [Answers(own, name) for name, own in _of_models(found, file).items()]
+
+
+def _has_texts_of_one(
+    labels: Mapping[str, Any], choices: Mapping[str, int | None], file: AnswerFile
+) -> bool:
+    """Return whether labels are the texts of one option of all items: a column of the data."""
+    (option, *others) = {*choices.values()} or {None}
+    if option is None or others or len(choices) < 2:
+        return False
+    items = file.dataset
+    own = {name: items[items.row(name)].options[option] for name in choices}
+    return all(str(labels[name]).strip() == text.strip() for name, text in own.items())
 
 
 def _by_id(file: AnswerFile) -> Answers:
@@ -111,8 +135,8 @@ def _scores(row: Record, columns: Sequence[str], place: Place) -> tuple[float, .
     """Return the cells of the columns score1, score2, …; empty ones are of fewer options."""
     try:
         return tuple(float(row[name]) for name in columns if not is_missing(row.get(name)))
-    except ValueError as error:
-        raise FormatError(str(error), *place[:3]) from None
+    except (ValueError, TypeError) as error:
+        raise FormatError(f"a score is not a number: {error}", *place[:3]) from None
 
 
 def _predictions(

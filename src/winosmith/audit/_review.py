@@ -15,6 +15,7 @@ import numpy as np
 from winosmith.audit._items import has_unfilled_field, uneven
 from winosmith.audit._pace import Step, paced
 from winosmith.blocks import copies as rows_of_copies, plain
+from winosmith.data import file_of
 from winosmith.dataset import Dataset
 from winosmith.formats import content
 from winosmith.lookalikes import Partners, find, of_both
@@ -86,7 +87,7 @@ def declared(path: str | Path, dataset: Dataset | None = None) -> Declared:
         path: the file.
         dataset: its items, whose `origin` may state a licence.
     """
-    path = Path(path).absolute()
+    path = Path(file_of(str(path))).absolute()
     folders = [path.parent, *([path.parent.parent] if path.parent.name == "data" else [])]
     cards = [
         file

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from winosmith.blocks import Disjoint
+from winosmith.data import file_of
 from winosmith.dataset import Dataset
 from winosmith.errors import RecipeError
 from winosmith.escape import for_json, one_line
@@ -209,7 +210,7 @@ def _found_files(
 
 def _found(key: str, named: str, folder: Path) -> str:
     path = folder / named
-    if not is_file(path):
+    if not is_file(Path(file_of(str(path)))):
         raise RecipeError(f"{key} is {named!r}, but there is no file {path}")
     return str(path)
 

@@ -126,14 +126,15 @@ class _Data(click.Path):
         is_pattern = glob.has_magic(value) and glob.glob(value, recursive=True)  # noqa: PTH207
         if is_pattern:
             return str(value)
-        from winosmith.data import SHEET
+        from winosmith.data import file_of
 
-        sheet = SHEET.fullmatch(value)
-        found = super().convert(sheet[1] if sheet else value, param, ctx)
-        return str(value) if sheet else found
+        found = super().convert(file := file_of(value), param, ctx)
+        return found if file == value else str(value)
 
 
 DATA = _Data(exists=True, allow_dash=True)
+MORE_DATA = _Data(exists=True)
+"""Further data of a command, which are not read from standard input."""
 
 
 def data_argument(name: str = "data") -> Callable[[Any], Any]:

@@ -46,12 +46,14 @@ def _files(_: click.Context, __: click.Parameter, paths: tuple[str, ...]) -> tup
             raise click.BadParameter(
                 f"{path} is a folder; give its files, each a split: {Path(path) / f'*{common}'}"
             )
-        if not (path and Path(path).exists()):
+        from winosmith.data import file_of
+
+        if not (path and Path(file_of(path)).exists()):
             raise click.BadParameter(f"there is no file {path!r}")
     return paths
 
 
-_SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".parquet")
+_SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet")
 
 
 @click.command()

@@ -12,7 +12,7 @@ import click
 import numpy as np
 
 from winosmith import metrics, report
-from winosmith.cli._options import FILE, PAGE, json_option
+from winosmith.cli._options import FILE, MORE_DATA, PAGE, json_option
 from winosmith.cli._printing import Output, Rows
 from winosmith.errors import FormatError, InputError
 from winosmith.metrics import FORMS, LearningCurve, Proportion, size_or_never
@@ -248,8 +248,8 @@ def taken(curve: LearningCurve) -> str:
 @click.command()
 @click.argument("predictions", metavar="PREDICTIONS.lst", type=FILE)
 @click.option("--labels", type=FILE, metavar="LABELS.lst", help="The answers, one a line, from 1.")
-@click.option("--data", type=FILE, metavar="DATA", help="The problems: their answers in place of "
-              "labels, and their twins for the intervals.")  # fmt: skip
+@click.option("--data", type=MORE_DATA, metavar="DATA", help="The problems: their answers in place "
+              "of labels, and their twins for the intervals.")  # fmt: skip
 @click.option("--seed", default=0, show_default=True, help="Of the bootstrap.")
 @click.option("--out", type=PAGE, metavar="FILE.html", help="Write a report with a figure there.")
 @json_option

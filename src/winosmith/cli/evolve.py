@@ -71,7 +71,7 @@ def perturber_options(function: Any) -> Any:
 
 
 @click.command()
-@click.argument("data", nargs=-1, required=True, metavar="DATA...", type=_options.FILE)
+@click.argument("data", nargs=-1, required=True, metavar="DATA...", type=_options.MORE_DATA)
 @click.option("--with", "kinds", multiple=True, required=True, type=click.Choice(KINDS),
               help="Who perturbs; given again, the next one perturbs all that there is by "
               "then.")  # fmt: skip
@@ -84,8 +84,8 @@ def perturber_options(function: Any) -> Any:
               "that `winosmith score` reads; may be repeated.")  # fmt: skip
 @click.option("--sets", is_flag=True, help="Write small, medium and large, split by root; the "
               "first --with makes medium, the second large.")  # fmt: skip
-@click.option("--people", metavar="FILE", type=_options.FILE, help="Of --sets: what people made "
-              "of the roots, with lineage; it belongs to small.")  # fmt: skip
+@click.option("--people", metavar="FILE", type=_options.MORE_DATA, help="Of --sets: what people "
+              "made of the roots, with lineage; it belongs to small.")  # fmt: skip
 @click.option("--grow", type=click.Choice(["roots", "small"]), default="roots", show_default=True,
               help="Of --sets: what medium grows from.")  # fmt: skip
 @click.option("--augment", type=click.Choice(["train+dev", "all"]), default="train+dev",
@@ -508,6 +508,11 @@ def _solvers(datasets: Sequence[Dataset], path: str) -> tuple[int, list[tuple[Pr
     among = made_for or [*fits]
     if len(among) != 1:
         names = ", ".join(datasets[at].name for at in among)
-        why = f"several data sets ({names}); give answers with ids" if among else "no data set: "
+        why = "no data set: "
+        if among:
+            why = (
+                f"several data sets ({names}), which have the same ids or as many problems; draw "
+                "from one data set at a time"
+            )
         raise DataError(f"{path} has answers to {why}{'; '.join(map(str, errors)) * (not among)}")
     return among[0], [own.predictions for own in fits[among[0]]]

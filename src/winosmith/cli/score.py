@@ -16,7 +16,7 @@ import click
 
 from winosmith import formats, metrics, report
 from winosmith.cli import _predictions
-from winosmith.cli._options import FILE, PAGE, data_argument, format_option, json_option
+from winosmith.cli._options import FILE, MORE_DATA, PAGE, data_argument, format_option, json_option
 from winosmith.cli._printing import INVALID, TIES, Output, Rows, of_each, off_scores, share
 from winosmith.cli._stability import Stabilities, stabilities, stability_sections
 from winosmith.dataset import Dataset
@@ -59,7 +59,7 @@ from winosmith.text import number_of
 @click.option("--switched", type=FILE, multiple=True, metavar="FILE", help="Predictions for the "
               "same problems with the options switched, one file for each of PREDICTIONS; needs "
               "--switched-data.")  # fmt: skip
-@click.option("--switched-data", type=FILE, metavar="FILE", help="Those problems.")
+@click.option("--switched-data", type=MORE_DATA, metavar="FILE", help="Those problems.")
 @click.option("--occupations", type=FILE, metavar="FILE.tsv", help="Winogender's "
               "occupations-stats.tsv: the gender gap in both readings.")  # fmt: skip
 @click.option("--seed", default=0, show_default=True, help="Of bootstraps and nulls.")
@@ -276,13 +276,15 @@ def _consistency(more: ExtraInputs, solvers: Mapping[str, Graded]) -> dict[str, 
         return {}
     dataset = _predictions.answered(more.switched_data, None)
     switched = _predictions.graded(dataset, _predictions.read(dataset, more.switched))
-    if len(switched) != len(solvers):
+    shared = switched.keys() & solvers.keys()
+    if len(switched) != len(solvers) or (shared and shared != {*solvers}):
         raise InputError(
-            f"there are {number_of(len(switched), 'solver')} in the files of --switched for "
-            f"{len(solvers)} in PREDICTIONS; give one for each, in their order"
+            f"the files of --switched have {', '.join(map(repr, switched))}, and PREDICTIONS "
+            f"{', '.join(map(repr, solvers))}; give one for each, by the same names, or by other "
+            "names in the same order"
         )
     return {
-        name: metrics.consistency(before, after)
+        name: metrics.consistency(before, switched[name] if shared else after)
         for (name, before), after in zip(solvers.items(), switched.values(), strict=True)
     }
 

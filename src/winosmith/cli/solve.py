@@ -29,7 +29,7 @@ Options = dict[str, Any]
 @click.option("--out", required=True, metavar="FILE.jsonl", help="The predictions to write.")
 @click.option("--train", metavar="DATA", help="Solved problems to learn from, or to draw --shots "
               "from; read as --from, --pair-by and the options of columns say.",
-              type=_options.FILE)  # fmt: skip
+              type=_options.MORE_DATA)  # fmt: skip
 @_solvers.solver_options
 @click.option("--local-context", is_flag=True, help="Show the solver only the words from two "
               "before the blank on; what it learns from is cut likewise.")  # fmt: skip

@@ -15,7 +15,7 @@ import click
 
 from winosmith.cli._declared import declared_options
 from winosmith.cli._options import (
-    FILE,
+    MORE_DATA,
     format_option,
     json_option,
     read_contents,
@@ -39,7 +39,7 @@ _DECLARED = ("split_point", "max_length", "patience", "sees")
 
 
 @click.command()
-@click.argument("train", metavar="TRAIN...", nargs=-1, required=True, type=FILE)
+@click.argument("train", metavar="TRAIN...", nargs=-1, required=True, type=MORE_DATA)
 @click.option("--dev", required=True, metavar="DATA|N", help="What chooses the epoch and the run: "
               "a file, or so many problems of TRAIN, drawn in whole twins.")  # fmt: skip
 @click.option("--model", required=True, metavar="HUB_ID|FOLDER",
@@ -56,7 +56,7 @@ _DECLARED = ("split_point", "max_length", "patience", "sees")
 @click.option("--batch-size", type=int, multiple=True, help="Likewise, in problems.")
 @click.option("--seeds", type=click.IntRange(min=1), metavar="N", help="Seeds 0 to N − 1 in place "
               "of the grid's.")  # fmt: skip
-@click.option("--then", metavar="TARGET", multiple=True, type=FILE, help="Train the result on "
+@click.option("--then", metavar="TARGET", multiple=True, type=MORE_DATA, help="Train the result on "
               "this next, by the same grid; DIR/first and DIR/then hold the two.")  # fmt: skip
 @click.option("--then-dev", metavar="DATA|N", help="The dev part of TARGET.")
 @click.option("--on-all", is_flag=True, help="Train once more on train and dev, as chosen on dev; "

@@ -15,7 +15,7 @@ from click.core import ParameterSource
 
 from winosmith import study
 from winosmith.cli import solve as solve_command
-from winosmith.cli._options import FILE, format_option, how_read, json_option, read_train
+from winosmith.cli._options import MORE_DATA, format_option, how_read, json_option, read_train
 from winosmith.cli._predictions import overlaps, trained_option
 from winosmith.cli._printing import Output, echo, progress, say
 from winosmith.cli._solvers import OPTIONS, check_options, made, sees
@@ -45,8 +45,8 @@ _OCCUPATIONS = "occupations-stats.tsv"
 @click.option("--out", required=True, metavar="DIR", help="The report, results.json, and the "
               "predictions.")  # fmt: skip
 @click.option("--name", help="What the tables call your system; its model's name if not told.")
-@click.option("--tune", metavar="TRAIN", multiple=True, type=FILE, help="Of encoder: fine-tune on "
-              "this before its data set is solved once more (-ft); the data set is told by the "
+@click.option("--tune", metavar="TRAIN", multiple=True, type=MORE_DATA, help="Of encoder: tune "
+              "on this before its data set is solved once more (-ft); the data set is told by the "
               "format. May be given again.")  # fmt: skip
 @click.option("--grid", type=click.Choice(list(GRIDS)), default="one", show_default=True,
               help="Of --tune: what is tried, as in winosmith train.")  # fmt: skip

@@ -20,13 +20,13 @@ from winosmith.data._json import (
     members,
 )
 from winosmith.data._place import Place, Row
-from winosmith.data._rows import SHEET, Kind, Readable, Rows, joined, read
+from winosmith.data._rows import Kind, Readable, Rows, joined, read
 from winosmith.data._source import CONTROLS, Source
 from winosmith.data._tables import cell
+from winosmith.data._workbook import file_of
 
 __all__ = [
     "CONTROLS",
-    "SHEET",
     "Delimited",
     "Kind",
     "Place",
@@ -41,6 +41,7 @@ __all__ = [
     "cell",
     "column_records",
     "content",
+    "file_of",
     "id_records",
     "joined",
     "line_records",

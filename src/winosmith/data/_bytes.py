@@ -140,7 +140,10 @@ def _unpacked(file: File, most: int) -> list[File]:
             if file.raw.startswith(sign):
                 with opened(io.BytesIO(file.raw)) as stream:
                     return [File(file.path, _joined(_pieces(stream), most, file.path))]
-    except (EOFError, OSError, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
+    except (
+        *(EOFError, OSError, NotImplementedError),  # the last: another compression inside zip
+        *(zlib.error, lzma.LZMAError, zipfile.BadZipFile),
+    ) as error:
         raise FormatError(f"it is packed, and can't be unpacked: {error}", file.path) from error
     return [file]
 

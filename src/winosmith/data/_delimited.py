@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 from winosmith.data._place import Place, Row
 from winosmith.data._source import Source
@@ -56,13 +56,16 @@ class Delimited:
 
     @cached_property
     def _first_line(self) -> str:
-        text = self.source.text
-        return next((line for line in text[self._begins :].split("\n") if line.strip()), "")
+        lines = self.source.text[self._begins :].split("\n")
+        return next((line for line in lines if line.strip(" \t\r,;")), "")
 
     @cached_property
     def header(self) -> tuple[str, ...]:
-        """The tidy cells of the first line."""
+        """The tidy cells of the first row that has any."""
         cells = _cells(self._first_line.rstrip("\r"), self.separator)
+        if self._first_line.count('"') % 2 and self.is_quoted:  # a cell of several lines
+            rows = self._reader(quoted=True)
+            cells = next((row for row in rows if any(map(str.strip, row))), cells)
         return tuple(unguarded(cell).strip() for cell in cells)
 
     @cached_property
@@ -107,12 +110,7 @@ class Delimited:
         starts = [self._begins]
         starts += [found.end() for found in _NEWLINE.finditer(text, self._begins)]
         above = text.count("\n", 0, self._begins)
-        reader = csv.reader(
-            io.StringIO(text[self._begins :] if self._begins else text, newline=""),
-            delimiter=self.separator,
-            quoting=csv.QUOTE_MINIMAL if is_quoted else csv.QUOTE_NONE,
-            strict=True,
-        )
+        reader = self._reader(quoted=is_quoted)
         names = list(header)
         while True:
             first = reader.line_num
@@ -136,6 +134,15 @@ class Delimited:
                 names = column_names(cells, path, first + above + 1)
                 continue
             yield fitted(cells, names, *self._part(starts, first, reader.line_num, above, path))
+
+    def _reader(self, *, quoted: bool) -> Any:
+        text = self.source.text
+        return csv.reader(
+            io.StringIO(text[self._begins :] if self._begins else text, newline=""),
+            delimiter=self.separator,
+            quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
+            strict=True,
+        )
 
     def _part(
         self, starts: list[int], first: int, last: int, above: int, path: str

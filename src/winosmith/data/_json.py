@@ -7,6 +7,7 @@ values could count; so are NaN and Infinity, which JSON does not have.
 
 from __future__ import annotations
 
+import json
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,7 +33,7 @@ class Member(NamedTuple):
         start: where it is in the text, [start, end).
         end: where it ends.
         value: of it.
-        fault: why it and the rest can't be read; "" if they can.
+        fault: why it, or it and the rest, can't be read; "" if it can.
     """
 
     start: int
@@ -63,8 +64,8 @@ def array_records(source: Source, start: int | None = None) -> Iterator[Row[Reco
     """Yield each element of a JSON array.
 
     The array is the file's own, or begins at `start` inside it. Elements of a file of one line are
-    placed by their number. After an element that is not JSON nothing more can be read: the rest is
-    one bad element.
+    placed by their number. After an element without an end nothing more can be read: the rest is
+    one bad element. So is more text after the file's own array.
     """
     text, path = source.text, str(source.path)
     if start is None and not source.start.startswith("["):
@@ -74,7 +75,7 @@ def array_records(source: Source, start: int | None = None) -> Iterator[Row[Reco
     in_lines = "\n" in text.strip()
     begin = text.index("[", start)
     number, counted = (1, 0) if in_lines else (0, begin)
-    for at, end, record, fault in _elements(text, begin):
+    for at, end, record, fault in _elements(text, begin, is_whole=start is None):
         number += text.count("\n", counted, at) if in_lines else 1
         counted = at
         place, raw = Place(path, number, "line" if in_lines else "row", at, end), text[at:end]
@@ -84,10 +85,15 @@ def array_records(source: Source, start: int | None = None) -> Iterator[Row[Reco
             yield Row(place, raw, record)
 
 
-def _elements(text: str, begin: int) -> Iterator[Member]:
+_LENIENT = json.JSONDecoder()
+"""Finds the end of a value that JSON does not have, such as NaN."""
+
+
+def _elements(text: str, begin: int, *, is_whole: bool = False) -> Iterator[Member]:
     """Yield what is between the brackets or braces that begin at an offset.
 
-    Of an object, names and values are yielded by turns.
+    Of an object, names and values are yielded by turns. With `is_whole`, more text after the end is
+    a fault.
     """
     close, marks = ("]", ",,") if text[begin] == "[" else ("}", ":,")
     at, n = _after_space(text, begin + 1), 0
@@ -96,10 +102,15 @@ def _elements(text: str, begin: int) -> Iterator[Member]:
             value, end = DECODER.raw_decode(text, at)
         except (ValueError, RecursionError) as error:
             what = "brackets nested too deep" if isinstance(error, RecursionError) else error
-            why = f"this is not JSON, and nothing after it can be read: {what}"
-            yield Member(at, len(text), None, why)
-            return
-        yield Member(at, end, value)
+            try:
+                _, end = _LENIENT.raw_decode(text, at)
+            except (ValueError, RecursionError):
+                why = f"this is not JSON, and nothing after it can be read: {what}"
+                yield Member(at, len(text), None, why)
+                return
+            yield Member(at, end, None, f"this is not JSON: {what}")
+        else:
+            yield Member(at, end, value)
         at = _after_space(text, end)
         if text[at : at + 1] == marks[n % 2]:
             at = _after_space(text, at + 1)
@@ -108,6 +119,9 @@ def _elements(text: str, begin: int) -> Iterator[Member]:
             yield Member(at, len(text), None, why)
             return
         n += 1
+    if is_whole and text[at + 1 :].strip():
+        why = "the array has ended, and more text follows: write one array, or an object a line"
+        yield Member(_after_space(text, at + 1), len(text), None, why)
 
 
 def _not_an_object(raw: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,7 +17,7 @@ from winosmith.data._json import Record, array_records, line_records, members, o
 from winosmith.data._place import Row
 from winosmith.data._source import Source
 from winosmith.data._tables import is_stored, is_table, several_tables, stored_rows, table_rows
-from winosmith.data._workbook import is_workbook, sheet_rows
+from winosmith.data._workbook import SHEET, is_workbook, sheet_rows
 from winosmith.data._xml import elements
 from winosmith.errors import FormatError
 
@@ -33,10 +32,6 @@ _LOOK = 20
 
 _DATA = frozenset(".json .jsonl .ndjson .csv .tsv .txt .xlsx .xml .parquet .arrow .feather".split())
 """The extensions of data, by which the files of a folder are chosen."""
-
-
-SHEET = re.compile(r"(.+\.xlsx)#(.+)", re.IGNORECASE)
-"""A workbook and one of its sheets, such as "quiz.xlsx#Level 1"."""
 
 
 @dataclass(frozen=True)

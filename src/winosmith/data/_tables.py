@@ -17,7 +17,7 @@ from datetime import date, time, timedelta
 from typing import Any
 
 from winosmith.data._bytes import File, most_bytes
-from winosmith.data._json import Record, by_columns
+from winosmith.data._json import Record, are_records, by_columns
 from winosmith.data._place import Place, Row
 from winosmith.errors import FormatError, require
 from winosmith.records import parsed
@@ -55,7 +55,8 @@ def several_tables(data: object) -> dict[str, Any]:
     """Return the tables of a collection by name, such as the splits of a `DatasetDict`."""
     if not isinstance(data, Mapping) or not all(map(is_table, data.values())):
         return {}
-    if all(isinstance(one, list | tuple) for one in data.values()):
+    lists = [one for one in data.values() if isinstance(one, list | tuple)]
+    if len(lists) == len(data) and not all(map(are_records, lists)):
         return {}
     return {str(name): table for name, table in data.items()}
 
@@ -71,8 +72,15 @@ def table_rows(data: Any, path: str) -> Iterator[Row[Record]]:
     if isinstance(data, Mapping):
         records = by_columns({str(name): plain(value) for name, value in data.items()})
     elif hasattr(data, "reset_index"):
-        named = any(name is not None for name in data.index.names)
-        records = (data.reset_index() if named else data).to_dict("records")
+        if not data.columns.is_unique:
+            twice = data.columns[data.columns.duplicated()][0]
+            raise FormatError(f"the column {str(twice)!r} occurs twice", path)
+        named = {*data.index.names} - {None, *data.columns}
+        records = (
+            data.reset_index(level=[*named]).to_dict("records")
+            if named
+            else (data.to_dict("records"))
+        )
     elif hasattr(data, "with_format"):
         classes = {
             name: dict(enumerate(feature.names))

@@ -26,6 +26,9 @@ from winosmith.data._place import Place, Row
 from winosmith.data._tables import cell, plain
 from winosmith.errors import FormatError, require
 
+SHEET = re.compile(r"(.+\.xlsx)#(.+)", re.IGNORECASE)
+"""A workbook and one of its sheets, such as "quiz.xlsx#Level 1"."""
+
 _MOST_ROWS = 1 << 20
 """Rows that a sheet of Excel has at most."""
 
@@ -39,6 +42,17 @@ _BROKEN = (
     *(SyntaxError, EOFError, zipfile.BadZipFile, zlib.error),  # a SyntaxError of XML
 )
 """What openpyxl and zipfile raise for a damaged file."""
+
+
+def file_of(path: str) -> str:
+    """Return the file that a path is of, without the sheet that it may name.
+
+    >>> file_of("quiz.xlsx#Level 1"), file_of("quiz #1.xlsx")
+    ('quiz.xlsx', 'quiz #1.xlsx')
+    """
+    found = SHEET.fullmatch(path)
+    return found[1] if found else path
+
 
 Grid = list[list[Any]]
 """The values of a sheet by row and column, from its first row on."""
@@ -99,7 +113,8 @@ def sheet_rows(file: File) -> tuple[str, tuple[str, ...], list[Row[Mapping[str, 
 
 def _sheet(file: File, openpyxl: Any) -> tuple[str, Grid, Grid]:
     """Return the path of a sheet, its values, and its formulas if it has any."""
-    path, _, named = file.path.partition("#")
+    found = SHEET.fullmatch(file.path)
+    path, named = found.groups() if found else (file.path, "")
     book = openpyxl.load_workbook(io.BytesIO(file.raw), read_only=True, data_only=True)
     sheets = {sheet.title: sheet for sheet in book.worksheets}
     shown = [name for name, sheet in sheets.items() if sheet.sheet_state == "visible"]

@@ -123,7 +123,7 @@ def _read_questions(
     told: Iterable[Told], given: Columns, on_progress: Callable[[float], object] | None
 ) -> tuple[list[Entry], list[str]]:
     found, notes = shaped(told, given)
-    names = names_of(row.values or {} for row in islice(found, 1000))
+    names = names_of(row.values or {} for row in found)
     if not names:
         if not found:
             raise FormatError("there are no rows")

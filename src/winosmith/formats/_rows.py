@@ -125,7 +125,7 @@ def _apart(
     That is a question and its choices, or the question that two chats answer. The last value is
     what the rows lack that are None.
     """
-    names = _names.names_of(islice(rows, 1000))
+    names = _names.names_of(rows)
     asked, two = together(names, given)
     if not asked and not two:
         return rows, [], None

@@ -19,7 +19,7 @@ from winosmith.errors import InputError, Interrupted, require
 from winosmith.models import _network
 from winosmith.models._encoder import HowRead, new_choice_model
 from winosmith.models._texts import Questions, SplitPoint, questions
-from winosmith.options import declaration
+from winosmith.options import OrFalse, declaration
 from winosmith.outputs import OutputFolder, write_aside
 from winosmith.problem import Claim
 from winosmith.published import Contents, contents_in, keep_contents
@@ -59,7 +59,7 @@ class TrainingSettings:
     warmup: Annotated[float, Field(ge=0, le=1)] = 0.1
     """Fraction of the steps over which the learning rate rises from 0, linearly; it then falls
     linearly to 0."""
-    dropout: Annotated[float, Field(ge=0, lt=1)] | None = 0.0
+    dropout: OrFalse[Annotated[float, Field(ge=0, lt=1)]] = 0.0
     """Dropout rate everywhere in the network; the model's own if None. The two texts of a problem
     get different noise, and their difference is small: after four epochs on 640 problems at 1e-4,
     MiniLM's loss is 0.69 with its own rate of 0.1 and 0.27 with 0."""
@@ -67,15 +67,15 @@ class TrainingSettings:
     """Largest norm of a step's gradient."""
     split_point: SplitPoint = "before_option"
     """Where the sentence is cut in two (see `SplitPoint`)."""
-    max_length: Annotated[int, Field(ge=8)] | None = None
+    max_length: OrFalse[Annotated[int, Field(ge=8)]] = None
     """Longest input in tokens; longer texts are cut at their start. By default the model's own
     limit."""
-    local: Annotated[int, Field(ge=0)] | None = None
+    local: OrFalse[Annotated[int, Field(ge=0)]] = None
     """Number of words ahead of the blank that are seen, 2 in WinoGrande's local-context baseline;
     by default all."""
-    patience: Annotated[int, Field(ge=1)] | None = None
+    patience: OrFalse[Annotated[int, Field(ge=1)]] = None
     """Number of epochs without a better one on dev after which a run stops; by default none."""
-    last: Annotated[int, Field(ge=1)] | None = None
+    last: OrFalse[Annotated[int, Field(ge=1)]] = None
     """Train this many of the epochs and keep the last, whatever dev says: for a run on all the
     data, once the epochs were chosen. By default the best on dev is kept."""
     sees: Sees = "blank"
