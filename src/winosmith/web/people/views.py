@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial, wraps
 from typing import Any, cast
+from urllib.parse import urlsplit
 
 from django import forms
 from django.conf import settings
@@ -13,6 +15,7 @@ from django.core.exceptions import ValidationError
 from django.forms import Form
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import redirect, render
+from django.urls import Resolver404, resolve
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy, ngettext
 from django.views.decorators.debug import sensitive_post_parameters
@@ -511,12 +514,13 @@ def consent(request: HttpRequest) -> HttpResponseBase:
     to = gates.safe_next(request)
     if person is None and not settings.RULES.anonymous:
         return gates.go(request, "people:login")
-    needed = privacy.next_documents(person)
+    judging = not _leads_to_writing(to)
+    needed = privacy.missing(person, judging=judging)
     if not needed:
         return redirect(to)
     error = ""
     if request.method == "POST":
-        error = _agreed(request)
+        error = _agreed(request, judging=judging)
         if not error:
             messages.success(request, _("Thank you. You can begin."))
             return redirect(to)
@@ -532,14 +536,22 @@ def consent(request: HttpRequest) -> HttpResponseBase:
     return render(request, "people/consent.html", context, status=422 if error else 200)
 
 
-def _agreed(request: HttpRequest) -> str:
+def _leads_to_writing(to: str) -> bool:
+    """Return whether people write on a page; paid judges need more texts for that."""
+    with suppress(Resolver404):
+        return resolve(urlsplit(to).path).namespace in {"write", "perturb"}
+    return False
+
+
+def _agreed(request: HttpRequest, *, judging: bool) -> str:
     """Note that somebody agrees; return what is wrong with the form, or ""."""
     if not request.POST.get("agree"):
         return _("Tick the box if you agree; otherwise you can only read.")
     try:
         if gates.existing_writer(request) is None:
             gates.rate_limit(request, "consent", CONSENTS)
-        privacy.agree(gates.writer(request), gates.shown_documents(request))
+        shown = gates.shown_documents(request)
+        privacy.agree(gates.writer(request), shown, judging=judging)
     except InputError as error:
         return str(error)
     return ""
