@@ -71,7 +71,10 @@ def declaration(kind: type[T]) -> type[T]:
 def _refusal(kind: type, given: Mapping[str, Any], error: ValidationError) -> RecipeError:
     """Return the error for the first value that is wrong."""
     found = error.errors(include_url=False)[0]
-    message = str(found.get("ctx", {}).get("error", found["msg"]))
+    cause = found.get("ctx", {}).get("error", found["msg"])
+    if isinstance(cause, RecipeError):  # of a rule for several fields, which names one of them
+        return cause
+    message = str(cause)
     if not found["loc"]:
         return RecipeError(message)
     key = str(found["loc"][0])

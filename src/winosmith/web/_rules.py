@@ -18,7 +18,7 @@ from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import AfterValidator, Field, ValidationInfo
+from pydantic import AfterValidator, Field
 
 from winosmith.errors import InputError, RecipeError
 from winosmith.options import OrFalse, Texts, declaration, from_table, schema
@@ -164,14 +164,6 @@ _PROXIES = _must(
 )
 
 
-def _check_pass_mark(value: int, info: ValidationInfo) -> int:
-    if value > info.data.get("training_questions", value):
-        raise ValueError(
-            _("it must be at most the number of questions; otherwise nobody could pass")
-        )
-    return value
-
-
 @declaration
 class Mail:
     """`[mail]`: the server that sends the site's mail.
@@ -261,9 +253,7 @@ class SiteRules:
 
     training_questions: Annotated[int, _setting("trust", ge=0, le=50)] = 5
     """Gold questions of the training. Before a judge's first vote; 0 for no training."""
-    training_right: Annotated[
-        int, _setting("trust", ge=0, le=50), AfterValidator(_check_pass_mark)
-    ] = 4
+    training_right: Annotated[int, _setting("trust", ge=0, le=50)] = 4
     """Correct answers that pass the training. At most the number of questions."""
     gold_every: Annotated[int, _setting("trust", ge=0, le=1000)] = 10
     """One problem in this many is a gold question. Judges don't see which; 0 for none."""
@@ -317,6 +307,18 @@ class SiteRules:
     """The models that predict perturbed sentences."""
     mail: Mail | None = None
     """The server that sends the site's mail."""
+
+    def __post_init__(self) -> None:
+        if 0 < self.training_questions < self.training_right:
+            refusal = RecipeError(
+                f"training_right is {self.training_right}; it must be at most training_questions, "
+                f"which is {self.training_questions}; otherwise nobody could pass"
+            )
+            refusal.key = "training_right"
+            refusal.wanted = _(
+                "it must be at most the number of questions; otherwise nobody could pass"
+            )
+            raise refusal
 
     @classmethod
     def read(cls: type[Rules], path: Path) -> Rules:

@@ -108,7 +108,7 @@ def test_no_file_address_or_program_is_chosen_in_a_browser() -> None:
     ("typed", "told"),
     [
         ({"judges": 2, "title": "Kept"}, "It must be odd, so that a majority exists."),
-        ({"training_right": 9, "title": "Kept"}, "nobody could pass"),
+        ({"training_right": 9, "training_questions": 5, "title": "Kept"}, "nobody could pass"),
         ({"hold_accounts": 1, "title": "Kept"}, "It must be 2 or more"),
         ({"language": "English!", "title": "Kept"}, "such as en, de or pt-BR"),
         ({"judges": 101, "title": "Kept"}, "less than or equal to 99"),
