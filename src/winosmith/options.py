@@ -180,7 +180,7 @@ def words(of: Mapping[str, Any]) -> str:
     if of.get("minLength") and "maxLength" not in of:
         return "text that is not empty"
     if "maxLength" in of:
-        return f"{kind} of {of.get('minLength', 0)} to {of['maxLength']} characters"
+        return f"{kind} of {of.get('minLength', 0)} to {of['maxLength']:,} characters"
     return kind + _range(of)
 
 

@@ -129,3 +129,14 @@ def test_settings_are_read(tmp_path: Path) -> None:
     rules = Site.open(tmp_path).rules
     assert (rules.judges, rules.words_to_flag, rules.training_questions) == (5, ("idiot",), 0)
     assert rules.lease_minutes == SiteRules().lease_minutes
+
+
+def test_long_texts_are_read(tmp_path: Path) -> None:
+    """A title, a contact and words of hundreds of characters, and empty words, are accepted."""
+    long = "x" * 1000
+    words = '["", "' + long + '"' + ', "y"' * 9_998 + "]"
+    (tmp_path / "site.toml").write_text(
+        f'title = "{long}"\ncontact = "{long}"\nwords_to_flag = {words}\n'
+    )
+    rules = Site.open(tmp_path).rules
+    assert (rules.title, rules.contact, rules.words_to_flag[:2]) == (long, long, ("", long))
