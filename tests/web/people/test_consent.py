@@ -91,6 +91,21 @@ def test_a_paid_judge_agrees_only_to_the_text_of_judges(db: Any, visit: Any, per
     assert 3 * lengths[0] < lengths[1]
 
 
+def test_the_data_card_names_who_agrees_to_which_text(db: Any, visit: Any) -> None:
+    """Only paid judges agree to the consent to judge in a paid study, and only to that."""
+    card = visit().get("/card/").content.decode()
+    assert card.count("judges who are not paid, agree to the") == 2
+    assert "paid judges agree to the consent to judge in a paid study, now version 1" in card
+    lines = visit().get("/card/data-card.md").content.decode().splitlines()
+    found = [line.partition(":")[0] for line in lines if ": version 1 of" in line]
+    others = "for people who write and judges who are not paid"
+    assert found == [
+        f"- consent, {others}",
+        f"- contributor licence, {others}",
+        "- consent to judge in a paid study, for paid judges",
+    ]
+
+
 def test_an_unticked_box_agrees_to_nothing(db: Any, visit: Any) -> None:
     """Sending the form without the tick stores nothing and makes nobody."""
     page = visit().get("/people/consent/")
