@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from functools import partial, wraps
 from typing import Any, cast
-from urllib.parse import urlsplit
 
 from django import forms
 from django.conf import settings
@@ -15,7 +13,6 @@ from django.core.exceptions import ValidationError
 from django.forms import Form
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import redirect, render
-from django.urls import Resolver404, resolve
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy, ngettext
 from django.views.decorators.debug import sensitive_post_parameters
@@ -514,7 +511,7 @@ def consent(request: HttpRequest) -> HttpResponseBase:
     to = gates.safe_next(request)
     if person is None and not settings.RULES.anonymous:
         return gates.go(request, "people:login")
-    judging = not _leads_to_writing(to)
+    judging = not gates.leads_to_writing(to)
     needed = privacy.missing(person, judging=judging)
     if not needed:
         return redirect(to)
@@ -534,13 +531,6 @@ def consent(request: HttpRequest) -> HttpResponseBase:
         ).exists(),
     }
     return render(request, "people/consent.html", context, status=422 if error else 200)
-
-
-def _leads_to_writing(to: str) -> bool:
-    """Return whether people write on a page; paid judges need more texts for that."""
-    with suppress(Resolver404):
-        return resolve(urlsplit(to).path).namespace in {"write", "perturb"}
-    return False
 
 
 def _agreed(request: HttpRequest, *, judging: bool) -> str:
