@@ -73,7 +73,10 @@ def declaration(kind: type[T]) -> type[T]:
 def _refusal(kind: type, given: Mapping[str, Any], error: ValidationError) -> RecipeError:
     """Return the error for the first value that is wrong."""
     found = error.errors(include_url=False)[0]
-    message = str(found.get("ctx", {}).get("error", found["msg"]))
+    cause = found.get("ctx", {}).get("error", found["msg"])
+    if isinstance(cause, RecipeError):  # of a rule for several fields, which names one of them
+        return cause
+    message = str(cause)
     if not found["loc"]:
         return RecipeError(message)
     key = str(found["loc"][0])
@@ -186,7 +189,7 @@ def words(of: Mapping[str, Any]) -> str:
     if of.get("minLength") and "maxLength" not in of:
         return "text that is not empty"
     if "maxLength" in of:
-        return f"{kind} of {of.get('minLength', 0)} to {of['maxLength']} characters"
+        return f"{kind} of {of.get('minLength', 0)} to {of['maxLength']:,} characters"
     return kind + _range(of)
 
 

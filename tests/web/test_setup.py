@@ -43,9 +43,16 @@ def _run(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_first_settings_show_every_rule_as_it_is_built_in(tmp_path: Path) -> None:
-    """With every # taken away, site.toml names each setting with its built-in value."""
+    """With every # taken away, site.toml names each setting with its built-in value.
+
+    A setting of words lists all of them, and a list is not explained as a field of the form.
+    """
     write_settings(tmp_path)
     path = tmp_path / "site.toml"
+    text = path.read_text("utf-8").replace("\n# ", " ")
+    assert 'Values: "open" (everyone), "invited" (only people with an invitation).' in text
+    assert all(f'"{word}" (' in text for word in ("none", "flagged", "all"))
+    assert "each line" not in text
     assert Rules.read(path) == SiteRules()
     path.write_text(re.sub(r"(?m)^# (?=\w+ = |\[)", "", path.read_text("utf-8")))
     assert set(read_settings(path)) == set(SiteRules.__dataclass_fields__)

@@ -103,7 +103,8 @@ def test_another_database_is_refused(tmp_path: Path) -> None:
         ("judges = 4", "must be odd"),
         ("judges = 0", "from 1 to 99"),
         ("judges = true", "from 1 to 99"),
-        ("training_right = 9", "training_right is 9; .* nobody could pass"),
+        ("training_right = 9", "training_right is 9; .* training_questions, which is 5"),
+        ("training_questions = 3", "training_right is 4; .* training_questions, which is 3"),
         ('review = "some"', '"none", "flagged" or "all"'),
         ('anonymous = "yes"', "true or false"),
         ("contact = 5", "contact is 5; it must be text"),
@@ -118,12 +119,24 @@ def test_settings_that_are_none_are_refused_by_file(tmp_path: Path, text: str, r
     (tmp_path / "site.toml").write_text(text)
     with pytest.raises(RecipeError, match=reason) as refused:
         Site.open(tmp_path)
-    assert "site.toml" in str(refused.value)
+    assert str(refused.value).startswith(f"{tmp_path / 'site.toml'}: ")
 
 
 def test_settings_are_read(tmp_path: Path) -> None:
     """The settings of site.toml replace those that are built in."""
-    (tmp_path / "site.toml").write_text('judges = 5\nwords_to_flag = ["idiot"]\n')
+    text = 'judges = 5\nwords_to_flag = ["idiot"]\ntraining_questions = 0\n'
+    (tmp_path / "site.toml").write_text(text)
     rules = Site.open(tmp_path).rules
-    assert (rules.judges, rules.words_to_flag) == (5, ("idiot",))
+    assert (rules.judges, rules.words_to_flag, rules.training_questions) == (5, ("idiot",), 0)
     assert rules.lease_minutes == SiteRules().lease_minutes
+
+
+def test_long_texts_are_read(tmp_path: Path) -> None:
+    """A title, a contact and words of hundreds of characters, and empty words, are accepted."""
+    long = "x" * 1000
+    words = '["", "' + long + '"' + ', "y"' * 9_998 + "]"
+    (tmp_path / "site.toml").write_text(
+        f'title = "{long}"\ncontact = "{long}"\nwords_to_flag = {words}\n'
+    )
+    rules = Site.open(tmp_path).rules
+    assert (rules.title, rules.contact, rules.words_to_flag[:2]) == (long, long, ("", long))

@@ -126,18 +126,15 @@ def _read_files(
 
 
 def _omitted(contents: formats.Contents) -> str:
-    """Return a sentence on the omitted records, with the first places and reasons; "" of none."""
-    bad = contents.bad
+    """Return a sentence with the number of omitted records; "" for none.
+
+    The report is public, so their places, and reasons with ids, are only in the file of
+    `--skip-bad`: some of them may be test problems.
+    """
+    bad = len(contents.bad)
     if not bad:
         return ""
-    some = "; ".join(f"{one.place.inside}: {one.reason}" for one in bad[:_LISTED])
-    more = f"; and {len(bad) - _LISTED:,} more" if len(bad) > _LISTED else ""
-    count = f"{len(bad):,} of {len(bad) + len(contents.items):,} records"
-    return f"{count} can't be read and are omitted ({some}{more})"
-
-
-_LISTED = 10
-"""Number of omitted records that the report lists; the file of `--skip-bad` has all."""
+    return f"{bad:,} of {bad + len(contents.items):,} records can't be read and are omitted"
 
 
 def _columns(recipe: Recipe) -> formats.Columns | None:

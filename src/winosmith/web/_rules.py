@@ -18,7 +18,7 @@ from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import AfterValidator, Field, ValidationInfo
+from pydantic import AfterValidator, Field
 
 from winosmith.errors import InputError, RecipeError
 from winosmith.options import OrFalse, Texts, declaration, from_table, schema
@@ -115,10 +115,10 @@ _REVIEW = {
     "all": _("everything"),
 }
 
-LONGEST = 100
+LONGEST = 1000
 """Characters of a name, an address, or a word."""
 
-MOST_WORDS = 1000
+MOST_WORDS = 10_000
 """Words that send a sentence to the moderators."""
 
 
@@ -144,8 +144,8 @@ _LANGUAGE_TAG = _must(
     _("it must be a language tag, such as en, de or pt-BR"),
 )
 _SHORT_LIST = _must(
-    lambda texts: len(texts) <= MOST_WORDS and all(1 <= len(text) <= LONGEST for text in texts),
-    _("it must be at most 1,000 words of 1 to 100 characters"),
+    lambda texts: len(texts) <= MOST_WORDS and all(len(text) <= LONGEST for text in texts),
+    _("it must be at most 10,000 words of up to 1,000 characters"),
 )
 
 
@@ -162,14 +162,6 @@ def _are_proxies(value: int | tuple[str, ...]) -> bool:
 _PROXIES = _must(
     _are_proxies, 'it must list addresses and networks, like ["127.0.0.1", "10.0.0.0/24"]'
 )
-
-
-def _check_pass_mark(value: int, info: ValidationInfo) -> int:
-    if value > info.data.get("training_questions", value):
-        raise ValueError(
-            _("it must be at most the number of questions; otherwise nobody could pass")
-        )
-    return value
 
 
 @declaration
@@ -240,7 +232,7 @@ class SiteRules:
         "flagged"
     )
     """What a moderator approves before it is judged. A sentence is unusual if a hint says so, or if
-    it contains one of your words (see Limits)."""
+    it contains a word that you list under Limits."""
 
     judges: Annotated[int, _setting("judging", ge=1, le=99), _ODD] = 3
     """Judges of a problem. An odd number, so that a majority exists."""
@@ -261,9 +253,7 @@ class SiteRules:
 
     training_questions: Annotated[int, _setting("trust", ge=0, le=50)] = 5
     """Gold questions of the training. Before a judge's first vote; 0 for no training."""
-    training_right: Annotated[
-        int, _setting("trust", ge=0, le=50), AfterValidator(_check_pass_mark)
-    ] = 4
+    training_right: Annotated[int, _setting("trust", ge=0, le=50)] = 4
     """Correct answers that pass the training. At most the number of questions."""
     gold_every: Annotated[int, _setting("trust", ge=0, le=1000)] = 10
     """One problem in this many is a gold question. Judges don't see which; 0 for none."""
@@ -287,7 +277,7 @@ class SiteRules:
     """Perturbations that one person may send in an hour. Without an account, the limit is for the
     whole network."""
     words_to_flag: Annotated[Texts, _setting("limits"), _SHORT_LIST] = ()
-    """Words that send a sentence to the moderators. One on each line."""
+    """Words that send a sentence to the moderators."""
 
     licence: Annotated[str, _setting("server")] = "CC-BY-4.0"
     """The licence under which contributors give their sentences. If it changes, everybody is asked
@@ -317,6 +307,18 @@ class SiteRules:
     """The models that predict perturbed sentences."""
     mail: Mail | None = None
     """The server that sends the site's mail."""
+
+    def __post_init__(self) -> None:
+        if 0 < self.training_questions < self.training_right:
+            refusal = RecipeError(
+                f"training_right is {self.training_right}; it must be at most training_questions, "
+                f"which is {self.training_questions}; otherwise nobody could pass"
+            )
+            refusal.key = "training_right"
+            refusal.wanted = _(
+                "it must be at most the number of questions; otherwise nobody could pass"
+            )
+            raise refusal
 
     @classmethod
     def read(cls: type[Rules], path: Path) -> Rules:
@@ -448,7 +450,10 @@ def read_chosen(folder: Path, kind: type = SiteRules) -> dict[str, Any]:
 
 
 def first_file(kind: type = SiteRules) -> str:
-    """Return the first `site.toml`: each setting with its meaning and default, commented out."""
+    """Return the first `site.toml`: each setting with its meaning and default, commented out.
+
+    If only some words are allowed, each is listed with its label.
+    """
     parts = [
         "# The settings of this site, with their defaults. Remove the # before a setting to\n"
         "# change it, and start the server again. Then the browser can't change it.\n"
@@ -457,7 +462,9 @@ def first_file(kind: type = SiteRules) -> str:
         parts.append(f"# {group.title}\n# {'-' * len(group.title)}\n{_comment(group.lead)}")
         for name, key in settings_of(group, kind).items():
             value = key["example"] if key["default"] is None else key["default"]
-            parts.append(f"{_comment(meaning(key))}# {name} = {json.dumps(value)}\n")
+            values = ", ".join(f'"{one}" ({key["choices"][one]})' for one in key.get("enum", ()))
+            text = f"{meaning(key)} Values: {values}." if values else meaning(key)
+            parts.append(f"{_comment(text)}# {name} = {json.dumps(value)}\n")
     parts.append(
         "# The models that predict perturbed sentences. If the file has any, the site has only\n"
         "# these. Tables are at the end of the file.\n"

@@ -118,3 +118,12 @@ def test_what_the_site_holds_about_somebody_tells_of_tokens_without_digests(ann:
     told = json.dumps(data_about(ann), default=str)
     assert "a program" in told
     assert ann.tokens.get().digest not in told
+
+
+def test_me_names_the_texts_that_a_paid_judge_needs(person: Any, db: Any) -> None:
+    """It is the text for judging, and nothing after the judge has agreed to it."""
+    worker = person("worker", hired=True, is_judge=True)
+    (text,) = program(worker).get("me").json()["to_agree"]
+    assert text.endswith("/people/texts/study/1/")
+    agree(worker, judging=True)
+    assert program(worker).get("me").json()["to_agree"] == []

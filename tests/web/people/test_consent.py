@@ -69,8 +69,11 @@ def test_htmx_is_led_to_the_consent_page_as_a_whole(db: Any, visit: Any) -> None
     )
 
 
-def test_a_paid_judge_agrees_to_the_text_of_judges_first(db: Any, visit: Any, person: Any) -> None:
-    """It is a third as long, and opens judging; who writes as well agrees to the other texts."""
+def test_a_paid_judge_agrees_only_to_the_text_of_judges(db: Any, visit: Any, person: Any) -> None:
+    """It is a third as long, and opens judging, also if the form is submitted twice.
+
+    Only pages for writing ask a paid judge to agree to the other texts.
+    """
     browser = visit(person("worker", hired=True, is_judge=True))
     lengths = []
     for path, kinds in (("/judge/", {"study"}), ("/write/", {"consent", "licence"})):
@@ -80,9 +83,27 @@ def test_a_paid_judge_agrees_to_the_text_of_judges_first(db: Any, visit: Any, pe
         shown = Document.objects.filter(pk__in=_shown(page))
         assert {document.kind for document in shown} == kinds
         lengths.append(sum(len(document.text.split()) for document in shown))
-        browser.post("/people/consent/", {"agree": "yes", "shown": _shown(page), "next": path})
+        form = {"agree": "yes", "shown": _shown(page), "next": path}
+        for answer in [browser.post("/people/consent/", form) for _ in range(2)]:
+            assert (answer.status_code, answer.headers["Location"]) == (302, path)
         assert "consent" not in browser.get(path).headers.get("Location", "")
+        assert browser.get("/people/consent/").status_code == 302
     assert 3 * lengths[0] < lengths[1]
+
+
+def test_the_data_card_names_who_agrees_to_which_text(db: Any, visit: Any) -> None:
+    """Only paid judges agree to the consent to judge in a paid study, and only to that."""
+    card = visit().get("/card/").content.decode()
+    assert card.count("judges who are not paid, agree to the") == 2
+    assert "paid judges agree to the consent to judge in a paid study, now version 1" in card
+    lines = visit().get("/card/data-card.md").content.decode().splitlines()
+    found = [line.partition(":")[0] for line in lines if ": version 1 of" in line]
+    others = "for people who write and judges who are not paid"
+    assert found == [
+        f"- consent, {others}",
+        f"- contributor licence, {others}",
+        "- consent to judge in a paid study, for paid judges",
+    ]
 
 
 def test_an_unticked_box_agrees_to_nothing(db: Any, visit: Any) -> None:

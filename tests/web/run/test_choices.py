@@ -37,6 +37,7 @@ def test_what_is_saved_holds_at_once_and_after_a_start(
     words = "brat\n  fool \nbrat"
     answer = send("/admin/settings/", **choices(title="Graz", judges=5, words_to_flag=words))
     assert answer.status_code == 302
+    assert "One on each line." in send("/admin/settings/", method="get").content.decode()
     rules = settings.RULES
     assert (rules.title, rules.judges, rules.words_to_flag) == ("Graz", 5, ("brat", "fool"))
     opened = Site.open(kept).rules
@@ -108,11 +109,11 @@ def test_no_file_address_or_program_is_chosen_in_a_browser() -> None:
     ("typed", "told"),
     [
         ({"judges": 2, "title": "Kept"}, "It must be odd, so that a majority exists."),
-        ({"training_right": 9, "title": "Kept"}, "nobody could pass"),
+        ({"training_right": 9, "training_questions": 5, "title": "Kept"}, "nobody could pass"),
         ({"hold_accounts": 1, "title": "Kept"}, "It must be 2 or more"),
         ({"language": "English!", "title": "Kept"}, "such as en, de or pt-BR"),
         ({"judges": 101, "title": "Kept"}, "less than or equal to 99"),
-        ({"words_to_flag": "x" * 101, "title": "Kept"}, "at most 1,000 words"),
+        ({"words_to_flag": "x" * 1001, "title": "Kept"}, "at most 10,000 words"),
     ],
 )
 def test_what_does_not_go_together_comes_back_filled(

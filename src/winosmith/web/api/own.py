@@ -124,7 +124,7 @@ def read_me(request: HttpRequest) -> dict[str, Any]:
         "roles": [role for role, held in roles.items() if held],
         "to_agree": [
             request.build_absolute_uri(reverse("people:text", args=[text.kind, text.version]))
-            for text in missing(person)
+            for text in missing(person, judging=True)
         ],
         "counts": pages.counts(person),
         "token": caller(request).token,

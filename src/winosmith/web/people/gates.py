@@ -17,7 +17,7 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, cast
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 from django.conf import settings
 from django.contrib.auth import SESSION_KEY, login as log_in
@@ -26,7 +26,7 @@ from django.db import OperationalError
 from django.db.models import F
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
-from django.urls import reverse
+from django.urls import Resolver404, resolve, reverse
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
@@ -453,3 +453,10 @@ def safe_next(request: HttpRequest) -> str:
     to = request.POST.get("next") or request.GET.get("next") or ""
     # A word without a slash would be taken for the name of a page, and there may be none.
     return to if "/" in to and _is_ours(request, to) else reverse("read:home")
+
+
+def leads_to_writing(to: str) -> bool:
+    """Return whether people write on a page; paid judges need more texts for that."""
+    with suppress(Resolver404):
+        return resolve(urlsplit(to).path).namespace in {"write", "perturb"}
+    return False

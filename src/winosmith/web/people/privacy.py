@@ -53,29 +53,25 @@ def missing(person: Person | None, *, judging: bool = False) -> list[Document]:
     return list(_current().filter(study if paid_judge else ~study).filter(~Exists(agreed)))
 
 
-def next_documents(person: Person | None) -> list[Document]:
-    """Return the texts that somebody is asked to agree to next: first those for judging."""
-    return missing(person, judging=True) or missing(person)
-
-
 def has_agreed(person: Person) -> bool:
     """Tell whether a person agreed to every text that holds now."""
     return not missing(person)
 
 
-def agree(person: Person, shown: set[int] | None = None) -> None:
-    """Store that a person agrees to the texts that they are asked for next, with the time.
+def agree(person: Person, shown: set[int] | None = None, *, judging: bool = False) -> None:
+    """Store that a person agrees to the texts in force, with the time.
 
     Args:
         person: who agrees.
         shown: the documents that the person had before them; None for those that hold now.
+        judging: the texts are for judging, as in `missing`.
 
     Raises:
         InputError: a new version came out after the texts were shown, or the person was erased.
     """
     with writing():
         models.stop_if_gone(person)
-        needed = next_documents(person)
+        needed = missing(person, judging=judging)
         if shown is not None and not {document.pk for document in needed} <= shown:
             raise InputError(_("a text has changed meanwhile; read the new version"))
         for document in needed:

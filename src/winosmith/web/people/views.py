@@ -511,12 +511,13 @@ def consent(request: HttpRequest) -> HttpResponseBase:
     to = gates.safe_next(request)
     if person is None and not settings.RULES.anonymous:
         return gates.go(request, "people:login")
-    needed = privacy.next_documents(person)
+    judging = not gates.leads_to_writing(to)
+    needed = privacy.missing(person, judging=judging)
     if not needed:
         return redirect(to)
     error = ""
     if request.method == "POST":
-        error = _agreed(request)
+        error = _agreed(request, judging=judging)
         if not error:
             messages.success(request, _("Thank you. You can begin."))
             return redirect(to)
@@ -532,14 +533,15 @@ def consent(request: HttpRequest) -> HttpResponseBase:
     return render(request, "people/consent.html", context, status=422 if error else 200)
 
 
-def _agreed(request: HttpRequest) -> str:
+def _agreed(request: HttpRequest, *, judging: bool) -> str:
     """Note that somebody agrees; return what is wrong with the form, or ""."""
     if not request.POST.get("agree"):
         return _("Tick the box if you agree; otherwise you can only read.")
     try:
         if gates.existing_writer(request) is None:
             gates.rate_limit(request, "consent", CONSENTS)
-        privacy.agree(gates.writer(request), gates.shown_documents(request))
+        shown = gates.shown_documents(request)
+        privacy.agree(gates.writer(request), shown, judging=judging)
     except InputError as error:
         return str(error)
     return ""

@@ -59,6 +59,7 @@ def _field(name: str, key: Mapping[str, Any]) -> forms.Field:
     if key["type"] == "integer":
         return forms.IntegerField(min_value=key["minimum"], max_value=key["maximum"], **words)
     if key["type"] == "array":
+        words["help_text"] = words["help_text"] or _("One on each line.")
         return Lines(required=False, widget=forms.Textarea(attrs={"rows": 4}), **words)
     required = bool(key.get("minLength"))
     return forms.CharField(max_length=key["maxLength"], required=required, **words)
