@@ -16,7 +16,7 @@ from tests.web import visits as v
 from tests.web.translated import made_up
 from winosmith.web.people.models import Person
 
-TEXTS = {"lang", "dir", "title", "aria-label", "placeholder", "alt"}
+TEXTS = {"label", "lang", "dir", "title", "aria-label", "placeholder", "alt"}
 """Attributes that are texts, or tell the language of texts; so are most of data-*."""
 
 ONCE = re.compile(r"[0-9a-f]{32,}|[A-Za-z0-9]{64}|[\w-]{20,}:[\w-]{6}:[\w-]{40,}")

@@ -99,7 +99,7 @@ def test_what_is_wrong_with_a_sign_up_is_said(
 def test_who_wrote_without_an_account_keeps_it_when_signing_up(db: Any, visit: Any) -> None:
     """The person without an account becomes the account: the same row, so the same sentences."""
     browser = visit()
-    shown = list(Document.objects.values_list("pk", flat=True))
+    shown = list(Document.objects.exclude(kind="study").values_list("pk", flat=True))
     browser.post("/people/consent/", {"agree": "yes", "shown": shown})
     before = Person.objects.get(anonymous=True)
     browser.post("/people/join/", TYPED)
@@ -114,7 +114,7 @@ def test_what_was_written_before_log_in_is_never_judged_by_its_writer(
     """Who logs in takes over what they wrote in this browser; the queue never gives it to them."""
     ann, bob = person("ann", is_judge=True), person("bob", is_judge=True)
     browser = visit()
-    shown = list(Document.objects.values_list("pk", flat=True))
+    shown = list(Document.objects.exclude(kind="study").values_list("pk", flat=True))
     browser.post("/people/consent/", {"agree": "yes", "shown": shown})
     halves = twin(Person.objects.get(anonymous=True))
     browser.post("/people/login/", {"name": "ann", "password": PASSWORD})
@@ -136,7 +136,7 @@ def test_a_log_in_gives_a_new_session(db: Any, visit: Any, person: Any) -> None:
     """The session's key from before the log-in is worth nothing after it."""
     person("ann")
     browser = visit()
-    shown = list(Document.objects.values_list("pk", flat=True))
+    shown = list(Document.objects.exclude(kind="study").values_list("pk", flat=True))
     browser.post("/people/consent/", {"agree": "yes", "shown": shown})
     before = browser.cookies[settings.SESSION_COOKIE_NAME].value
     browser.post("/people/login/", {"name": "ANN", "password": PASSWORD})
