@@ -42,7 +42,7 @@ def _remove(path: str) -> Plant:
         (lambda folder: (folder / "link").symlink_to("CANARY"), "link: it is a link"),
         (lambda folder: (folder / "empty").mkdir(), "empty: it is neither a file nor a folder"),
         (_remove("data/dev.jsonl"), "data/dev.jsonl: it is missing"),
-        (_remove("data/dev.parquet"), "data/dev.parquet: it can't be compared"),
+        (_remove("data/dev.parquet"), "data/dev.parquet: it is missing"),
         (_remove("tombstones.jsonl"), "tombstones.jsonl: it can't be read"),
     ],
 )  # fmt: skip
