@@ -23,6 +23,7 @@ from tests.waiting import LONGEST, until
 from winosmith import Dataset, Extra, Origin, Problem, Response, formats, practice, validate
 from winosmith.cli import main
 from winosmith.errors import OutputError, RecipeError
+from winosmith.escape import markdown_block
 from winosmith.humans import CANARY
 from winosmith.outputs import try_lock
 from winosmith.release import TEMPLATE, Released, Splitting, read_about, release, verify
@@ -115,12 +116,15 @@ def test_the_datasheet_says_not_stated(small: Released, tmp_path: Path) -> None:
     assert "**Who paid for it?**\n\nnot stated\n" in text
     source = write_sets(tmp_path / "source", sets())
     sources = [ABOUT["source"][0], {"name": "*", "licence": "CC0-1.0"}]
-    told = about(datasheet={"funding": "Nobody did."}, source=sources)
+    limits = "Not for:\n\n- *young* children\n- <b>experts</b>"
+    told = about(datasheet={"funding": "Nobody did."}, source=sources, known_limits=limits)
     other = release(source, told, tmp_path / "out")
-    assert "**Who paid for it?**\n\nNobody did.\n" in (other.folder / "DATASHEET.md").read_text(
-        "utf-8"
-    )
+    sheet = (other.folder / "DATASHEET.md").read_text("utf-8")
     card = (other.folder / "README.md").read_text("utf-8")
+    assert "**Who paid for it?**\n\nNobody did.\n" in sheet
+    written = markdown_block(limits).strip()
+    assert "\n- *young* children\n" in written
+    assert all(f"\n\n{written}\n\n" in text for text in (sheet, card))
     assert "- **Sources:** practice\n" in card
     assert "| All other sources | CC0-1.0 | not stated |" in card
 
