@@ -104,6 +104,17 @@ def test_the_card_has_the_hubs_sections_and_settings(small: Released) -> None:
     assert "| train_xl | none | 19.3 % | 24.0 % | 31.4 % |" in tidy
 
 
+def test_the_card_lists_the_files_of_the_release(small: Released, tmp_path: Path) -> None:
+    """A release of test alone lists no labels and no tasks, which it does not have."""
+    source = write_sets(tmp_path / "source", {"test": sets()["test"]})
+    alone = release(source, about(), tmp_path / "out", new_ids=True)
+    for folder, count in ((small.folder, 16), (alone.folder, 13)):
+        _, table = (folder / "README.md").read_text("utf-8").split("| file | what it is for |")
+        listed = re.findall(r"^\| `(.+?)` \|", table, re.MULTILINE)
+        assert len(listed) == count
+        assert all([*folder.glob(name.replace("PART", "*"))] for name in listed)
+
+
 def test_the_datasheet_says_not_stated(small: Released, tmp_path: Path) -> None:
     """The datasheet has the seven sections, fills in what is known, and invents nothing.
 
@@ -296,6 +307,7 @@ def test_release_toml_reads_as_it_is_shown(tmp_path: Path) -> None:
             "two of the sources ['x', 'x'] have one name",
         ),
         ({"authors": 3}, "authors is 3; it must be a list of one or more texts"),
+        ({"source": []}, "source is []; it must be a list of one or more tables"),
     ],
 )
 def test_what_is_wrong_in_release_toml_is_told(change: dict[str, Any], told: str) -> None:
