@@ -264,6 +264,8 @@ def test_the_order_of_an_extra_does_not_matter(items: list[tuple[str, object]]) 
         lambda: Lineage("", "a"),
         lambda: Lineage("a", "a", declared=-1),
         lambda: Lineage("a", "a", declared="1"),
+        lambda: Lineage("a", "a", declared=2**31),
+        lambda: Lineage("a", "a", (None,)),
         lambda: Claim("", TEXT, "trophy"),
         lambda: Claim("1", "no blank", "trophy"),
         lambda: Claim("1", TEXT, " "),

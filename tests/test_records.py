@@ -215,6 +215,10 @@ def test_the_schema_lists_every_key() -> None:
           "lineage": {"root": "r", "parent": "r", "edits": [{"op": "insert", "at": 0, "new": "A"}]}
           }, True),
         ({"problem_id": "a", "sentence": "A _.", "candidate": "x", "holds": True}, True),
+        *(({"id": "a", "sentence": "A _.", "options": ["x", "y"],
+            "lineage": {"root": "r", "parent": "r", **more}}, good)
+          for more, good in (({"declared": 2**31 - 1}, True), ({"declared": 2**31}, False),
+                             ({"edits": [None]}, False))),
         ({"id": "a", "sentence": "A _.", "options": ["x"]}, False),
         ({"id": "a", "sentence": "A _.", "options": ["x", "y"], "answr": 1}, False),
         ({"id": "a", "sentence": "A _.", "options": ["x", "y"], "extra": {"colour": 1}}, False),

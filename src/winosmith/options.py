@@ -86,7 +86,8 @@ def _refusal(kind: type, given: Mapping[str, Any], error: ValidationError) -> Re
     if key not in properties:
         return RecipeError(_unknown(key, kind, kind))
     wanted = message if found["type"] == "value_error" else f"it must be {words(properties[key])}"
-    value = "not valid" if properties[key].get("writeOnly") else repr(given[key])
+    held = list(given[key]) if isinstance(given[key], tuple) else given[key]  # as in a file
+    value = "not valid" if properties[key].get("writeOnly") else repr(held)
     refusal = RecipeError(f"{key} is {value}; {wanted}")
     refusal.key, refusal.wanted = key, wanted
     return refusal
@@ -178,7 +179,8 @@ def words(of: Mapping[str, Any]) -> str:
     if "enum" in of.get("items", {}):
         return f"a list of {words(of['items'])}"
     kind = {
-        "array": f"a list of {'one or more ' * ('minItems' in of)}texts",
+        "array": f"a list of {'one or more ' * ('minItems' in of)}"
+        + ("tables" if "$ref" in of.get("items", {}) else "texts"),
         "object": "a table of texts",
         "boolean": "true or false",
         "integer": "a whole number",

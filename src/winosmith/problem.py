@@ -39,6 +39,9 @@ MIN_OPTIONS, MAX_OPTIONS = 2, 26
 """WinoGrande has 2 options, the Pronoun Disambiguation Problems up to 5 (Davis 2016), MMLU-Pro 10;
 26 have a letter each."""
 
+MAX_COUNT = 2**31 - 1
+"""The largest number of a table's column: Parquet files have 32 bits for it."""
+
 ONLY = -1
 """For `Problem.blank`, where none is given: the one `_` that the sentence has."""
 
@@ -140,9 +143,9 @@ def _check_text(name: str, value: object, *, optional: bool = False) -> None:
 
 
 def _check_count(name: str, value: object) -> None:
-    """Raise ProblemError when a value is not a whole number of 0 or more."""
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise ProblemError(f"{name} must be a whole number of 0 or more, not {value!r}")
+    """Raise ProblemError when a value is not a whole number from 0 to `MAX_COUNT`."""
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= MAX_COUNT:
+        raise ProblemError(f"{name} must be a whole number from 0 to {MAX_COUNT:,}, not {value!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +195,7 @@ class Edit:
         new: the token that is there now.
 
     Raises:
-        ProblemError: the words do not fit the operation, or `at` is negative.
+        ProblemError: the words do not fit the operation, or `at` is not from 0 to `MAX_COUNT`.
     """
 
     op: Literal["substitute", "insert", "delete"]
@@ -224,10 +227,10 @@ class Lineage:
         root: the id of the family's root (EvoGrad's "seed").
         parent: the id of the problem that was perturbed.
         edits: from the parent to this problem.
-        declared: the depth that the contributor or the file states, 0 or more.
+        declared: the depth that the contributor or the file states, 0 to `MAX_COUNT`.
 
     Raises:
-        ProblemError: an empty id, or a negative depth.
+        ProblemError: an empty id, an edit of another type, or a depth out of range.
     """
 
     root: str
@@ -240,6 +243,8 @@ class Lineage:
         _check_text("the parent", self.parent)
         if not self.root or not self.parent:
             raise ProblemError("a lineage needs the ids of its root and of its parent")
+        if odd := [edit for edit in self.edits if not isinstance(edit, Edit)]:
+            raise ProblemError(f"the edits of a lineage must be edits, not {odd[0]!r}")
         if self.declared is not None:
             _check_count("a declared depth", self.declared)
 

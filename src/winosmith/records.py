@@ -18,6 +18,7 @@ from typing import Any
 from winosmith.errors import FormatError, ProblemError, RecipeError
 from winosmith.problem import (
     EXTRA_KEY,
+    MAX_COUNT,
     MAX_OPTIONS,
     MIN_OPTIONS,
     ONLY,
@@ -274,12 +275,13 @@ def schema() -> Record:
     """
     text = {"type": "string", "minLength": 1, "pattern": r"\S"}
     maybe = {"type": ["string", "null"]}
-    whole = {"type": ["integer", "null"], "minimum": 0}
+    count = {"minimum": 0, "maximum": MAX_COUNT}
+    whole = {"type": ["integer", "null"], **count}
     edit = {
         "type": "object",
         "properties": {
             "op": {"enum": ["substitute", "insert", "delete"]},
-            "at": {"type": "integer", "minimum": 0},
+            "at": {"type": "integer", **count},
             "old": {"type": "string"},
             "new": {"type": "string"},
         },

@@ -182,7 +182,7 @@ def test_validators_votes_are_no_human_performance(
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--length", "30", "15"], "length is (30, 15); it must be a range"),
+        (["--length", "30", "15"], "length is [30, 15]; it must be a range"),
         (["--overlap", "70"], "'--overlap': 70.0 is not in the range 0<=x<=1"),
         (["--judges", "0"], "'--judges': 0 is not in the range x>=1"),
         (["--skip", "grammar"], "'grammar' is not one of"),

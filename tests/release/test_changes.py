@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 
 from tests.release.conftest import about, found, lines, sets, write_sets
-from winosmith import Dataset, formats, practice
+from winosmith import Dataset, Lineage, formats, practice
 from winosmith.errors import DataError
 from winosmith.lineage import perturbed
 from winosmith.release import Released, Splitting, release
+from winosmith.release._changes import digest_ids
 from winosmith.release._content import sight
+from winosmith.release._source import read_previous
 
 STONES = "tombstones.jsonl"
 
@@ -133,3 +135,17 @@ def test_a_file_that_has_grown_is_split_as_before(kind: str, tmp_path: Path) -> 
     assert bool(second.content.changes["moved"]) is (kind == "contributor")
     assert len(second.content.changes["added"]) == 60
     assert second.content.left_out == {}
+
+
+def test_a_root_and_a_parent_elsewhere_are_two_problems(small: Released) -> None:
+    """A grandchild is no child of its root, also if the previous release gave both one name."""
+    data = Dataset([replace(sets()["dev"][0], lineage=Lineage("r", "p"))])
+    before = read_previous(small.folder)
+    one = digest_ids({"dev": data}, "small")["dev"][0]
+    joined = replace(one, lineage=Lineage(one.root, one.root))
+    content = replace(before.content, parts={"dev": Dataset([joined])})
+    after = digest_ids({"dev": data}, "small", replace(before, content=content))["dev"][0]
+    for problem in (one, after):
+        assert problem.lineage is not None
+        assert problem.lineage.root == one.root
+        assert problem.lineage.parent != problem.root

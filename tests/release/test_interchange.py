@@ -167,6 +167,14 @@ def test_an_export_needs_answers(tmp_path: Path) -> None:
     assert not (tmp_path / "task").exists()
 
 
+def test_a_canary_is_one_comment(tmp_path: Path) -> None:
+    """A canary with a line break adds no line to the program of a task."""
+    for canary in ("x", "x\nimport os\u2028import sys"):
+        name = inspect_task(DATA, tmp_path / f"{len(canary)}", canary=canary)
+        _, *rest = (tmp_path / f"{len(canary)}" / f"{name}.py").read_text("utf-8").splitlines()
+        assert rest[0].startswith('"""')
+
+
 def test_an_export_overwrites_nothing(tmp_path: Path) -> None:
     """A folder with something else in it, or with another export, is refused."""
     (tmp_path / "mine.txt").write_text("mine", "utf-8")

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from tests.conftest import everything
-from tests.release.conftest import about, found, lines
-from winosmith import formats, practice
+from tests.release.conftest import about, found, lines, rewritten
+from winosmith import Dataset, formats, practice
 from winosmith.build import build, recipe_of
 from winosmith.errors import DataError, InputError
-from winosmith.release import release
+from winosmith.release import Tombstone, release
 from winosmith.release._content import sight
 
 
@@ -117,3 +117,37 @@ def test_a_copy_held_back_beside_dev_stops_no_release(tmp_path: Path) -> None:
     assert {record["copy_of"] in of_dev for record in withheld} == {True, False}
     done = release(built, about(), tmp_path / "out")
     assert found(done.folder, private=built / "private") == []
+
+
+def test_the_owner_gets_the_answer_of_the_copy_that_stays(tmp_path: Path) -> None:
+    """Of two copies with different answers one was withdrawn; the other keeps its own answer."""
+    data = practice.corpus(60, seed=2).dataset
+    liars = [
+        replace(p, id=f"{p.id}-x", twin_id=f"{p.twin_id}-x", answer=1 - (p.answer or 0))
+        for p in data
+    ]
+    formats.write([*data, *liars], tmp_path / "twins.jsonl")
+    table: dict[str, Any] = {
+        "name": "pool",
+        "data": "twins.jsonl",
+        "copies": "keep",
+        "embed": {"dimensions": 8},
+        "split": {"dev": 0.2, "test": 0.3},
+        "filter": {"method": "none"},
+        "measure": {"splits": 0},
+    }
+    built = build(recipe_of(table, folder=tmp_path), tmp_path / "built").folder
+    first = release(built, about(), tmp_path / "out")
+    assert first.key is not None
+    known = {p.id: p.answer for p in formats.read(first.key / "test.jsonl", as_written=True)}
+    twice = [one for one in known if f"{one}-2" in known]
+    assert twice
+    stones = [Tombstone(one, "0.9", "1.0.0") for one in twice]
+    left = Dataset((p for p in first.content.parts["test"] if p.id not in twice), "test")
+    content = replace(first.content, parts={**first.content.parts, "test": left}, tombstones=stones)
+    before = rewritten(content, tmp_path / "before" / "x")
+    later = about(version="1.1.0")
+    done = release(built, later, tmp_path / "out", previous=before, leave_out=True)
+    assert done.key is not None
+    stay = formats.read(done.key / "test.jsonl", as_written=True)
+    assert {p.id: p.answer for p in stay} == {i: a for i, a in known.items() if i not in twice}

@@ -23,6 +23,7 @@ from tests.waiting import LONGEST, until
 from winosmith import Dataset, Extra, Origin, Problem, Response, formats, practice, validate
 from winosmith.cli import main
 from winosmith.errors import OutputError, RecipeError
+from winosmith.escape import markdown_block
 from winosmith.humans import CANARY
 from winosmith.outputs import try_lock
 from winosmith.release import TEMPLATE, Released, Splitting, read_about, release, verify
@@ -103,6 +104,17 @@ def test_the_card_has_the_hubs_sections_and_settings(small: Released) -> None:
     assert "| train_xl | none | 19.3 % | 24.0 % | 31.4 % |" in tidy
 
 
+def test_the_card_lists_the_files_of_the_release(small: Released, tmp_path: Path) -> None:
+    """A release of test alone lists no labels and no tasks, which it does not have."""
+    source = write_sets(tmp_path / "source", {"test": sets()["test"]})
+    alone = release(source, about(), tmp_path / "out", new_ids=True)
+    for folder, count in ((small.folder, 16), (alone.folder, 13)):
+        _, table = (folder / "README.md").read_text("utf-8").split("| file | what it is for |")
+        listed = re.findall(r"^\| `(.+?)` \|", table, re.MULTILINE)
+        assert len(listed) == count
+        assert all([*folder.glob(name.replace("PART", "*"))] for name in listed)
+
+
 def test_the_datasheet_says_not_stated(small: Released, tmp_path: Path) -> None:
     """The datasheet has the seven sections, fills in what is known, and invents nothing.
 
@@ -115,12 +127,15 @@ def test_the_datasheet_says_not_stated(small: Released, tmp_path: Path) -> None:
     assert "**Who paid for it?**\n\nnot stated\n" in text
     source = write_sets(tmp_path / "source", sets())
     sources = [ABOUT["source"][0], {"name": "*", "licence": "CC0-1.0"}]
-    told = about(datasheet={"funding": "Nobody did."}, source=sources)
+    limits = "Not for:\n\n- *young* children\n- <b>experts</b>"
+    told = about(datasheet={"funding": "Nobody did."}, source=sources, known_limits=limits)
     other = release(source, told, tmp_path / "out")
-    assert "**Who paid for it?**\n\nNobody did.\n" in (other.folder / "DATASHEET.md").read_text(
-        "utf-8"
-    )
+    sheet = (other.folder / "DATASHEET.md").read_text("utf-8")
     card = (other.folder / "README.md").read_text("utf-8")
+    assert "**Who paid for it?**\n\nNobody did.\n" in sheet
+    written = markdown_block(limits).strip()
+    assert "\n- *young* children\n" in written
+    assert all(f"\n\n{written}\n\n" in text for text in (sheet, card))
     assert "- **Sources:** practice\n" in card
     assert "| All other sources | CC0-1.0 | not stated |" in card
 
@@ -292,6 +307,7 @@ def test_release_toml_reads_as_it_is_shown(tmp_path: Path) -> None:
             "two of the sources ['x', 'x'] have one name",
         ),
         ({"authors": 3}, "authors is 3; it must be a list of one or more texts"),
+        ({"source": []}, "source is []; it must be a list of one or more tables"),
     ],
 )
 def test_what_is_wrong_in_release_toml_is_told(change: dict[str, Any], told: str) -> None:

@@ -11,7 +11,7 @@ import pytest
 from tests.release.conftest import about, found, rewritten, seal, sets, write_sets
 from tests.release.plants import Plant, in_line, in_record, in_text, placed
 from winosmith import Dataset, Extra, practice
-from winosmith.humans import CANARY
+from winosmith.humans import CANARY, canary
 from winosmith.outputs import sha256
 from winosmith.records import canonical, problem_record
 from winosmith.release import Content, Released, about_of, verify
@@ -35,6 +35,8 @@ def _remove(path: str) -> Plant:
         (_remove("release.json"), "release.json: it can't be read"),
         (placed("release.json", "[]"), "release.json: it is not that of a release"),
         (in_record(lambda record: record.pop("canary")), "release.json: canary is missing"),
+        (in_record(lambda r: r.update(canary=f"{r['canary']}\nimport os")),
+         "release.json: its canary is 'winosmith canary "),
         (in_record(lambda r: r["about"].update(title="\ud800")), "release.json: it can't be read"),
         (in_record(lambda r: r["about"].pop("title")), "release.json: about: the key 'title' is"),
         (in_record(lambda r: r["counts"].update(more={})), "release.json: counts has 'more'"),
@@ -42,7 +44,7 @@ def _remove(path: str) -> Plant:
         (lambda folder: (folder / "link").symlink_to("CANARY"), "link: it is a link"),
         (lambda folder: (folder / "empty").mkdir(), "empty: it is neither a file nor a folder"),
         (_remove("data/dev.jsonl"), "data/dev.jsonl: it is missing"),
-        (_remove("data/dev.parquet"), "data/dev.parquet: it can't be compared"),
+        (_remove("data/dev.parquet"), "data/dev.parquet: it is missing"),
         (_remove("tombstones.jsonl"), "tombstones.jsonl: it can't be read"),
     ],
 )  # fmt: skip
@@ -129,7 +131,7 @@ def test_a_checksum_of_a_private_file_is_found(copied: Path, small: Released) ->
 def test_a_test_set_whose_ids_tell_is_found(tmp_path: Path) -> None:
     """With the answers at hand, ids that give them away are found in the finished release."""
     made = practice.corpus(60, seed=5).dataset
-    mark = "winosmith canary x"
+    mark = canary(made)
     told = Dataset(
         (replace(p, id=f"{n}-{p.answer}", twin_id=None) for n, p in enumerate(made)), "test"
     )

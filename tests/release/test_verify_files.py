@@ -47,6 +47,21 @@ def _test_in_harness(folder: Path) -> None:
     path.write_text(path.read_text("utf-8") + json.dumps(task) + "\n", "utf-8")
 
 
+_CONFIGS = """
+"configs":
+ -  config_name: default
+    data_files: [{split: train, path: data/test.parquet}]
+---"""
+
+
+def _exchanged(told: dict) -> None:
+    """Give the table of dev the address and checksum of the table of test, and vice versa."""
+    files = {one["@id"]: one for one in told["distribution"]}
+    one, other = files["data/dev.parquet"], files["data/test.parquet"]
+    for key in ("contentUrl", "sha256"):
+        one[key], other[key] = other[key], one[key]
+
+
 IN_FILES: dict[str, tuple[Plant, str]] = {
     "a problem that is no JSON": (
         in_line("data/dev.jsonl", 3, lambda line: line[:-5]),
@@ -116,7 +131,27 @@ IN_FILES: dict[str, tuple[Plant, str]] = {
     ),
     "a card without settings": (
         in_text("README.md", "---", ""),
-        r"README\.md: its files and splits can't be read",
+        r"README\.md: it loads other files than those of the parts",
+    ),
+    "a card with a second key for the configurations": (
+        in_text("README.md", "\n---", _CONFIGS),
+        r"README\.md: it loads other files than those of the parts",
+    ),
+    "Croissant with the address of one file under the name of another": (
+        _croissant(_exchanged),
+        r"croissant\.json: it loads other files than those of the parts",
+    ),
+    "a file too few that release.json does not name either": (
+        lambda folder: (folder / "LICENCES.md").unlink(),
+        r"LICENCES\.md: it is missing",
+    ),
+    "a task without its settings": (
+        lambda folder: (folder / "harness/lm_eval/small_partial.yaml").unlink(),
+        r"harness/lm_eval/small_partial\.yaml: it is missing",
+    ),
+    "a number of judges that no table can contain": (
+        in_text("data/dev.jsonl", '"extra":{', f'"extra":{{"release.judges":{2**70},'),
+        r"data/dev\.parquet: it can't be compared with the problems",
     ),
     "a record set of Croissant that is loaded from another file": (
         in_text("croissant.json", 'Object": {"@id": "data/test', 'Object": {"@id": "data/dev'),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from winosmith.dataset import Dataset
@@ -58,13 +58,14 @@ def digest_ids(
         copies[made] += 1
         ids[old] = f"{made}-{copies[made]}" if copies[made] > 1 else made
 
-    def names_by(prefix: str, key: _Key) -> dict[str, str]:
-        return _group_names(problems, ids, f"{name}-{prefix}", key, before)
+    def names_by(prefix: str, key: _Key, taken: Iterable[str] = ()) -> dict[str, str]:
+        return _group_names(problems, ids, f"{name}-{prefix}", key, before, taken)
 
     twins = names_by("t", lambda p: p.twin_id)
+    roots = names_by("x", lambda p: p.lineage.root if p.lineage else None)
     relatives = {
-        **names_by("x", lambda p: p.lineage.parent if p.lineage else None),
-        **names_by("x", lambda p: p.lineage.root if p.lineage else None),
+        **names_by("y", lambda p: p.lineage.parent if p.lineage else None, roots.values()),
+        **roots,
         **(_published(problems, source, name, before) if before and source else {}),
         **ids,
     }
@@ -99,15 +100,19 @@ def _group_names(
     prefix: str,
     key: _Key,
     before: Previous | None,
+    others: Iterable[str],
 ) -> dict[str, str]:
-    """Return a name for each group of problems: the previous one, or a digest of their ids."""
+    """Return a name for each group of problems, none of `others`.
+
+    It is the previous one, or a digest of their ids.
+    """
     members: dict[str, list[str]] = {}
     for old, problem in problems.items():
         if (group := key(problem)) is not None:
             members.setdefault(group, []).append(ids[old])
     former = before.problems if before else {}
     names: dict[str, str] = {}
-    taken: set[str] = set()
+    taken = set(others)
     for group, held in members.items():
         held.sort()
         digest = hashlib.sha256("\0".join(held).encode()).hexdigest()[:DIGITS]

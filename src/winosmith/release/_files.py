@@ -74,7 +74,10 @@ def _page(path: str, content: Content, sums: Sums) -> Mapping[str, Callable[[], 
         "made_with": _content.MADE_WITH,
         "sums": sums,
     }
-    values |= {"descriptions": _content.PARTS, "sections": SECTIONS, "files": FILES}
+    values |= {"descriptions": _content.PARTS, "sections": SECTIONS}
+    values["files"] = lambda: [
+        file for file in FILES if file.write is None or file.write(file.path, content, {})
+    ]
     return {path: lambda: f"{render(f'{path}.j2', **values).rstrip()}\n".encode()}
 
 

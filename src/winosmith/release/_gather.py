@@ -60,24 +60,21 @@ class Gathered:
 
     Attributes:
         content: what is released, checked.
-        solved: the test problems with their answers, if known.
+        solved: the known answers of test problems, by their ids in the release.
         source_ids: the id that each problem has in its source, if the release has other ids.
     """
 
     content: _content.Content
-    solved: Dataset | None
+    solved: Mapping[str, int | None]
     source_ids: Mapping[str, str]
 
     @property
     def answered(self) -> dict[str, Problem]:
         """The test problems with their answers, by their ids in the release, as far as known."""
-        answers: dict[str, list[int | None]] = {}
-        for problem in self.solved or ():
-            answers.setdefault(_content.sight(problem), []).append(problem.answer)
         return {
-            problem.id: replace(problem, answer=known.pop(0))
+            problem.id: replace(problem, answer=self.solved[problem.id])
             for problem in self.content.parts.get(_content.TEST, ())
-            if (known := answers.get(_content.sight(problem)))
+            if problem.id in self.solved
         }
 
     @property
@@ -174,7 +171,10 @@ def gathered(
             history=before.history,
         )
     _refuse_faults(content, secrets)
-    return Gathered(content, secrets.solved if secrets else None, source_ids)
+    answers = {problem.id: problem.answer for problem in secrets.solved} if secrets else {}
+    if source.private is not None:  # the answers of a build are by its own ids
+        answers = {new: answers[old.id] for new, old in old_of.items() if old.id in answers}
+    return Gathered(content, answers, source_ids)
 
 
 def _without(

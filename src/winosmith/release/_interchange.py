@@ -353,7 +353,7 @@ def _mark(canary: str) -> dict[str, str]:
 
 def _note(canary: str) -> str:
     """Return the canary as the first line of a Python or YAML file."""
-    return f"# {canary}\n" if canary else ""
+    return f"# {one_line(canary)}\n" if canary else ""
 
 
 def _sample(problem: Problem, mark: Mapping[str, str]) -> dict[str, Any]:

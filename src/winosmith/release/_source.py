@@ -242,6 +242,10 @@ _KINDS: Mapping[str, type] = {
 """The keys of release.json that are read again, each with the kind of its value."""
 
 
+_CANARY_FORM = re.compile(r"winosmith canary [0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+"""The form of `humans.canary`; the next release writes the canary into files that are run."""
+
+
 def read_record(folder: Path) -> dict[str, Any] | Fault:
     """Return the object of release.json, or the reason why it can't be read."""
     try:
@@ -255,6 +259,9 @@ def read_record(folder: Path) -> dict[str, Any] | Fault:
     bad = [key for key, kind in _KINDS.items() if not isinstance(record.get(key), kind)]
     if bad:
         return Fault(_content.RECORD, f"{', '.join(bad)} is missing or of another kind")
+    if not _CANARY_FORM.fullmatch(record["canary"]):
+        what = f"its canary is {record['canary'][:80]!r}, not 'winosmith canary' and a UUID"
+        return Fault(_content.RECORD, what)
     named = [part for part in record["counts"] if part != "all"]
     if odd := [part for part in named if part not in _content.PARTS]:
         return Fault(_content.RECORD, f"counts has {odd[0]!r}, which is not a part")

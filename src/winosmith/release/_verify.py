@@ -29,7 +29,7 @@ from winosmith.release._about import About, conflict
 from winosmith.release._changes import id_of
 from winosmith.release._content import Content
 from winosmith.release._files import files_of
-from winosmith.release._interchange import OWN_KEYS, read_table, table_of
+from winosmith.release._interchange import OWN_KEYS, read_table, render, table_of
 from winosmith.release._source import AGAIN, Fault, checksums_of, read_content, read_record
 
 REMOVE = "remove it and release again"
@@ -397,15 +397,18 @@ def check_statements(found: Evidence) -> Iterator[Fault]:
 
 
 def check_files(found: Evidence) -> Iterator[Fault]:
-    """Find files that no release has, and files of data that differ from the problems."""
+    """Find files that no release has or that it lacks, and data that differ from the problems."""
     files = files_of(found.content, {})
+    for path in sorted(files.keys() - found.sums.keys() - found.record["files"].keys()):
+        yield Fault(path, "it is missing")
     for path in found.sums:
         if path not in files and path not in (_content.RECORD, _content.CHECKSUMS):
             yield Fault(path, "it is not a file of a release", "remove it and release again")
     for part, dataset in found.content.parts.items():
-        yield from _table_faults(found.folder, f"data/{part}.parquet", dataset)
+        if (path := f"data/{part}.parquet") in found.sums:
+            yield from _table_faults(found.folder, path, dataset)
     for path, write in files.items():
-        if path.endswith(".lst") or re.fullmatch(r"harness/.*\.jsonl", path):
+        if path in found.sums and re.fullmatch(r".*\.lst|harness/.*\.jsonl", path):
             yield from _line_faults(found, path, write().decode())
 
 
@@ -423,7 +426,7 @@ def _line_faults(found: Evidence, path: str, wanted: str) -> Iterator[Fault]:
 def _table_faults(folder: Path, path: str, dataset: Dataset) -> Iterator[Fault]:
     try:
         table, wanted = read_table(folder / path), table_of(dataset)
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError, TypeError, OverflowError) as error:
         why = str(error).partition("\n")[0]
         yield Fault(path, f"it can't be compared with the problems ({why})")
         return
@@ -444,35 +447,34 @@ def _first_difference(some: Iterable[Any], wanted: Iterable[Any]) -> int:
 
 
 def check_loading(found: Evidence) -> Iterator[Fault]:
-    """Find splits that the settings of README.md or croissant.json load from other files."""
-    tables = {part: {f"data/{part}.parquet"} for part in found.content.parts}
-    data = {path: digits for path, digits in found.sums.items() if path.startswith("data/")}
-    for name, loaded, wanted in (
-        ("README.md", _loaded_by_hub, found.content.hub_configs),
-        ("croissant.json", _loaded_by_croissant, (data, tables)),
+    """Find settings of README.md and croissant.json that load other files than those of parts."""
+    settings = render("settings.md.j2", about=found.content.about, content=found.content)
+    sums = {
+        path: {"sha256": digits, "bytes": (found.folder / path).stat().st_size}
+        for path, digits in found.sums.items()
+    }
+    wanted = files_of(found.content, sums)["croissant.json"]().decode()
+    for name, loads in (
+        ("README.md", lambda text: text.startswith(settings)),
+        ("croissant.json", lambda text: _loaded(text) == _loaded(wanted)),
     ):
         try:
-            if loaded(found.text(name)) != wanted:
+            if not loads(found.text(name)):
                 yield Fault(name, "it loads other files than those of the parts")
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        except (OSError, ValueError, AttributeError, RecursionError):
             yield Fault(name, "its files and splits can't be read")
 
 
-def _loaded_by_hub(card: str) -> object:
-    """Return the files of each configuration, by the settings of a card."""
-    _, settings, _ = card.split("---\n", 2)
-    return [parsed(line[2:]) for line in settings.splitlines() if line.startswith("- ")]
+def _loaded(croissant: str) -> object:
+    """Return the description of the files and their columns, without the texts for people."""
+    found = parsed(croissant)
+    return [_without_texts(found.get(key)) for key in ("@context", "distribution", "recordSet")]
 
 
-def _loaded_by_croissant(text: str) -> object:
-    """Return the SHA-256 of each file, and the files of each part."""
-    description = parsed(text)
-    files = {one["contentUrl"]: one["sha256"] for one in description["distribution"]}
-    parts = {
-        record["@id"]: {field["source"]["fileObject"]["@id"] for field in record["field"]}
-        for record in description["recordSet"]
-    }
-    return files, parts
+def _without_texts(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: _without_texts(of) for key, of in value.items() if key != "description"}
+    return [_without_texts(of) for of in value] if isinstance(value, list) else value
 
 
 def check_digests(found: Evidence) -> Iterator[Fault]:
