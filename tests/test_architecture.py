@@ -382,7 +382,7 @@ def _of_one() -> list[str]:
 
 LIMITS = {
     "files": 363,
-    "lines": 105_900,
+    "lines": 106_000,
     "folders": 37,
     "imports, in percent of the lines": 5.95,
     "modules that one module beside them imports and no other": 11,

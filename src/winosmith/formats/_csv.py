@@ -1,13 +1,13 @@
 """Plain tables for spreadsheets: a header with sentence, option1, option2 … and a row a problem.
 
-Separated by commas, semicolons or tabs when read, by commas when written. Columns that are known
-have the names of `_FIELDS` below; `id` may also be called `qID`. `answer` is the 1-based number of
-the option, or empty. Other columns go to `extra` by their own names: "winogender.gender" as it is
-called, "Größe (cm)" as `csv.Größe (cm)`. Values in `extra` are numbers, true, false or null where
-they read as JSON. Without an id a problem's id is its 0-based row.
+Cells are separated by commas, semicolons or tabs if read, by commas if written. `id` may also be
+called `qID`. `answer` is the 1-based number of the option, or empty. Columns without a meaning go
+to `extra` by their own names: "winogender.gender" as it is called, "Größe (cm)" as
+`csv.Größe (cm)`. Values in `extra` are numbers, true, false or null if they read as JSON. Without
+an id, a problem's id is its 0-based row.
 
-Everything a problem holds fits. A cell that a spreadsheet would run as a formula gets an
-apostrophe before it, which is taken off again when it is read.
+Every field of a problem has a column. A cell that a spreadsheet would run as a formula gets an
+apostrophe before it, which is removed again when it is read.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """Multiple-choice questions as rows: question, choices, answer, in whatever columns they are.
 
-`_rows` has the rows of a file, `_columns` the plan of their columns, `_choices` the choices of a
-cell, `_answers` the one that an answer names. What answers are holds for a whole file. A premise
-and a hypothesis make one question, whose choices are the labels of all the file. A correct answer
-and wrong ones in other columns are put in a random order (`by_lot`). Further columns go to `extra`
-as `questions.NAME`.
+Answers are of one kind in a whole file: letters, numbers or texts. A premise and a hypothesis make
+one question, whose choices are all labels of the file. A correct answer and wrong ones in other
+columns are put in a random order. Further columns go to `extra` as `questions.NAME`.
 """
 
 from __future__ import annotations
