@@ -174,7 +174,7 @@ OF_OURS = {
 }  # fmt: skip
 """Modules that also read JSON which the same process, or the site, has just written itself."""
 
-WITH_NAN = {"answers/_read.py"}
+WITH_NAN = {"answers/_file.py", "answers/_inspect.py"}
 """Modules that read other programs' logs, in which NaN is usual, and catch deep nesting."""
 
 

@@ -12,6 +12,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -64,8 +65,9 @@ class Delimited:
         """The tidy cells of the first row that has any."""
         cells = _cells(self._first_line.rstrip("\r"), self.separator)
         if self._first_line.count('"') % 2 and self.is_quoted:  # a cell of several lines
-            rows = self._reader(quoted=True)
-            cells = next((row for row in rows if any(map(str.strip, row))), cells)
+            with suppress(csv.Error):
+                rows = self._reader(quoted=True)
+                cells = next((row for row in rows if any(map(str.strip, row))), cells)
         return tuple(unguarded(cell).strip() for cell in cells)
 
     @cached_property
