@@ -80,7 +80,7 @@ def test_an_export_of_the_same_data_has_the_same_digest(
         "private/predictions": 0,
         "private/rounds": 0,
         "private/people": 0,
-        "private/documents": 2,
+        "private/documents": 3,
     }
     formats.write(made_twins(6), tmp_path / "more.jsonl")
     site.admin("import", folder, str(tmp_path / "more.jsonl"), "--as", "judging")

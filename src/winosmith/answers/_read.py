@@ -114,7 +114,10 @@ def _read_file(
 ) -> list[Answers]:
     try:
         rows = data.read(path)
-    except NotImplementedError:  # Zstandard in a zip archive, which Python reads from 3.14 on
+    except FormatError as error:
+        if not isinstance(error.__cause__, NotImplementedError):
+            raise
+        # It may be Zstandard in a zip archive, which Python reads from 3.14 on.
         require("zipfile_zstd", "inspect")
         rows = data.read(path)
     whole = AnswerFile(rows, dataset, columns, filters)
