@@ -325,7 +325,7 @@ def test_a_folder_without_a_file_that_is_read_is_told_so(tmp_path: Path, cli: Cl
     """No pattern is suggested that nothing fits, but the endings of files that are read."""
     (tmp_path / "notes.md").touch()
     told = " ".join(cli.refused("audit", tmp_path).replace("│", " ").split())
-    assert "no file in it ends in .jsonl, .json, .csv, .tsv, .parquet; give" in told
+    assert "no file in it ends in .jsonl, .json, .csv, .tsv, .xlsx, .parquet; give" in told
     assert "*" not in told
 
 
