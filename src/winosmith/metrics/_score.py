@@ -83,8 +83,9 @@ def below_chance(graded: Graded) -> Proportion | None:
         return None
     predictions = tuple(graded.predictions[row] for row in valid)
     some = Graded(graded.dataset.select(valid), predictions, graded.clusters[valid])
-    rare = guessing_p_value(some, as_badly=True) <= _RARE
-    return some.share(chance=guessing_level(some)) if rare else None
+    found = some.share(chance=guessing_level(some))
+    is_below = found.value < (found.chance or 0)  # first, as the p-value takes long
+    return found if is_below and guessing_p_value(some, as_badly=True) <= _RARE else None
 
 
 def below_chance_sentence(found: Proportion) -> str:
