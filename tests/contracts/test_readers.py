@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import io
 import json
+import lzma
 import re
 import tempfile
+import zipfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import HealthCheck, given, strategies as st
 
-from tests.conftest import examples
+from tests.conftest import examples, needed
 from tests.contracts.test_formats import TEXTS
 from winosmith import answers, build, formats, humans, records, release, rounds, validate
 from winosmith.errors import InputError
@@ -207,6 +213,39 @@ def test_a_damaged_file_ends_in_an_error_for_people(
 ) -> None:
     """A file that was changed anywhere is read, or refused with an error of winosmith's."""
     ends(READERS[name], changed(READERS[name].text.encode(), changes))
+
+
+def _zipped(text: bytes, compression: int) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", compression) as archive:
+        archive.writestr("data.jsonl", text)
+    return file.getvalue()
+
+
+PACKED = {
+    "gzip": gzip.compress,
+    "bzip2": bz2.compress,
+    "xz": lzma.compress,
+    "zip": lambda text: _zipped(text, zipfile.ZIP_DEFLATED),
+    "Zstandard": lambda text: needed("zstandard").compress(text),
+    "Zstandard in zip": lambda text: needed("zipfile_zstd") and _zipped(text, 93),
+}
+"""Compressions, as functions that pack a text."""
+
+
+@pytest.mark.parametrize("name", PACKED)
+def test_a_damaged_archive_ends_in_an_error_for_people(name: str, tmp_path: Path) -> None:
+    """A packed file of which a bit has changed is read, or refused with an error of winosmith's."""
+    whole = PACKED[name](READERS["data"].text.encode())
+    path = tmp_path / "data.packed"
+    path.write_bytes(whole)
+    assert formats.scan(path).items
+    for at in range(0, 8 * len(whole), max(1, len(whole) // 50)):
+        damaged = bytearray(whole)
+        damaged[at // 8] ^= 1 << at % 8
+        path.write_bytes(damaged)
+        with suppress(InputError):
+            formats.scan(path)
 
 
 def values(text: str) -> Iterator[tuple[int, int]]:

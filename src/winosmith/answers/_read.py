@@ -13,7 +13,7 @@ from winosmith.answers._answers import Answers
 from winosmith.answers._file import AnswerFile
 from winosmith.answers._rules import SOURCES
 from winosmith.dataset import Dataset
-from winosmith.errors import FormatError, require
+from winosmith.errors import FormatError
 
 _LOGS = ("samples_*.jsonl", "*.eval", "scenario_state.json")
 """The files of answers in a folder."""
@@ -112,14 +112,7 @@ def _files(
 def _read_file(
     path: Path, dataset: Dataset, columns: formats.Columns | None, filters: Collection[str]
 ) -> list[Answers]:
-    try:
-        rows = data.read(path)
-    except FormatError as error:
-        if not isinstance(error.__cause__, NotImplementedError):
-            raise
-        # It may be Zstandard in a zip archive, which Python reads from 3.14 on.
-        require("zipfile_zstd", "inspect")
-        rows = data.read(path)
+    rows = data.read(path)
     whole = AnswerFile(rows, dataset, columns, filters)
     if _inspect.recognise(whole):
         return _inspect.read(whole)

@@ -21,7 +21,7 @@ from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, NamedTuple
 
-from winosmith.errors import FormatError, require
+from winosmith.errors import FormatError, InputError, require
 
 _FREE, _TIMES, _AT_ONCE = 1 << 26, 300, 1 << 20
 """Bytes that any file may unpack to, and the multiple of its own size that a larger one may:
@@ -36,6 +36,9 @@ _OPENERS: dict[bytes, Any] = {
     b"\xfd7zXZ\x00": lzma.open,
 }
 _ZSTANDARD, ZIP = b"\x28\xb5\x2f\xfd", b"PK\x03\x04"
+
+_ZSTANDARD_OF_ZIP = 93
+"""The number of Zstandard among the compressions inside zip (APPNOTE 6.3.8, section 4.4.5)."""
 
 _SUFFIXES = (".gz", ".bz2", ".xz", ".zst", ".zip")
 
@@ -140,12 +143,21 @@ def _unpacked(file: File, most: int) -> list[File]:
             if file.raw.startswith(sign):
                 with opened(io.BytesIO(file.raw)) as stream:
                     return [File(file.path, _joined(_pieces(stream), most, file.path))]
-    except (
-        *(EOFError, OSError, NotImplementedError),  # the last: another compression inside zip
-        *(zlib.error, lzma.LZMAError, zipfile.BadZipFile),
-    ) as error:
+    except InputError:
+        raise
+    except _broken() as error:
         raise FormatError(f"it is packed, and can't be unpacked: {error}", file.path) from error
     return [file]
+
+
+def _broken() -> tuple[type[Exception], ...]:
+    """Return what the libraries raise for a damaged file, or a compression that they don't know."""
+    zstandard = sys.modules.get("zstandard")
+    return (
+        *(EOFError, OSError, ValueError, NotImplementedError),
+        *(zlib.error, lzma.LZMAError, zipfile.BadZipFile),
+        *([zstandard.ZstdError] if zstandard else []),
+    )
 
 
 def _of_archive(file: File, most: int) -> list[File]:
@@ -164,6 +176,8 @@ def _of_archive(file: File, most: int) -> list[File]:
             path = f"{file.path}/{member.filename}"
             if member.flag_bits & 1:
                 raise FormatError("it is encrypted; unpack it first", path)
+            if member.compress_type == _ZSTANDARD_OF_ZIP and not hasattr(zipfile, "ZIP_ZSTANDARD"):
+                require("zipfile_zstd", "inspect")  # which Python has from 3.14 on
             with archive.open(member) as stream:
                 raw = _joined(_pieces(stream, _PIECE), most, file.path)
             inside = _unpacked(File(path, raw), most)
@@ -182,15 +196,12 @@ def _pieces(stream: IO[bytes], size: int = _AT_ONCE) -> Iterable[bytes]:
 def _of_zstandard(file: File) -> Iterable[bytes]:
     zstandard = require("zstandard", "zstd")
     unpacker, rest = zstandard.ZstdDecompressor().decompressobj(), io.BytesIO(file.raw)
-    try:
-        while piece := rest.read(_PIECE):
-            while piece:
-                yield unpacker.decompress(piece)
-                piece = unpacker.unused_data if unpacker.eof else b""
-                if piece:  # another frame
-                    unpacker = zstandard.ZstdDecompressor().decompressobj()
-    except zstandard.ZstdError as error:
-        raise FormatError(f"it is packed, and can't be unpacked: {error}", file.path) from error
+    while piece := rest.read(_PIECE):
+        while piece:
+            yield unpacker.decompress(piece)
+            piece = unpacker.unused_data if unpacker.eof else b""
+            if piece:  # another frame
+                unpacker = zstandard.ZstdDecompressor().decompressobj()
     if not unpacker.eof:
         raise FormatError("it is packed, and can't be unpacked: it is cut short", file.path)
 
