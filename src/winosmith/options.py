@@ -114,18 +114,25 @@ def from_table(kind: type[T], table: Mapping[str, Any], top: type | None = None)
         if key not in hints:
             raise RecipeError(_unknown(key, kind, top or kind))
         allowed = typing.get_args(hints[key])
-        if value is False and type(None) in allowed and bool not in allowed:
-            values[key] = None  # TOML has no null
-        elif isinstance(value, list) and typing.get_origin(hints[key]) is tuple:
+        if isinstance(value, list) and typing.get_origin(hints[key]) is tuple:
             values[key] = tuple(value)
-        elif is_dataclass(inner := hints[key]):
+        elif inner := _table_of(hints[key]):
             if not isinstance(value, Mapping):
                 raise RecipeError(f"{key} is {value!r}; it must be a table: [{key}]")
             try:
-                values[key] = from_table(typing.cast("type[Any]", inner), value, top or kind)
+                values[key] = from_table(inner, value, top or kind)
             except RecipeError as error:
                 raise RecipeError(f"[{key}] {error}") from None
+        elif value is False and type(None) in allowed and bool not in allowed:
+            values[key] = None  # TOML has no null
     return kind(**values)
+
+
+def _table_of(hint: Any) -> type[Any] | None:
+    """Return the declaration of a field that is a table, needed or not; None of any other field."""
+    inside = () if typing.get_origin(hint) is tuple else typing.get_args(hint)
+    found = next(filter(is_dataclass, (hint, *inside)), None)
+    return typing.cast("type[Any] | None", found)
 
 
 def _unknown(key: str, kind: type, top: type) -> str:

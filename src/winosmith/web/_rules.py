@@ -331,8 +331,6 @@ class SiteRules:
         try:
             if "models" in table:
                 table["models"] = _models(table["models"])
-            if "mail" in table:
-                table["mail"] = _mail(table["mail"])
             return from_table(cls, table)
         except RecipeError as error:
             raise RecipeError(f"{path}: {error}") from None
@@ -374,15 +372,6 @@ def _models(tables: Any) -> tuple[SolverRule, ...]:
     if twice := {name for name in names if names.count(name) > 1}:
         raise RecipeError(f"two models are named {min(twice)!r}; each needs its own name")
     return rules
-
-
-def _mail(table: Any) -> Mail:
-    if not isinstance(table, dict):
-        raise RecipeError(f"mail is {table!r}; it must be a table: [mail]")
-    try:
-        return from_table(Mail, table)
-    except RecipeError as error:
-        raise RecipeError(f"[mail] {error}") from None
 
 
 def settings_of(group: Group, kind: type = SiteRules) -> dict[str, dict[str, Any]]:
