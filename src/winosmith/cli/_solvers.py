@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,7 +47,7 @@ def _taken(kind: str) -> tuple[set[str], set[str]]:
     other = set(known) - needed
     if kind == "chat":  # the environment may name the model and its server
         return set(), {*known, "train", *_RUNS}
-    if "model" in known and kind != "chat":
+    if "model" in known:
         other.add("combine")
     if kind in LEARNERS:
         (other if "shots" in known else needed).add("train")
@@ -169,6 +169,17 @@ def _model(name: str) -> str:
     return str(Path(name).resolve()) if Path(name).is_dir() else name
 
 
+BASE_URL = click.option(
+    "--base-url", metavar="URL", help="Of chat: address of an OpenAI-compatible server, such as "
+    "http://localhost:8000/v1; by default OPENAI_BASE_URL.",
+)  # fmt: skip
+MAX_SPENT = click.option(
+    "--max-spent", type=click.IntRange(min=1), metavar="TOKENS",
+    help="Of chat: stop before more are spent, in and out together.",
+)  # fmt: skip
+"""Options of every command that asks a chat model."""
+
+
 def solver_options(function: Any) -> Any:
     """Add the options of all solvers to a command; each says which solvers have it."""
     own: list[Any] = [
@@ -177,8 +188,7 @@ def solver_options(function: Any) -> Any:
                      "by default OPENAI_MODEL."),
         click.option("--combine", type=click.Choice(["product", "vote"]), default="product",
                      show_default=True, help="How an ensemble decides."),
-        click.option("--base-url", metavar="URL", help="Of chat: address of an OpenAI-compatible "
-                     "server, such as http://localhost:8000/v1; by default OPENAI_BASE_URL."),
+        BASE_URL,
         click.option("--shots", type=click.IntRange(min=0), help="Of causal and chat: number of "
                      "solved problems in the prompt, drawn from --train; by default 30 with "
                      "--train, otherwise none."),
@@ -188,14 +198,11 @@ def solver_options(function: Any) -> Any:
                      "else, as in Winogender, otherwise the blank; of encoder, what it was "
                      "trained to see."),
     ]  # fmt: skip
-    done = {"model", "combine", "base_url", "shots", "sees"}
-    for name in [name for known in _DECLARED.values() for name in known]:
-        if name not in done:
-            own.append(_declared(name))
-            done.add(name)
+    stated = {"model", "combine", "base_url", "shots", "sees"}
+    declared = dict.fromkeys(name for known in _DECLARED.values() for name in known)
+    own += [declared_option(name) for name in declared if name not in stated]
     own += [
-        click.option("--max-spent", type=click.IntRange(min=1), metavar="TOKENS",
-                     help="Of chat: stop before more are spent, in and out together."),
+        MAX_SPENT,
         click.option("--no-cache", "cache", is_flag=True, default=True, flag_value=False,
                      help="Of chat: neither read nor keep replies."),
     ]  # fmt: skip
@@ -204,7 +211,7 @@ def solver_options(function: Any) -> Any:
     return function
 
 
-def _declared(name: str) -> Callable[[Any], Any]:
+def declared_option(name: str) -> Callable[[Any], Any]:
     """Return the option of a name, from the declarations of the solvers that have it."""
     kinds: dict[str, tuple[list[str], Any]] = {}
     for kind, known in _DECLARED.items():
@@ -233,20 +240,42 @@ def _client(options: Options, on_reply: Any) -> Any:
     Raises:
         InputError: more than one model is named, or an option is out of its range.
     """
-    from winosmith import chat, embed
-
     if len(options["model"]) > 1:
         raise InputError("the solver 'chat' asks one model; name one with `model=`")
-    return chat.Client.from_environment(
+    return chat_client(
+        options,
         options["model"][0] if options["model"] else None,
-        options["base_url"],
-        temperature=options["temperature"],
+        is_cached=options["cache"],
         max_tokens=options["max_tokens"],
         concurrency=options["concurrency"],
+        on_progress=on_reply,
+    )
+
+
+def chat_client(
+    options: Mapping[str, Any], model: str | None, *, is_cached: bool = True, **more: Any
+) -> Any:
+    """Return the client of a command's options of chat models.
+
+    Args:
+        options: `base_url`, `temperature`, `key_variable` and `max_spent`.
+        model: its name; that of the environment if None.
+        is_cached: whether replies are kept in the user's cache.
+        more: as of `chat.Client`.
+
+    Raises:
+        InputError: no server or model is named, or an option is out of its range.
+    """
+    from winosmith import chat, embed
+
+    return chat.Client.from_environment(
+        model,
+        options["base_url"],
+        temperature=options["temperature"],
         key_variable=options["key_variable"],
         budget=chat.Budget(tokens=options["max_spent"]),
-        cache=embed.cache_folder() / "chat" if options["cache"] else None,
-        on_progress=on_reply,
+        cache=embed.cache_folder() / "chat" if is_cached else None,
+        **more,
     )
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import click
 
 from winosmith import answers, evolve, formats, report
-from winosmith.cli import _options
+from winosmith.cli import _options, _solvers
 from winosmith.cli._printing import Output, Rows, progress, say
 from winosmith.dataset import Dataset, Dropped
 from winosmith.errors import DataError, InputError
@@ -52,18 +52,15 @@ def perturber_options(function: Any) -> Any:
                      "twice as many children, more of them wrong."),
         click.option("--model", metavar="NAME", help="Of chat: the server's name of the model; by "
                      "default OPENAI_MODEL."),
-        click.option("--base-url", metavar="URL", help="Of chat: the server, such as "
-                     "http://localhost:11434/v1; OPENAI_BASE_URL if not told."),
+        _solvers.BASE_URL,
         click.option("--wanted", type=click.IntRange(min=1), default=100, show_default=True,
                      help="Of chat: children of each problem."),
         click.option("--batches", default="10,10,30,30,20", show_default=True,
                      metavar="N,N,…", help="Of chat: rows asked for in each turn."),
         click.option("--temperature", type=click.FloatRange(min=0), default=1.0,
                      show_default=True, help="Of chat."),
-        click.option("--key-variable", metavar="NAME", help="Of chat: the environment variable "
-                     "that holds the key; OPENAI_API_KEY, for https elsewhere, if not told."),
-        click.option("--max-spent", type=click.IntRange(min=1), metavar="TOKENS",
-                     help="Of chat: stop before more are spent, in and out together."),
+        _solvers.declared_option("key_variable"),
+        _solvers.MAX_SPENT,
     ]  # fmt: skip
     for option in reversed(options):
         function = option(function)
@@ -222,18 +219,7 @@ def perturber(
 
 
 def _client(options: Options) -> Any:
-    from winosmith import chat, embed
-    from winosmith.evolve import REPLY_TOKENS
-
-    return chat.Client.from_environment(
-        options["model"],
-        options["base_url"],
-        temperature=options["temperature"],
-        max_tokens=REPLY_TOKENS,
-        key_variable=options["key_variable"],
-        budget=chat.Budget(tokens=options["max_spent"]),
-        cache=embed.cache_folder() / "chat",
-    )
+    return _solvers.chat_client(options, options["model"], max_tokens=evolve.REPLY_TOKENS)
 
 
 @contextmanager
@@ -480,7 +466,7 @@ def _wrong(datasets: Sequence[Dataset], paths: Sequence[str]) -> list[frozenset[
     """Return for each data set what its solvers do not get right; each has some files, or none."""
     solvers: list[list[Sequence[Prediction]]] = [[] for _ in datasets]
     for path in paths:
-        at, found = _solvers(datasets, path)
+        at, found = _models_of(datasets, path)
         solvers[at] += found
     return [
         not_solved(dataset, own) if own else frozenset()
@@ -488,7 +474,7 @@ def _wrong(datasets: Sequence[Dataset], paths: Sequence[str]) -> list[frozenset[
     ]
 
 
-def _solvers(datasets: Sequence[Dataset], path: str) -> tuple[int, list[tuple[Prediction, ...]]]:
+def _models_of(datasets: Sequence[Dataset], path: str) -> tuple[int, list[tuple[Prediction, ...]]]:
     """Return which data set the answers of a file are for, and the answers of each model.
 
     Raises:

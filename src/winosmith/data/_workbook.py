@@ -64,11 +64,7 @@ def is_workbook(raw: bytes) -> bool:
 
 
 def sheet_rows(file: File) -> tuple[str, tuple[str, ...], list[Row[Mapping[str, str]]]]:
-    """Return a sheet's path, its header, and its rows as cells of text, as those of a CSV file.
-
-    Rows have the numbers that Excel shows. Empty rows are skipped; the first other one names the
-    columns. Each row of a merged cell has its value. Formulas have the values that Excel saved;
-    a row with a formula that has none, or an error, can't be read. Dates are texts of ISO 8601.
+    """Return a sheet's path, its header, and its rows as cells of text; see the module.
 
     Args:
         file: the workbook; its path ends in "#" and a sheet's name if one is named.
