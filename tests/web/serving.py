@@ -22,7 +22,7 @@ import subprocess
 import sys
 import time
 import traceback
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, is_dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -283,6 +283,8 @@ def settings_text(rules: dict[str, Any]) -> str:
 
 
 def _toml(value: Any) -> str:
+    if is_dataclass(value) and not isinstance(value, type):
+        value = asdict(value)
     if isinstance(value, dict):
         return f"{{{', '.join(f'{key} = {_toml(own)}' for key, own in value.items())}}}"
     if isinstance(value, list):

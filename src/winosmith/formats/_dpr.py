@@ -10,7 +10,7 @@ order.
 
 The KnowRef-60k benchmark has DPR and WSC273 as tables with two rows a problem. The columns: index,
 sentence1 (up to and with the option), sentence2 (the rest), label, candidate0, candidate1. The
-index is the id. The pronoun is not in the file. Twins are told by their order.
+index is the id. The pronoun is not in the file. Twins are found by their order.
 
 Where a pronoun occurred twice, the makers of the table filled in the option twice, so that the
 ends of the two rows differ (48 problems of DPR). The sentence then ends like the first row, **with

@@ -1,7 +1,7 @@
 """wsc273.json and pdp60.json: the sentence with each option filled in, right or wrong.
 
-A question is told by its `question_id`; its sentence and options are what the fillings share and
-what they don't, cut at whole words, or at letters if the script has no spaces between words. So
+Rows with the same `question_id` are one question: its sentence is what they share, and its options
+are what differs, cut at whole words, or at letters if the script has no spaces between words. So
 "because The city councilmen feared" and "because The demonstrators feared" give "because The _
 feared" with "city councilmen" and "demonstrators": the filled sentences are the file's own, letter
 for letter.

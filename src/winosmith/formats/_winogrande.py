@@ -5,10 +5,10 @@
 answer itself. The id is kept as published because everybody's predictions are keyed by it;
 `winosmith stats` reports the leak, and what `winosmith build` writes has new ids.
 
-Three files have this form and are told apart by their further keys, which go to `extra`:
+Three files have this form. They differ in their further keys, which go to `extra`:
 
 - `winogrande`: none. Without qID (as other hubs export it) a problem's id is its 0-based line,
-  and twins are told by their texts; so they are where no qID is a task's.
+  and twins are found by their texts, as they are if no qID is that of a task.
 - `wsc273-jsonl` (of the KnowRef-60k benchmark): `ed`; qIDs "wsc-1" to "wsc-273".
 - `perturbed-wsc-jsonl` (Abdou et al. 2020): `pair_number`, `associative`, `switchable`; qIDs are
   "q", one digit for the kind of change, and the 0-based schema: "q110" is schema 10 in the other

@@ -8,7 +8,7 @@ text of the one before.
 
 A PDP has 2 to 5 options. The files have no ids. A schema's id is its 0-based place in WSC (as in
 wsc273.json and most annotations of it) and its 1-based place in PDP (as in pdp60.json). WSC273 is
-the first 273 of the 285: `read(path)[:273]`. Twins are told by their order; PDPs have none.
+the first 273 of the 285: `read(path)[:273]`. Twins are found by their order; a PDP has no twin.
 
 The reader accepts twelve spellings of the right answer ("A.  "), stray spaces and newlines, "Â"
 that a no-break space left when its encoding was mistaken (schemas 283 and 284), a declared

@@ -128,8 +128,9 @@ def opened(
     phones: Callable[..., Any], visits: Iterable[v.Visit]
 ) -> Iterator[tuple[v.Visit, Phone, int]]:
     """Make each visit, on sites with its rules; yield it, its phone, and the page's status."""
-    for rules, those in groupby(sorted(visits, key=_rules), key=_rules):
-        of, refs, served = phones(**json.loads(rules))
+    for _, alike in groupby(sorted(visits, key=_rules), key=_rules):
+        those = list(alike)
+        of, refs, served = phones(**those[0].rules)
         for visit in those:
             if visit.before:
                 served.do(visit.before)
@@ -143,7 +144,7 @@ def opened(
 
 
 def _rules(visit: v.Visit) -> str:
-    return json.dumps(visit.rules)
+    return repr(visit.rules)
 
 
 BAD = """<!doctype html><title>x</title><main><h1>A page</h1><p style="width: 400px">Wide.</p>

@@ -44,7 +44,7 @@ def test_what_each_kind_takes_is_taken(tmp_path: Path, table: str) -> None:
         ('solver = "oracle"', 'solver is \'oracle\'; it must be "random", "majority"'),
         ("solver = 3", "solver is 3; it must be"),
         ('solver = "random"\ncolour = "red"', "unknown key 'colour'; the keys are seed"),
-        ('solver = "random"\nseed = -1', "seed is -1; it must be a whole number from 0"),
+        ('solver = "random"\nseed = -1', "seed is -1; it must be a whole number, 0 or more"),
         ('solver = "random"\nseed = true', "seed is True; it must be a whole number"),
         ('solver = "association"\nfeatures = "letters"', 'it must be "pairs" or "words"'),
         ('solver = "encoder"', "the key 'model' is missing"),
