@@ -169,10 +169,14 @@ def check_fit(prediction: Prediction, options: int, source: str = "") -> None:
     """Raise DataError if the problem does not have the chosen options, or as many as scores."""
     scores, last = len(prediction.scores), max(prediction.chosen, default=0)
     if last >= options or scores not in (0, options):
-        what = f"{scores} scores" if scores not in (0, options) else f"choice {last}"
-        raise DataError(
-            f"{source}the {what} of {prediction.problem_id!r} can't be for {options} options"
-        )
+        if scores not in (0, options):
+            reason = f"{scores} scores of {prediction.problem_id!r} can't be for {options} options"
+        else:
+            reason = (
+                f"choice {last} of {prediction.problem_id!r} is not one of {options} options, "
+                "which are counted from 0"
+            )
+        raise DataError(f"{source}the {reason}")
 
 
 def first_ids(ids: Sequence[str], most: int = 3) -> str:

@@ -77,7 +77,7 @@ def test_a_tie_between_options_that_are_not_there_is_refused(tmp_path: Path) -> 
     """A tied option that the problem does not have is refused beside the data."""
     lines = [f'{{"id":"{p.id}","choice":0,"tied":[0,2]}}' for p in PROBLEMS]
     (tmp_path / "p.jsonl").write_text("\n".join(lines), "utf-8")
-    with pytest.raises(DataError, match=r"the choice 2 of '0-0' can't be for 2 options"):
+    with pytest.raises(DataError, match=r"the choice 2 of '0-0' is not one of 2 options"):
         answers.read_predictions(tmp_path / "p.jsonl", PROBLEMS)
 
 

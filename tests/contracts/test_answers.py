@@ -355,6 +355,24 @@ def test_a_filter_that_finds_no_answer_makes_all_invalid(tmp_path: Path) -> None
     assert [one.choice for one in found.predictions] == [None] * 12
 
 
+def test_a_list_may_begin_with_an_invalid_answer(tmp_path: Path) -> None:
+    """A first line "[invalid]" is no JSON array, and its answer is incorrect."""
+    path = _text(tmp_path / "m.lst", "\n".join(["[invalid]", *(LETTERS[key] for key in KEYS[1:])]))
+    (found,) = answers.read(path, DATA).values()
+    assert [one.choice for one in found.predictions] == [None, *KEYS[1:]]
+
+
+def test_ids_that_are_whole_numbers_have_no_fraction(tmp_path: Path) -> None:
+    """A column of numeric ids, which pandas holds as floats, has the ids of a text file."""
+    rows = [{"id": at, "question": f"Is it {at}?", "choices": ["a", "b"], "answer": at % 2}
+            for at in range(6)]  # fmt: skip
+    table = pd.DataFrame(rows).astype({"id": float})
+    said = pd.DataFrame({"id": table["id"], "m": ["A", "B"] * 3})
+    items = formats.read(table)
+    assert items.ids == formats.read(_jsonl(tmp_path / "d.jsonl", rows)).ids
+    assert [one.choice for one in answers.read(said, items)["m"].predictions] == [0, 1] * 3
+
+
 def test_true_and_false_are_options_and_a_choice_may_be_a_letter(tmp_path: Path) -> None:
     """JSON's true is the option "True"; records with `choice` may have letters as tables do."""
     items = Dataset(

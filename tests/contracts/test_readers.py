@@ -248,6 +248,35 @@ def test_a_damaged_archive_ends_in_an_error_for_people(name: str, tmp_path: Path
             formats.scan(path)
 
 
+@pytest.mark.parametrize("is_packed", [False, True])
+def test_of_a_folder_or_archive_only_data_are_read(tmp_path: Path, is_packed: bool) -> None:
+    """A README.txt, a licence and a picture are not read; an archive in a folder is."""
+    texts = {"README.txt": "A quiz.", "LICENSE": "Free.", "plot.svg": "<svg/>"}
+    for name, text in {"data.jsonl": READERS["data"].text, **texts}.items():
+        (tmp_path / name).write_text(text)
+    given = formats.read(tmp_path / "data.jsonl").ids
+    if is_packed:
+        with zipfile.ZipFile(tmp_path / "data.zip", "w") as archive:
+            for name in ("data.jsonl", *texts):
+                archive.write(tmp_path / name, name)
+                (tmp_path / name).unlink()
+    assert formats.read(tmp_path).ids == given
+
+
+@pytest.mark.parametrize("version", ["stream", "file"])
+def test_arrow_that_unpacks_to_far_more_is_refused(tmp_path: Path, version: str) -> None:
+    """Texts of a million characters, which pack to a thousandth, end in an error."""
+    ipc = needed("pyarrow.ipc")
+    columns = {"question": "why? " * 200_000, "A": "this", "B": "that", "answer": "A"}
+    table = needed("pyarrow").table({name: [one] * 100 for name, one in columns.items()})
+    opened = ipc.new_stream if version == "stream" else ipc.new_file
+    path = tmp_path / "data.arrow"
+    with opened(path, table.schema, options=ipc.IpcWriteOptions(compression="zstd")) as writer:
+        writer.write_table(table, max_chunksize=10)
+    with pytest.raises(InputError, match="more than 300 times its size"):
+        formats.read(path)
+
+
 def values(text: str) -> Iterator[tuple[int, int]]:
     """Yield where each text, number, true, false or null of a JSON or TOML file stands."""
     for found in re.finditer(r'"[^"\n]*"|-?\d+(?:\.\d+)?|true|false|null', text):

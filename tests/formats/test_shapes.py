@@ -513,7 +513,7 @@ REFUSED = {
     "a pointer": (b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\n", "git lfs pull"),
     "a web page": (b"\n<!DOCTYPE html><title>404</title>", "download the file itself"),
     "an object of splits": (json.dumps({"train": ROWS, "test": ROWS}).encode(),
-                            r"""'train' and others hold records; .* jq -c '.\["train"\]\[\]'"""),
+                            r"""several lists .*'train' and 'test'; .* jq -c '.\["train"\]\[\]'"""),
     "records over several lines": ("\n".join(json.dumps(r, indent=1) for r in ROWS).encode(),
                                    r"one record a line, for example with: jq -c \."),
     "Python's dicts": ("\n".join(map(str, ROWS)).encode(), r"json\.dumps"),

@@ -245,7 +245,11 @@ def test_a_changed_choice_or_score_changes_the_digest() -> None:
         (PAIRS[:6], RIGHT, r"6 predictions have no problem \('3-0', '3-1', '4-0', …\)"),
         (PAIRS, [*RIGHT, *RIGHT], "12 problems have two predictions or more"),
         (PAIRS.blind(), RIGHT, "the answers of 12 of 12 problems are withheld .* without them"),
-        (PAIRS, [Prediction("0-0", 3), *RIGHT[1:]], "the choice 3 of '0-0' can't be for 2 options"),
+        (
+            PAIRS,
+            [Prediction("0-0", 3), *RIGHT[1:]],
+            "choice 3 of '0-0' is not one of 2 options",
+        ),
         (
             PAIRS,
             [Prediction("0-0", 0, (1.0,)), *RIGHT[1:]],

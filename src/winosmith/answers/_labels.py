@@ -1,8 +1,8 @@
 """Lists without ids, in the order of a data set: labels, label files and leaderboard submissions.
 
 A list has one label a line: a number from 1 or a letter from A, without ("2") or with its options'
-scores ("2;[ -5.1 9.3 ]"). A JSON array of labels is a list, too. WinoGrande's label files (answers,
-1 or 2) and the submissions to its leaderboard (five labels a line) have no scores.
+scores ("2;[ -5.1 9.3 ]"), or "[invalid]". A JSON array of labels is a list, too. WinoGrande's label
+files (answers, 1 or 2) and the submissions to its leaderboard (five labels a line) have no scores.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import IO
 
 from winosmith.answers._answers import Answers
 from winosmith.answers._file import AnswerFile
-from winosmith.answers._rules import read_choices
+from winosmith.answers._rules import INVALID, read_choices
 from winosmith.data import Place, Source
 from winosmith.errors import DataError, FormatError, ProblemError
 from winosmith.prediction import Prediction, check_fit
@@ -35,10 +35,10 @@ _Label = tuple[Place, str, tuple[float, ...]]
 
 def recognise(file: AnswerFile) -> bool:
     """Return whether a file is an array of labels, or its first line is a label."""
-    if file.rows.kind == "array":
-        return not file.rows.first
     first = file.rows.start.split("\n", 1)[0].strip()
-    return bool(_LABEL.fullmatch(first) or _SUBMITTED.fullmatch(first))
+    if file.rows.kind == "array" and first != INVALID:
+        return not file.rows.first
+    return bool(_LABEL.fullmatch(first) or _SUBMITTED.fullmatch(first) or first == INVALID)
 
 
 def read(file: AnswerFile) -> list[Answers]:
@@ -49,7 +49,8 @@ def read(file: AnswerFile) -> list[Answers]:
             most lines are not labels.
     """
     source, dataset = file.rows.source or Source(file.path), file.dataset
-    given = [*_array(source)] if file.rows.kind == "array" else _lines(source)
+    is_array = file.rows.kind == "array" and not source.start.startswith(INVALID)
+    given = [*_array(source)] if is_array else _lines(source)
     if len(given) != len(dataset):
         raise file.error(
             f"the list has {len(given):,} labels; the data set has {len(dataset):,} problems, and "
@@ -100,7 +101,9 @@ def _lines(source: Source) -> list[_Label]:
             found.append((place, label[1] if label else line, tuple(map(float, scores.split()))))
         except ValueError:
             raise FormatError(f"the scores {scores!r} are not numbers", *place[:3]) from None
-    others = [(place, text) for place, text, _ in found if not _LABEL.fullmatch(text)]
+    others = [
+        (place, text) for place, text, _ in found if text != INVALID and not _LABEL.fullmatch(text)
+    ]
     if 2 * len(others) > len(found):
         place, text = others[0]
         raise FormatError(

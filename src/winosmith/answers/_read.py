@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from winosmith import data, formats
 from winosmith.answers import _helm, _inspect, _labels, _lm_eval, _openai, _predictions, _tables
@@ -23,7 +24,7 @@ _SOURCES = (_labels, _helm, _lm_eval, _openai, _predictions, _tables)
 
 
 def read(
-    path: str | Path | Sequence[str | Path],
+    path: Any,
     dataset: Dataset,
     columns: formats.Columns | None = None,
     filters: Collection[str] = (),
@@ -40,8 +41,8 @@ def read(
 
     Args:
         path: a file; a folder, for all `samples_*.jsonl`, `*.eval` and `scenario_state.json` in
-            it; or several of these.
-            A model's answers may be in several files, with other items in each.
+            it; or several of these. A model's answers may be in several files, with other items
+            in each. A table of answers may also be in memory, such as a DataFrame.
         dataset: the items.
         columns: the columns of question and choices in a log's records, if their names are not
             usual ones.
@@ -56,16 +57,16 @@ def read(
         FormatError: none of these, or of another data set; or a model answers an item in two files.
         MissingExtraError: an `.eval` log is read, and zipfile-zstd is not installed.
     """
-    paths = [path] if isinstance(path, str | Path) else path
+    are_several = isinstance(path, list | tuple) and not data.is_table(path)
     found: dict[str, Answers] = {}
-    for one in paths:
-        for file, answers in _files(Path(one), dataset, columns, filters):
+    for one in path if are_several else [path]:
+        for file, answers in _files(one, dataset, columns, filters):
             known = found.get(answers.solver)
             found[answers.solver] = _joined(known, answers, file) if known else answers
     return found
 
 
-def _joined(known: Answers, more: Answers, file: Path) -> Answers:
+def _joined(known: Answers, more: Answers, file: str) -> Answers:
     """Return the answers of one model in two files."""
     twice = next((name for name in more.by_id if name in known.by_id), None)
     if twice is not None:
@@ -90,17 +91,21 @@ def _joined(known: Answers, more: Answers, file: Path) -> Answers:
 
 
 def _files(
-    path: Path, dataset: Dataset, columns: formats.Columns | None, filters: Collection[str]
-) -> Iterator[tuple[Path, Answers]]:
+    path: Any,
+    dataset: Dataset,
+    columns: formats.Columns | None,
+    filters: Collection[str],
+) -> Iterator[tuple[str, Answers]]:
     """Yield the answers of each model in each file; note the files of other data sets."""
-    if not path.is_dir():
-        yield from ((path, one) for one in _read_file(path, dataset, columns, filters))
+    if not isinstance(path, str | Path) or not Path(path).is_dir():
+        name = str(path) if isinstance(path, str | Path) else data.table_name(path)
+        yield from ((name, one) for one in _read_file(path, dataset, columns, filters))
         return
-    files = sorted(file for pattern in _LOGS for file in path.rglob(pattern))
+    files = sorted(file for pattern in _LOGS for file in Path(path).rglob(pattern))
     unread: list[FormatError] = []
     for file in files:
         try:
-            yield from [(file, one) for one in _read_file(file, dataset, columns, filters)]
+            yield from [(str(file), one) for one in _read_file(file, dataset, columns, filters)]
         except FormatError as error:
             unread.append(error)
     if len(unread) == len(files):
@@ -110,7 +115,10 @@ def _files(
 
 
 def _read_file(
-    path: Path, dataset: Dataset, columns: formats.Columns | None, filters: Collection[str]
+    path: data.Readable,
+    dataset: Dataset,
+    columns: formats.Columns | None,
+    filters: Collection[str],
 ) -> list[Answers]:
     rows = data.read(path)
     whole = AnswerFile(rows, dataset, columns, filters)

@@ -34,7 +34,7 @@ SOURCES = (
     "id, and a column for each model with the letters it chose"
 )
 
-_INVALID = "[invalid]"
+INVALID = "[invalid]"
 """What filters of lm-evaluation-harness write in place of a reply in which they find no answer."""
 
 _LABELS = ("letter", "1", "text")
@@ -241,7 +241,7 @@ def read_rows(
         found.append(prediction)
         if row.correct is not None and own is not None and len(prediction.chosen) < 2:
             contradicted += [name] * ((prediction.chosen == (own,)) != row.correct)
-    are_marked = all(rows[at].reply == _INVALID for at in of_items.values())
+    are_marked = all(rows[at].reply == INVALID for at in of_items.values())
     if not are_marked and not any(prediction.chosen for prediction in found):
         raise file.error(
             "no answer can be read: needed are log-likelihoods of all options, or an answer that "

@@ -19,7 +19,7 @@ from winosmith import formats
 from winosmith.answers._answers import Answers
 from winosmith.answers._file import AnswerFile
 from winosmith.answers._rules import NO_LETTER, SOURCES, check_known, is_missing, read_choices
-from winosmith.data import Place, Record
+from winosmith.data import Place, Record, cell
 from winosmith.errors import FormatError, ProblemError
 from winosmith.prediction import Prediction, best_of
 
@@ -120,7 +120,7 @@ def _with_ids(
     for place, row in records:
         if all(is_missing(row.get(column)) for column in columns):
             continue
-        name = "" if is_missing(row.get(columns[0])) else str(row[columns[0]]).strip()
+        name = "" if is_missing(row.get(columns[0])) else cell(row[columns[0]]).strip()
         if name in found:
             raise FormatError(
                 f"the id {name!r} occurs twice; a row has all answers to an item, those of each "

@@ -22,7 +22,7 @@ from winosmith.data._json import (
 from winosmith.data._place import Place, Row
 from winosmith.data._rows import Kind, Readable, Rows, joined, read
 from winosmith.data._source import CONTROLS, Source
-from winosmith.data._tables import cell
+from winosmith.data._tables import cell, is_table, table_name
 from winosmith.data._workbook import file_of
 
 __all__ = [
@@ -43,9 +43,11 @@ __all__ = [
     "content",
     "file_of",
     "id_records",
+    "is_table",
     "joined",
     "line_records",
     "members",
     "read",
     "stem",
+    "table_name",
 ]

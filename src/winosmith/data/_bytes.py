@@ -1,9 +1,9 @@
 """Compressed files, and several files.
 
 gzip, bzip2, xz, zip and Zstandard (`pip install 'winosmith[zstd]'`) are unpacked, whatever the
-name: up to 64 MiB, or 300 times the size. A list of paths (in Python), a folder (its files with
-extensions of data), a glob, or the files of a zip archive are one data set, of one format. `-` is
-standard input.
+name: up to 64 MiB, or 300 times the size. A list of paths (in Python), a folder, a glob, or the
+files of a zip archive are one data set, of one format. In a folder or an archive, only the files
+with extensions of data are read, without README.txt and the like. `-` is standard input.
 """
 
 from __future__ import annotations
@@ -41,6 +41,14 @@ _ZSTANDARD_OF_ZIP = 93
 """The number of Zstandard among the compressions inside zip (APPNOTE 6.3.8, section 4.4.5)."""
 
 _SUFFIXES = (".gz", ".bz2", ".xz", ".zst", ".zip")
+
+DATA = frozenset(
+    ".json .jsonl .ndjson .csv .tsv .txt .xlsx .xml .parquet .arrow .feather .zip".split()
+)
+"""The extensions of data, by which files are chosen in folders and archives."""
+
+_ABOUT = frozenset(("readme", "license", "licence", "notice", "changelog", "citation"))
+"""The names of texts about data, in folders and archives."""
 
 STANDARD_INPUT = "-"
 
@@ -128,6 +136,16 @@ def expanded(path: str | Path) -> list[str]:
     return [str(one) for one in sorted(shown)]
 
 
+def has_data(path: str) -> bool:
+    """Return whether a file in a folder or an archive has data, by its name.
+
+    >>> has_data("a/part.jsonl.gz"), has_data("a/README.txt"), has_data("a/plot.png")
+    (True, False, False)
+    """
+    name = PurePosixPath(path.lower())
+    return not DATA.isdisjoint(name.suffixes[-2:]) and name.name.partition(".")[0] not in _ABOUT
+
+
 def _is_hidden(parts: Sequence[str]) -> bool:
     return any(part.startswith((".", "__MACOSX")) for part in parts)
 
@@ -170,9 +188,13 @@ def _of_archive(file: File, most: int) -> list[File]:
             return [file]
         if not {"[Content_Types].xml", "META-INF/manifest.xml"}.isdisjoint(names):
             raise FormatError("it is a document; save its table as XLSX or as CSV", file.path)
-        for member in sorted(archive.infolist(), key=lambda one: one.filename):
-            if member.is_dir() or _is_hidden(PurePosixPath(member.filename).parts):
-                continue
+        members = sorted(archive.infolist(), key=lambda one: one.filename)
+        shown = [
+            one
+            for one in members
+            if not one.is_dir() and not _is_hidden(PurePosixPath(one.filename).parts)
+        ]
+        for member in [one for one in shown if has_data(one.filename)] or shown:
             path = f"{file.path}/{member.filename}"
             if member.flag_bits & 1:
                 raise FormatError("it is encrypted; unpack it first", path)

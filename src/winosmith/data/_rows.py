@@ -11,12 +11,19 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 from xml.etree.ElementTree import Element
 
-from winosmith.data._bytes import STANDARD_INPUT, File, expanded, files, stem
+from winosmith.data._bytes import DATA, STANDARD_INPUT, File, expanded, files, has_data, stem
 from winosmith.data._delimited import Delimited
 from winosmith.data._json import Record, array_records, line_records, members, one_record
 from winosmith.data._place import Row
 from winosmith.data._source import Source
-from winosmith.data._tables import is_stored, is_table, several_tables, stored_rows, table_rows
+from winosmith.data._tables import (
+    is_stored,
+    is_table,
+    several_tables,
+    stored_rows,
+    table_name,
+    table_rows,
+)
 from winosmith.data._workbook import SHEET, is_workbook, sheet_rows
 from winosmith.data._xml import elements
 from winosmith.errors import FormatError
@@ -29,9 +36,6 @@ Kind = Literal["lines", "array", "object", "delimited", "xml", "table"]
 
 _LOOK = 20
 """The number of rows that are searched for a first good one, so that a bad one hides no format."""
-
-_DATA = frozenset(".json .jsonl .ndjson .csv .tsv .txt .xlsx .xml .parquet .arrow .feather".split())
-"""The extensions of data, by which the files of a folder are chosen."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +137,7 @@ def read(data: Readable, *, encoding: str | None = None) -> Rows:
     if isinstance(data, str | PathLike):
         return _of_paths([str(data)], str(data), encoding)
     if is_table(data):
-        return _of_table(data, f"<{type(data).__name__}>")
+        return _of_table(data, table_name(data))
     if isinstance(data, Sequence) and data and all(isinstance(one, str | PathLike) for one in data):
         paths = [str(one) for one in data]
         return _of_paths(paths, paths[0], encoding)
@@ -159,10 +163,10 @@ def _files(path: str) -> list[File]:
         return [File(f"{file.path}#{sheet[2]}", file.raw) for file in files(sheet[1])]
     given = expanded(path)
     if Path(path).is_dir():
-        given = [one for one in given if not _DATA.isdisjoint(Path(one.lower()).suffixes[-2:])]
+        given = [one for one in given if has_data(one)]
         if not given:
             raise FormatError(
-                f"the folder has no data: no file ends in {', '.join(sorted(_DATA))}", path
+                f"the folder has no data: no file ends in {', '.join(sorted(DATA))}", path
             )
     return [file for one in given for file in files(one)]
 

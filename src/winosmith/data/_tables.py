@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, time, timedelta
 from typing import Any
 
-from winosmith.data._bytes import File, most_bytes
+from winosmith.data._bytes import File, most_bytes, too_large
 from winosmith.data._json import Record, are_records, by_columns
 from winosmith.data._place import Place, Row
 from winosmith.errors import FormatError, require
@@ -106,7 +106,7 @@ def stored_rows(file: File) -> Iterator[Row[Record]]:
     try:
         batches, schema = _batches(file, pyarrow)
         classes = _classes_of_schema(schema.metadata or {})
-        records = (record for batch in batches for record in batch.to_pylist())
+        records = (record for batch in _bounded(batches, file) for record in batch.to_pylist())
         yield from _numbered(file.path, records, classes)
     except (OSError, ValueError) as error:
         if isinstance(error, FormatError):
@@ -121,13 +121,27 @@ def _batches(file: File, pyarrow: Any) -> tuple[Iterable[Any], Any]:
         groups = range(stored.metadata.num_row_groups)
         unpacked = sum(stored.metadata.row_group(n).total_byte_size for n in groups)
         if unpacked > most_bytes(len(file.raw)):
-            raise FormatError("it unpacks to far more than its size", file.path)
+            raise too_large(file.path)
         return stored.iter_batches(), stored.schema_arrow
-    if file.raw.startswith((_FEATHER, _ARROW_FILE)):
+    if file.raw.startswith(_FEATHER):  # the first version; the second one is an Arrow file
         table = require("pyarrow.feather", "release").read_table(buffer)
         return table.to_batches(), table.schema
-    stream = require("pyarrow.ipc", "release").open_stream(buffer)
+    ipc = require("pyarrow.ipc", "release")
+    if file.raw.startswith(_ARROW_FILE):
+        stored = ipc.open_file(buffer)
+        return map(stored.get_batch, range(stored.num_record_batches)), stored.schema
+    stream = ipc.open_stream(buffer)
     return stream, stream.schema
+
+
+def _bounded(batches: Iterable[Any], file: File) -> Iterator[Any]:
+    """Yield the batches; raise FormatError if they are far larger than the file."""
+    most, size = most_bytes(len(file.raw)), 0
+    for batch in batches:
+        size += batch.nbytes
+        if size > most:
+            raise too_large(file.path)
+        yield batch
 
 
 def _numbered(path: str, records: Iterable[Record], classes: Classes) -> Iterator[Row[Record]]:

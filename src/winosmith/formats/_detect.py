@@ -179,7 +179,8 @@ def _no_records(rows: Rows) -> str:
     if re.match(r"\[\s*\[", rows.start):
         return "; its records are lists, not objects: give each of their values a name"
     if rows.kind == "object" and len(names := records_in(rows.first)) > 1:
-        several = f"; it is one object, whose {names[0]!r} and others hold records"
+        lists = " and ".join(map(repr, names[:3])) + (", …" if names[3:] else "")
+        several = f"; it is one object with several lists of records, {lists}"
         return several + _ROWS.format(f"'.[{json.dumps(names[0])}][]'")
     if rows.kind != "lines" or rows.names or rows.source is None:
         return ""

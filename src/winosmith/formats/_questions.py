@@ -195,7 +195,8 @@ def _with_ids(taken: Plan, found: Sequence[Told]) -> tuple[Plan, list[str]]:
     """Omit the column of ids if several rows share one throughout, with a note."""
     if taken.id is None:
         return taken, []
-    ids = [str(row[taken.id]) for _, _, row, _ in found if row and not is_empty(row.get(taken.id))]
+    named = [row[taken.id] for _, _, row, _ in found if row and not is_empty(row.get(taken.id))]
+    ids = [data.cell(name) for name in named]
     again = len(ids) - len({*ids})
     if again < max(_AT_LEAST, _REPEATED * len(ids)):
         return taken, []
@@ -245,7 +246,7 @@ def _draft(
         options, labels = tuple(map(written, cells)), taken.choices[: len(cells)]
     own_id = None if taken.id is None else row.get(taken.id)
     return _Draft(
-        place, raw, str(at if own_id is None or own_id == "" else own_id), question, options,
+        place, raw, str(at) if own_id in (None, "") else data.cell(own_id), question, options,
         labels, _answer(answer), key,
         {name: value for name, value in row.items() if name not in used},
     )  # fmt: skip

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import Any
 
-from winosmith.data import Rows
+from winosmith.data import Rows, cell
 from winosmith.errors import ProblemError
 from winosmith.formats import _base
 from winosmith.formats._base import Entry, Format
@@ -43,7 +43,7 @@ def _problem(rows: Sequence[Row]) -> Problem:
     before, after = _shared([*map(whole_pieces, ordered)])
     cut = slice(len(before), -len(after) or None)
     return Problem(
-        id=str(rows[0]["question_id"]),
+        id=cell(rows[0]["question_id"]),
         sentence=before + BLANK + after,
         options=tuple(filling[cut] for filling in ordered),
         answer=None if right is None else ordered.index(right),
